@@ -1,0 +1,107 @@
+//! What a step touches, and when two touches conflict.
+
+use smallvec::SmallVec;
+
+/// How a cell is touched. Cells of variables are read and written, cells of
+/// locks acquired and released, cells of invariants only written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum AccessKind {
+    /// Reads commute with reads.
+    Read,
+    /// Conflicts with every other access of the cell.
+    Write,
+    /// Takes a lock: conflicts with every access of it; two acquisitions are a race that can be reversed.
+    Acquire,
+    /// Gives a lock back: conflicts with every access of it, never reversibly.
+    Release,
+}
+
+/// An access to the cells `first .. first + len`: one variable or element, or a
+/// whole array where the index is not known when the step starts.
+///
+/// ```
+/// use mazurka_core::Access;
+/// let array = Access::read(4).over(3);
+/// assert!(array.conflicts(Access::write(6)));
+/// assert!(!array.conflicts(Access::write(7)));
+/// assert!(!array.conflicts(Access::read(5)));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Access {
+    /// The first cell.
+    pub first: u32,
+    /// How many cells.
+    pub len: u32,
+    /// How they are touched.
+    pub kind: AccessKind,
+}
+
+impl Access {
+    /// An access of one cell.
+    pub fn new(kind: AccessKind, first: u32) -> Self {
+        Self {
+            first,
+            len: 1,
+            kind,
+        }
+    }
+
+    /// A read of one cell.
+    pub fn read(cell: u32) -> Self {
+        Self::new(AccessKind::Read, cell)
+    }
+
+    /// A write of one cell.
+    pub fn write(cell: u32) -> Self {
+        Self::new(AccessKind::Write, cell)
+    }
+
+    /// The same over `len` cells.
+    pub fn over(self, len: u32) -> Self {
+        Self { len, ..self }
+    }
+
+    /// Whether it is anything but a read.
+    #[inline]
+    pub fn writes(self) -> bool {
+        self.kind != AccessKind::Read
+    }
+
+    /// Whether the two share a cell and not both only read it.
+    #[inline]
+    pub fn conflicts(self, other: Self) -> bool {
+        (self.writes() || other.writes())
+            && self.first < other.first + other.len
+            && other.first < self.first + self.len
+    }
+
+    /// The cells it touches.
+    pub fn cells(self) -> std::ops::Range<usize> {
+        self.first as usize..(self.first + self.len) as usize
+    }
+}
+
+/// The accesses of one step.
+pub type Claims = SmallVec<[Access; 4]>;
+
+/// Adds an access, leaving out what is claimed already: a write covers a read of the same cells.
+///
+/// ```
+/// use mazurka_core::{Access, Claims, add_claim};
+/// let mut claims = Claims::new();
+/// add_claim(&mut claims, Access::read(3));
+/// add_claim(&mut claims, Access::write(3));
+/// add_claim(&mut claims, Access::read(3));
+/// assert_eq!(claims[..], [Access::write(3)]);
+/// ```
+pub fn add_claim(claims: &mut Claims, access: Access) {
+    let covers = |wide: &Access, narrow: &Access| {
+        wide.first <= narrow.first
+            && narrow.first + narrow.len <= wide.first + wide.len
+            && (wide.kind == narrow.kind || narrow.kind == AccessKind::Read)
+    };
+    if !claims.iter().any(|old| covers(old, &access)) {
+        claims.retain(|old| !covers(&access, old));
+        claims.push(access);
+    }
+}

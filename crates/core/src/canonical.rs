@@ -1,0 +1,250 @@
+//! The canonical form of a trace, and its fingerprint.
+//!
+//! Guarded-command paper, Definition 12, mended as errata E4 asks: swapping neighbours until
+//! nothing moves is not canonical, so the normal form here repeatedly takes the smallest
+//! event, by process, among the minimal ones.
+//!
+//! | paper | here |
+//! |---|---|
+//! | l₁ ≁ l₂ | [`dependent`](crate::dependent) |
+//! | canon(θ) | [`canonical_order`] |
+//! | [θ] as a key | [`TraceHasher::trace`] |
+//!
+//! Counting traces needs no normal form: [`TraceHasher`] gives each event a fingerprint of its
+//! whole past and adds them up, one step at a time, so that equivalent runs have equal sums.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use smallvec::SmallVec;
+
+use crate::{Event, Fingerprint, ProcessId};
+
+/// For each event, events before it that it depends on; together with theirs, all of its past.
+pub fn immediate_predecessors(run: &[Event]) -> Vec<SmallVec<[u32; 4]>> {
+    #[derive(Default)]
+    struct Cell {
+        write: Option<u32>,
+        reads: Vec<u32>,
+    }
+    let mut cells: Vec<Cell> = Vec::new();
+    // For each process its last event, or the one that spawned it.
+    let mut last: Vec<Option<u32>> = Vec::new();
+    let mut result = Vec::with_capacity(run.len());
+    for (at, event) in run.iter().enumerate() {
+        let at = at as u32;
+        let mut before = SmallVec::<[u32; 4]>::new();
+        let mut add = |p: Option<u32>| before.extend(p.filter(|&p| p != at));
+        let highest = |ps: &[ProcessId]| ps.iter().map(|p| p.index() + 1).max().unwrap_or(0);
+        let needed = (event.process.index() + 1)
+            .max(highest(&event.spawned))
+            .max(highest(&event.joined));
+        if last.len() < needed {
+            last.resize(needed, None);
+        }
+        add(last[event.process.index()]);
+        for joined in &event.joined {
+            add(last[joined.index()]);
+        }
+        for access in &event.claims {
+            if cells.len() < access.cells().end {
+                cells.resize_with(access.cells().end, Cell::default);
+            }
+            for cell in &mut cells[access.cells()] {
+                add(cell.write);
+                if access.writes() {
+                    for &read in &cell.reads {
+                        add(Some(read));
+                    }
+                    cell.reads.clear();
+                    cell.write = Some(at);
+                } else {
+                    cell.reads.push(at);
+                }
+            }
+        }
+        last[event.process.index()] = Some(at);
+        for spawned in &event.spawned {
+            last[spawned.index()] = Some(at);
+        }
+        before.sort_unstable();
+        before.dedup();
+        result.push(before);
+    }
+    result
+}
+
+/// The normal form of a run, as positions: the same sequence of events for all equivalent runs.
+/// `rank` gives the order of processes, that is, of their names.
+pub fn canonical_order<K: Ord>(run: &[Event], rank: impl Fn(ProcessId) -> K) -> Vec<usize> {
+    let before = immediate_predecessors(run);
+    let mut after = vec![SmallVec::<[u32; 4]>::new(); run.len()];
+    let mut missing: Vec<usize> = Vec::with_capacity(run.len());
+    let mut minimal = BinaryHeap::new();
+    let entry = |at: usize| Reverse((rank(run[at].process), at));
+    for (at, predecessors) in before.iter().enumerate() {
+        missing.push(predecessors.len());
+        for &p in predecessors {
+            after[p as usize].push(at as u32);
+        }
+        if predecessors.is_empty() {
+            minimal.push(entry(at));
+        }
+    }
+    let mut order = Vec::with_capacity(run.len());
+    while let Some(Reverse((_, at))) = minimal.pop() {
+        order.push(at);
+        for &next in &after[at] {
+            missing[next as usize] -= 1;
+            if missing[next as usize] == 0 {
+                minimal.push(entry(next as usize));
+            }
+        }
+    }
+    order
+}
+
+/// Fingerprints of events and traces, kept along a run that grows and shrinks.
+///
+/// ```
+/// use mazurka_core::{Access, Event, ProcessId, ProcessTable, TraceHasher};
+/// let table = ProcessTable::new(2);
+/// let write = |process, cell| Event {
+///     claims: [Access::write(cell)].into_iter().collect(),
+///     ..Event::of(ProcessId(process), 0)
+/// };
+/// let trace = |run: &[Event]| {
+///     let mut hasher = TraceHasher::new();
+///     run.iter().for_each(|event| hasher.push(event, &table));
+///     hasher.trace()
+/// };
+/// // Different cells commute, the same cell does not.
+/// assert_eq!(trace(&[write(0, 0), write(1, 1)]), trace(&[write(1, 1), write(0, 0)]));
+/// assert_ne!(trace(&[write(0, 0), write(1, 0)]), trace(&[write(1, 0), write(0, 0)]));
+/// ```
+#[derive(Clone, Debug)]
+pub struct TraceHasher {
+    cells: Vec<Cell>,
+    processes: Vec<Fingerprint>,
+    events: Vec<Fingerprint>,
+    sums: Vec<Fingerprint>,
+    undo: Vec<Undo>,
+    marks: Vec<usize>,
+}
+
+/// The past of a cell: its last write, and the reads since as a multiset.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    write: Fingerprint,
+    reads: Fingerprint,
+}
+
+#[derive(Clone, Debug)]
+enum Undo {
+    Cell(u32, Cell),
+    Process(u32, Fingerprint),
+}
+
+const UNTOUCHED: Cell = Cell {
+    write: Fingerprint::EMPTY,
+    reads: Fingerprint::EMPTY,
+};
+
+impl TraceHasher {
+    /// Of the empty run.
+    pub fn new() -> Self {
+        Self {
+            cells: Vec::new(),
+            processes: Vec::new(),
+            events: Vec::new(),
+            sums: Vec::new(),
+            undo: Vec::new(),
+            marks: Vec::new(),
+        }
+    }
+
+    /// Extends the run by an event.
+    pub fn push(&mut self, event: &Event, table: &crate::ProcessTable) {
+        self.marks.push(self.undo.len());
+        while self.processes.len() < table.len() {
+            let name = table.name(ProcessId(self.processes.len() as u32));
+            self.processes.push(name);
+        }
+        let process = event.process.index();
+        let mut past = self.processes[process];
+        for outcome in &event.outcomes {
+            past = past.then(outcome.value as u64);
+        }
+        for joined in &event.joined {
+            past = past.then_all(self.processes[joined.index()]);
+        }
+        for access in &event.claims {
+            if self.cells.len() < access.cells().end {
+                self.cells.resize(access.cells().end, UNTOUCHED);
+            }
+            for cell in &self.cells[access.cells()] {
+                past = past.then_all(cell.write);
+                if access.writes() {
+                    past = past.then_all(cell.reads);
+                }
+            }
+        }
+        let this = past.then(u64::from(event.number));
+        for access in &event.claims {
+            for at in access.cells() {
+                let cell = self.cells[at];
+                self.undo.push(Undo::Cell(at as u32, cell));
+                self.cells[at] = if access.writes() {
+                    Cell {
+                        write: this,
+                        reads: Fingerprint::EMPTY,
+                    }
+                } else {
+                    Cell {
+                        write: cell.write,
+                        reads: cell.reads.and(this),
+                    }
+                };
+            }
+        }
+        self.undo.push(Undo::Process(process as u32, self.processes[process]));
+        self.processes[process] = this;
+        for spawned in &event.spawned {
+            let child = spawned.index();
+            self.undo.push(Undo::Process(child as u32, self.processes[child]));
+            self.processes[child] = table.name(*spawned).then_all(this);
+        }
+        let sum = self.trace();
+        self.events.push(this);
+        self.sums.push(sum.and(this));
+    }
+
+    /// Takes the last event back.
+    pub fn pop(&mut self) {
+        let Some(mark) = self.marks.pop() else { return };
+        for undo in self.undo.drain(mark..).rev() {
+            match undo {
+                Undo::Cell(at, cell) => self.cells[at as usize] = cell,
+                Undo::Process(at, past) => self.processes[at as usize] = past,
+            }
+        }
+        self.events.pop();
+        self.sums.pop();
+    }
+
+    /// The fingerprint of an event of the run with all that happens before it.
+    pub fn event(&self, position: usize) -> Fingerprint {
+        self.events[position]
+    }
+
+    /// The fingerprint of the run's trace.
+    pub fn trace(&self) -> Fingerprint {
+        self.sums.last().copied().unwrap_or(Fingerprint::EMPTY)
+    }
+}
+
+impl Default for TraceHasher {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,106 @@
+//! Events, and the dependence that makes traces of runs.
+
+use smallvec::SmallVec;
+
+use crate::{Claims, ProcessId};
+
+/// A value that a `choose` took, and what it could have taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Outcome {
+    /// The value taken.
+    pub value: i64,
+    /// The value after the last one possible.
+    pub end: i64,
+}
+
+/// The outcomes of one step, in the order in which they were asked for.
+pub type Outcomes = SmallVec<[Outcome; 1]>;
+
+/// Something that stops a process for good, other than its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MishapKind {
+    /// An assertion, an invariant, a division by zero, …: a failure of the program.
+    Failure,
+    /// A false `assume`: the execution is discarded at its end.
+    Discarded,
+    /// An `int` left the range of the evaluator: nothing can be said beyond.
+    OutOfRange,
+    /// A step did more local work than the limit allows.
+    LocalLimit,
+}
+
+/// A mishap and where it happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Mishap {
+    /// The process that it halts; none for properties of the initial or the final state.
+    pub process: Option<ProcessId>,
+    /// What it is.
+    pub kind: MishapKind,
+    /// Which of the program's possible mishaps; the front end can describe it.
+    pub site: u32,
+}
+
+/// One step of one process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Who made it.
+    pub process: ProcessId,
+    /// The how-manieth step of that process it is, from 0.
+    pub number: u32,
+    /// What its `choose` expressions gave.
+    pub outcomes: Outcomes,
+    /// Every access that any path through the step might make: these decide dependence (errata E2).
+    pub claims: Claims,
+    /// The accesses that it really made.
+    pub touched: Claims,
+    /// The processes that it started.
+    pub spawned: SmallVec<[ProcessId; 1]>,
+    /// The processes whose end it waited for.
+    pub joined: SmallVec<[ProcessId; 1]>,
+    /// What went wrong in it.
+    pub mishaps: SmallVec<[Mishap; 1]>,
+}
+
+impl Event {
+    /// An event that touches nothing yet.
+    pub fn of(process: ProcessId, number: u32) -> Self {
+        Self {
+            process,
+            number,
+            outcomes: SmallVec::new(),
+            claims: Claims::new(),
+            touched: Claims::new(),
+            spawned: SmallVec::new(),
+            joined: SmallVec::new(),
+            mishaps: SmallVec::new(),
+        }
+    }
+
+    /// Makes it an event that touches nothing yet, keeping its memory.
+    pub fn reset(&mut self, process: ProcessId, number: u32) {
+        self.process = process;
+        self.number = number;
+        self.outcomes.clear();
+        self.claims.clear();
+        self.touched.clear();
+        self.spawned.clear();
+        self.joined.clear();
+        self.mishaps.clear();
+    }
+}
+
+/// Whether two events of one run may not be swapped: Definition 9 of the guarded-command
+/// paper, over claimed accesses, with locks, joins and invariants (which are cells of their own).
+pub fn dependent(one: &Event, other: &Event) -> bool {
+    let conflict = |a: &Event, b: &Event| {
+        let mut pairs = a.claims.iter().flat_map(|x| b.claims.iter().map(move |y| (x, y)));
+        pairs.any(|(x, y)| x.conflicts(*y))
+    };
+    let orders = |a: &Event, b: &Event| {
+        a.spawned.contains(&b.process) || a.joined.contains(&b.process)
+    };
+    one.process == other.process
+        || orders(one, other)
+        || orders(other, one)
+        || conflict(one, other)
+}

@@ -1,0 +1,61 @@
+//! 128-bit fingerprints, the same on every machine and in every run.
+
+/// 128 bits that stand for something larger. Two different things have the same
+/// fingerprint with a probability of about n²/2¹²⁹ among n of them.
+///
+/// ```
+/// use mazurka_core::Fingerprint;
+/// let one = Fingerprint::EMPTY.then(1).then(2);
+/// assert_ne!(one, Fingerprint::EMPTY.then(2).then(1));
+/// assert_eq!(one.and(Fingerprint::EMPTY.then(3)), Fingerprint::EMPTY.then(3).and(one));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Fingerprint {
+    high: u64,
+    low: u64,
+}
+
+// Odd constants with about half their bits set: digits of pi and of e.
+const A: u64 = 0x243F_6A88_85A3_08D3;
+const B: u64 = 0xB7E1_5162_8AED_2A6B;
+
+/// Multiplies to 128 bits and folds: one multiplication mixes all bits of both.
+#[inline]
+fn fold(x: u64, y: u64) -> u64 {
+    let product = u128::from(x) * u128::from(y);
+    (product as u64) ^ ((product >> 64) as u64)
+}
+
+impl Fingerprint {
+    /// Of nothing.
+    pub const EMPTY: Self = Self { high: A, low: B };
+
+    /// Of this followed by a number; order matters.
+    #[inline]
+    pub fn then(self, word: u64) -> Self {
+        Self {
+            high: fold(self.high ^ word, B).wrapping_add(self.low),
+            low: fold(self.low ^ word.rotate_left(32), A) ^ self.high,
+        }
+    }
+
+    /// Of this followed by another fingerprint; order matters.
+    #[inline]
+    pub fn then_all(self, other: Self) -> Self {
+        self.then(other.high).then(other.low)
+    }
+
+    /// Of both as a multiset: the order does not matter.
+    #[inline]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            high: self.high.wrapping_add(other.high),
+            low: self.low.wrapping_add(other.low),
+        }
+    }
+
+    /// The 128 bits.
+    pub fn bits(self) -> u128 {
+        (u128::from(self.high) << 64) | u128::from(self.low)
+    }
+}

@@ -1,0 +1,42 @@
+//! What every Mazurka engine speaks: processes, accesses, events, dependence,
+//! happens-before, canonical forms, verdicts and the record of a run.
+//!
+//! Nothing here knows a language or an algorithm. A front end implements
+//! [`Execution`] (and [`Semantics`], if its states can be kept); an explorer
+//! drives it; a report reads the [`record::Record`] that comes out.
+//!
+//! ```
+//! use mazurka_core::{Access, Event, ProcessId, canonical_order, dependent};
+//!
+//! // Two writers of cell 0 and, between them, a writer of cell 1.
+//! let write = |process, cell| Event {
+//!     claims: [Access::write(cell)].into_iter().collect(),
+//!     ..Event::of(ProcessId(process), 0)
+//! };
+//! let run = [write(2, 0), write(0, 0), write(1, 1)];
+//! assert!(dependent(&run[0], &run[1]));
+//! assert!(!dependent(&run[0], &run[2]));
+//! // The normal form takes the smallest minimal event first: process 1's.
+//! assert_eq!(canonical_order(&run, |p| p), [2, 0, 1]);
+//! ```
+
+mod access;
+mod canonical;
+mod event;
+mod fingerprint;
+mod happens_before;
+mod process;
+mod program;
+pub mod record;
+mod schedule;
+mod verdict;
+
+pub use access::{Access, AccessKind, Claims, add_claim};
+pub use canonical::{TraceHasher, canonical_order, immediate_predecessors};
+pub use event::{Event, Mishap, MishapKind, Outcome, Outcomes, dependent};
+pub use fingerprint::Fingerprint;
+pub use happens_before::HappensBefore;
+pub use process::{ParseProcessError, ProcessId, ProcessPath, ProcessTable};
+pub use program::{Execution, Semantics, Status, StepError};
+pub use schedule::{ParseScheduleError, Schedule, ScheduledStep};
+pub use verdict::{Bound, Counts, Limits, Scope, StopReason, Verdict};

@@ -1,0 +1,182 @@
+//! Names of processes that are the same in every equivalent execution.
+
+use std::fmt;
+use std::str::FromStr;
+
+use smallvec::SmallVec;
+
+use crate::Fingerprint;
+
+/// A process as a small number, the same throughout one exploration. Numbers are
+/// given in order of discovery, so only [`ProcessPath`] may be shown or compared
+/// across explorations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ProcessId(pub u32);
+
+impl ProcessId {
+    /// The number as an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The name of a process: `0.1` is the second child of process `0`. Ordered
+/// component by component as numbers: `0 < 0.2 < 0.10 < 1`.
+///
+/// ```
+/// use mazurka_core::ProcessPath;
+/// let p: ProcessPath = "0.10".parse().unwrap();
+/// assert!("0.2".parse::<ProcessPath>().unwrap() < p);
+/// assert!(p < "1".parse().unwrap());
+/// assert_eq!(p.to_string(), "0.10");
+/// assert!("0..1".parse::<ProcessPath>().is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ProcessPath(SmallVec<[u32; 4]>);
+
+impl ProcessPath {
+    /// The path of the `k`-th process that is there from the start.
+    pub fn root(k: u32) -> Self {
+        Self(SmallVec::from_slice(&[k]))
+    }
+
+    /// The path of its `k`-th child.
+    pub fn child(&self, k: u32) -> Self {
+        let mut path = self.0.clone();
+        path.push(k);
+        Self(path)
+    }
+}
+
+impl fmt::Display for ProcessPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, k) in self.0.iter().enumerate() {
+            if at > 0 {
+                f.write_str(".")?;
+            }
+            write!(f, "{k}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A text that is no process name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a process name; write numbers separated by dots, such as `0` or `0.1`")]
+pub struct ParseProcessError(pub String);
+
+impl FromStr for ProcessPath {
+    type Err = ParseProcessError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.split('.')
+            .map(|part| {
+                let digits = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+                let number = if digits { part.parse().ok() } else { None };
+                number.ok_or_else(|| ParseProcessError(text.to_owned()))
+            })
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
+/// The processes met so far in an exploration, numbered as they are found.
+///
+/// ```
+/// use mazurka_core::{ProcessId, ProcessTable};
+/// let mut table = ProcessTable::new(2);
+/// let child = table.child(ProcessId(0), 1);
+/// assert_eq!(child, ProcessId(2));
+/// assert_eq!(table.child(ProcessId(0), 1), child);
+/// let names: Vec<_> = table.in_order().iter().map(|&p| table.path(p).to_string()).collect();
+/// assert_eq!(names, ["0", "0.1", "1"]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct ProcessTable {
+    paths: Vec<ProcessPath>,
+    names: Vec<Fingerprint>,
+    children: Vec<SmallVec<[Option<ProcessId>; 4]>>,
+    in_order: Vec<ProcessId>,
+}
+
+impl ProcessTable {
+    /// A table with the processes `0 … roots-1`.
+    pub fn new(roots: u32) -> Self {
+        let mut table = Self {
+            paths: Vec::new(),
+            names: Vec::new(),
+            children: Vec::new(),
+            in_order: Vec::new(),
+        };
+        for k in 0..roots {
+            table.add(ProcessPath::root(k));
+        }
+        table
+    }
+
+    fn add(&mut self, path: ProcessPath) -> ProcessId {
+        let id = ProcessId(self.paths.len() as u32);
+        let place = self.in_order.partition_point(|&p| self.paths[p.index()] < path);
+        self.in_order.insert(place, id);
+        self.names.push(
+            path.0
+                .iter()
+                .fold(Fingerprint::EMPTY, |name, &k| name.then(u64::from(k) + 1)),
+        );
+        self.paths.push(path);
+        self.children.push(SmallVec::new());
+        id
+    }
+
+    /// The `k`-th child of a process; numbered now if it is new.
+    pub fn child(&mut self, parent: ProcessId, k: u32) -> ProcessId {
+        if let Some(child) = self.known_child(parent, k) {
+            return child;
+        }
+        let id = self.add(self.paths[parent.index()].child(k));
+        let children = &mut self.children[parent.index()];
+        if children.len() <= k as usize {
+            children.resize(k as usize + 1, None);
+        }
+        children[k as usize] = Some(id);
+        id
+    }
+
+    /// The `k`-th child of a process, if it has been met.
+    pub fn known_child(&self, parent: ProcessId, k: u32) -> Option<ProcessId> {
+        *self.children[parent.index()].get(k as usize)?
+    }
+
+    /// How many processes have been met.
+    pub fn len(&self) -> usize {
+        self.paths.len()
+    }
+
+    /// Whether none has been met.
+    pub fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+    }
+
+    /// The name of a process.
+    pub fn path(&self, process: ProcessId) -> &ProcessPath {
+        &self.paths[process.index()]
+    }
+
+    /// The name as a fingerprint, the same in every exploration.
+    pub fn name(&self, process: ProcessId) -> Fingerprint {
+        self.names[process.index()]
+    }
+
+    /// The process of that name, if it has been met.
+    pub fn find(&self, path: &ProcessPath) -> Option<ProcessId> {
+        self.in_order
+            .binary_search_by(|p| self.paths[p.index()].cmp(path))
+            .ok()
+            .map(|place| self.in_order[place])
+    }
+
+    /// All of them, in the order of their names.
+    pub fn in_order(&self) -> &[ProcessId] {
+        &self.in_order
+    }
+}

@@ -1,0 +1,86 @@
+//! The two ways to be a program.
+
+use std::hash::Hash;
+
+use crate::{Claims, Event, Fingerprint, Mishap, ProcessId, ProcessTable};
+
+/// What a process can do in the current state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// Not started (or: started only in other executions).
+    Unborn,
+    /// It can make a step.
+    Ready,
+    /// Its next step is not possible now: a closed guard, a held lock, a process not ended.
+    Waiting,
+    /// It has done all it had to do.
+    Ended,
+    /// A failure has halted it.
+    Failed,
+    /// A false `assume` has halted it.
+    Discarded,
+    /// The evaluator's range or the limit of local work has halted it.
+    Lost,
+}
+
+/// Why a step could not be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StepError {
+    /// The process is not [`Status::Ready`].
+    #[error("this process cannot make a step now")]
+    NotReady,
+    /// A given outcome is outside the range of its `choose`.
+    #[error("this outcome is not among those that the step can choose from")]
+    NoSuchOutcome,
+}
+
+/// A program in the middle of one of its executions.
+///
+/// An explorer asks for the [`status`](Execution::status) of the processes, lets one of them
+/// [`step`](Execution::step), looks at the event, and returns to an earlier depth with
+/// [`back_to`](Execution::back_to). Whether going back undoes, restores or runs again is the
+/// program's own business. Equal schedules (with equal outcomes) give equal events, always.
+pub trait Execution {
+    /// The processes met so far in any execution.
+    fn processes(&self) -> &ProcessTable;
+
+    /// What a process can do now.
+    fn status(&self, process: ProcessId) -> Status;
+
+    /// What the next step of a ready or waiting process claims to touch. Replaces the content of `into`.
+    fn claims(&self, process: ProcessId, into: &mut Claims);
+
+    /// Lets a ready process make its next step. A `choose` takes its value from `outcomes`, in
+    /// order, and where these end its least value.
+    fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError>;
+
+    /// The events since the start.
+    fn events(&self) -> &[Event];
+
+    /// Returns to the state after the first `depth` events.
+    fn back_to(&mut self, depth: usize);
+
+    /// What is wrong before any step.
+    fn initial_mishaps(&self) -> &[Mishap];
+
+    /// What is wrong with this state as a final state. Asked only where every process has ended.
+    fn final_mishaps(&self) -> Vec<Mishap>;
+
+    /// What determinism is about, in this state.
+    fn observation(&self) -> Fingerprint;
+}
+
+/// A program whose states can be kept, compared and restored.
+pub trait Semantics: Execution {
+    /// Everything that can matter later: shared memory, program points, locals, locks.
+    type State: Clone + Eq + Hash;
+
+    /// The current state.
+    fn state(&self) -> Self::State;
+
+    /// The current state as 128 bits, the same whatever order processes were met in.
+    fn fingerprint(&self) -> Fingerprint;
+
+    /// Makes this the state, with no events before it.
+    fn restore(&mut self, state: &Self::State);
+}

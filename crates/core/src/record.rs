@@ -1,0 +1,194 @@
+//! The record of a run: the one thing that reports are views of, and a stable interface.
+//!
+//! `--format json` prints a [`Record`]. Fields are only ever added within one version.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Counts, Scope, StopReason, Verdict};
+
+/// The version of the format.
+pub const VERSION: u32 = 1;
+
+/// Everything worth knowing about one search.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// [`VERSION`].
+    pub version: u32,
+    /// What was explored.
+    pub program: ProgramRecord,
+    /// The command that made it: `check`, `explore`, `run`.
+    pub command: String,
+    /// The engine that explored.
+    pub algorithm: String,
+    /// The answer.
+    pub verdict: Verdict,
+    /// What the answer is about.
+    pub scope: Scope,
+    /// Why the search ended.
+    pub stopped: StopReason,
+    /// Whether all final states agree on what is observed; `null` if unknown.
+    pub deterministic: Option<bool>,
+    /// The counts.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// Wall-clock time of the search.
+    pub seconds: f64,
+    /// Evidence for a violation.
+    pub witnesses: Vec<Witness>,
+}
+
+/// Which program, exactly.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramRecord {
+    /// The file as it was named.
+    pub file: String,
+    /// A hash of its text and settings; a witness replays only on the same program.
+    pub hash: String,
+    /// The `--set` options, in order.
+    pub set: Vec<(String, String)>,
+}
+
+/// What a witness shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WitnessKind {
+    /// A failed assertion, invariant, `ensures`, division, index, `unlock`.
+    Failure,
+    /// A state where nobody can go on.
+    Deadlock,
+    /// Two runs whose observed results differ.
+    Nondeterminism,
+    /// A cycle that the program can follow for ever.
+    Livelock,
+}
+
+/// Evidence that anyone can replay.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Witness {
+    /// What it shows.
+    pub kind: WitnessKind,
+    /// The same in one sentence.
+    pub message: String,
+    /// Where in the source, if at one place.
+    pub place: Option<Place>,
+    /// One run; two for nondeterminism.
+    pub runs: Vec<Run>,
+    /// The processes that wait for ever, in a deadlock.
+    pub waiting: Vec<Waiting>,
+    /// The observed variables that differ, with their values in the two runs.
+    pub differs: Vec<Difference>,
+}
+
+/// A place in the source, from 1.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The line.
+    pub line: usize,
+    /// The column, in characters.
+    pub column: usize,
+    /// The text there.
+    pub text: String,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ending {
+    /// Every process ended.
+    Final,
+    /// Nobody can go on.
+    Deadlock,
+    /// A process failed.
+    Failure,
+    /// A false `assume`.
+    Discarded,
+    /// A bound of the evaluator was hit.
+    Lost,
+    /// The schedule ended first.
+    Open,
+}
+
+/// One execution, or the beginning of one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// The processes, one per step.
+    pub schedule: String,
+    /// How it ended.
+    pub ending: Ending,
+    /// The steps.
+    pub steps: Vec<Step>,
+    /// The shared variables at its end.
+    pub state: Vec<Binding>,
+}
+
+/// One step of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// Who made it.
+    pub process: String,
+    /// What it chose.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outcomes: Vec<i64>,
+    /// The label in the papers' notation: guard ▷ action.
+    pub label: String,
+    /// Where it stands in the source.
+    pub line: usize,
+    /// Who could have made a step instead.
+    pub enabled: Vec<String>,
+    /// What it read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<Binding>,
+    /// What it changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+    /// What went wrong in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mishap: Option<String>,
+    /// Whether it is one of the two racing steps.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub racing: bool,
+}
+
+/// A variable and its value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Binding {
+    /// The variable.
+    pub name: String,
+    /// Its value, as the source would write it.
+    pub value: String,
+}
+
+/// A variable, its value before and its value after.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// The variable.
+    pub name: String,
+    /// Before.
+    pub from: String,
+    /// After.
+    pub to: String,
+}
+
+/// A variable and its values in two runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    /// The variable.
+    pub name: String,
+    /// In the first run.
+    pub first: String,
+    /// In the second.
+    pub second: String,
+}
+
+/// A process that waits for ever.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// Who waits.
+    pub process: String,
+    /// For what, e.g. ``lock `fork[1]` ``.
+    pub what: String,
+    /// Who holds it, if anyone does.
+    pub held_by: Option<String>,
+    /// Where it waits.
+    pub line: usize,
+}

@@ -1,0 +1,116 @@
+//! Schedules: a list of process names, one per step.
+
+use std::fmt;
+use std::str::FromStr;
+
+use smallvec::SmallVec;
+
+use crate::{Event, ParseProcessError, ProcessPath, ProcessTable};
+
+/// Who makes a step, and what its `choose` expressions give.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ScheduledStep {
+    /// The process.
+    pub process: ProcessPath,
+    /// The values chosen, in order.
+    pub outcomes: SmallVec<[i64; 1]>,
+}
+
+/// A run as the processes that made its steps, e.g. `0 0 0.1=2 0.0`.
+///
+/// ```
+/// use mazurka_core::Schedule;
+/// let schedule: Schedule = "0 0.1=2 1=3,-4".parse().unwrap();
+/// assert_eq!(schedule.0[2].outcomes[..], [3, -4]);
+/// assert_eq!(schedule.to_string(), "0 0.1=2 1=3,-4");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Schedule(pub Vec<ScheduledStep>);
+
+impl Schedule {
+    /// The schedule of a run.
+    pub fn of(run: &[Event], table: &ProcessTable) -> Self {
+        Self::of_each(run, table)
+    }
+
+    /// The schedule of some events, in this order.
+    pub fn of_each<'a>(
+        events: impl IntoIterator<Item = &'a Event>,
+        table: &ProcessTable,
+    ) -> Self {
+        let step = |event: &Event| ScheduledStep {
+            process: table.path(event.process).clone(),
+            outcomes: event.outcomes.iter().map(|o| o.value).collect(),
+        };
+        Self(events.into_iter().map(step).collect())
+    }
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, step) in self.0.iter().enumerate() {
+            if at > 0 {
+                f.write_str(" ")?;
+            }
+            write!(f, "{}", step.process)?;
+            for (k, value) in step.outcomes.iter().enumerate() {
+                f.write_str(if k == 0 { "=" } else { "," })?;
+                write!(f, "{value}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A text that is no schedule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParseScheduleError {
+    /// A step does not start with a process name.
+    #[error("step {step} of the schedule: {error}")]
+    Process {
+        /// Which step, from 1.
+        step: usize,
+        /// What is wrong with the name.
+        error: ParseProcessError,
+    },
+    /// What follows `=` is no list of numbers.
+    #[error("step {step} of the schedule: `{text}` is not a chosen value; write numbers after `=`, as in `0.1=2`")]
+    Outcome {
+        /// Which step, from 1.
+        step: usize,
+        /// The text.
+        text: String,
+    },
+}
+
+impl FromStr for Schedule {
+    type Err = ParseScheduleError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let step = |(at, word): (usize, &str)| {
+            let step = at + 1;
+            let (name, values) = match word.split_once('=') {
+                Some((name, values)) => (name, Some(values)),
+                None => (word, None),
+            };
+            let process = name
+                .parse()
+                .map_err(|error| ParseScheduleError::Process { step, error })?;
+            let value = |text: &str| {
+                text.parse().map_err(|_| ParseScheduleError::Outcome {
+                    step,
+                    text: text.to_owned(),
+                })
+            };
+            let outcomes = values.map_or(Ok(SmallVec::new()), |values| {
+                values.split(',').map(value).collect()
+            })?;
+            Ok(ScheduledStep { process, outcomes })
+        };
+        text.split_whitespace()
+            .enumerate()
+            .map(step)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}

@@ -1,0 +1,131 @@
+//! Limits, counts and verdicts. A limit that was hit is never silent and never a success.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// How far a search may go. All of them at once; none lives in a type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Steps of one execution.
+    pub depth: u64,
+    /// Steps in total.
+    pub steps: Option<u64>,
+    /// Executions.
+    pub executions: Option<u64>,
+    /// Instructions of local work within one step.
+    pub local: u64,
+    /// Time of the whole search.
+    pub time: Option<Duration>,
+    /// Memory of the process, in bytes.
+    pub memory: Option<u64>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            depth: 10_000,
+            steps: None,
+            executions: None,
+            local: 1_000_000,
+            time: None,
+            memory: None,
+        }
+    }
+}
+
+/// A bound that cut a search short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "bound", content = "value", rename_all = "kebab-case")]
+pub enum Bound {
+    /// Steps of one execution.
+    MaxDepth(u64),
+    /// Steps in total.
+    MaxSteps(u64),
+    /// Executions.
+    MaxExecutions(u64),
+    /// Local work within one step.
+    MaxLocal(u64),
+    /// Milliseconds.
+    TimeLimit(u64),
+    /// Bytes.
+    MemoryLimit(u64),
+    /// An `int` outside the evaluator's range.
+    IntRange,
+    /// Stopped by the user.
+    Interrupted,
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Bound::MaxDepth(n) => write!(f, "an execution reached --max-depth {n}"),
+            Bound::MaxSteps(n) => write!(f, "--max-steps {n} was reached"),
+            Bound::MaxExecutions(n) => write!(f, "--max-executions {n} was reached"),
+            Bound::MaxLocal(n) => write!(f, "one step did more local work than --max-local {n}"),
+            Bound::TimeLimit(ms) => {
+                write!(f, "--time-limit {} was reached", Duration::from_millis(ms).as_secs_f64())
+            }
+            Bound::MemoryLimit(bytes) => write!(f, "--memory-limit {bytes} was reached"),
+            Bound::IntRange => f.write_str("an `int` left the range of 64 bits"),
+            Bound::Interrupted => f.write_str("interrupted"),
+        }
+    }
+}
+
+/// Why a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopReason {
+    /// There was nothing left to explore.
+    Complete,
+    /// The verdict was certain before the end.
+    Certain,
+    /// A bound.
+    Bound,
+}
+
+/// What a search counted. See the record for the meaning of each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Complete runs: final, deadlocked or with a failed process.
+    pub executions: u64,
+    /// Distinct traces among them; none where an engine cannot know.
+    pub traces: Option<u64>,
+    /// Runs cut because another covers them.
+    pub blocked: u64,
+    /// Runs with a false `assume`.
+    pub discarded: u64,
+    /// Distinct deadlocked traces (states, for engines that merge states).
+    pub deadlocks: u64,
+    /// Distinct failing events, each with its past.
+    pub failures: u64,
+    /// Distinct observed final states.
+    pub final_states: u64,
+    /// Edges of the exploration tree.
+    pub events: u64,
+    /// Transitions executed, replays included.
+    pub steps: u64,
+}
+
+/// What a verdict is about: everything, or everything up to these bounds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scope {
+    /// Whether no bound was hit.
+    pub exhaustive: bool,
+    /// The bounds that were hit.
+    pub bounds: Vec<Bound>,
+}
+
+/// The answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Every property holds within the scope.
+    Verified,
+    /// A property does not hold; a witness shows it.
+    Violated,
+    /// A bound was hit before anything was certain.
+    Inconclusive,
+}

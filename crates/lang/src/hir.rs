@@ -1,0 +1,318 @@
+//! The checked program: every name resolved, every expression typed, every
+//! constant folded, every `process (i in a..b)` expanded into its instances.
+//!
+//! [`crate::check`] makes it, [`crate::compile`] turns it into code. It keeps
+//! source spans and names, because labels and messages are made from it.
+
+use crate::source::Span;
+
+/// A shared variable's index in [`Program::vars`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct VarId(pub u32);
+
+/// A lock's (or lock array's) index in [`Program::locks`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LockId(pub u32);
+
+/// A procedure's index in [`Program::procedures`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ProcedureId(pub u32);
+
+/// A local variable's index in its [`Frame`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LocalId(pub u32);
+
+/// The type of a value. Arrays are a property of variables, not of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// `bool`, as 0 and 1.
+    Bool,
+    /// Mathematical integer; leaving the evaluator's range is reported, never wrapped.
+    Int,
+    /// `i8`, `i16`, `i32`, `i64`: wraps around.
+    Signed(u8),
+    /// `u8`, `u16`, `u32`, `u64`: wraps around. A `u64` is kept as the bits of an `i64`.
+    Unsigned(u8),
+    /// What `let h = spawn …` gives; can only be joined.
+    Process,
+}
+
+/// How much of a statement is one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Atomicity {
+    /// A statement is a step.
+    #[default]
+    Statement,
+    /// Each read and each write of a shared variable is a step.
+    Access,
+}
+
+/// A whole program.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// Shared variables, in order of declaration.
+    pub vars: Vec<Var>,
+    /// Locks and lock arrays, in order of declaration.
+    pub locks: Vec<Lock>,
+    /// Procedures, in order of declaration.
+    pub procedures: Vec<Procedure>,
+    /// The processes started at once: process `k` of the schedule is `processes[k]`.
+    pub processes: Vec<Process>,
+    /// Assumptions on the initial state.
+    pub requires: Vec<Property>,
+    /// What must hold in every reachable state.
+    pub invariants: Vec<Property>,
+    /// What must hold in every final state.
+    pub ensures: Vec<Property>,
+    /// What determinism is about; `None` if the file does not say (then: every variable).
+    pub observe: Option<Vec<VarId>>,
+    /// The file's atomicity.
+    pub atomicity: Atomicity,
+}
+
+/// A shared variable or array.
+#[derive(Clone, Debug)]
+pub struct Var {
+    /// Its name.
+    pub name: String,
+    /// Its type, or its elements'.
+    pub ty: Type,
+    /// Number of elements, if it is an array.
+    pub len: Option<u32>,
+    /// Initial values (one, or one per element); `None` if symbolic.
+    pub init: Option<Vec<i64>>,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// A lock or an array of locks.
+#[derive(Clone, Debug)]
+pub struct Lock {
+    /// Its name.
+    pub name: String,
+    /// Number of locks, if it is an array.
+    pub len: Option<u32>,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// A `requires`, `invariant` or `ensures`.
+#[derive(Clone, Debug)]
+pub struct Property {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// The condition, over shared variables.
+    pub expr: Expr,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A procedure. Its parameters are the first locals of its frame.
+#[derive(Clone, Debug)]
+pub struct Procedure {
+    /// Its name.
+    pub name: String,
+    /// How many of the frame's locals are parameters.
+    pub params: u32,
+    /// Its locals.
+    pub frame: Frame,
+    /// What it does.
+    pub body: Vec<Stmt>,
+}
+
+/// One process that is there from the start.
+#[derive(Clone, Debug)]
+pub struct Process {
+    /// The name in the source, if any.
+    pub name: Option<String>,
+    /// For an instance of `process p (i in a..b)`: the value of `i`.
+    pub instance: Option<i64>,
+    /// Its locals.
+    pub frame: Frame,
+    /// What it does.
+    pub body: Vec<Stmt>,
+}
+
+/// The locals of a process or procedure. A spawned block shares the numbering of
+/// the body it stands in: it starts with a copy of that frame.
+#[derive(Clone, Debug, Default)]
+pub struct Frame {
+    /// Every local of the body, nested blocks included, each with an entry of its own.
+    pub locals: Vec<Local>,
+}
+
+/// A local variable.
+#[derive(Clone, Debug)]
+pub struct Local {
+    /// Its name; hidden counters of bounded loops have names that start with `$`.
+    pub name: String,
+    /// Its type, or its elements'.
+    pub ty: Type,
+    /// Number of elements, if it is an array.
+    pub len: Option<u32>,
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub struct Stmt {
+    /// What it is.
+    pub kind: StmtKind,
+    /// The source text of it, for labels and messages.
+    pub span: Span,
+}
+
+/// What can be assigned.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// A local variable.
+    Local(LocalId),
+    /// An element of a local array.
+    LocalElement(LocalId, Expr),
+    /// A shared variable.
+    Shared(VarId),
+    /// An element of a shared array.
+    Element(VarId, Expr),
+}
+
+/// The kinds of statements.
+#[derive(Clone, Debug)]
+pub enum StmtKind {
+    /// `skip`
+    Skip,
+    /// `end`: the process ends here.
+    End,
+    /// `{ … }`
+    Block(Vec<Stmt>),
+    /// `x, a[i] := e, f`, simultaneous.
+    Assign(Vec<Place>, Vec<Expr>),
+    /// `let x = e`; for an array one value for each element.
+    Let(LocalId, Vec<Expr>),
+    /// `e |> s`; `await e` is `e |> skip`.
+    Guard(Expr, Box<Stmt>),
+    /// `s <| e |> t`
+    Choice {
+        /// The condition `e`.
+        test: Expr,
+        /// `s`, taken where `e` holds.
+        then: Box<Stmt>,
+        /// `t`, taken where it does not.
+        other: Box<Stmt>,
+    },
+    /// `e |>* s`
+    GuardedLoop(Expr, Box<Stmt>),
+    /// `if e { … } else { … }`
+    If(Expr, Vec<Stmt>, Vec<Stmt>),
+    /// `while e { … }`
+    While {
+        /// The test.
+        test: Expr,
+        /// At most so many iterations, counted in a hidden local.
+        bound: Option<(i64, LocalId)>,
+        /// The body.
+        body: Vec<Stmt>,
+    },
+    /// `for x in a..b { … }`
+    For {
+        /// The counter.
+        local: LocalId,
+        /// A hidden local that keeps the upper bound, which is read once.
+        limit: LocalId,
+        /// First value.
+        from: Expr,
+        /// The value after the last.
+        to: Expr,
+        /// The body.
+        body: Vec<Stmt>,
+    },
+    /// `spawn { … }` or `spawn p(…)`, with the local that keeps the handle.
+    Spawn(Option<LocalId>, Spawned),
+    /// `join h`, or `join` for all children so far.
+    Join(Option<LocalId>),
+    /// `p(…)`, run by the caller.
+    Call(ProcedureId, Vec<Expr>),
+    /// `atomic { … }`
+    Atomic(Vec<Stmt>),
+    /// `lock(m)` or `lock(m[e])`
+    Lock(LockId, Option<Expr>),
+    /// `unlock(m)` or `unlock(m[e])`
+    Unlock(LockId, Option<Expr>),
+    /// `assert e, "message"`
+    Assert(Expr, Option<String>),
+    /// `assume e`
+    Assume(Expr),
+    /// `error "message"`
+    Error(Option<String>),
+}
+
+/// What a `spawn` starts.
+#[derive(Clone, Debug)]
+pub enum Spawned {
+    /// A block, with a copy of the parent's locals.
+    Block(Vec<Stmt>),
+    /// A procedure with arguments, evaluated by the parent in the spawning step.
+    Call(ProcedureId, Vec<Expr>),
+}
+
+/// A typed expression.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// The type of its value.
+    pub ty: Type,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The kinds of expressions.
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    /// A literal, a constant or a process parameter; `true` is 1.
+    Const(i64),
+    /// A local variable.
+    Local(LocalId),
+    /// An element of a local array.
+    LocalElement(LocalId, Box<Expr>),
+    /// A shared variable.
+    Shared(VarId),
+    /// An element of a shared array.
+    Element(VarId, Box<Expr>),
+    /// `!e` or `-e`
+    Unary(UnaryOp, Box<Expr>),
+    /// `e + f` and so on; `&&` and `||` evaluate their right side only if needed.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `if e then f else g`
+    If(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `input(T)`; its type is the expression's.
+    Input,
+    /// `choose(a..b)`
+    Choose(Box<Expr>, Box<Expr>),
+}
+
+/// Unary operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UnaryOp {
+    /// `!`
+    Not,
+    /// `-`
+    Neg,
+}
+
+/// Binary operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum BinaryOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    And,
+    Or,
+}
