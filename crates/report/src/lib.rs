@@ -1,0 +1,78 @@
+//! Views of a recorded result: pure functions from a [`Record`](mazurka_core::record::Record) to text and JSON.
+//!
+//! Nothing here runs a program, and nothing here writes anywhere: each function returns a string.
+//!
+//! | function | what it shows |
+//! |---|---|
+//! | [`verdict`] | the answer of `check`: one line, then the evidence, last the command that replays it |
+//! | [`table`] | the counts of `explore`, and what it found |
+//! | [`run`] | one execution, in the papers' notation |
+//! | [`json`] | any record, as the stable interface |
+
+mod bounds;
+mod events;
+mod json;
+mod paint;
+mod run;
+mod shell;
+mod table;
+mod verdict;
+mod witness;
+
+pub use bounds::advice;
+pub use json::json;
+pub use paint::Paint;
+pub use run::{OneRun, run};
+pub use shell::{quote, replay_command};
+pub use table::table;
+pub use verdict::{headline, verdict};
+
+/// How a view is to be made.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// Colours or none.
+    pub paint: Paint,
+    /// Flags beside `--set` without which a witness would not run again.
+    pub flags: Vec<String>,
+}
+
+/// `1 trace`, `2 traces`.
+fn counted(n: u64, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+/// On one line, and no longer than `width` characters.
+///
+/// Labels are pieces of source text, which may be long and may span lines.
+fn clip(text: &str, width: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= width {
+        return line;
+    }
+    let kept: String = line.chars().take(width.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+/// With blanks behind it, so that columns align.
+fn pad(text: &str, width: usize) -> String {
+    let missing = width.saturating_sub(text.chars().count());
+    format!("{text}{}", " ".repeat(missing))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clipping_joins_lines_and_marks_what_is_missing() {
+        assert_eq!(clip("atomic {\n  x := 1;\n}", 40), "atomic { x := 1; }");
+        assert_eq!(clip("x := x + 1", 6), "x :=…");
+        assert_eq!(clip("¬(a ≤ b) ▷ skip", 15), "¬(a ≤ b) ▷ skip");
+    }
+
+    #[test]
+    fn padding_counts_characters() {
+        assert_eq!(pad("▷", 3), "▷  ");
+        assert_eq!(pad("long", 2), "long");
+    }
+}

@@ -1,0 +1,82 @@
+//! What to do about a bound that was hit.
+
+use std::time::Duration;
+
+use mazurka_core::Bound;
+
+/// What to do next, in the imperative.
+///
+/// ```
+/// use mazurka_core::Bound;
+/// use mazurka_report::advice;
+/// assert!(advice(&Bound::MaxSteps(10)).contains("--max-steps"));
+/// ```
+pub fn advice(bound: &Bound) -> &'static str {
+    match bound {
+        Bound::MaxDepth(_) => {
+            "raise --max-depth, or bound the loop that does not end: `while (e)[n] { … }`"
+        }
+        Bound::MaxSteps(_) => "raise --max-steps, or make the program smaller (--set)",
+        Bound::MaxExecutions(_) => "raise --max-executions, or make the program smaller (--set)",
+        Bound::MaxLocal(_) => "raise --max-local, or shorten the loop that touches only locals",
+        Bound::TimeLimit(_) => "raise --time-limit, or make the program smaller (--set)",
+        Bound::MemoryLimit(_) => "raise --memory-limit, or make the program smaller (--set)",
+        Bound::IntRange => {
+            "keep the values smaller, or declare the variable `i64`, which wraps around"
+        }
+        Bound::Interrupted => "run it again and let it end, or give it a --time-limit",
+    }
+}
+
+/// The bound that was hit, in words.
+pub(crate) fn name(bound: &Bound) -> String {
+    match *bound {
+        Bound::MemoryLimit(bytes) => format!("--memory-limit {} was reached", size(bytes)),
+        Bound::TimeLimit(ms) => {
+            let seconds = Duration::from_millis(ms).as_secs_f64();
+            format!("--time-limit {seconds}s was reached")
+        }
+        _ => bound.to_string(),
+    }
+}
+
+/// Bytes as a user would write them.
+fn size(bytes: u64) -> String {
+    let units = [(30, "G"), (20, "M"), (10, "K")];
+    let fits = |&&(shift, _): &&(u32, &str)| bytes >= 1 << shift && bytes % (1 << shift) == 0;
+    match units.iter().find(fits) {
+        Some((shift, unit)) => format!("{}{unit}", bytes >> shift),
+        None => bytes.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_flag_that_was_hit_is_named_in_the_advice() {
+        for bound in [
+            Bound::MaxDepth(1),
+            Bound::MaxSteps(1),
+            Bound::MaxExecutions(1),
+            Bound::MaxLocal(1),
+            Bound::TimeLimit(1),
+            Bound::MemoryLimit(1),
+        ] {
+            let flag = name(&bound)
+                .split_whitespace()
+                .find(|word| word.starts_with("--"))
+                .map(str::to_owned);
+            let flag = flag.expect("the bound names its flag");
+            assert!(advice(&bound).contains(&flag), "{flag}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_written_as_they_are_given() {
+        assert_eq!(size(512 << 20), "512M");
+        assert_eq!(size(2 << 30), "2G");
+        assert_eq!(size(1500), "1500");
+    }
+}

@@ -1,0 +1,65 @@
+//! Commands that can be pasted into a shell.
+
+use mazurka_core::record::ProgramRecord;
+
+/// A word as a POSIX shell reads it back: bare if it is harmless, else in single quotes.
+///
+/// ```
+/// use mazurka_report::quote;
+/// assert_eq!(quote("examples/counter.maz"), "examples/counter.maz");
+/// assert_eq!(quote("N=3"), "N=3");
+/// assert_eq!(quote("my file.maz"), "'my file.maz'");
+/// assert_eq!(quote("it's"), r"'it'\''s'");
+/// assert_eq!(quote(""), "''");
+/// ```
+pub fn quote(word: &str) -> String {
+    let harmless = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+    if !word.is_empty() && word.chars().all(harmless) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// The command that runs a schedule of a program again.
+pub fn replay_command(program: &ProgramRecord, schedule: &str, flags: &[String]) -> String {
+    let file = match program.file.as_str() {
+        "-" => "-".to_owned(),
+        dashed if dashed.starts_with('-') => quote(&format!("./{dashed}")),
+        plain => quote(plain),
+    };
+    // A schedule consists of digits, blanks and `.=,-`, so double quotes hold it.
+    let mut command = format!("mazurka run {file} --schedule \"{schedule}\"");
+    for (name, value) in &program.set {
+        command += " --set ";
+        command += &quote(&format!("{name}={value}"));
+    }
+    for flag in flags {
+        command += " ";
+        command += &quote(flag);
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_carries_settings_and_flags() {
+        let mut program = ProgramRecord {
+            file: "my counter.maz".into(),
+            hash: String::new(),
+            set: vec![("N".into(), "3".into()), ("a".into(), "[1, 2]".into())],
+        };
+        assert_eq!(
+            replay_command(&program, "0 0.1=2", &["--max-local=5".into()]),
+            r#"mazurka run 'my counter.maz' --schedule "0 0.1=2" --set N=3 --set 'a=[1, 2]' --max-local=5"#
+        );
+        program.set.clear();
+        program.file = "-odd.maz".into();
+        assert_eq!(
+            replay_command(&program, "", &[]),
+            r#"mazurka run ./-odd.maz --schedule """#
+        );
+    }
+}

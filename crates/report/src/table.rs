@@ -1,0 +1,91 @@
+//! The counts of `explore`.
+
+use mazurka_core::record::Record;
+use mazurka_core::{StopReason, Verdict};
+
+use crate::verdict::cut;
+use crate::{View, clip, pad, witness};
+
+/// What was explored, the counts, what was found, and how to see it.
+pub fn table(record: &Record, view: &View) -> String {
+    let paint = view.paint;
+    let how_far = match record.stopped {
+        StopReason::Complete => "explored everything",
+        StopReason::Certain => "stopped when certain",
+        StopReason::Bound => "not everything was explored",
+    };
+    let how_far = match record.verdict {
+        Verdict::Verified => paint.good(how_far),
+        Verdict::Violated => paint.bad(how_far),
+        Verdict::Inconclusive => paint.unsure(how_far),
+    };
+    let mut text = format!("{}: {}: {how_far}\n", record.program.file, record.algorithm);
+    text += &cut(record, view);
+    text.push('\n');
+
+    let counts = &record.counts;
+    let determinism = match record.deterministic {
+        Some(true) => "deterministic",
+        Some(false) => "not deterministic",
+        None => "",
+    };
+    let traces = counts
+        .traces
+        .map_or("unknown".to_owned(), |n| n.to_string());
+    let rows = [
+        ("executions", counts.executions.to_string(), "complete runs"),
+        ("traces", traces, "really different ones"),
+        (
+            "deadlocks",
+            counts.deadlocks.to_string(),
+            "deadlocked traces",
+        ),
+        (
+            "failures",
+            counts.failures.to_string(),
+            "failing events, each with its past",
+        ),
+        ("final states", counts.final_states.to_string(), determinism),
+        (
+            "discarded",
+            counts.discarded.to_string(),
+            "runs with a false `assume`",
+        ),
+        (
+            "blocked",
+            counts.blocked.to_string(),
+            "runs that another one covers",
+        ),
+        (
+            "events",
+            counts.events.to_string(),
+            "edges of the exploration tree",
+        ),
+        ("steps", counts.steps.to_string(), "transitions executed"),
+        ("seconds", format!("{:.3}", record.seconds), ""),
+    ];
+    let names = rows.iter().map(|(name, ..)| name.len());
+    let name_width = names.max().unwrap_or(0);
+    let width = rows.iter().map(|(_, n, _)| n.len()).max().unwrap_or(0);
+    for (name, n, meaning) in &rows {
+        let line = format!(
+            "  {}  {n:>width$}  {}",
+            pad(name, name_width),
+            paint.dim(meaning)
+        );
+        text += line.trim_end();
+        text.push('\n');
+    }
+
+    for evidence in &record.witnesses {
+        let kind = paint.bad(witness::kind(evidence.kind));
+        let place = match &evidence.place {
+            Some(place) => format!(" (line {}: {})", place.line, clip(&place.text, 80)),
+            None => String::new(),
+        };
+        text += &format!("\n{kind}: {}{place}\n", evidence.message);
+        text += &witness::waiting(&evidence.waiting);
+        text += &witness::replay(record, evidence, view);
+    }
+    text
+}
