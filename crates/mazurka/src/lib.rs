@@ -1,0 +1,36 @@
+//! Mazurka explores the executions of a concurrent program that are really different.
+//!
+//! This is the library behind the command line: load a [`Program`], [`check`](Program::check) or
+//! [`explore`](Program::explore) it, [`run`](Program::run) one execution, [`replay`](Program::replay)
+//! a recorded one. Every answer is a [`record::Record`]; `mazurka-report` turns it into text.
+//! Nothing here reads a file or prints: that is the binary's part.
+//!
+//! ```
+//! use mazurka::{Options, Program, Verdict, quietly};
+//!
+//! let source = "var x: int = 0  process { x := x + 1 }  process { x := x * 2 }";
+//! let program = Program::load("twice.maz", source, &[]).unwrap();
+//! let record = program.check(&Options::default(), &mut quietly());
+//! assert_eq!(record.verdict, Verdict::Violated);
+//! assert_eq!(record.deterministic, Some(false));
+//! let runs = &record.witnesses[0].runs;
+//! assert_eq!([&runs[0].schedule, &runs[1].schedule], ["0 1", "1 0"]);
+//! ```
+
+mod evidence;
+mod options;
+mod program;
+mod random;
+mod replay;
+mod run;
+mod search;
+
+pub use mazurka_core::{Bound, Limits, Schedule, Scope, StopReason, Verdict, record};
+pub use mazurka_explore::Progress;
+pub use mazurka_lang::{Diagnostic, ReplayError};
+
+pub use options::{Algorithm, Options, Watch, quietly};
+pub use program::Program;
+pub use random::Random;
+pub use replay::{Recording, RecordingError, ReplayProblem};
+pub use run::{Plan, RunRecord};

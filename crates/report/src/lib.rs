@@ -25,7 +25,7 @@ pub use paint::Paint;
 pub use run::{OneRun, run};
 pub use shell::{quote, replay_command};
 pub use table::table;
-pub use verdict::{headline, verdict};
+pub use verdict::{headline, replayed, verdict};
 
 /// How a view is to be made.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 use mazurka_core::record::Record;
 use mazurka_core::{StopReason, Verdict};
 
-use crate::verdict::cut;
+use crate::verdict::{cut, title};
 use crate::{View, clip, pad, witness};
 
 /// What was explored, the counts, what was found, and how to see it.
@@ -78,12 +78,12 @@ pub fn table(record: &Record, view: &View) -> String {
     }
 
     for evidence in &record.witnesses {
-        let kind = paint.bad(witness::kind(evidence.kind));
+        let found = paint.bad(&title(evidence));
         let place = match &evidence.place {
             Some(place) => format!(" (line {}: {})", place.line, clip(&place.text, 80)),
             None => String::new(),
         };
-        text += &format!("\n{kind}: {}{place}\n", evidence.message);
+        text += &format!("\n{found}{place}\n");
         text += &witness::waiting(&evidence.waiting);
         text += &witness::replay(record, evidence, view);
     }

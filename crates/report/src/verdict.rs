@@ -71,7 +71,7 @@ pub fn headline(record: &Record, view: &View) -> String {
 }
 
 /// The message of a witness, which names its kind if the message does not.
-fn title(evidence: &Witness) -> String {
+pub(crate) fn title(evidence: &Witness) -> String {
     let kind = witness::kind(evidence.kind);
     match evidence.message.to_lowercase().starts_with(kind) {
         true => evidence.message.clone(),
@@ -104,6 +104,28 @@ pub(crate) fn cut(record: &Record, view: &View) -> String {
     for bound in &record.scope.bounds {
         let name = view.paint.unsure(&bounds::name(bound));
         text += &format!("  {name}: {}\n", bounds::advice(bound));
+    }
+    text
+}
+
+/// A record that was replayed: that everything came again, and the evidence.
+pub fn replayed(record: &Record, view: &View) -> String {
+    let runs: u64 = record.witnesses.iter().map(|w| w.runs.len() as u64).sum();
+    let steps = counted(record.counts.steps, "step", "steps");
+    if record.witnesses.is_empty() {
+        let good = view.paint.good("replayed:");
+        return format!("{good} {steps}, all as recorded\n");
+    }
+    let titles: Vec<_> = record.witnesses.iter().map(title).collect();
+    let mut text = format!(
+        "{} {} ({}, {steps}, all as recorded)\n",
+        view.paint.bad("replayed:"),
+        titles.join("; "),
+        counted(runs, "run", "runs")
+    );
+    for evidence in &record.witnesses {
+        text.push('\n');
+        text += &witness::witness(record, evidence, view);
     }
     text
 }

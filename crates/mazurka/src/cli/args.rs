@@ -1,0 +1,252 @@
+//! The flags. Help and completions follow from these types.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use mazurka::{Algorithm, Limits};
+
+use super::values;
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 verified within the stated scope, 1 violated, 2 inconclusive (a bound was hit),
+3 bad input or usage, 4 internal error.";
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "mazurka",
+    version,
+    about = "Explores the executions of a concurrent program that are really different",
+    long_about = "Explores the executions of a concurrent program that are really different: can an assertion \
+                  fail, can it deadlock, is its result always the same, and which schedule shows it?",
+    after_help = format!("Examples:
+  mazurka check examples/counter.maz
+  mazurka check examples/philosophers.maz --set N=3
+  mazurka explore examples/counter.maz --algorithm naive
+  mazurka run examples/counter.maz --schedule \"0 1 0 1\"
+
+{EXIT_CODES}")
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Say whether a program can fail, deadlock, or end in different states
+    #[command(after_help = format!("Examples:
+  mazurka check counter.maz
+  mazurka check philosophers.maz --set N=4 --time-limit 10s
+  mazurka check counter.maz --property deterministic
+  mazurka check counter.maz --witness bad.json; mazurka replay bad.json
+  echo 'var x: int = 0 process {{ x := 1 }} process {{ x := 2 }}' | mazurka check -
+
+Failures and deadlocks are violations always. Different final states are one if the file has
+`observe`, or states no other property, or --property deterministic is given.
+{EXIT_CODES}"))]
+    Check(CheckArgs),
+    /// Explore the whole space with one engine, and count
+    #[command(after_help = format!("Examples:
+  mazurka explore readers.maz --algorithm naive --set N=6
+  mazurka explore readers.maz --algorithm naive --format json
+
+{EXIT_CODES}
+A failure or a deadlock that was found is exit code 1; different final states are not.")
+    )]
+    Explore(ExploreArgs),
+    /// Run one execution and show its steps
+    #[command(after_help = format!("Examples:
+  mazurka run counter.maz
+  mazurka run counter.maz --seed 7
+  mazurka run counter.maz --schedule \"0 0 1 1\"
+  mazurka run dice.maz --schedule \"0=3 0.1=6\"
+
+A schedule is a list of process names, one per step: 0.1 is the second child of process 0, and
+0.1=2 lets its `choose` give 2. A seed always names the same run. The exit code is about this run.
+{EXIT_CODES}"))]
+    Run(RunArgs),
+    /// Run a recorded witness again, and compare every step
+    #[command(after_help = format!("Examples:
+  mazurka check counter.maz --witness bad.json; mazurka replay bad.json
+  mazurka check counter.maz --format json > bad.json; mazurka replay bad.json
+  mazurka replay bad.json --file moved/counter.maz
+
+Exit code 1: the violation is there again, as recorded. 3: the record is of another program or
+version, or the run diverges.
+{EXIT_CODES}"))]
+    Replay(ReplayArgs),
+    /// Print a completion script for a shell
+    #[command(after_help = "Examples:
+  mazurka completions bash > ~/.local/share/bash-completion/completions/mazurka
+  mazurka completions fish > ~/.config/fish/completions/mazurka.fish")]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    /// Make this property decide, whatever else the file states
+    #[arg(long, value_enum)]
+    pub property: Option<Property>,
+    /// Save the record of a violation here, for `mazurka replay`
+    #[arg(long, value_name = "FILE")]
+    pub witness: Option<PathBuf>,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExploreArgs {
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    /// The engine
+    #[arg(long, value_enum, default_value_t = Engine::Naive)]
+    pub algorithm: Engine,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    /// The processes, one per step, such as "0 0 0.1=2 1"
+    #[arg(long, value_name = "SCHEDULE", conflicts_with = "seed")]
+    pub schedule: Option<String>,
+    /// Let chance choose, the same way for the same number
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// A record, as `--witness FILE` saves it or `--format json` prints it; `-` for standard input
+    pub witness: String,
+    /// The program, if it is no longer where it was
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<String>,
+    /// Instructions of local work within one step
+    #[arg(long, value_name = "N", default_value_t = Limits::default().local, value_parser = values::local)]
+    pub max_local: u64,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProgramArgs {
+    /// The program, a `.maz` file; `-` for standard input
+    pub file: String,
+    /// Override a constant, or give a variable its initial value (repeatable)
+    #[arg(long, value_name = "NAME=VALUE", value_parser = values::setting)]
+    pub set: Vec<(String, String)>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitArgs {
+    /// Steps of one execution
+    #[arg(long, value_name = "N", default_value_t = Limits::default().depth, value_parser = values::count)]
+    pub max_depth: u64,
+    /// Steps in total
+    #[arg(long, value_name = "N", value_parser = values::count)]
+    pub max_steps: Option<u64>,
+    /// Executions
+    #[arg(long, value_name = "N", value_parser = values::count)]
+    pub max_executions: Option<u64>,
+    /// Instructions of local work within one step, at most 100 million
+    #[arg(long, value_name = "N", default_value_t = Limits::default().local, value_parser = values::local)]
+    pub max_local: u64,
+    /// Time for the whole search: 10, 0.5, 10s, 2m, 1h
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    pub time_limit: Option<Duration>,
+    /// Memory of the process: 512M, 2G
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    pub memory_limit: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Text for people, or the record for programs
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// No progress, and of the text only the first line
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Text
+    Text,
+    /// The record, see docs/record.md
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Property {
+    /// All final states agree on what is observed
+    Deterministic,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Engine {
+    /// All interleavings
+    Naive,
+}
+
+impl From<Engine> for Algorithm {
+    fn from(engine: Engine) -> Self {
+        match engine {
+            Engine::Naive => Algorithm::Naive,
+        }
+    }
+}
+
+impl LimitArgs {
+    /// The limits as the search wants them.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            depth: self.max_depth,
+            steps: self.max_steps,
+            executions: self.max_executions,
+            local: self.max_local,
+            time: self.time_limit,
+            memory: self.memory_limit,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_flags_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_shows_examples() {
+        for command in Cli::command().get_subcommands() {
+            let after = command.get_after_help().map(ToString::to_string);
+            let name = command.get_name();
+            assert!(after.unwrap_or_default().contains("Examples:"), "{name}");
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! What each command does.
+
+use clap::CommandFactory;
+use mazurka::record::Record;
+use mazurka::{Limits, Options, Plan, Program, Recording, RecordingError, ReplayProblem, Schedule};
+use mazurka_report::{OneRun, Paint, View};
+
+use super::args::{CheckArgs, Cli, Command, ExploreArgs, Format, OutputArgs, ReplayArgs, RunArgs};
+use super::watch::Watcher;
+use super::{Exit, diagnose, files, output};
+
+/// Does it, and says how it went.
+pub(crate) fn run(command: &Command) -> Exit {
+    let done = match command {
+        Command::Check(args) => check(args),
+        Command::Explore(args) => explore(args),
+        Command::Run(args) => run_one(args),
+        Command::Replay(args) => replay(args),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "mazurka", &mut script);
+            let script = String::from_utf8_lossy(&script);
+            Ok(output::print_raw(&script, Exit::Verified))
+        }
+    };
+    done.unwrap_or_else(|refusal| {
+        match refusal {
+            Refusal::Message(text) => output::complain(&text),
+            Refusal::Program(text) => output::print_error(&text),
+        }
+        Exit::BadInput
+    })
+}
+
+/// Why nothing was done: bad input.
+enum Refusal {
+    /// A sentence.
+    Message(String),
+    /// The mistakes of a program, in its text.
+    Program(String),
+}
+
+impl From<String> for Refusal {
+    fn from(text: String) -> Self {
+        Refusal::Message(text)
+    }
+}
+
+fn load(file: &str, set: &[(String, String)]) -> Result<Program, Refusal> {
+    let source = files::program(file)?;
+    Program::load(file, &source, set)
+        .map_err(|mistakes| Refusal::Program(diagnose::render(file, &source, &mistakes)))
+}
+
+fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
+    let program = load(&args.program.file, &args.program.set)?;
+    let options = Options {
+        limits: args.limits.limits(),
+        deterministic: args.property.is_some(),
+    };
+    let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
+    let record = program.check(&options, &mut |progress| watcher.look(progress));
+    watcher.finish();
+    if let (Some(path), false) = (&args.witness, record.witnesses.is_empty()) {
+        let text = json(&record)?;
+        std::fs::write(path, text)
+            .map_err(|error| format!("cannot write `{}`: {error}", path.display()))?;
+    }
+    let view = view(&options.limits);
+    show(&record, &args.output, &record, || {
+        mazurka_report::verdict(&record, &view)
+    })
+}
+
+fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
+    let program = load(&args.program.file, &args.program.set)?;
+    let options = Options {
+        limits: args.limits.limits(),
+        deterministic: false,
+    };
+    let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
+    let watch = &mut |progress: &mazurka::Progress| watcher.look(progress);
+    let record = program.explore(args.algorithm.into(), &options, watch);
+    watcher.finish();
+    let view = view(&options.limits);
+    show(&record, &args.output, &record, || {
+        mazurka_report::table(&record, &view)
+    })
+}
+
+fn run_one(args: &RunArgs) -> Result<Exit, Refusal> {
+    let plan = match &args.schedule {
+        Some(text) => Plan::Schedule(
+            text.parse::<Schedule>()
+                .map_err(|error| error.to_string())?,
+        ),
+        None => Plan::Seed(args.seed),
+    };
+    let program = load(&args.program.file, &args.program.set)?;
+    let options = Options {
+        limits: args.limits.limits(),
+        deterministic: false,
+    };
+    let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
+    let record = program.run(&plan, &options, &mut |progress| watcher.look(progress));
+    watcher.finish();
+    let record = record.map_err(|error| format!("the schedule does not fit: {error}"))?;
+    let view = view(&options.limits);
+    show(&record, &args.output, &record.record, || {
+        let one = OneRun {
+            run: &record.run,
+            seed: record.seed,
+            ready: &record.ready,
+        };
+        mazurka_report::run(&record.record, one, &view)
+    })
+}
+
+fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
+    let text = files::record(&args.witness)?;
+    let parsed = Recording::parse(&text);
+    let recording = parsed.map_err(|error| match error {
+        RecordingError::Shape(_) => format!(
+            "`{}`: {error}; `mazurka check FILE --witness {}` makes one",
+            args.witness, args.witness
+        ),
+        RecordingError::Version { .. } => format!("`{}`: {error}", args.witness),
+    })?;
+    let recorded = &recording.record.program;
+    let file = match &args.file {
+        Some(file) => file,
+        None if recorded.file == "-" => {
+            let ask = "this was recorded of standard input; name the program with --file FILE";
+            return Err(Refusal::Message(ask.to_owned()));
+        }
+        None => &recorded.file,
+    };
+    let program = load(file, &recorded.set).map_err(|refusal| match refusal {
+        Refusal::Message(text) if args.file.is_none() => Refusal::Message(format!(
+            "{text}, of which `{}` is a record; if the program has moved, add --file FILE",
+            args.witness
+        )),
+        other => other,
+    })?;
+    let limits = Limits {
+        local: args.max_local,
+        ..Limits::default()
+    };
+    let options = Options {
+        limits,
+        deterministic: false,
+    };
+    let record = program
+        .replay(&recording, &options)
+        .map_err(|problem| match problem {
+            ReplayProblem::OtherProgram { .. } => {
+                format!("{problem}; check it again, or restore the program that was recorded")
+            }
+            _ => problem.to_string(),
+        })?;
+    let view = view(&options.limits);
+    show(&record, &args.output, &record, || {
+        mazurka_report::replayed(&record, &view)
+    })
+}
+
+/// The flags without which a schedule might not run again.
+fn view(limits: &Limits) -> View {
+    let mut flags = Vec::new();
+    if limits.local != Limits::default().local {
+        flags.push(format!("--max-local={}", limits.local));
+    }
+    View {
+        paint: Paint::Ansi,
+        flags,
+    }
+}
+
+fn json<T: serde::Serialize>(record: &T) -> Result<String, String> {
+    mazurka_report::json(record).map_err(|error| format!("cannot write the record: {error}"))
+}
+
+fn show<T: serde::Serialize>(
+    whole: &T,
+    args: &OutputArgs,
+    record: &Record,
+    text: impl FnOnce() -> String,
+) -> Result<Exit, Refusal> {
+    let exit = Exit::from(record.verdict);
+    Ok(match args.format {
+        Format::Json => output::print_raw(&json(whole)?, exit),
+        Format::Text if args.quiet => {
+            let text = text();
+            let first = text.split_inclusive('\n').next().unwrap_or("");
+            output::print(first, exit)
+        }
+        Format::Text => output::print(&text(), exit),
+    })
+}

@@ -1,0 +1,91 @@
+//! The command line.
+
+mod args;
+mod commands;
+mod diagnose;
+mod files;
+mod output;
+mod values;
+mod watch;
+
+use std::panic::{self, AssertUnwindSafe};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// What the shell is told. The numbers are a stable interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Verified within the stated scope.
+    Verified = 0,
+    /// Violated; `explore`: a failure or a deadlock was found.
+    Violated = 1,
+    /// A bound was hit before anything was certain.
+    Inconclusive = 2,
+    /// Bad input or usage.
+    BadInput = 3,
+    /// A defect of Mazurka.
+    Internal = 4,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}
+
+impl From<mazurka::Verdict> for Exit {
+    fn from(verdict: mazurka::Verdict) -> Self {
+        match verdict {
+            mazurka::Verdict::Verified => Exit::Verified,
+            mazurka::Verdict::Violated => Exit::Violated,
+            mazurka::Verdict::Inconclusive => Exit::Inconclusive,
+        }
+    }
+}
+
+/// Reads the arguments and does what they say.
+pub(crate) fn main() -> Exit {
+    match args::Cli::try_parse() {
+        Ok(cli) => commands::run(&cli.command),
+        Err(error) => {
+            let exit = match error.use_stderr() {
+                true => Exit::BadInput,
+                false => Exit::Verified,
+            };
+            // A closed pipe is the reader's business.
+            let _ = error.print();
+            exit
+        }
+    }
+}
+
+/// Turns a panic into a message that asks for a report, and exit code 4.
+pub(crate) fn guarded(work: impl FnOnce() -> Exit) -> Exit {
+    panic::set_hook(Box::new(|panic| {
+        let text = match panic.payload_as_str() {
+            Some(text) => text.to_owned(),
+            None => "no message".to_owned(),
+        };
+        let place = panic
+            .location()
+            .map(|at| format!(" ({at})"))
+            .unwrap_or_default();
+        output::complain(&format!(
+            "internal error: {text}{place}\n\
+             This is a defect of Mazurka, not of your program. Please report it, with the program and the command."
+        ));
+    }));
+    panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or(Exit::Internal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_internal_error() {
+        assert_eq!(guarded(|| panic!("planted")), Exit::Internal);
+        assert_eq!(guarded(|| Exit::Violated), Exit::Violated);
+    }
+}

@@ -1,0 +1,121 @@
+//! Values of flags, as people write them.
+
+use std::time::Duration;
+
+/// More local work than this in one step could outlast a second, and no limit is looked at within a step.
+const MOST_LOCAL: u64 = 100_000_000;
+
+/// `NAME=VALUE`
+pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("write NAME=VALUE, such as N=3".to_owned()),
+    }
+}
+
+/// A number from 1.
+pub(crate) fn count(text: &str) -> Result<u64, String> {
+    match text.replace('_', "").parse() {
+        Ok(0) | Err(_) => Err("write a whole number from 1".to_owned()),
+        Ok(n) => Ok(n),
+    }
+}
+
+/// Local work of one step.
+pub(crate) fn local(text: &str) -> Result<u64, String> {
+    match count(text) {
+        Ok(n) if n <= MOST_LOCAL => Ok(n),
+        _ => Err(format!("write a whole number from 1 to {MOST_LOCAL}")),
+    }
+}
+
+/// `10`, `0.5`, `500ms`, `10s`, `2m`, `1h`
+pub(crate) fn time(text: &str) -> Result<Duration, String> {
+    let hint =
+        || "write seconds, or a number with ms, s, m or h, such as 0.5, 10s or 2m".to_owned();
+    let split = text
+        .find(|c: char| c.is_ascii_alphabetic())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let factor = match unit {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(hint()),
+    };
+    let number: f64 = number.trim().parse().map_err(|_| hint())?;
+    Duration::try_from_secs_f64(number * factor).map_err(|_| hint())
+}
+
+/// `1048576`, `512K`, `512M`, `2G`, also `2GB` and `2GiB`
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    let hint = || "write bytes, or a number with K, M, G or T, such as 512M or 2G".to_owned();
+    let split = text
+        .find(|c: char| c.is_ascii_alphabetic())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let unit = unit.to_ascii_uppercase();
+    let shift = match unit
+        .strip_suffix("IB")
+        .or(unit.strip_suffix('B'))
+        .unwrap_or(&unit)
+    {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return Err(hint()),
+    };
+    let number: f64 = number.trim().parse().map_err(|_| hint())?;
+    let bytes = number * (1u64 << shift) as f64;
+    match bytes.is_finite() && bytes >= 1.0 {
+        true => Ok(bytes as u64),
+        false => Err(hint()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times() {
+        assert_eq!(time("10"), Ok(Duration::from_secs(10)));
+        assert_eq!(time("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(time("10s"), Ok(Duration::from_secs(10)));
+        assert_eq!(time("2m"), Ok(Duration::from_secs(120)));
+        assert_eq!(time("250ms"), Ok(Duration::from_millis(250)));
+        for bad in ["", "s", "-1", "1d", "nan", "inf", "1e300", "1 s x", "٣"] {
+            assert!(time(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn sizes() {
+        assert_eq!(size("4096"), Ok(4096));
+        assert_eq!(size("512M"), Ok(512 << 20));
+        assert_eq!(size("2G"), Ok(2 << 30));
+        assert_eq!(size("1.5k"), Ok(1536));
+        assert_eq!(size("2GiB"), Ok(2 << 30));
+        for bad in ["", "M", "-1M", "0", "2X", "nan", "inf"] {
+            assert!(size(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn counts_and_settings() {
+        assert_eq!(count("1_000"), Ok(1000));
+        assert!(count("0").is_err());
+        assert!(count("-1").is_err());
+        assert_eq!(local("100000000"), Ok(100_000_000));
+        assert!(local("100000001").is_err());
+        assert_eq!(setting("N=3"), Ok(("N".to_owned(), "3".to_owned())));
+        assert_eq!(setting("a=b=c"), Ok(("a".to_owned(), "b=c".to_owned())));
+        assert!(setting("N").is_err());
+        assert!(setting("=3").is_err());
+    }
+}

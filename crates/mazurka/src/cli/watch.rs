@@ -1,0 +1,158 @@
+//! What happens beside a search: progress, Ctrl-C, the memory limit.
+
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mazurka::{Bound, Progress};
+
+/// Asking the system how much memory is used costs microseconds, and nobody reads faster.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+/// What ends sooner needs no progress.
+const BEFORE_PROGRESS: Duration = Duration::from_millis(500);
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Looks after one search.
+pub(crate) struct Watcher {
+    memory: Option<u64>,
+    bar: Option<ProgressBar>,
+    last_look: Option<Instant>,
+}
+
+impl Watcher {
+    /// Starts to look after a search: from now on Ctrl-C stops it. The error says why a limit cannot be honoured.
+    pub(crate) fn new(memory: Option<u64>, quiet: bool) -> Result<Self, String> {
+        if memory.is_some() && used().is_none() {
+            let no = "this system does not say how much memory is used; leave --memory-limit out";
+            return Err(no.to_owned());
+        }
+        // Without a handler Ctrl-C ends the program at once, which is no worse than before.
+        let _ = ctrlc::set_handler(|| {
+            if INTERRUPTED.swap(true, Ordering::SeqCst) {
+                std::process::exit(super::Exit::Inconclusive as i32);
+            }
+        });
+        let show = !quiet && std::io::stderr().is_terminal();
+        Ok(Self {
+            memory,
+            bar: show.then(bar),
+            last_look: None,
+        })
+    }
+
+    /// Called every now and then by the search.
+    pub(crate) fn look(&mut self, progress: &Progress) -> ControlFlow<Bound> {
+        if INTERRUPTED.load(Ordering::SeqCst) {
+            return ControlFlow::Break(Bound::Interrupted);
+        }
+        if self
+            .last_look
+            .is_some_and(|last| last.elapsed() < BETWEEN_LOOKS)
+        {
+            return ControlFlow::Continue(());
+        }
+        self.last_look = Some(Instant::now());
+        if let (Some(limit), Some(used)) = (self.memory, self.memory.and_then(|_| used()))
+            && used > limit
+        {
+            return ControlFlow::Break(Bound::MemoryLimit(limit));
+        }
+        if let Some(bar) = &self.bar
+            && progress.elapsed >= BEFORE_PROGRESS
+        {
+            bar.set_message(message(progress));
+            bar.tick();
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Takes the progress off the screen.
+    pub(crate) fn finish(self) {
+        if let Some(bar) = self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
+    let style = ProgressStyle::with_template("{spinner} {elapsed} {msg}");
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+}
+
+/// Bytes of memory in use, if the system says.
+fn used() -> Option<u64> {
+    memory_stats::memory_stats().map(|now| now.physical_mem as u64)
+}
+
+/// How far the search is.
+fn message(progress: &Progress) -> String {
+    let seconds = progress.elapsed.as_secs_f64().max(0.001);
+    let executions = progress.counts.executions;
+    let mut text = format!(
+        "{} executions, {} a second",
+        short(executions as f64),
+        short(executions as f64 / seconds)
+    );
+    if let Some(traces) = progress.counts.traces {
+        text += &format!(", {} traces", short(traces as f64));
+    }
+    if let Some(done) = progress.done
+        && done > 0.0
+    {
+        text += &format!(", {:.1} %", done * 100.0);
+        let left = seconds / done - seconds;
+        if done > 0.001 && left < 1e6 {
+            text += &format!(", about {left:.0} s to go");
+        }
+    }
+    text
+}
+
+/// Three digits are enough for something that changes ten times a second.
+fn short(n: f64) -> String {
+    match n {
+        n if n < 10_000.0 => format!("{n:.0}"),
+        n if n < 1e6 => format!("{:.0} k", n / 1e3),
+        n if n < 1e9 => format!("{:.1} M", n / 1e6),
+        n => format!("{:.1} G", n / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_short() {
+        let mut progress = Progress {
+            counts: Default::default(),
+            elapsed: Duration::from_secs(2),
+            done: Some(0.25),
+        };
+        progress.counts.executions = 3_000_000;
+        assert_eq!(
+            message(&progress),
+            "3.0 M executions, 1.5 M a second, 25.0 %, about 6 s to go"
+        );
+    }
+
+    #[test]
+    fn memory_beyond_the_limit_breaks_the_search() {
+        let mut watcher = Watcher {
+            memory: Some(1),
+            bar: None,
+            last_look: None,
+        };
+        let progress = Progress {
+            counts: Default::default(),
+            elapsed: Duration::ZERO,
+            done: None,
+        };
+        let broken = ControlFlow::Break(Bound::MemoryLimit(1));
+        assert_eq!(watcher.look(&progress), broken);
+    }
+}

@@ -1,0 +1,187 @@
+//! What a search found, told step by step.
+
+use mazurka_core::record::{Difference, Ending, Run, Witness, WitnessKind};
+use mazurka_core::{Execution, HappensBefore, Mishap, MishapKind, Schedule, Status};
+use mazurka_explore::Findings;
+use mazurka_lang::{Machine, ReplayError};
+
+/// A run, told, and what is wrong with it. The machine stands at its end.
+pub(crate) struct Told {
+    pub run: Run,
+    /// Failures that count: those without a false `assume` in their past.
+    pub failures: Vec<Mishap>,
+    pub deadlocked: bool,
+    /// Who could make the next step.
+    pub ready: Vec<String>,
+}
+
+/// Runs a schedule and looks at what happened.
+pub(crate) fn tell(machine: &mut Machine, schedule: &Schedule) -> Result<Told, ReplayError> {
+    let run = machine.narrate(schedule)?;
+    let mut failures = machine.initial_mishaps().to_vec();
+    for (at, event) in machine.events().iter().enumerate() {
+        if !event.mishaps.is_empty() && !past_is_discarded(machine, at) {
+            failures.extend(event.mishaps.iter().copied());
+        }
+    }
+    let processes = machine.processes();
+    let with = |status: Status| -> Vec<String> {
+        let all = processes.in_order().iter();
+        let found = all.filter(|&&p| machine.status(p) == status);
+        found.map(|&p| processes.path(p).to_string()).collect()
+    };
+    let any = |status: Status| !with(status).is_empty();
+    let ready = with(Status::Ready);
+    let halted = any(Status::Failed) || any(Status::Discarded) || any(Status::Lost);
+    let stuck = any(Status::Waiting);
+    if ready.is_empty() && !halted && !stuck {
+        failures.extend(machine.final_mishaps());
+    }
+    failures.retain(|mishap| mishap.kind == MishapKind::Failure);
+    Ok(Told {
+        run,
+        failures,
+        deadlocked: ready.is_empty() && stuck && !halted,
+        ready,
+    })
+}
+
+fn past_is_discarded(machine: &Machine, at: usize) -> bool {
+    let run = machine.events();
+    let discards = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
+    // The past costs time, and most runs have no false `assume`.
+    run[..=at]
+        .iter()
+        .any(|event| event.mishaps.iter().any(discards))
+        && {
+            let past = HappensBefore::of(&run[..=at]).past(at);
+            past.iter().any(|&at| run[at].mishaps.iter().any(discards))
+        }
+}
+
+/// A run that a search has made itself; that it cannot be made again is a defect here.
+fn retell(machine: &mut Machine, schedule: &Schedule) -> Told {
+    match tell(machine, schedule) {
+        Ok(told) => told,
+        Err(error) => panic!("a schedule that the search found does not run again: {error}"),
+    }
+}
+
+/// The evidence for everything found: failures first, then the deadlock, then two results that differ.
+pub(crate) fn witnesses(
+    machine: &mut Machine,
+    found: &Findings,
+    deterministic: bool,
+) -> Vec<Witness> {
+    let mut all = Vec::new();
+    for finding in &found.failures {
+        if let Some(mishap) = finding.mishap {
+            let told = retell(machine, &finding.schedule);
+            all.push(failure(machine, told.run, &mishap));
+        }
+    }
+    if let Some(finding) = &found.deadlock {
+        let told = retell(machine, &finding.schedule);
+        all.push(deadlock(machine, told.run));
+    }
+    if let ([first, second], true) = (&found.finals[..], deterministic) {
+        all.push(nondeterminism(machine, &first.schedule, &second.schedule));
+    }
+    all
+}
+
+/// A failure of a run that has just been told.
+pub(crate) fn failure(machine: &Machine, run: Run, mishap: &Mishap) -> Witness {
+    let (message, place) = machine.explain(mishap);
+    Witness {
+        kind: WitnessKind::Failure,
+        message,
+        place,
+        runs: vec![run],
+        waiting: Vec::new(),
+        differs: Vec::new(),
+    }
+}
+
+/// A deadlock at the end of a run that has just been told.
+pub(crate) fn deadlock(machine: &Machine, run: Run) -> Witness {
+    let waiting = machine.waiting();
+    let names: Vec<&str> = waiting.iter().map(|w| w.process.as_str()).collect();
+    let verb = if names.len() == 1 { "waits" } else { "wait" };
+    Witness {
+        kind: WitnessKind::Deadlock,
+        message: format!("deadlock: {} {verb} for ever", enumerate(&names)),
+        place: None,
+        runs: vec![run],
+        waiting,
+        differs: Vec::new(),
+    }
+}
+
+/// Two runs that end differently. The machine stands at the end of the second.
+pub(crate) fn nondeterminism(machine: &mut Machine, one: &Schedule, other: &Schedule) -> Witness {
+    let first = retell(machine, one).run;
+    let in_first = machine.bindings(true);
+    let second = retell(machine, other).run;
+    let in_second = machine.bindings(true);
+    let pairs = in_first.into_iter().zip(in_second);
+    let differ = |(a, b): (mazurka_core::record::Binding, mazurka_core::record::Binding)| {
+        (a.value != b.value).then_some(Difference {
+            name: a.name,
+            first: a.value,
+            second: b.value,
+        })
+    };
+    let differs: Vec<Difference> = pairs.filter_map(differ).collect();
+    let message = match &differs[..] {
+        [only] => format!(
+            "not deterministic: `{}` ends as {} or as {}",
+            only.name, only.first, only.second
+        ),
+        several => {
+            let names: Vec<String> = several.iter().map(|d| format!("`{}`", d.name)).collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            format!("not deterministic: {} end differently", enumerate(&names))
+        }
+    };
+    Witness {
+        kind: WitnessKind::Nondeterminism,
+        message,
+        place: None,
+        runs: vec![first, second],
+        waiting: Vec::new(),
+        differs,
+    }
+}
+
+/// Whether a run was left in the middle.
+pub(crate) fn is_complete(run: &Run) -> bool {
+    !matches!(run.ending, Ending::Open | Ending::Lost)
+}
+
+/// `0`, `0 and 1`, `0, 1 and 2`, `0, 1, 2 and 5 more`.
+fn enumerate(names: &[&str]) -> String {
+    const MOST: usize = 4;
+    match names {
+        [] => "nobody".to_owned(),
+        [one] => (*one).to_owned(),
+        [most @ .., last] if names.len() <= MOST => format!("{} and {last}", most.join(", ")),
+        many => {
+            let shown = &many[..MOST - 1];
+            format!("{} and {} more", shown.join(", "), many.len() - shown.len())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_stay_short() {
+        assert_eq!(enumerate(&["0"]), "0");
+        assert_eq!(enumerate(&["0", "1"]), "0 and 1");
+        assert_eq!(enumerate(&["0", "1", "2", "3"]), "0, 1, 2 and 3");
+        assert_eq!(enumerate(&["0", "1", "2", "3", "4"]), "0, 1, 2 and 2 more");
+    }
+}

@@ -1,0 +1,241 @@
+//! `replay`: a recorded run again, step by step, and whether it does what it did.
+
+use std::time::Instant;
+
+use mazurka_core::record::{Record, Run, Step, VERSION, Witness, WitnessKind};
+use mazurka_core::{Counts, ParseScheduleError, Schedule, Scope, StopReason, Verdict};
+use mazurka_lang::Machine;
+use serde::Deserialize;
+
+use crate::evidence::Told;
+use crate::{Options, Program, evidence};
+
+/// A record that was written earlier, by `--format json` or `--witness`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Recording {
+    /// The record.
+    #[serde(flatten)]
+    pub record: Record,
+    /// The run, in a record of `run`.
+    #[serde(default)]
+    pub run: Option<Run>,
+}
+
+/// Why a text is no recording.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    /// Not JSON, or not of this shape.
+    #[error("this is not a record of Mazurka: {0}")]
+    Shape(#[from] serde_json::Error),
+    /// Of another version.
+    #[error(
+        "this record has version {found}, and this Mazurka reads version {VERSION}; replay it with the Mazurka that wrote it, or make it again"
+    )]
+    Version {
+        /// The version that it says it has.
+        found: String,
+    },
+}
+
+impl Recording {
+    /// Reads a record.
+    ///
+    /// ```
+    /// use mazurka::Recording;
+    /// let error = Recording::parse(r#"{"version": 99}"#).unwrap_err();
+    /// assert!(error.to_string().starts_with("this record has version 99"));
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, RecordingError> {
+        let value: serde_json::Value = serde_json::from_str(text)?;
+        match value.get("version") {
+            Some(version) if version.as_u64() == Some(u64::from(VERSION)) => {}
+            Some(version) => {
+                return Err(RecordingError::Version {
+                    found: version.to_string(),
+                });
+            }
+            None => {} // The shape is wrong, and the message will say what is missing.
+        }
+        Ok(serde_json::from_value(value)?)
+    }
+}
+
+/// Why a recorded run did not come again.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayProblem {
+    /// Recorded of another program.
+    #[error(
+        "this was recorded with another program: `{file}` or its --set options have changed since (its hash was {recorded}, now it is {now})"
+    )]
+    OtherProgram {
+        /// The file.
+        file: String,
+        /// The hash in the record.
+        recorded: String,
+        /// The hash of what is there now.
+        now: String,
+    },
+    /// There is no run in it.
+    #[error("there is nothing to replay: the record has no witness and no run")]
+    Nothing,
+    /// A schedule that cannot be read.
+    #[error(transparent)]
+    Schedule(#[from] ParseScheduleError),
+    /// The run does something else.
+    #[error("the run diverges at step {step}: {what}")]
+    Diverged {
+        /// The step, from 1.
+        step: usize,
+        /// What was recorded, and what happened.
+        what: String,
+    },
+    /// The steps are the same, what they show is not.
+    #[error("all steps are as recorded, but {0}")]
+    Changed(String),
+}
+
+impl Program {
+    /// Runs every recorded run again and compares each step: who could go on, the label, what it read and
+    /// changed. The record that comes back is made afresh; its witnesses are those that came again.
+    pub fn replay(
+        &self,
+        recording: &Recording,
+        options: &Options,
+    ) -> Result<Record, ReplayProblem> {
+        let start = Instant::now();
+        let old = &recording.record;
+        if old.program.hash != self.record().hash {
+            return Err(ReplayProblem::OtherProgram {
+                file: self.record().file.clone(),
+                recorded: old.program.hash.clone(),
+                now: self.record().hash.clone(),
+            });
+        }
+        let mut machine = self.machine(options);
+        let mut witnesses = Vec::new();
+        let mut counts = Counts::default();
+        let mut runs: Vec<&Run> = Vec::new();
+        for witness in &old.witnesses {
+            witnesses.push(again(&mut machine, witness)?);
+            runs.extend(&witness.runs);
+        }
+        if let (Some(run), true) = (&recording.run, runs.is_empty()) {
+            same_run(&mut machine, run)?;
+            runs.push(run);
+        }
+        if runs.is_empty() {
+            return Err(ReplayProblem::Nothing);
+        }
+        counts.steps = runs.iter().map(|run| run.steps.len() as u64).sum();
+        counts.events = counts.steps;
+        counts.executions = runs.iter().filter(|run| evidence::is_complete(run)).count() as u64;
+        Ok(Record {
+            version: VERSION,
+            program: self.record().clone(),
+            command: "replay".to_owned(),
+            algorithm: "schedule".to_owned(),
+            verdict: match witnesses.is_empty() {
+                true => Verdict::Verified,
+                false => Verdict::Violated,
+            },
+            scope: Scope {
+                exhaustive: false,
+                bounds: Vec::new(),
+            },
+            stopped: StopReason::Complete,
+            deterministic: old.deterministic.filter(|_| has_nondeterminism(&witnesses)),
+            counts,
+            seconds: start.elapsed().as_secs_f64(),
+            witnesses,
+        })
+    }
+}
+
+fn has_nondeterminism(witnesses: &[Witness]) -> bool {
+    witnesses
+        .iter()
+        .any(|w| w.kind == WitnessKind::Nondeterminism)
+}
+
+/// Replays one witness, and shows that the violation is there again.
+fn again(machine: &mut Machine, old: &Witness) -> Result<Witness, ReplayProblem> {
+    let changed = |what: &str| Err(ReplayProblem::Changed(what.to_owned()));
+    match (old.kind, &old.runs[..]) {
+        (WitnessKind::Failure, [run]) => {
+            let told = same_run(machine, run)?;
+            let failures = told.failures.iter();
+            let mut fresh = failures.map(|m| evidence::failure(machine, told.run.clone(), m));
+            match fresh.find(|new| new.message == old.message) {
+                Some(new) => Ok(new),
+                None => changed("the recorded failure does not happen"),
+            }
+        }
+        (WitnessKind::Deadlock, [run]) => {
+            let told = same_run(machine, run)?;
+            match told.deadlocked {
+                true => Ok(evidence::deadlock(machine, told.run)),
+                false => changed("there is no deadlock at their end"),
+            }
+        }
+        (WitnessKind::Nondeterminism, [first, second]) => {
+            same_run(machine, first)?;
+            same_run(machine, second)?;
+            let (one, other) = (first.schedule.parse()?, second.schedule.parse()?);
+            let new = evidence::nondeterminism(machine, &one, &other);
+            match new.differs.is_empty() {
+                true => changed("both runs end with the same values"),
+                false => Ok(new),
+            }
+        }
+        _ => changed("this version cannot replay a witness of this kind"),
+    }
+}
+
+/// Replays one run and compares it with the record, step by step.
+fn same_run(machine: &mut Machine, old: &Run) -> Result<Told, ReplayProblem> {
+    let schedule: Schedule = old.schedule.parse()?;
+    let told = match evidence::tell(machine, &schedule) {
+        Ok(told) => told,
+        Err(error) => {
+            return Err(ReplayProblem::Diverged {
+                step: error.step,
+                what: error.to_string(),
+            });
+        }
+    };
+    let new = &told.run;
+    for (at, (was, is)) in old.steps.iter().zip(&new.steps).enumerate() {
+        if let Some(what) = difference(was, is) {
+            return Err(ReplayProblem::Diverged { step: at + 1, what });
+        }
+    }
+    if old.steps.len() != new.steps.len() {
+        return Err(ReplayProblem::Diverged {
+            step: old.steps.len().min(new.steps.len()) + 1,
+            what: format!(
+                "{} steps were recorded, and the schedule has {}",
+                old.steps.len(),
+                new.steps.len()
+            ),
+        });
+    }
+    if old.state != new.state || old.ending != new.ending {
+        return Err(ReplayProblem::Changed(
+            "the run ends in another state".to_owned(),
+        ));
+    }
+    Ok(told)
+}
+
+/// What is not as it was, most telling first.
+fn difference(was: &Step, is: &Step) -> Option<String> {
+    let differ = |what: &str, was: String, is: String| {
+        (was != is).then(|| format!("{what}: recorded {was}, now {is}"))
+    };
+    let enabled = |step: &Step| format!("`{}`", step.enabled.join(" "));
+    let quoted = |text: &str| format!("`{text}`");
+    differ("the process", quoted(&was.process), quoted(&is.process))
+        .or_else(|| differ("who could go on", enabled(was), enabled(is)))
+        .or_else(|| differ("the label", quoted(&was.label), quoted(&is.label)))
+        .or_else(|| (was != is).then(|| "what the step read, changed or ran into".to_owned()))
+}

@@ -1,0 +1,192 @@
+//! `run`: one execution, by a given schedule or by chance.
+
+use std::time::Instant;
+
+use mazurka_core::record::{Ending, Record, Run, VERSION};
+use mazurka_core::{
+    Bound, Counts, Execution, MishapKind, ProcessId, Schedule, Scope, Status, StopReason, Verdict,
+};
+use mazurka_explore::Progress;
+use mazurka_lang::{Machine, ReplayError};
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+
+use crate::{Options, Program, Random, Watch, evidence};
+
+/// Which execution to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// This one.
+    Schedule(Schedule),
+    /// One chosen by chance: in every state each ready process is equally likely. A seed always names the same run.
+    Seed(u64),
+}
+
+/// The record of one run: what every record has, and the run.
+///
+/// The verdict is about this run alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// What every record has.
+    #[serde(flatten)]
+    pub record: Record,
+    /// The seed, if the run was chosen by chance.
+    pub seed: Option<u64>,
+    /// Who could make the next step, where the run stops early.
+    pub ready: Vec<String>,
+    /// The run.
+    pub run: Run,
+}
+
+impl Program {
+    /// Runs one execution to its end, to the end of the schedule, or to a limit.
+    pub fn run(
+        &self,
+        plan: &Plan,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<RunRecord, ReplayError> {
+        let start = Instant::now();
+        let mut machine = self.machine(options);
+        let mut bounds = Vec::new();
+        let schedule = match plan {
+            Plan::Schedule(schedule) => schedule.clone(),
+            Plan::Seed(seed) => {
+                bounds.extend(wander(&mut machine, *seed, options, watch));
+                Schedule::of(machine.events(), machine.processes())
+            }
+        };
+        let told = evidence::tell(&mut machine, &schedule)?;
+        for event in machine.events() {
+            for mishap in &event.mishaps {
+                bounds.extend(match mishap.kind {
+                    MishapKind::OutOfRange => Some(Bound::IntRange),
+                    MishapKind::LocalLimit => Some(Bound::MaxLocal(options.limits.local)),
+                    MishapKind::Failure | MishapKind::Discarded => None,
+                });
+            }
+        }
+        bounds.dedup();
+        let mut witnesses = Vec::new();
+        for mishap in &told.failures {
+            witnesses.push(evidence::failure(&machine, told.run.clone(), mishap));
+        }
+        if told.deadlocked {
+            witnesses.push(evidence::deadlock(&machine, told.run.clone()));
+        }
+        let complete = evidence::is_complete(&told.run) && told.run.ending != Ending::Discarded;
+        let steps = told.run.steps.len() as u64;
+        let record = Record {
+            version: VERSION,
+            program: self.record().clone(),
+            command: "run".to_owned(),
+            algorithm: match plan {
+                Plan::Schedule(_) => "schedule".to_owned(),
+                Plan::Seed(_) => "random".to_owned(),
+            },
+            verdict: match (witnesses.is_empty(), bounds.is_empty()) {
+                (false, _) => Verdict::Violated,
+                (true, false) => Verdict::Inconclusive,
+                (true, true) => Verdict::Verified,
+            },
+            stopped: match bounds.is_empty() {
+                true => StopReason::Complete,
+                false => StopReason::Bound,
+            },
+            scope: Scope {
+                exhaustive: false,
+                bounds,
+            },
+            deterministic: None,
+            counts: Counts {
+                executions: u64::from(complete),
+                traces: Some(u64::from(complete)),
+                blocked: 0,
+                discarded: u64::from(told.run.ending == Ending::Discarded),
+                deadlocks: u64::from(told.deadlocked),
+                failures: told.failures.len() as u64,
+                final_states: u64::from(told.run.ending == Ending::Final),
+                events: steps,
+                steps,
+            },
+            seconds: start.elapsed().as_secs_f64(),
+            witnesses,
+        };
+        let seed = match plan {
+            Plan::Schedule(_) => None,
+            Plan::Seed(seed) => Some(*seed),
+        };
+        Ok(RunRecord {
+            record,
+            seed,
+            ready: told.ready,
+            run: told.run,
+        })
+    }
+}
+
+/// Lets processes step by chance until nobody can, or a bound is hit.
+fn wander(
+    machine: &mut Machine,
+    seed: u64,
+    options: &Options,
+    watch: &mut Watch<'_>,
+) -> Option<Bound> {
+    let limits = &options.limits;
+    let start = Instant::now();
+    let mut random = Random::new(seed);
+    let mut ready: Vec<ProcessId> = Vec::new();
+    loop {
+        let depth = machine.events().len();
+        ready.clear();
+        let processes = machine.processes().in_order().iter();
+        ready.extend(processes.filter(|&&p| machine.status(p) == Status::Ready));
+        if ready.is_empty() {
+            return None;
+        }
+        if depth as u64 >= limits.depth {
+            return Some(Bound::MaxDepth(limits.depth));
+        }
+        if limits.steps.is_some_and(|most| depth as u64 >= most) {
+            return limits.steps.map(Bound::MaxSteps);
+        }
+        let elapsed = start.elapsed();
+        if limits.time.is_some_and(|most| elapsed >= most) {
+            return limits
+                .time
+                .map(|most| Bound::TimeLimit(most.as_millis() as u64));
+        }
+        let progress = Progress {
+            counts: Counts {
+                steps: depth as u64,
+                ..Counts::default()
+            },
+            elapsed,
+            done: None,
+        };
+        if let std::ops::ControlFlow::Break(bound) = watch(&progress) {
+            return Some(bound);
+        }
+        let process = ready[random.below(ready.len() as u64) as usize];
+        step(machine, process, &mut random);
+    }
+}
+
+/// One step, with a value by chance for each of its `choose` expressions. What a `choose` can give shows
+/// only when the step has been made, so the step is made again for each.
+fn step(machine: &mut Machine, process: ProcessId, random: &mut Random) {
+    let depth = machine.events().len();
+    let mut outcomes: SmallVec<[i64; 1]> = SmallVec::new();
+    loop {
+        let event = match machine.step(process, &outcomes) {
+            Ok(event) => event,
+            Err(error) => panic!("a ready process cannot step: {error}"),
+        };
+        let Some(open) = event.outcomes.get(outcomes.len()) else {
+            return;
+        };
+        let width = open.end.wrapping_sub(open.value) as u64;
+        outcomes.push(open.value.wrapping_add(random.below(width.max(1)) as i64));
+        machine.back_to(depth);
+    }
+}
