@@ -1,0 +1,29 @@
+//! The `.maz` language: syntax, diagnostics, checking, semantics.
+//!
+//! [`load`] reads a program and gives either a checked [`hir::Program`] or every
+//! mistake in the file:
+//!
+//! ```
+//! let source = "
+//!     var x, y: int = 0
+//!     process p { x := x + 1; y := x }
+//!     process q { x == 1 |> y := 2 }
+//! ";
+//! let program = mazurka_lang::load(source, &[]).unwrap();
+//! assert_eq!(program.vars.len(), 2);
+//! assert_eq!(program.processes.len(), 2);
+//!
+//! let mistakes = mazurka_lang::load("var x: int = 0 process { x = 1 }", &[]).unwrap_err();
+//! assert_eq!(mistakes[0].code, "M0105");
+//! assert_eq!(mistakes[0].label, "expected `:=`");
+//! ```
+
+pub mod check;
+pub mod diagnostic;
+mod hints;
+pub mod hir;
+mod report;
+pub mod source;
+mod syntax;
+
+pub use check::{Setting, load};

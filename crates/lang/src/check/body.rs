@@ -1,0 +1,216 @@
+//! The scope in which a statement or expression stands: the locals of one body, and
+//! what a name means there.
+
+use rustc_hash::FxHashMap;
+
+use super::{Checker, Global, Value};
+use crate::diagnostic::Diagnostic;
+use crate::hir::{Frame, Local, LocalId, LockId, ProcedureId, Type, VarId};
+use crate::source::Span;
+use crate::syntax::ast::Name;
+
+/// The body of a process or procedure (or of nothing, for a property).
+pub(super) struct Body<'c, 's> {
+    pub c: &'c mut Checker<'s>,
+    pub frame: Frame,
+    /// What the locals in scope mean.
+    locals: FxHashMap<&'s str, Binding>,
+    /// What to restore at the end of the scope, innermost last.
+    undo: Vec<(&'s str, Option<Binding>)>,
+    /// Locals of blocks that have ended, for the messages.
+    gone: FxHashMap<&'s str, Span>,
+}
+
+#[derive(Clone, Copy)]
+struct Binding {
+    meaning: Meaning,
+    span: Span,
+}
+
+/// What a name means where it stands.
+#[derive(Clone, Copy)]
+pub(super) enum Meaning {
+    Local(LocalId),
+    /// The parameter of `process (i in a..b)`: a constant in each instance.
+    Param(i64),
+    Const(Value),
+    Var(VarId),
+    Lock(LockId),
+    Proc(ProcedureId),
+    /// Unknown, or declared with a mistake: reported already.
+    Poison,
+}
+
+impl Meaning {
+    pub(super) fn describe(self) -> &'static str {
+        match self {
+            Meaning::Local(_) => "a local variable",
+            Meaning::Param(_) => "the parameter of the process",
+            Meaning::Const(_) => "a constant",
+            Meaning::Var(_) => "a shared variable",
+            Meaning::Lock(_) => "a lock",
+            Meaning::Proc(_) => "a procedure",
+            Meaning::Poison => "something wrong",
+        }
+    }
+}
+
+impl<'c, 's> Body<'c, 's> {
+    pub(super) fn new(c: &'c mut Checker<'s>) -> Self {
+        Body {
+            c,
+            frame: Frame::default(),
+            locals: FxHashMap::default(),
+            undo: Vec::new(),
+            gone: FxHashMap::default(),
+        }
+    }
+
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) {
+        self.c.report(diagnostic);
+    }
+
+    /// Runs something in a scope of its own.
+    pub(super) fn scoped<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
+        let depth = self.undo.len();
+        let result = inner(self);
+        for (name, before) in self.undo.drain(depth..).rev() {
+            let ended = match before {
+                Some(binding) => self.locals.insert(name, binding),
+                None => self.locals.remove(name),
+            };
+            if let Some(binding) = ended {
+                self.gone.insert(name, binding.span);
+            }
+        }
+        result
+    }
+
+    /// A local that no source text can name.
+    pub(super) fn hidden(&mut self, name: &str, ty: Type) -> LocalId {
+        let id = LocalId(self.frame.locals.len() as u32);
+        self.frame.locals.push(Local {
+            name: format!("${name}{}", id.0),
+            ty,
+            len: None,
+        });
+        id
+    }
+
+    /// Declares a local; `None`: its type is unknown because of a mistake.
+    pub(super) fn declare(
+        &mut self,
+        name: Name<'s>,
+        ty: Option<Type>,
+        len: Option<u32>,
+    ) -> LocalId {
+        let id = LocalId(self.frame.locals.len() as u32);
+        self.frame.locals.push(Local {
+            name: name.text.to_owned(),
+            ty: ty.unwrap_or(Type::Int),
+            len,
+        });
+        let meaning = match ty {
+            Some(_) => Meaning::Local(id),
+            None => Meaning::Poison,
+        };
+        self.bind(name, meaning);
+        id
+    }
+
+    /// Declares the parameter of a process.
+    pub(super) fn declare_param(&mut self, name: Name<'s>, value: i64) {
+        self.bind(name, Meaning::Param(value));
+    }
+
+    fn bind(&mut self, name: Name<'s>, meaning: Meaning) {
+        let local = self
+            .locals
+            .get(name.text)
+            .map(|b| ("a visible local", b.span));
+        let global = self.c.globals.get(name.text);
+        let hidden = local.or(global.map(|(global, span)| (global.describe(), *span)));
+        if let Some((what, span)) = hidden {
+            self.report(
+                Diagnostic::new(
+                    "M0203",
+                    name.span,
+                    format!("`{}` would hide {what} of the same name", name.text),
+                )
+                .label("declared again here")
+                .related(span, "declared first here")
+                .help("choose another name, or assign with `:=`"),
+            );
+        }
+        let span = name.span;
+        let before = self.locals.insert(name.text, Binding { meaning, span });
+        self.undo.push((name.text, before));
+    }
+
+    /// What a name means; reports it if it means nothing.
+    pub(super) fn resolve(&mut self, name: Name<'s>) -> Meaning {
+        if let Some(binding) = self.locals.get(name.text) {
+            return binding.meaning;
+        }
+        match self.c.globals.get(name.text) {
+            Some(&(global, span)) => match global {
+                Global::Const(value) => Meaning::Const(value),
+                Global::Var(id) => Meaning::Var(id),
+                Global::Lock(id) => Meaning::Lock(id),
+                Global::Proc(id) => Meaning::Proc(id),
+                Global::Poison => Meaning::Poison,
+                Global::Pending => {
+                    self.report(
+                        Diagnostic::new(
+                            "M0205",
+                            name.span,
+                            format!("`{}` is used before it has a value", name.text),
+                        )
+                        .label("not known yet")
+                        .related(span, "declared here")
+                        .help("move the declaration of the constant up"),
+                    );
+                    Meaning::Poison
+                }
+            },
+            None => {
+                let note = self.gone.get(name.text).map(|span| {
+                    (
+                        *span,
+                        "known only in the block in which this stands".to_owned(),
+                    )
+                });
+                let locals: Vec<&'s str> = match self.locals.len() <= self.c.hint_budget {
+                    true => self.locals.keys().copied().collect(),
+                    false => Vec::new(),
+                };
+                self.c.unknown_name(name, &locals, note);
+                Meaning::Poison
+            }
+        }
+    }
+
+    /// Where a name was declared.
+    pub(super) fn declared_at(&self, name: Name<'s>) -> Option<Span> {
+        let local = self.locals.get(name.text).map(|binding| binding.span);
+        local.or_else(|| self.c.globals.get(name.text).map(|(_, span)| *span))
+    }
+
+    /// Reports a name that means something else than is needed.
+    pub(super) fn wrong_kind(
+        &mut self,
+        name: Name<'s>,
+        meaning: Meaning,
+        expected: &str,
+        help: String,
+    ) {
+        let what = meaning.describe();
+        let mut diagnostic =
+            Diagnostic::new("M0204", name.span, format!("`{}` is {what}", name.text))
+                .label(format!("expected {expected}"));
+        if let Some(span) = self.declared_at(name) {
+            diagnostic = diagnostic.related(span, "declared here");
+        }
+        self.report(diagnostic.help(help));
+    }
+}

@@ -1,0 +1,633 @@
+//! Expressions: types, literals that take the type of their context, folding.
+
+use super::body::{Body, Meaning};
+use super::types::{Ty, Typed, is_integer, noun, numeric, range, show, stored};
+use super::{Value, fold};
+use crate::diagnostic::Diagnostic;
+use crate::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
+use crate::source::Span;
+use crate::syntax::ast::{self, Name};
+
+/// Whether `choose` and `input` may stand in an expression.
+#[derive(Clone, Copy)]
+enum Choices {
+    Allowed,
+    /// Not in this kind of place.
+    NotIn(&'static str),
+}
+
+/// The text of an operator, for messages.
+fn sign(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::Add => "+",
+        BinaryOp::Sub => "-",
+        BinaryOp::Mul => "*",
+        BinaryOp::Div => "/",
+        BinaryOp::Rem => "%",
+        BinaryOp::Eq => "==",
+        BinaryOp::Ne => "!=",
+        BinaryOp::Lt => "<",
+        BinaryOp::Le => "<=",
+        BinaryOp::Gt => ">",
+        BinaryOp::Ge => ">=",
+        BinaryOp::And => "&&",
+        BinaryOp::Or => "||",
+    }
+}
+
+impl<'s> Body<'_, 's> {
+    /// An expression that stands right of `:=` or `let` or is an argument.
+    pub(super) fn value(&mut self, expr: &ast::Expr<'s>) -> Typed {
+        self.expr(expr, Choices::Allowed)
+    }
+
+    /// An expression in a place where nothing may be chosen.
+    pub(super) fn expr_in(&mut self, expr: &ast::Expr<'s>, place: &'static str) -> Typed {
+        self.expr(expr, Choices::NotIn(place))
+    }
+
+    /// A value of a given type; `None`: of any type, because of an earlier mistake.
+    pub(super) fn value_of_type(&mut self, expr: &ast::Expr<'s>, ty: Option<Type>) -> Expr {
+        let typed = self.value(expr);
+        match ty {
+            Some(ty) => self.coerce(typed, ty),
+            None => typed.expr,
+        }
+    }
+
+    /// A condition in a named place.
+    pub(super) fn condition(&mut self, expr: &ast::Expr<'s>, place: &'static str) -> Expr {
+        let typed = self.expr_in(expr, place);
+        self.truth(typed, place)
+    }
+
+    fn truth(&mut self, typed: Typed, place: &str) -> Expr {
+        if !matches!(typed.ty, Ty::Known(Type::Bool) | Ty::Poison) {
+            let text = noun(typed.ty);
+            let help = match typed.ty {
+                Ty::Known(ty) if is_integer(ty) => "compare it: `… != 0`",
+                _ => "write `true` or `false`, or compare",
+            };
+            self.report(
+                Diagnostic::new(
+                    "M0303",
+                    typed.expr.span,
+                    format!("{place} needs a condition"),
+                )
+                .label(format!("expected a `bool`, found {text}"))
+                .help(help),
+            );
+        }
+        typed.expr
+    }
+
+    /// An index: of any integer type.
+    pub(super) fn index(&mut self, expr: &ast::Expr<'s>) -> Expr {
+        let typed = self.expr_in(expr, "an index");
+        match typed.ty {
+            Ty::Known(ty) if is_integer(ty) => typed.expr,
+            Ty::Poison => typed.expr,
+            Ty::Literal => self.coerce(typed, Type::Int),
+            ty => {
+                let text = noun(ty);
+                self.report(
+                    Diagnostic::new("M0312", typed.expr.span, "an index is a number")
+                        .label(format!("expected a number, found {text}")),
+                );
+                typed.expr
+            }
+        }
+    }
+
+    fn node(&mut self, kind: ExprKind, ty: Type, span: Span) -> Expr {
+        self.c.grow(1, span);
+        Expr { kind, ty, span }
+    }
+
+    fn poison(&mut self, span: Span) -> Typed {
+        let expr = self.node(ExprKind::Const(0), Type::Int, span);
+        let ty = Ty::Poison;
+        Typed { expr, ty }
+    }
+
+    fn known(&mut self, kind: ExprKind, ty: Type, span: Span) -> Typed {
+        let expr = self.node(kind, ty, span);
+        let ty = Ty::Known(ty);
+        Typed { expr, ty }
+    }
+
+    /// An operator whose operands have settled types; folded if they are constant.
+    fn folded(&mut self, kind: ExprKind, ty: Type, span: Span) -> Typed {
+        let mut typed = self.known(kind, ty, span);
+        if let Some(value) = fold::settled(&typed.expr) {
+            typed.expr.kind = ExprKind::Const(value);
+        }
+        typed
+    }
+
+    /// An operator whose type is still open.
+    fn literal(&mut self, kind: ExprKind, span: Span) -> Typed {
+        let expr = self.node(kind, Type::Int, span);
+        let ty = Ty::Literal;
+        Typed { expr, ty }
+    }
+
+    fn constant(&mut self, value: Value, span: Span) -> Typed {
+        match value {
+            Value::Bool(value) => self.known(ExprKind::Const(value.into()), Type::Bool, span),
+            Value::Int(value) => match i64::try_from(value) {
+                Ok(value) => self.literal(ExprKind::Const(value), span),
+                // Only one type is large enough.
+                Err(_) => self.known(ExprKind::Const(stored(value)), Type::Unsigned(64), span),
+            },
+        }
+    }
+
+    fn expr(&mut self, expr: &ast::Expr<'s>, choices: Choices) -> Typed {
+        let span = expr.span;
+        if self.c.full {
+            return self.poison(span);
+        }
+        match &expr.kind {
+            ast::ExprKind::Poison => self.poison(span),
+            ast::ExprKind::Int(value) => self.constant(Value::Int((*value).into()), span),
+            ast::ExprKind::Bool(value) => self.constant(Value::Bool(*value), span),
+            ast::ExprKind::Name(name) => self.name(*name, span),
+            ast::ExprKind::Index(name, index) => self.element(*name, index, span),
+            ast::ExprKind::Call(name, args) => {
+                for arg in args {
+                    self.expr(arg, choices);
+                }
+                self.call_as_value(*name, span)
+            }
+            ast::ExprKind::Unary(op, inner) => self.unary(*op, inner, span, choices),
+            ast::ExprKind::Binary(op, sign, left, right) => {
+                let left = self.expr(left, choices);
+                let right = self.expr(right, choices);
+                self.binary(*op, *sign, left, right, span)
+            }
+            ast::ExprKind::If(test, then, other) => {
+                let test = self.expr(test, choices);
+                let test = self.truth(test, "`if`");
+                let then = self.expr(then, choices);
+                let other = self.expr(other, choices);
+                self.conditional(test, then, other, span)
+            }
+            ast::ExprKind::Input(ty) => {
+                if self.choice_forbidden("input", span, choices) {
+                    return self.poison(span);
+                }
+                match ty {
+                    None => self.known(ExprKind::Input, Type::Signed(32), span),
+                    Some(ty) => self.input(ty, span),
+                }
+            }
+            ast::ExprKind::Choose(from, to) => {
+                let from = self.expr(from, choices);
+                let to = self.expr(to, choices);
+                if self.choice_forbidden("choose", span, choices) {
+                    return self.poison(span);
+                }
+                let Some((from, to, ty)) = self.unify_numbers(from, to, span, "choose") else {
+                    return self.poison(span);
+                };
+                let kind = ExprKind::Choose(Box::new(from), Box::new(to));
+                match ty {
+                    Some(ty) => self.known(kind, ty, span),
+                    None => self.literal(kind, span),
+                }
+            }
+        }
+    }
+
+    fn choice_forbidden(&mut self, word: &str, span: Span, choices: Choices) -> bool {
+        let Choices::NotIn(place) = choices else {
+            return false;
+        };
+        let example = match word {
+            "choose" => "let v = choose(a..b)",
+            _ => "let v = input()",
+        };
+        let help = match place {
+            "a constant"
+            | "an initial value"
+            | "the size of an array"
+            | "the range of a process"
+            | "the bound of a loop" => {
+                "leave out `=` for a symbolic initial value, or use `let` in a process".to_owned()
+            }
+            "an invariant" | "`ensures`" | "`requires`" => {
+                "properties speak of shared variables: assign it to one in a process".to_owned()
+            }
+            _ => format!("write `{example};` before, and use `v` here"),
+        };
+        self.report(
+            Diagnostic::new("M0403", span, format!("`{word}` cannot stand in {place}"))
+                .label("only right of `:=` or `let`, or in arguments")
+                .help(help),
+        );
+        true
+    }
+
+    fn input(&mut self, ty: &ast::TypeExpr<'s>, span: Span) -> Typed {
+        if ty.len.is_some() {
+            self.report(
+                Diagnostic::new("M0306", ty.span, "an input is one value, not an array")
+                    .label("expected a type without size")
+                    .help("read the elements one by one"),
+            );
+            return self.poison(span);
+        }
+        match ty.base {
+            Some(base) => self.known(ExprKind::Input, base, span),
+            None => self.poison(span),
+        }
+    }
+
+    fn name(&mut self, name: Name<'s>, span: Span) -> Typed {
+        let meaning = self.resolve(name);
+        let (kind, ty, len) = match meaning {
+            Meaning::Poison => return self.poison(span),
+            Meaning::Param(value) => return self.constant(Value::Int(value.into()), span),
+            Meaning::Const(value) => return self.constant(value, span),
+            Meaning::Local(id) => {
+                let local = &self.frame.locals[id.0 as usize];
+                if local.ty == Type::Process {
+                    self.handle_as_value(name);
+                    return self.poison(span);
+                }
+                (ExprKind::Local(id), local.ty, local.len)
+            }
+            Meaning::Var(id) => {
+                let var = &self.c.program.vars[id.0 as usize];
+                (ExprKind::Shared(id), var.ty, var.len)
+            }
+            Meaning::Lock(_) => {
+                let help = format!(
+                    "write `lock({0})` or `unlock({0})`; a lock has no value",
+                    name.text
+                );
+                self.wrong_kind(name, meaning, "a value", help);
+                return self.poison(span);
+            }
+            Meaning::Proc(_) => {
+                let help = "a procedure gives no value: let it assign a shared variable".to_owned();
+                self.wrong_kind(name, meaning, "a value", help);
+                return self.poison(span);
+            }
+        };
+        if let Some(len) = len {
+            self.array_without_index(name, len);
+            return self.poison(span);
+        }
+        self.known(kind, ty, span)
+    }
+
+    fn element(&mut self, name: Name<'s>, index: &ast::Expr<'s>, span: Span) -> Typed {
+        let meaning = self.resolve(name);
+        let index = Box::new(self.index(index));
+        let (kind, ty, len) = match meaning {
+            Meaning::Poison => return self.poison(span),
+            Meaning::Local(id) => {
+                let local = &self.frame.locals[id.0 as usize];
+                (ExprKind::LocalElement(id, index), local.ty, local.len)
+            }
+            Meaning::Var(id) => {
+                let var = &self.c.program.vars[id.0 as usize];
+                (ExprKind::Element(id, index), var.ty, var.len)
+            }
+            other => {
+                let help = "only arrays have elements".to_owned();
+                self.wrong_kind(name, other, "an array", help);
+                return self.poison(span);
+            }
+        };
+        if len.is_none() {
+            self.scalar_with_index(name);
+            return self.poison(span);
+        }
+        self.known(kind, ty, span)
+    }
+
+    pub(super) fn array_without_index(&mut self, name: Name<'s>, len: u32) {
+        self.report(
+            Diagnostic::new("M0306", name.span, format!("`{}` is an array", name.text))
+                .label("expected an index after this")
+                .help(format!(
+                    "write `{}[i]`, with `i` from 0 to {}",
+                    name.text,
+                    len - 1
+                )),
+        );
+    }
+
+    pub(super) fn scalar_with_index(&mut self, name: Name<'s>) {
+        let mut diagnostic = Diagnostic::new(
+            "M0307",
+            name.span,
+            format!("`{}` is not an array", name.text),
+        )
+        .label("has no elements");
+        if let Some(span) = self.declared_at(name) {
+            diagnostic = diagnostic.related(span, "declared here");
+        }
+        self.report(diagnostic.help("remove the index, or give it a size: `int[n]`"));
+    }
+
+    pub(super) fn handle_as_value(&mut self, name: Name<'s>) {
+        self.report(
+            Diagnostic::new(
+                "M0310",
+                name.span,
+                format!("`{}` is a process, not a value", name.text),
+            )
+            .label("expected a value")
+            .help(format!(
+                "a process can only be joined: `join {}`",
+                name.text
+            )),
+        );
+    }
+
+    fn call_as_value(&mut self, name: Name<'s>, span: Span) -> Typed {
+        self.report(
+            Diagnostic::new("M0115", span, "a call is a statement, not a value")
+                .label("expected a value")
+                .help(format!(
+                    "let `{}` assign a shared variable, and read that after the call",
+                    name.text
+                )),
+        );
+        self.poison(span)
+    }
+
+    fn unary(&mut self, op: UnaryOp, inner: &ast::Expr<'s>, span: Span, choices: Choices) -> Typed {
+        // The smallest number has no positive counterpart of its own width.
+        if op == UnaryOp::Neg
+            && let ast::ExprKind::Int(value) = inner.kind
+            && value == i64::MIN.unsigned_abs()
+        {
+            return self.constant(Value::Int(i64::MIN.into()), span);
+        }
+        let inner = self.expr(inner, choices);
+        let operand = inner.expr.span;
+        match (op, inner.ty) {
+            (_, Ty::Poison) => self.poison(span),
+            (UnaryOp::Not, Ty::Known(Type::Bool)) => {
+                self.folded(ExprKind::Unary(op, Box::new(inner.expr)), Type::Bool, span)
+            }
+            (UnaryOp::Neg, Ty::Known(ty)) if is_integer(ty) => {
+                self.folded(ExprKind::Unary(op, Box::new(inner.expr)), ty, span)
+            }
+            (UnaryOp::Neg, Ty::Literal) => match inner.expr.kind {
+                ExprKind::Const(value) if value != i64::MIN => {
+                    self.literal(ExprKind::Const(-value), span)
+                }
+                _ => self.literal(ExprKind::Unary(op, Box::new(inner.expr)), span),
+            },
+            (UnaryOp::Not, ty) => self.wrong_operand("!", ty, operand, span, true),
+            (UnaryOp::Neg, ty) => self.wrong_operand("-", ty, operand, span, false),
+        }
+    }
+
+    fn wrong_operand(
+        &mut self,
+        sign: &str,
+        ty: Ty,
+        operand: Span,
+        span: Span,
+        truth: bool,
+    ) -> Typed {
+        let (needs, help) = match (truth, sign) {
+            (true, "!") => ("a truth value", "compare it first: `… == 0`"),
+            (true, _) => ("truth values", "compare it first: `… != 0`"),
+            (false, _) => (
+                "numbers",
+                "use `&&`, `||`, `!`, `==` or `!=` on truth values",
+            ),
+        };
+        let found = noun(ty);
+        self.report(
+            Diagnostic::new("M0304", operand, format!("`{sign}` needs {needs}"))
+                .label(format!("found {found}"))
+                .help(help),
+        );
+        self.poison(span)
+    }
+
+    fn binary(&mut self, op: BinaryOp, at: Span, left: Typed, right: Typed, span: Span) -> Typed {
+        match op {
+            BinaryOp::And | BinaryOp::Or => {
+                for side in [&left, &right] {
+                    if !matches!(side.ty, Ty::Known(Type::Bool) | Ty::Poison) {
+                        return self.wrong_operand(sign(op), side.ty, side.expr.span, span, true);
+                    }
+                }
+                let kind = ExprKind::Binary(op, Box::new(left.expr), Box::new(right.expr));
+                self.folded(kind, Type::Bool, span)
+            }
+            BinaryOp::Eq | BinaryOp::Ne
+                if left.ty == Ty::Known(Type::Bool) && right.ty == left.ty =>
+            {
+                let kind = ExprKind::Binary(op, Box::new(left.expr), Box::new(right.expr));
+                self.folded(kind, Type::Bool, span)
+            }
+            _ if fold::compares(op) => {
+                let equality = matches!(op, BinaryOp::Eq | BinaryOp::Ne);
+                let unified = if equality {
+                    self.unify(left, right, at, sign(op))
+                } else {
+                    self.unify_numbers(left, right, at, sign(op))
+                };
+                let Some((left, right, ty)) = unified else {
+                    // Whatever was meant, the result is a truth value.
+                    let expr = self.node(ExprKind::Const(0), Type::Bool, span);
+                    let ty = Ty::Known(Type::Bool);
+                    return Typed { expr, ty };
+                };
+                let (left, right) = match ty {
+                    Some(_) => (left, right),
+                    None => (self.settle(left, Type::Int), self.settle(right, Type::Int)),
+                };
+                let kind = ExprKind::Binary(op, Box::new(left), Box::new(right));
+                self.folded(kind, Type::Bool, span)
+            }
+            _ => {
+                let Some((left, right, ty)) = self.unify_numbers(left, right, at, sign(op)) else {
+                    return self.poison(span);
+                };
+                match ty {
+                    Some(ty) => {
+                        let kind = ExprKind::Binary(op, Box::new(left), Box::new(right));
+                        self.folded(kind, ty, span)
+                    }
+                    None => {
+                        let kind = match fold::literals(op, &left, &right) {
+                            Some(value) => ExprKind::Const(value),
+                            None => ExprKind::Binary(op, Box::new(left), Box::new(right)),
+                        };
+                        self.literal(kind, span)
+                    }
+                }
+            }
+        }
+    }
+
+    fn conditional(&mut self, test: Expr, then: Typed, other: Typed, span: Span) -> Typed {
+        let Some((then, other, ty)) = self.unify(then, other, span, "if") else {
+            return self.poison(span);
+        };
+        let kind = ExprKind::If(Box::new(test), Box::new(then), Box::new(other));
+        match ty {
+            Some(ty) => self.folded(kind, ty, span),
+            None => {
+                let mut typed = self.literal(kind, span);
+                if let Some(value) = fold::settled(&typed.expr) {
+                    typed.expr.kind = ExprKind::Const(value);
+                }
+                typed
+            }
+        }
+    }
+
+    /// Two operands that must be numbers of one type; the type is `None` while both are
+    /// literals. Reports what does not fit.
+    pub(super) fn unify_numbers(
+        &mut self,
+        left: Typed,
+        right: Typed,
+        at: Span,
+        sign: &str,
+    ) -> Option<(Expr, Expr, Option<Type>)> {
+        for side in [&left, &right] {
+            if let Ty::Known(ty) = side.ty
+                && !is_integer(ty)
+            {
+                self.wrong_operand(sign, side.ty, side.expr.span, at, false);
+                return None;
+            }
+        }
+        self.unify(left, right, at, sign)
+    }
+
+    /// Two operands that must be of one type.
+    pub(super) fn unify(
+        &mut self,
+        left: Typed,
+        right: Typed,
+        at: Span,
+        sign: &str,
+    ) -> Option<(Expr, Expr, Option<Type>)> {
+        match (left.ty, right.ty) {
+            (Ty::Poison, _) | (_, Ty::Poison) => None,
+            (Ty::Literal, Ty::Literal) => Some((left.expr, right.expr, None)),
+            (Ty::Known(a), Ty::Known(b)) if a == b => Some((left.expr, right.expr, Some(a))),
+            (Ty::Known(ty), Ty::Literal) if is_integer(ty) => {
+                let right = self.settle(right.expr, ty);
+                Some((left.expr, right, Some(ty)))
+            }
+            (Ty::Literal, Ty::Known(ty)) if is_integer(ty) => {
+                let left = self.settle(left.expr, ty);
+                Some((left, right.expr, Some(ty)))
+            }
+            (a, b) => {
+                let (a, b) = (noun(a), noun(b));
+                let message = match sign {
+                    "if" => "both cases must have one type".to_owned(),
+                    "choose" | "for" => "both bounds must have one type".to_owned(),
+                    _ => format!("`{sign}` needs two values of one type"),
+                };
+                self.report(
+                    Diagnostic::new("M0302", at, message)
+                        .label(format!("{a} and {b}"))
+                        .related(left.expr.span, format!("this is {a}"))
+                        .related(right.expr.span, format!("this is {b}"))
+                        .help("there are no conversions: declare both with the same type"),
+                );
+                None
+            }
+        }
+    }
+
+    /// A value as one of a given type; reports it if it is of another.
+    pub(super) fn coerce(&mut self, typed: Typed, ty: Type) -> Expr {
+        let span = typed.expr.span;
+        match typed.ty {
+            Ty::Poison => typed.expr,
+            Ty::Known(found) if found == ty => typed.expr,
+            Ty::Literal if is_integer(ty) => self.settle(typed.expr, ty),
+            Ty::Known(found) if is_integer(found) && is_integer(ty) => {
+                if let ExprKind::Const(value) = typed.expr.kind {
+                    // A literal so large that only `u64` holds it.
+                    self.does_not_fit(numeric(value, found), ty, span);
+                } else {
+                    self.mismatch(typed.ty, ty, span);
+                }
+                typed.expr
+            }
+            found => {
+                self.mismatch(found, ty, span);
+                typed.expr
+            }
+        }
+    }
+
+    fn mismatch(&mut self, found: Ty, ty: Type, span: Span) {
+        let (expected, found_text) = (noun(Ty::Known(ty)), noun(found));
+        let help = match (found, ty) {
+            (_, Type::Bool) => "write `true` or `false`, or compare: `… != 0`",
+            (Ty::Known(Type::Bool), _) => "write `if … then 1 else 0`",
+            _ => "there are no conversions: declare both with the same type",
+        };
+        self.report(
+            Diagnostic::new(
+                "M0301",
+                span,
+                format!("expected {expected}, found {found_text}"),
+            )
+            .label(format!("expected {expected}"))
+            .help(help),
+        );
+    }
+
+    fn does_not_fit(&mut self, value: i128, ty: Type, span: Span) {
+        let (low, high) = range(ty);
+        let name = show(ty);
+        self.report(
+            Diagnostic::new("M0305", span, format!("{value} does not fit `{name}`"))
+                .label(format!("`{name}` holds {low} to {high}"))
+                .help("use a wider type"),
+        );
+    }
+
+    /// Gives an expression made of literals an integer type.
+    pub(super) fn settle(&mut self, mut expr: Expr, ty: Type) -> Expr {
+        self.settle_in_place(&mut expr, ty);
+        expr
+    }
+
+    fn settle_in_place(&mut self, expr: &mut Expr, ty: Type) {
+        expr.ty = ty;
+        match &mut expr.kind {
+            ExprKind::Const(value) => {
+                let (low, high) = range(ty);
+                let value = i128::from(*value);
+                if !(low..=high).contains(&value) {
+                    self.does_not_fit(value, ty, expr.span);
+                }
+                return;
+            }
+            ExprKind::Unary(_, inner) => self.settle_in_place(inner, ty),
+            ExprKind::Binary(_, left, right)
+            | ExprKind::Choose(left, right)
+            | ExprKind::If(_, left, right) => {
+                self.settle_in_place(left, ty);
+                self.settle_in_place(right, ty);
+            }
+            _ => {}
+        }
+        if let Some(value) = fold::settled(expr) {
+            expr.kind = ExprKind::Const(value);
+        }
+    }
+}

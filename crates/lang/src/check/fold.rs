@@ -1,0 +1,102 @@
+//! Arithmetic on constants. Folds only what has an exact value: a division by zero or
+//! an `int` beyond the evaluator's range stays in the program and fails when it runs.
+
+use super::types::{numeric, range, stored};
+use crate::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
+
+/// Folds `e op f` over literals whose type is not settled: exact, within 64 bits.
+pub(super) fn literals(op: BinaryOp, left: &Expr, right: &Expr) -> Option<i64> {
+    let (ExprKind::Const(left), ExprKind::Const(right)) = (&left.kind, &right.kind) else {
+        return None;
+    };
+    let value = exact(op, (*left).into(), (*right).into())?;
+    i64::try_from(value).ok()
+}
+
+/// Folds an expression whose operands are constants of a settled type.
+pub(super) fn settled(expr: &Expr) -> Option<i64> {
+    match &expr.kind {
+        ExprKind::Unary(op, inner) => {
+            let ExprKind::Const(value) = inner.kind else {
+                return None;
+            };
+            match op {
+                UnaryOp::Not => Some(1 - value),
+                UnaryOp::Neg => wrap(-numeric(value, inner.ty), expr.ty),
+            }
+        }
+        ExprKind::Binary(op, left, right) => {
+            let (ExprKind::Const(a), ExprKind::Const(b)) = (&left.kind, &right.kind) else {
+                return None;
+            };
+            let value = exact(*op, numeric(*a, left.ty), numeric(*b, right.ty))?;
+            wrap(value, expr.ty)
+        }
+        ExprKind::If(test, then, other) => {
+            let (ExprKind::Const(test), ExprKind::Const(a), ExprKind::Const(b)) =
+                (&test.kind, &then.kind, &other.kind)
+            else {
+                return None;
+            };
+            Some(if *test != 0 { *a } else { *b })
+        }
+        _ => None,
+    }
+}
+
+/// Whether an operator compares, so that its operands are not of its own type.
+pub(super) fn compares(op: BinaryOp) -> bool {
+    matches!(
+        op,
+        BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge
+    )
+}
+
+fn exact(op: BinaryOp, a: i128, b: i128) -> Option<i128> {
+    Some(match op {
+        // Operands have at most 64 bits, so none of these leaves 128.
+        BinaryOp::Add => a + b,
+        BinaryOp::Sub => a - b,
+        BinaryOp::Mul => a.checked_mul(b)?,
+        BinaryOp::Div => a.checked_div(b)?,
+        BinaryOp::Rem => a.checked_rem(b)?,
+        BinaryOp::Eq => (a == b).into(),
+        BinaryOp::Ne => (a != b).into(),
+        BinaryOp::Lt => (a < b).into(),
+        BinaryOp::Le => (a <= b).into(),
+        BinaryOp::Gt => (a > b).into(),
+        BinaryOp::Ge => (a >= b).into(),
+        BinaryOp::And => (a != 0 && b != 0).into(),
+        BinaryOp::Or => (a != 0 || b != 0).into(),
+    })
+}
+
+fn wrap(value: i128, ty: Type) -> Option<i64> {
+    let (low, high) = range(ty);
+    if (low..=high).contains(&value) {
+        return Some(stored(value));
+    }
+    match ty {
+        Type::Signed(bits) | Type::Unsigned(bits) => {
+            let modulus = 1_i128 << bits;
+            let rest = value.rem_euclid(modulus);
+            Some(stored(if rest > high { rest - modulus } else { rest }))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrap;
+    use crate::hir::Type;
+
+    #[test]
+    fn wraps_as_the_machine_does() {
+        assert_eq!(wrap(300, Type::Unsigned(8)), Some(44));
+        assert_eq!(wrap(128, Type::Signed(8)), Some(-128));
+        assert_eq!(wrap(-1, Type::Unsigned(64)), Some(-1));
+        assert_eq!(wrap(1 << 63, Type::Signed(64)), Some(i64::MIN));
+        assert_eq!(wrap(1 << 63, Type::Int), None);
+    }
+}

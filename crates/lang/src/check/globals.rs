@@ -1,0 +1,493 @@
+//! Declarations: which names there are, and what constants, sizes and initial values are.
+
+use super::body::Body;
+use super::types::Ty;
+use super::types::{numeric, show};
+use super::{Checker, Global, MAX_ELEMENTS, Value};
+use crate::diagnostic::Diagnostic;
+use crate::hir::{
+    BinaryOp, Expr, ExprKind, Frame, Lock, LockId, Procedure, ProcedureId, Property, Type, Var,
+    VarId,
+};
+use crate::source::Span;
+use crate::syntax::ast::{self, File, Init, Item, Name, PropertyKind, TypeExpr};
+
+impl<'s> Checker<'s> {
+    /// Checks a whole file. `readable`: the parser found no mistake.
+    pub(super) fn file(&mut self, file: &File<'s>, source: &str, readable: bool) {
+        self.declare(file);
+        self.check_setting_names();
+        self.constants(file);
+        self.sizes(file);
+        for item in &file.items {
+            match item {
+                Item::Property { .. } | Item::Observe(_) => self.property(item),
+                _ => {}
+            }
+        }
+        self.procedures(file);
+        let mut any = false;
+        for item in &file.items {
+            if let Item::Process { name, range, body } = item {
+                any = true;
+                self.process(*name, range.as_ref(), body);
+            }
+        }
+        if !any && readable {
+            let end = source.trim_end().len() as u32;
+            let span = Span { start: end, end };
+            self.report(
+                Diagnostic::new("M0206", span, "this file has no process")
+                    .label("expected a process")
+                    .help("write `process { … }`; a procedure runs only if a process calls it"),
+            );
+        }
+    }
+
+    /// Gives every name its meaning.
+    fn declare(&mut self, file: &File<'s>) {
+        let mut atomicity: Option<Span> = None;
+        let mut properties = rustc_hash::FxHashMap::default();
+        let mut processes = rustc_hash::FxHashMap::default();
+        for item in &file.items {
+            match item {
+                Item::Var { names, ty, .. } => {
+                    for &name in names {
+                        let id = VarId(self.program.vars.len() as u32);
+                        self.program.vars.push(Var {
+                            name: name.text.to_owned(),
+                            ty: ty.base.unwrap_or(Type::Int),
+                            len: ty.len.as_ref().map(|_| 1),
+                            init: None,
+                            span: name.span,
+                        });
+                        let global = match ty.base {
+                            Some(_) => Global::Var(id),
+                            None => Global::Poison,
+                        };
+                        self.declare_global(name, global);
+                    }
+                }
+                Item::Lock { name, len } => {
+                    let id = LockId(self.program.locks.len() as u32);
+                    self.program.locks.push(Lock {
+                        name: name.text.to_owned(),
+                        len: len.as_ref().map(|_| 1),
+                        span: name.span,
+                    });
+                    self.declare_global(*name, Global::Lock(id));
+                }
+                Item::Const { name, .. } => {
+                    self.declare_global(*name, Global::Pending);
+                }
+                Item::Proc { name, params, .. } => {
+                    let id = ProcedureId(self.program.procedures.len() as u32);
+                    self.program.procedures.push(Procedure {
+                        name: name.text.to_owned(),
+                        params: params.len() as u32,
+                        frame: Frame::default(),
+                        body: Vec::new(),
+                    });
+                    self.signatures
+                        .push(params.iter().map(|(_, ty)| ty.base).collect());
+                    self.declare_global(*name, Global::Proc(id));
+                }
+                Item::Property {
+                    name: Some(name), ..
+                } => {
+                    self.declare_once(&mut properties, *name, "a property");
+                }
+                Item::Process {
+                    name: Some(name), ..
+                } => {
+                    self.declare_once(&mut processes, *name, "a process");
+                }
+                Item::Atomicity(value, span) => match atomicity {
+                    None => {
+                        atomicity = Some(*span);
+                        self.program.atomicity = *value;
+                    }
+                    Some(first) => self.report(
+                        Diagnostic::new("M0412", *span, "`atomicity` is given twice")
+                            .label("the second one")
+                            .related(first, "the first one")
+                            .help("remove one of them"),
+                    ),
+                },
+                _ => {}
+            }
+        }
+    }
+
+    fn declare_global(&mut self, name: Name<'s>, global: Global) {
+        match self.globals.get(name.text) {
+            None => {
+                self.globals.insert(name.text, (global, name.span));
+            }
+            Some(&(_, first)) => self.declared_twice(name, first),
+        }
+    }
+
+    fn declare_once(
+        &mut self,
+        known: &mut rustc_hash::FxHashMap<&'s str, Span>,
+        name: Name<'s>,
+        what: &str,
+    ) {
+        if let Some(&first) = known.get(name.text) {
+            self.report(
+                Diagnostic::new(
+                    "M0202",
+                    name.span,
+                    format!("`{}` is already the name of {what}", name.text),
+                )
+                .label("the second one")
+                .related(first, "the first one")
+                .help("choose another name"),
+            );
+        } else {
+            known.insert(name.text, name.span);
+        }
+    }
+
+    fn declared_twice(&mut self, name: Name<'s>, first: Span) {
+        self.report(
+            Diagnostic::new(
+                "M0202",
+                name.span,
+                format!("`{}` is declared twice", name.text),
+            )
+            .label("declared again here")
+            .related(first, "declared first here")
+            .help("choose another name, or remove one of the declarations"),
+        );
+    }
+
+    fn constants(&mut self, file: &File<'s>) {
+        for item in &file.items {
+            let Item::Const { name, value } = item else {
+                continue;
+            };
+            let declared = self.const_value(value, "a constant");
+            let value = self.set_const(name.text, declared).or(declared);
+            // A second declaration of the name does not count.
+            if let Some((global, span)) = self.globals.get_mut(name.text)
+                && *span == name.span
+            {
+                *global = value.map_or(Global::Poison, Global::Const);
+            }
+        }
+    }
+
+    /// Sizes and initial values of variables and locks.
+    fn sizes(&mut self, file: &File<'s>) {
+        let (mut vars, mut locks) = (0, 0);
+        for item in &file.items {
+            match item {
+                Item::Var { names, ty, init } => {
+                    let first = vars;
+                    vars += names.len();
+                    self.var(first, names, ty, init.as_ref());
+                }
+                Item::Lock { len, .. } => {
+                    let index = locks;
+                    locks += 1;
+                    if let Some(len) = len {
+                        let len = self.array_len(len, 1);
+                        self.program.locks[index].len = Some(len.unwrap_or(1));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn var(
+        &mut self,
+        first: usize,
+        names: &[Name<'s>],
+        ty: &TypeExpr<'s>,
+        init: Option<&Init<'s>>,
+    ) {
+        let mut len = None;
+        if let Some(expr) = &ty.len {
+            len = self.array_len(expr, names.len());
+            if len.is_none() {
+                return;
+            }
+        }
+        let Some(base) = ty.base else { return };
+        let values = match init {
+            None => None,
+            Some(Init::Value(expr)) => self
+                .const_of_type(expr, base, "an initial value")
+                .map(|value| vec![value; len.unwrap_or(1) as usize]),
+            Some(Init::List(list, span)) => {
+                if !self.list_fits(names[0].text, list.len(), len, *span) {
+                    return;
+                }
+                list.iter()
+                    .map(|expr| self.const_of_type(expr, base, "an initial value"))
+                    .collect()
+            }
+        };
+        for (offset, name) in names.iter().enumerate() {
+            let set = self.set_var(name.text, base, len);
+            let var = &mut self.program.vars[first + offset];
+            var.len = len;
+            var.init = set.or_else(|| values.clone());
+        }
+    }
+
+    /// Reports a list of values whose length does not fit the variable.
+    pub(super) fn list_fits(
+        &mut self,
+        name: &str,
+        found: usize,
+        len: Option<u32>,
+        span: Span,
+    ) -> bool {
+        let diagnostic = match len {
+            Some(len) if len as usize == found => return true,
+            Some(len) => Diagnostic::new(
+                "M0311",
+                span,
+                format!("`{name}` has {len} elements, but this list has {found}"),
+            )
+            .label(format!("expected {len} values"))
+            .help("give one value for each element, or one for all without `[ ]`"),
+            None => Diagnostic::new("M0311", span, format!("`{name}` is not an array"))
+                .label("expected one value")
+                .help(format!(
+                    "write the value without `[ ]`, or give `{name}` a size: `int[{found}]`"
+                )),
+        };
+        self.report(diagnostic);
+        false
+    }
+
+    /// The size of `count` arrays.
+    pub(super) fn array_len(&mut self, expr: &ast::Expr<'s>, count: usize) -> Option<u32> {
+        let len = self.const_int(expr, "the size of an array")?;
+        if len < 1 {
+            self.report(
+                Diagnostic::new("M0406", expr.span, format!("an array of {len} elements"))
+                    .label("expected at least 1")
+                    .help("an array has at least one element"),
+            );
+            return None;
+        }
+        self.elements = self
+            .elements
+            .saturating_add((len as u64).saturating_mul(count as u64));
+        if self.elements > MAX_ELEMENTS {
+            self.report(
+                Diagnostic::new("M0408", expr.span, "too many array elements")
+                    .label(format!("here the arrays exceed {MAX_ELEMENTS} elements"))
+                    .help("make the arrays smaller"),
+            );
+            // The next array is judged by itself, so that one mistake is reported once.
+            self.elements = 0;
+            return None;
+        }
+        u32::try_from(len).ok()
+    }
+
+    /// The value of a constant expression.
+    pub(super) fn const_value(
+        &mut self,
+        expr: &ast::Expr<'s>,
+        what: &'static str,
+    ) -> Option<Value> {
+        let typed = Body::new(self).expr_in(expr, what);
+        match (&typed.expr.kind, typed.ty) {
+            (_, Ty::Poison) => None,
+            (ExprKind::Const(value), Ty::Known(Type::Bool)) => Some(Value::Bool(*value != 0)),
+            (ExprKind::Const(value), Ty::Known(ty)) => Some(Value::Int(numeric(*value, ty))),
+            (ExprKind::Const(value), Ty::Literal) => Some(Value::Int((*value).into())),
+            _ => {
+                self.not_constant(&typed.expr, what);
+                None
+            }
+        }
+    }
+
+    pub(super) fn const_int(&mut self, expr: &ast::Expr<'s>, what: &'static str) -> Option<i64> {
+        match self.const_value(expr, what)? {
+            Value::Int(value) => match i64::try_from(value) {
+                Ok(value) => Some(value),
+                Err(_) => {
+                    self.report(
+                        Diagnostic::new("M0305", expr.span, format!("{value} is too large here"))
+                            .label("expected a smaller number"),
+                    );
+                    None
+                }
+            },
+            Value::Bool(_) => {
+                self.report(
+                    Diagnostic::new("M0301", expr.span, format!("{what} is a number"))
+                        .label("expected a number, found a `bool`"),
+                );
+                None
+            }
+        }
+    }
+
+    /// The stored value of a constant expression of a given type.
+    fn const_of_type(&mut self, expr: &ast::Expr<'s>, ty: Type, what: &'static str) -> Option<i64> {
+        let mut body = Body::new(self);
+        let typed = body.expr_in(expr, what);
+        if typed.ty == Ty::Poison {
+            return None;
+        }
+        let before = body.c.diagnostics.len();
+        let expr = body.coerce(typed, ty);
+        match expr.kind {
+            _ if self.diagnostics.len() > before => None,
+            ExprKind::Const(value) => Some(value),
+            _ => {
+                self.not_constant(&expr, what);
+                None
+            }
+        }
+    }
+
+    /// Says why an expression that should have been folded was not.
+    fn not_constant(&mut self, expr: &Expr, what: &str) {
+        let diagnostic = why(expr).unwrap_or_else(|| {
+            Diagnostic::new("M0404", expr.span, format!("{what} must be constant"))
+                .label("not a constant")
+        });
+        let diagnostic = match diagnostic.code {
+            "M0404" => Diagnostic {
+                message: format!("{what} must be constant"),
+                help: Some("use numbers, `const` names and operators only".to_owned()),
+                ..diagnostic
+            },
+            _ => diagnostic,
+        };
+        self.report(diagnostic);
+    }
+
+    fn property(&mut self, item: &Item<'s>) {
+        match item {
+            Item::Property {
+                kind,
+                name,
+                expr,
+                span,
+            } => {
+                let what = match kind {
+                    PropertyKind::Requires => "`requires`",
+                    PropertyKind::Invariant => "an invariant",
+                    PropertyKind::Ensures => "`ensures`",
+                };
+                let expr = Body::new(self).condition(expr, what);
+                let property = Property {
+                    name: name.map(|name| name.text.to_owned()),
+                    expr,
+                    span: *span,
+                };
+                match kind {
+                    PropertyKind::Requires => self.program.requires.push(property),
+                    PropertyKind::Invariant => self.program.invariants.push(property),
+                    PropertyKind::Ensures => self.program.ensures.push(property),
+                }
+            }
+            Item::Observe(names) => {
+                for &name in names {
+                    let id = self.observed(name);
+                    let observed = self.program.observe.get_or_insert_default();
+                    if let Some(id) = id
+                        && !observed.contains(&id)
+                    {
+                        observed.push(id);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn observed(&mut self, name: Name<'s>) -> Option<VarId> {
+        match self.globals.get(name.text) {
+            Some(&(Global::Var(id), _)) => Some(id),
+            Some(&(Global::Poison, _)) => None,
+            Some(&(other, span)) => {
+                self.report(
+                    Diagnostic::new(
+                        "M0204",
+                        name.span,
+                        format!("`{}` is {}", name.text, other.describe()),
+                    )
+                    .label("expected a shared variable")
+                    .related(span, "declared here")
+                    .help("`observe` names shared variables"),
+                );
+                None
+            }
+            None => {
+                self.unknown_name(name, &[], None);
+                None
+            }
+        }
+    }
+
+    fn procedures(&mut self, file: &File<'s>) {
+        let mut index = 0;
+        for item in &file.items {
+            let Item::Proc { params, body, .. } = item else {
+                continue;
+            };
+            let mut inner = Body::new(self);
+            for (name, ty) in params {
+                if ty.len.is_some() {
+                    inner.array_parameter(*name, ty.span);
+                }
+                inner.declare(*name, ty.base, None);
+            }
+            let statements = inner.statements(body);
+            let frame = inner.frame;
+            let procedure = &mut self.program.procedures[index];
+            procedure.frame = frame;
+            procedure.body = statements;
+            index += 1;
+        }
+    }
+}
+
+/// The innermost part of an expression that keeps it from being constant.
+fn why(expr: &Expr) -> Option<Diagnostic> {
+    let here = |code, message: &str, label: String| {
+        Some(Diagnostic::new(code, expr.span, message).label(label))
+    };
+    match &expr.kind {
+        ExprKind::Const(_) => None,
+        ExprKind::Shared(_) | ExprKind::Element(..) => {
+            here("M0404", "", "a shared variable is not constant".to_owned())
+        }
+        ExprKind::Unary(_, inner) => why(inner).or_else(|| {
+            here(
+                "M0405",
+                "this constant is too large",
+                "leaves the range of 64 bits".to_owned(),
+            )
+        }),
+        ExprKind::Binary(op, left, right) => why(left).or_else(|| why(right)).or_else(|| {
+            let by_zero = matches!(op, BinaryOp::Div | BinaryOp::Rem)
+                && matches!(right.kind, ExprKind::Const(0));
+            if by_zero {
+                return here("M0405", "division by zero", "the divisor is 0".to_owned());
+            }
+            let ty = show(expr.ty);
+            here(
+                "M0405",
+                "this constant is too large",
+                format!("leaves the range of `{ty}`"),
+            )
+        }),
+        ExprKind::If(test, then, other) => why(test).or_else(|| why(then)).or_else(|| why(other)),
+        _ => here("M0404", "", "not a constant".to_owned()),
+    }
+}

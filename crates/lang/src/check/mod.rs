@@ -1,0 +1,215 @@
+//! From syntax tree to checked program: names, types, constants, instances.
+//!
+//! Order matters only here: all names are declared first ([`globals`]), then the
+//! constants get their values in the order of the file, then sizes and initial values,
+//! then properties, procedures and processes ([`body`], [`stmt`], [`expr`]). A mistake
+//! poisons what depends on it, so that it is reported once.
+
+mod body;
+mod expr;
+mod fold;
+mod globals;
+mod processes;
+mod settings;
+mod stmt;
+mod types;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::diagnostic::Diagnostic;
+use crate::hints::nearest;
+use crate::hir::{LockId, ProcedureId, Program, Type, VarId};
+use crate::report;
+use crate::source::Span;
+use crate::syntax::ast::Name;
+use crate::syntax::parser::parse;
+
+pub use settings::Setting;
+
+/// All shared arrays together may have this many elements.
+const MAX_ELEMENTS: u64 = 1 << 20;
+
+/// So many processes may be there from the start.
+const MAX_PROCESSES: u64 = 4096;
+
+/// So many statements and expressions may a program have once it is expanded.
+const MAX_SIZE: usize = 1 << 21;
+
+/// Larger files are not read: places in them would not fit a [`Span`] with room to spare.
+const MAX_SOURCE: usize = 1 << 28;
+
+/// How many names are compared in search of the nearest one, in the whole file.
+const HINT_BUDGET: usize = 200_000;
+
+/// Parses and checks a program, with some constants and initial values set from outside.
+///
+/// # Errors
+///
+/// Every mistake in the file, sorted by place. Mistakes in `settings` have the empty
+/// span at 0.
+///
+/// ```
+/// use mazurka_lang::{Setting, load};
+///
+/// let source = "const N = 2  var x: int = 0  process p (i in 0..N) { x := x + i }";
+/// assert_eq!(load(source, &[]).unwrap().processes.len(), 2);
+///
+/// let more = Setting { name: "N".to_owned(), value: "5".to_owned() };
+/// assert_eq!(load(source, &[more]).unwrap().processes.len(), 5);
+///
+/// let mistakes = load("var x: int = 0 process { y := 1 }", &[]).unwrap_err();
+/// assert_eq!(mistakes[0].code, "M0201");
+/// ```
+pub fn load(source: &str, settings: &[Setting]) -> Result<Program, Vec<Diagnostic>> {
+    if source.len() > MAX_SOURCE {
+        let diagnostic = Diagnostic::new("M0410", Span::default(), "this file is too large")
+            .label(format!("more than {MAX_SOURCE} bytes"))
+            .help("split it into several programs");
+        return Err(vec![diagnostic]);
+    }
+    let parsed = parse(source);
+    let mut checker = Checker {
+        globals: FxHashMap::default(),
+        program: Program::default(),
+        signatures: Vec::new(),
+        diagnostics: parsed.diagnostics,
+        tainted: parsed.tainted,
+        unknown: FxHashSet::default(),
+        settings: FxHashMap::default(),
+        elements: 0,
+        size: 0,
+        full: false,
+        crowded: false,
+        hint_budget: HINT_BUDGET,
+    };
+    let readable = checker.diagnostics.is_empty();
+    checker.read_settings(settings);
+    checker.file(&parsed.file, source, readable);
+    if checker.diagnostics.is_empty() {
+        Ok(checker.program)
+    } else {
+        Err(report::finish(checker.diagnostics))
+    }
+}
+
+/// What a constant stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Value {
+    Int(i128),
+    Bool(bool),
+}
+
+/// What a name at the top of the file means.
+#[derive(Clone, Copy, Debug)]
+enum Global {
+    /// A constant whose declaration comes later in the file.
+    Pending,
+    Const(Value),
+    Var(VarId),
+    Lock(LockId),
+    Proc(ProcedureId),
+    /// Something with a mistake that has been reported.
+    Poison,
+}
+
+impl Global {
+    fn describe(self) -> &'static str {
+        match self {
+            Global::Pending | Global::Const(_) => "a constant",
+            Global::Var(_) => "a shared variable",
+            Global::Lock(_) => "a lock",
+            Global::Proc(_) => "a procedure",
+            Global::Poison => "something else",
+        }
+    }
+}
+
+struct Checker<'s> {
+    globals: FxHashMap<&'s str, (Global, Span)>,
+    program: Program,
+    /// The parameters of each procedure; `None`: of a type that could not be read.
+    signatures: Vec<Vec<Option<Type>>>,
+    diagnostics: Vec<Diagnostic>,
+    tainted: FxHashSet<&'s str>,
+    /// Names that are known to be unknown, and resemble nothing that is declared.
+    unknown: FxHashSet<&'s str>,
+    settings: FxHashMap<String, settings::Given>,
+    elements: u64,
+    size: usize,
+    /// The program has become too large: build nothing more.
+    full: bool,
+    /// Too many processes, and that was reported.
+    crowded: bool,
+    hint_budget: usize,
+}
+
+impl<'s> Checker<'s> {
+    fn report(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Accounts for so many new nodes.
+    fn grow(&mut self, count: usize, span: Span) {
+        self.size = self.size.saturating_add(count);
+        if self.size > MAX_SIZE && !self.full {
+            self.full = true;
+            self.report(
+                Diagnostic::new("M0410", span, "this program is too large")
+                    .label(format!(
+                        "here it exceeds {MAX_SIZE} statements and expressions"
+                    ))
+                    .help("start fewer instances, or make arrays and bodies smaller"),
+            );
+        }
+    }
+
+    /// The nearest of the globals and the given names.
+    fn nearest(&mut self, name: &str, locals: &[&'s str]) -> Option<&'s str> {
+        let cost = self.globals.len() + locals.len();
+        if cost > self.hint_budget {
+            return None;
+        }
+        self.hint_budget -= cost;
+        nearest(
+            name,
+            self.globals.keys().copied().chain(locals.iter().copied()),
+        )
+    }
+
+    /// Reports a name that means nothing here.
+    fn unknown_name(&mut self, name: Name<'s>, locals: &[&'s str], note: Option<(Span, String)>) {
+        if self.tainted.contains(name.text) || self.unknown.contains(name.text) {
+            return;
+        }
+        let mut help = match name.text {
+            "TRUE" => Some("write `true`".to_owned()),
+            "FALSE" => Some("write `false`".to_owned()),
+            _ => None,
+        };
+        if help.is_none() && note.is_none() {
+            let near = self.nearest(name.text, locals);
+            help = near.map(|near| format!("did you mean `{near}`?"));
+        }
+        let mut diagnostic = Diagnostic::new(
+            "M0201",
+            name.span,
+            format!("`{}` is not declared", name.text),
+        )
+        .label("unknown name");
+        if let Some((span, text)) = note {
+            diagnostic = diagnostic
+                .related(span, text)
+                .help("declare it before the block, and assign it inside");
+        } else if help.is_some() {
+            diagnostic = diagnostic.maybe_help(help);
+        } else {
+            // One declaration is missing, however often the name is used.
+            self.unknown.insert(name.text);
+            diagnostic = diagnostic.help(format!(
+                "declare it: `var {0}: int = 0` if it is shared, `let {0} = 0` if it is local",
+                name.text
+            ));
+        }
+        self.report(diagnostic);
+    }
+}

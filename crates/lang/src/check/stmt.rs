@@ -1,0 +1,532 @@
+//! Statements.
+
+use super::body::{Body, Meaning};
+use super::types::{Ty, Typed};
+use crate::diagnostic::Diagnostic;
+use crate::hir::{
+    Expr, ExprKind, LocalId, LockId, Place, ProcedureId, Spawned, Stmt, StmtKind, Type,
+};
+use crate::source::Span;
+use crate::syntax::ast::{self, Init, Name};
+
+impl<'s> Body<'_, 's> {
+    /// The statements of a block, in a scope of their own.
+    pub(super) fn statements(&mut self, list: &[ast::Stmt<'s>]) -> Vec<Stmt> {
+        self.scoped(|body| {
+            let mut result = Vec::with_capacity(list.len());
+            for stmt in list {
+                if body.c.full {
+                    break;
+                }
+                result.push(body.stmt(stmt));
+            }
+            result
+        })
+    }
+
+    /// A statement whose locals end with it.
+    fn scoped_stmt(&mut self, stmt: &ast::Stmt<'s>) -> Box<Stmt> {
+        Box::new(self.scoped(|body| body.stmt(stmt)))
+    }
+
+    fn stmt(&mut self, stmt: &ast::Stmt<'s>) -> Stmt {
+        let span = stmt.span;
+        self.c.grow(1, span);
+        let kind = match &stmt.kind {
+            ast::StmtKind::Poison | ast::StmtKind::Skip => StmtKind::Skip,
+            ast::StmtKind::End => StmtKind::End,
+            ast::StmtKind::Block(list) => StmtKind::Block(self.statements(list)),
+            ast::StmtKind::Assign(left, right) => self.assign(left, right, span),
+            ast::StmtKind::Guard(test, inner) => {
+                let test = self.condition(test, "a guard");
+                // A guard always runs what it guards, so a `let` in it lives on.
+                StmtKind::Guard(test, Box::new(self.stmt(inner)))
+            }
+            ast::StmtKind::Choice { test, then, other } => StmtKind::Choice {
+                test: self.condition(test, "a choice"),
+                then: self.scoped_stmt(then),
+                other: self.scoped_stmt(other),
+            },
+            ast::StmtKind::GuardedLoop(test, inner) => {
+                let test = self.condition(test, "a guard");
+                StmtKind::GuardedLoop(test, self.scoped_stmt(inner))
+            }
+            ast::StmtKind::If(test, then, other) => StmtKind::If(
+                self.condition(test, "`if`"),
+                self.statements(then),
+                self.statements(other),
+            ),
+            ast::StmtKind::While { test, bound, body } => {
+                let test = self.condition(test, "`while`");
+                let bound = bound.as_ref().and_then(|bound| self.bound(bound));
+                let body = self.statements(body);
+                StmtKind::While { test, bound, body }
+            }
+            ast::StmtKind::For {
+                name,
+                from,
+                to,
+                body,
+            } => self.counted(*name, from, to, body, span),
+            ast::StmtKind::Spawn(name, spawned) => self.spawn(*name, spawned),
+            ast::StmtKind::Join(None) => StmtKind::Join(None),
+            ast::StmtKind::Join(Some(name)) => match self.handle(*name) {
+                Some(local) => StmtKind::Join(Some(local)),
+                None => StmtKind::Skip,
+            },
+            ast::StmtKind::Call(name, args) => match self.call(*name, args, span) {
+                Some((procedure, args)) => StmtKind::Call(procedure, args),
+                None => StmtKind::Skip,
+            },
+            ast::StmtKind::Atomic(list) => StmtKind::Atomic(self.statements(list)),
+            ast::StmtKind::Lock(name, index) => match self.lock(*name, index.as_ref()) {
+                Some((lock, index)) => StmtKind::Lock(lock, index),
+                None => StmtKind::Skip,
+            },
+            ast::StmtKind::Unlock(name, index) => match self.lock(*name, index.as_ref()) {
+                Some((lock, index)) => StmtKind::Unlock(lock, index),
+                None => StmtKind::Skip,
+            },
+            ast::StmtKind::Let { name, ty, init } => match ty {
+                Some(ty) => self.typed_let(*name, ty, init),
+                None => self.untyped_let(*name, init),
+            },
+            ast::StmtKind::Assert(test, message) => {
+                StmtKind::Assert(self.condition(test, "`assert`"), message.clone())
+            }
+            ast::StmtKind::Assume(test) => StmtKind::Assume(self.condition(test, "`assume`")),
+            ast::StmtKind::Error(message) => StmtKind::Error(message.clone()),
+        };
+        Stmt { kind, span }
+    }
+
+    fn bound(&mut self, bound: &ast::Expr<'s>) -> Option<(i64, LocalId)> {
+        let value = match self.constant_here(bound, "the bound of a loop") {
+            Some(value) if value >= 0 => value,
+            Some(value) => {
+                self.report(
+                    Diagnostic::new("M0406", bound.span, format!("a loop bound of {value}"))
+                        .label("expected at least 0"),
+                );
+                return None;
+            }
+            None => return None,
+        };
+        Some((value, self.hidden("bound", Type::Int)))
+    }
+
+    /// A constant that may also use the parameter of the process.
+    fn constant_here(&mut self, expr: &ast::Expr<'s>, what: &'static str) -> Option<i64> {
+        let typed = self.expr_in(expr, what);
+        if typed.ty == Ty::Poison {
+            return None;
+        }
+        let span = typed.expr.span;
+        match (typed.ty, typed.expr.kind) {
+            (Ty::Literal, ExprKind::Const(value)) => Some(value),
+            (Ty::Known(Type::Bool), _) => {
+                self.report(
+                    Diagnostic::new("M0301", span, format!("{what} is a number"))
+                        .label("expected a number, found a `bool`"),
+                );
+                None
+            }
+            _ => {
+                self.report(
+                    Diagnostic::new("M0404", span, format!("{what} must be constant"))
+                        .label("not a constant")
+                        .help("use numbers, `const` names and operators only"),
+                );
+                None
+            }
+        }
+    }
+
+    fn counted(
+        &mut self,
+        name: Name<'s>,
+        from: &ast::Expr<'s>,
+        to: &ast::Expr<'s>,
+        body: &[ast::Stmt<'s>],
+        span: Span,
+    ) -> StmtKind {
+        let from = self.expr_in(from, "the bounds of `for`");
+        let to = self.expr_in(to, "the bounds of `for`");
+        let at = from.expr.span.to(to.expr.span);
+        let (from, to, ty) = match self.unify_numbers(from, to, at, "for") {
+            Some((from, to, Some(ty))) => (from, to, Some(ty)),
+            Some((from, to, None)) => {
+                let from = self.settle(from, Type::Int);
+                (from, self.settle(to, Type::Int), Some(Type::Int))
+            }
+            None => {
+                let zero = |span| Expr {
+                    kind: ExprKind::Const(0),
+                    ty: Type::Int,
+                    span,
+                };
+                (zero(span), zero(span), None)
+            }
+        };
+        self.scoped(|inner| {
+            let local = inner.declare(name, ty, None);
+            let limit = inner.hidden("limit", ty.unwrap_or(Type::Int));
+            let body = inner.statements(body);
+            StmtKind::For {
+                local,
+                limit,
+                from,
+                to,
+                body,
+            }
+        })
+    }
+
+    fn spawn(&mut self, name: Option<Name<'s>>, spawned: &ast::Spawned<'s>) -> StmtKind {
+        let spawned = match spawned {
+            ast::Spawned::Block(list) => Some(Spawned::Block(self.statements(list))),
+            ast::Spawned::Call(name, args) => self
+                .call(*name, args, name.span)
+                .map(|(procedure, args)| Spawned::Call(procedure, args)),
+        };
+        let local = name.map(|name| self.declare(name, Some(Type::Process), None));
+        match spawned {
+            Some(spawned) => StmtKind::Spawn(local, spawned),
+            None => StmtKind::Skip,
+        }
+    }
+
+    fn handle(&mut self, name: Name<'s>) -> Option<LocalId> {
+        let meaning = self.resolve(name);
+        match meaning {
+            Meaning::Poison => None,
+            Meaning::Local(id) if self.frame.locals[id.0 as usize].ty == Type::Process => Some(id),
+            other => {
+                let help = "keep the process where it is started: `let h = spawn …; join h`";
+                self.wrong_kind(
+                    name,
+                    other,
+                    "a process kept by `let h = spawn …`",
+                    help.to_owned(),
+                );
+                None
+            }
+        }
+    }
+
+    fn call(
+        &mut self,
+        name: Name<'s>,
+        args: &[ast::Expr<'s>],
+        span: Span,
+    ) -> Option<(ProcedureId, Vec<Expr>)> {
+        let meaning = self.resolve(name);
+        let Meaning::Proc(id) = meaning else {
+            if !matches!(meaning, Meaning::Poison) {
+                let help = format!(
+                    "declare `proc {}(…) {{ … }}`, or assign with `:=`",
+                    name.text
+                );
+                self.wrong_kind(name, meaning, "a procedure", help);
+            }
+            for arg in args {
+                self.value(arg);
+            }
+            return None;
+        };
+        let params = self.c.signatures[id.0 as usize].clone();
+        if params.len() != args.len() {
+            let (needs, found) = (count(params.len(), "argument"), args.len());
+            let mut diagnostic = Diagnostic::new(
+                "M0308",
+                span,
+                format!("`{}` takes {needs}, found {found}", name.text),
+            )
+            .label(format!("expected {needs}"));
+            if let Some(declared) = self.declared_at(name) {
+                diagnostic = diagnostic.related(declared, "declared here");
+            }
+            self.report(diagnostic);
+        }
+        let mut values = Vec::with_capacity(args.len());
+        for (index, arg) in args.iter().enumerate() {
+            let ty = params.get(index).copied().flatten();
+            values.push(self.value_of_type(arg, ty));
+        }
+        Some((id, values))
+    }
+
+    fn lock(
+        &mut self,
+        name: Name<'s>,
+        index: Option<&ast::Expr<'s>>,
+    ) -> Option<(LockId, Option<Expr>)> {
+        let meaning = self.resolve(name);
+        let index = index.map(|index| self.index(index));
+        let Meaning::Lock(id) = meaning else {
+            if !matches!(meaning, Meaning::Poison) {
+                let help = "declare it: `lock m`".to_owned();
+                self.wrong_kind(name, meaning, "a lock", help);
+            }
+            return None;
+        };
+        let len = self.c.program.locks[id.0 as usize].len;
+        match (len, &index) {
+            (Some(len), None) => self.array_without_index(name, len),
+            (None, Some(_)) => self.scalar_with_index(name),
+            _ => {}
+        }
+        Some((id, index))
+    }
+
+    fn typed_let(&mut self, name: Name<'s>, ty: &ast::TypeExpr<'s>, init: &Init<'s>) -> StmtKind {
+        let mut len = None;
+        let mut base = ty.base;
+        if let Some(size) = &ty.len {
+            len = self.c.array_len(size, 1);
+            match len {
+                Some(len) => self.c.grow(len as usize, ty.span),
+                None => base = None,
+            }
+        }
+        let values = match init {
+            Init::Value(expr) => {
+                let value = self.value_of_type(expr, base);
+                match len {
+                    Some(_) if base.is_some() && !matches!(value.kind, ExprKind::Const(_)) => {
+                        self.one_value_for_all(name, value.span);
+                        Vec::new()
+                    }
+                    Some(_) if self.c.full => Vec::new(),
+                    Some(len) => vec![value; len as usize],
+                    None => vec![value],
+                }
+            }
+            Init::List(list, span) => {
+                if base.is_some() {
+                    self.c.list_fits(name.text, list.len(), len, *span);
+                }
+                list.iter()
+                    .map(|expr| self.value_of_type(expr, base))
+                    .collect()
+            }
+        };
+        let local = self.declare(name, base, len);
+        StmtKind::Let(local, values)
+    }
+
+    fn one_value_for_all(&mut self, name: Name<'s>, span: Span) {
+        self.report(
+            Diagnostic::new(
+                "M0413",
+                span,
+                format!("the elements of `{}` need a constant", name.text),
+            )
+            .label("one value for all elements must be constant")
+            .help(
+                "list the values, `[e, f, …]`, or write `= 0` and assign the elements in a `for`",
+            ),
+        );
+    }
+
+    fn untyped_let(&mut self, name: Name<'s>, init: &Init<'s>) -> StmtKind {
+        match init {
+            Init::Value(expr) => {
+                let typed = self.value(expr);
+                let (value, ty) = self.default_type(typed);
+                let local = self.declare(name, ty, None);
+                StmtKind::Let(local, vec![value])
+            }
+            Init::List(list, span) => {
+                let mut ty = None;
+                let mut typed: Vec<Typed> = Vec::with_capacity(list.len());
+                for expr in list {
+                    let value = self.value(expr);
+                    if let (Ty::Known(known), None) = (value.ty, ty) {
+                        ty = Some(known);
+                    }
+                    typed.push(value);
+                }
+                if list.is_empty() {
+                    self.report(
+                        Diagnostic::new("M0406", *span, "an array of 0 elements")
+                            .label("expected at least 1")
+                            .help("an array has at least one element"),
+                    );
+                }
+                let poisoned = typed.iter().any(|value| value.ty == Ty::Poison) || list.is_empty();
+                let ty = ty.unwrap_or(Type::Int);
+                let values = typed
+                    .into_iter()
+                    .map(|value| self.coerce(value, ty))
+                    .collect();
+                let len = u32::try_from(list.len()).ok();
+                let local = self.declare(name, (!poisoned).then_some(ty), len);
+                StmtKind::Let(local, values)
+            }
+        }
+    }
+
+    /// A value by itself: literals are `int`.
+    fn default_type(&mut self, typed: Typed) -> (Expr, Option<Type>) {
+        match typed.ty {
+            Ty::Known(ty) => (typed.expr, Some(ty)),
+            Ty::Literal => (self.settle(typed.expr, Type::Int), Some(Type::Int)),
+            Ty::Poison => (typed.expr, None),
+        }
+    }
+
+    fn assign(&mut self, left: &[ast::Expr<'s>], right: &[ast::Expr<'s>], span: Span) -> StmtKind {
+        if left.len() != right.len() {
+            self.report(
+                Diagnostic::new(
+                    "M0309",
+                    span,
+                    format!(
+                        "{} left of `:=`, but {} right of it",
+                        count(left.len(), "variable"),
+                        count(right.len(), "value")
+                    ),
+                )
+                .label("both sides must have the same number")
+                .help("`x, y := e, f` assigns `e` to `x` and `f` to `y`"),
+            );
+        }
+        let mut places: Vec<(Place, Span)> = Vec::with_capacity(left.len());
+        let mut types = Vec::with_capacity(left.len());
+        for expr in left {
+            let (place, ty) = self.place(expr);
+            types.push(ty);
+            if let Some(place) = place {
+                if let Some((_, first)) = places.iter().find(|(known, _)| same(known, &place)) {
+                    let first = *first;
+                    self.assigned_twice(expr.span, first);
+                }
+                places.push((place, expr.span));
+            }
+        }
+        let mut values = Vec::with_capacity(right.len());
+        for (index, expr) in right.iter().enumerate() {
+            let ty = types.get(index).copied().flatten();
+            values.push(self.value_of_type(expr, ty));
+        }
+        let places = places.into_iter().map(|(place, _)| place).collect();
+        StmtKind::Assign(places, values)
+    }
+
+    fn assigned_twice(&mut self, span: Span, first: Span) {
+        self.report(
+            Diagnostic::new("M0402", span, "assigned twice in one assignment")
+                .label("the second time")
+                .related(first, "the first time")
+                .help("both happen at once: keep one, or write two assignments"),
+        );
+    }
+
+    /// What stands left of `:=`, and its type if both are as they should be.
+    fn place(&mut self, expr: &ast::Expr<'s>) -> (Option<Place>, Option<Type>) {
+        let (name, index) = match &expr.kind {
+            ast::ExprKind::Name(name) => (*name, None),
+            ast::ExprKind::Index(name, index) => (*name, Some(self.index(index))),
+            _ => return (None, None),
+        };
+        let meaning = self.resolve(name);
+        let (ty, len) = match meaning {
+            Meaning::Poison => return (None, None),
+            Meaning::Local(id) => {
+                let local = &self.frame.locals[id.0 as usize];
+                (local.ty, local.len)
+            }
+            Meaning::Var(id) => {
+                let var = &self.c.program.vars[id.0 as usize];
+                (var.ty, var.len)
+            }
+            other => {
+                self.not_a_variable(name, other);
+                return (None, None);
+            }
+        };
+        if ty == Type::Process {
+            self.handle_as_value(name);
+            return (None, None);
+        }
+        let place = match (meaning, len, index) {
+            (Meaning::Local(id), None, None) => Place::Local(id),
+            (Meaning::Local(id), Some(_), Some(index)) => Place::LocalElement(id, index),
+            (Meaning::Var(id), None, None) => Place::Shared(id),
+            (Meaning::Var(id), Some(_), Some(index)) => Place::Element(id, index),
+            (_, Some(len), None) => {
+                self.array_without_index(name, len);
+                return (None, None);
+            }
+            _ => {
+                self.scalar_with_index(name);
+                return (None, None);
+            }
+        };
+        (Some(place), Some(ty))
+    }
+
+    fn not_a_variable(&mut self, name: Name<'s>, meaning: Meaning) {
+        let help = match meaning {
+            Meaning::Const(_) => {
+                "a constant keeps its value: declare a `var` or a `let`".to_owned()
+            }
+            Meaning::Param(_) => {
+                let text = name.text;
+                format!("copy it into a local: `let v = {text}`, and assign `v`")
+            }
+            Meaning::Lock(_) => format!("write `lock({0})` or `unlock({0})`", name.text),
+            _ => "only variables can be assigned".to_owned(),
+        };
+        let mut diagnostic = Diagnostic::new(
+            "M0401",
+            name.span,
+            format!(
+                "`{}` is {} and cannot be assigned",
+                name.text,
+                meaning.describe()
+            ),
+        )
+        .label("expected a variable");
+        if let Some(span) = self.declared_at(name) {
+            diagnostic = diagnostic.related(span, "declared here");
+        }
+        self.report(diagnostic.help(help));
+    }
+
+    pub(super) fn array_parameter(&mut self, name: Name<'s>, span: Span) {
+        self.report(
+            Diagnostic::new(
+                "M0306",
+                span,
+                format!("the parameter `{}` is an array", name.text),
+            )
+            .label("expected a type without size")
+            .help("arguments are single values: use a shared array, or pass an index"),
+        );
+    }
+}
+
+/// Whether two places are surely one.
+fn same(a: &Place, b: &Place) -> bool {
+    let constant = |e: &Expr, f: &Expr| match (&e.kind, &f.kind) {
+        (ExprKind::Const(e), ExprKind::Const(f)) => e == f,
+        _ => false,
+    };
+    match (a, b) {
+        (Place::Local(a), Place::Local(b)) => a == b,
+        (Place::Shared(a), Place::Shared(b)) => a == b,
+        (Place::LocalElement(a, i), Place::LocalElement(b, j)) => a == b && constant(i, j),
+        (Place::Element(a, i), Place::Element(b, j)) => a == b && constant(i, j),
+        _ => false,
+    }
+}
+
+fn count(number: usize, noun: &str) -> String {
+    match number {
+        0 => format!("no {noun}s"),
+        1 => format!("1 {noun}"),
+        _ => format!("{number} {noun}s"),
+    }
+}

@@ -1,0 +1,71 @@
+//! Types of values, and what messages say about them.
+
+use crate::hir::{Expr, Type};
+
+/// The type of an expression while it is being checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ty {
+    Known(Type),
+    /// Made of literals and constants only: takes the integer type of its context.
+    Literal,
+    /// Has a mistake that has been reported; fits everywhere.
+    Poison,
+}
+
+/// An expression with its type as far as it is known. Where the type is
+/// [`Ty::Literal`], the types inside the expression are not settled yet.
+pub(super) struct Typed {
+    pub expr: Expr,
+    pub ty: Ty,
+}
+
+pub(super) fn is_integer(ty: Type) -> bool {
+    matches!(ty, Type::Int | Type::Signed(_) | Type::Unsigned(_))
+}
+
+/// The type as it is written.
+pub(super) fn show(ty: Type) -> String {
+    match ty {
+        Type::Bool => "bool".to_owned(),
+        Type::Int => "int".to_owned(),
+        Type::Signed(bits) => format!("i{bits}"),
+        Type::Unsigned(bits) => format!("u{bits}"),
+        Type::Process => "process".to_owned(),
+    }
+}
+
+/// What the values of a type are, for a message.
+pub(super) fn noun(ty: Ty) -> String {
+    match ty {
+        Ty::Known(Type::Bool) => "a `bool`".to_owned(),
+        Ty::Known(Type::Process) => "a process".to_owned(),
+        Ty::Known(ty @ (Type::Int | Type::Signed(_))) => format!("an `{}`", show(ty)),
+        Ty::Known(ty) => format!("a `{}`", show(ty)),
+        Ty::Literal => "a number".to_owned(),
+        Ty::Poison => "something wrong".to_owned(),
+    }
+}
+
+/// Smallest and largest value of an integer type. `int` is unbounded, but the
+/// evaluator's values are 64 bits wide.
+pub(super) fn range(ty: Type) -> (i128, i128) {
+    match ty {
+        Type::Bool => (0, 1),
+        Type::Int | Type::Process => (i64::MIN.into(), i64::MAX.into()),
+        Type::Signed(bits) => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+        Type::Unsigned(bits) => (0, (1 << bits) - 1),
+    }
+}
+
+/// A value of a type from its stored bits: only `u64` differs from the `i64` it is kept in.
+pub(super) fn numeric(bits: i64, ty: Type) -> i128 {
+    match ty {
+        Type::Unsigned(64) => (bits as u64).into(),
+        _ => bits.into(),
+    }
+}
+
+/// The stored bits of a value that fits the type.
+pub(super) fn stored(value: i128) -> i64 {
+    value as i64
+}

@@ -1,0 +1,63 @@
+//! Building diagnostics: a code, a place and a message, then whatever helps.
+
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+
+/// More mistakes than this are not read by anyone; the last one says that there are more.
+pub(crate) const MAX_DIAGNOSTICS: usize = 1000;
+
+impl Diagnostic {
+    /// A diagnostic with nothing beside the caret yet.
+    pub(crate) fn new(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+        Diagnostic {
+            code,
+            message: message.into(),
+            span,
+            label: String::new(),
+            related: Vec::new(),
+            help: None,
+        }
+    }
+
+    /// What stands beside the caret.
+    pub(crate) fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// What to do next.
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// What to do next, if there is something to say.
+    pub(crate) fn maybe_help(mut self, help: Option<String>) -> Self {
+        if help.is_some() {
+            self.help = help;
+        }
+        self
+    }
+
+    /// Another place that matters.
+    pub(crate) fn related(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.related.push((span, text.into()));
+        self
+    }
+}
+
+/// Sorts by place, drops repetitions and cuts a flood short.
+pub(crate) fn finish(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    diagnostics.sort_by(|a, b| (a.span, a.code).cmp(&(b.span, b.code)));
+    diagnostics.dedup_by(|a, b| a.code == b.code && a.span == b.span && a.message == b.message);
+    if diagnostics.len() > MAX_DIAGNOSTICS {
+        diagnostics.truncate(MAX_DIAGNOSTICS);
+        let span = diagnostics.last().map(|d| d.span).unwrap_or_default();
+        diagnostics.push(
+            Diagnostic::new("M0411", span, "there are more mistakes than are shown")
+                .label(format!("only the first {MAX_DIAGNOSTICS} are shown"))
+                .help("mend these first, then run again"),
+        );
+    }
+    diagnostics
+}

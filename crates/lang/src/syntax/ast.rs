@@ -1,0 +1,163 @@
+//! The syntax tree, as written: names unresolved, nothing folded.
+
+use crate::hir::{Atomicity, BinaryOp, Type, UnaryOp};
+use crate::source::Span;
+
+/// A name and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Name<'s> {
+    pub text: &'s str,
+    pub span: Span,
+}
+
+/// A file.
+#[derive(Debug, Default)]
+pub(crate) struct File<'s> {
+    pub items: Vec<Item<'s>>,
+}
+
+/// A declaration or a process.
+#[derive(Debug)]
+pub(crate) enum Item<'s> {
+    Var {
+        names: Vec<Name<'s>>,
+        ty: TypeExpr<'s>,
+        init: Option<Init<'s>>,
+    },
+    Lock {
+        name: Name<'s>,
+        len: Option<Expr<'s>>,
+    },
+    Const {
+        name: Name<'s>,
+        value: Expr<'s>,
+    },
+    Proc {
+        name: Name<'s>,
+        params: Vec<(Name<'s>, TypeExpr<'s>)>,
+        body: Vec<Stmt<'s>>,
+    },
+    Property {
+        kind: PropertyKind,
+        name: Option<Name<'s>>,
+        expr: Expr<'s>,
+        span: Span,
+    },
+    Observe(Vec<Name<'s>>),
+    Atomicity(Atomicity, Span),
+    Process {
+        name: Option<Name<'s>>,
+        range: Option<Range<'s>>,
+        body: Vec<Stmt<'s>>,
+    },
+}
+
+/// `(i in a..b)`
+#[derive(Debug)]
+pub(crate) struct Range<'s> {
+    pub name: Name<'s>,
+    pub from: Expr<'s>,
+    pub to: Expr<'s>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PropertyKind {
+    Requires,
+    Invariant,
+    Ensures,
+}
+
+/// A type; `base` is `None` where it could not be read (and that was reported).
+#[derive(Debug)]
+pub(crate) struct TypeExpr<'s> {
+    pub base: Option<Type>,
+    pub len: Option<Box<Expr<'s>>>,
+    pub span: Span,
+}
+
+/// An initial value: one for all, or one for each element.
+#[derive(Debug)]
+pub(crate) enum Init<'s> {
+    Value(Expr<'s>),
+    List(Vec<Expr<'s>>, Span),
+}
+
+#[derive(Debug)]
+pub(crate) struct Stmt<'s> {
+    pub kind: StmtKind<'s>,
+    pub span: Span,
+}
+
+#[derive(Debug)]
+pub(crate) enum StmtKind<'s> {
+    /// A statement with a mistake that has been reported.
+    Poison,
+    Skip,
+    End,
+    Block(Vec<Stmt<'s>>),
+    Assign(Vec<Expr<'s>>, Vec<Expr<'s>>),
+    Guard(Expr<'s>, Box<Stmt<'s>>),
+    Choice {
+        test: Expr<'s>,
+        then: Box<Stmt<'s>>,
+        other: Box<Stmt<'s>>,
+    },
+    GuardedLoop(Expr<'s>, Box<Stmt<'s>>),
+    If(Expr<'s>, Vec<Stmt<'s>>, Vec<Stmt<'s>>),
+    While {
+        test: Expr<'s>,
+        bound: Option<Expr<'s>>,
+        body: Vec<Stmt<'s>>,
+    },
+    For {
+        name: Name<'s>,
+        from: Expr<'s>,
+        to: Expr<'s>,
+        body: Vec<Stmt<'s>>,
+    },
+    Spawn(Option<Name<'s>>, Spawned<'s>),
+    Join(Option<Name<'s>>),
+    Call(Name<'s>, Vec<Expr<'s>>),
+    Atomic(Vec<Stmt<'s>>),
+    Lock(Name<'s>, Option<Expr<'s>>),
+    Unlock(Name<'s>, Option<Expr<'s>>),
+    Let {
+        name: Name<'s>,
+        ty: Option<TypeExpr<'s>>,
+        init: Init<'s>,
+    },
+    Assert(Expr<'s>, Option<String>),
+    Assume(Expr<'s>),
+    Error(Option<String>),
+}
+
+#[derive(Debug)]
+pub(crate) enum Spawned<'s> {
+    Block(Vec<Stmt<'s>>),
+    Call(Name<'s>, Vec<Expr<'s>>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Expr<'s> {
+    pub kind: ExprKind<'s>,
+    pub span: Span,
+    /// Height of the tree, kept so that no tree is built that a later walk could not survive.
+    pub depth: u16,
+}
+
+#[derive(Debug)]
+pub(crate) enum ExprKind<'s> {
+    /// An expression with a mistake that has been reported.
+    Poison,
+    Int(u64),
+    Bool(bool),
+    Name(Name<'s>),
+    Index(Name<'s>, Box<Expr<'s>>),
+    /// A call; only a statement may be one.
+    Call(Name<'s>, Vec<Expr<'s>>),
+    Unary(UnaryOp, Box<Expr<'s>>),
+    Binary(BinaryOp, Span, Box<Expr<'s>>, Box<Expr<'s>>),
+    If(Box<Expr<'s>>, Box<Expr<'s>>, Box<Expr<'s>>),
+    Input(Option<TypeExpr<'s>>),
+    Choose(Box<Expr<'s>>, Box<Expr<'s>>),
+}

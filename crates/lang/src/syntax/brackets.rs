@@ -1,0 +1,308 @@
+//! Pairs the brackets before parsing. What is not closed is closed here, what closes
+//! nothing is dropped, each with one diagnostic; so the parser only ever sees balanced
+//! tokens, can jump over a group in one step, and never reports a bracket twice.
+
+use super::token::{Kind, Token};
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+
+/// Balanced tokens.
+pub(crate) struct Balanced {
+    pub tokens: Vec<Token>,
+    /// For each bracket the index of the other one; for everything else its own index.
+    pub partner: Vec<u32>,
+    /// A `}` that closed nothing was dropped.
+    pub stray_brace: bool,
+}
+
+/// An opening bracket that waits for its partner.
+struct Open {
+    /// Index of the token.
+    index: usize,
+    /// Column of the first token on its line.
+    indent: u32,
+    /// For `(` and `[`: where one would be closed if its partner never comes.
+    close_before: Option<usize>,
+}
+
+/// Balances the tokens.
+pub(crate) fn balance(
+    source: &str,
+    tokens: Vec<Token>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Balanced {
+    let mut pass = Pass {
+        tokens: &tokens,
+        diagnostics,
+        stack: Vec::new(),
+        inserted: Vec::new(),
+        dropped: Vec::new(),
+        suspect: None,
+        reported_at: None,
+        braces: 0,
+    };
+    pass.run(source);
+    let Pass {
+        mut inserted,
+        dropped,
+        ..
+    } = pass;
+    let stray_brace = dropped.iter().any(|&at| tokens[at].kind == Kind::RBrace);
+    // Stable: closers inserted at one place stay in the order in which they were popped.
+    inserted.sort_by_key(|(at, _)| *at);
+    let tokens = rebuild(&tokens, &inserted, &dropped);
+    let partner = pair(&tokens);
+    Balanced {
+        tokens,
+        partner,
+        stray_brace,
+    }
+}
+
+struct Pass<'t, 'd> {
+    tokens: &'t [Token],
+    diagnostics: &'d mut Vec<Diagnostic>,
+    stack: Vec<Open>,
+    inserted: Vec<(usize, Kind)>,
+    dropped: Vec<usize>,
+    /// A pair of braces whose lines are indented differently: the usual sign that the
+    /// opening one lacks its partner and has taken that of a block around it.
+    suspect: Option<(usize, usize)>,
+    /// The token at which an unclosed bracket was noticed last.
+    reported_at: Option<usize>,
+    /// How many braces are open.
+    braces: usize,
+}
+
+/// How far outwards the partner of `)` or `]` is looked for; keeps hostile input linear.
+const REACH: usize = 256;
+
+impl Pass<'_, '_> {
+    fn run(&mut self, source: &str) {
+        let mut lines = Indents::new(source);
+        for (index, token) in self.tokens.iter().enumerate() {
+            let (indent, first) = lines.of(token.span.start);
+            match token.kind {
+                Kind::LParen | Kind::LBracket | Kind::LBrace => {
+                    if token.kind == Kind::LBrace {
+                        self.note_separator(index);
+                        self.braces += 1;
+                    }
+                    self.stack.push(Open {
+                        index,
+                        indent,
+                        close_before: None,
+                    });
+                }
+                Kind::RParen | Kind::RBracket | Kind::RBrace => self.close(index, indent, first),
+                Kind::Semi => self.note_separator(index),
+                Kind::Process | Kind::Proc => self.item(index, indent),
+                Kind::Eof => self.close_all(index),
+                kind if kind.opens_statement() => self.note_separator(index),
+                _ => {}
+            }
+        }
+    }
+
+    /// A place where an unclosed `(` or `[` has most likely ended.
+    fn note_separator(&mut self, index: usize) {
+        if let Some(open) = self.stack.last_mut()
+            && self.tokens[open.index].kind != Kind::LBrace
+        {
+            open.close_before.get_or_insert(index);
+        }
+    }
+
+    fn close(&mut self, index: usize, indent: u32, first: bool) {
+        let kind = self.tokens[index].kind;
+        let fits = |open: &Open| self.tokens[open.index].kind.closer() == Some(kind);
+        let mut outwards = self.stack.iter().rev();
+        let depth = if kind == Kind::RBrace {
+            // Whatever is skipped on the way is popped, so this is linear in total.
+            if self.braces > 0 {
+                outwards.position(fits)
+            } else {
+                None
+            }
+        } else {
+            // Inside braces `)` never closes a `(` outside of them.
+            outwards
+                .take(REACH)
+                .take_while(|open| self.is_not_brace(open))
+                .position(fits)
+        };
+        match depth {
+            Some(depth) => {
+                for _ in 0..depth {
+                    self.pop_unclosed(index);
+                }
+                let Some(open) = self.stack.pop() else { return };
+                if kind == Kind::RBrace {
+                    self.braces -= 1;
+                    if first && open.indent != indent {
+                        self.suspect = Some((open.index, index));
+                    }
+                }
+            }
+            None => {
+                self.dropped.push(index);
+                let shown = kind.describe();
+                let diagnostic = Diagnostic::new(
+                    "M0104",
+                    self.tokens[index].span,
+                    format!("{shown} closes nothing"),
+                )
+                .label("no bracket is open here that it could close");
+                let diagnostic = match self.stack.last() {
+                    Some(open) => diagnostic.related(
+                        self.tokens[open.index].span,
+                        format!("open here is {}", self.tokens[open.index].kind.describe()),
+                    ),
+                    None => diagnostic,
+                };
+                self.diagnostics
+                    .push(diagnostic.help("remove it, or add the bracket that opens it"));
+            }
+        }
+    }
+
+    fn is_not_brace(&self, open: &Open) -> bool {
+        self.tokens[open.index].kind != Kind::LBrace
+    }
+
+    /// A process or procedure stands in no block: what is open and not further left is unclosed.
+    fn item(&mut self, index: usize, indent: u32) {
+        while let Some(open) = self.stack.last()
+            && (indent <= open.indent || self.is_not_brace(open))
+        {
+            self.pop_unclosed(index);
+        }
+    }
+
+    fn close_all(&mut self, index: usize) {
+        while !self.stack.is_empty() {
+            self.pop_unclosed(index);
+        }
+    }
+
+    fn pop_unclosed(&mut self, index: usize) {
+        let Some(open) = self.stack.pop() else { return };
+        let close_before = open.close_before.unwrap_or(index);
+        if let Some(outer) = self.stack.last_mut()
+            && self.tokens[outer.index].kind != Kind::LBrace
+        {
+            outer.close_before.get_or_insert(close_before);
+        }
+        let kind = self.tokens[open.index].kind;
+        let Some(closer) = kind.closer() else { return };
+        if kind == Kind::LBrace {
+            self.braces -= 1;
+        }
+        self.inserted.push((close_before, closer));
+        let suspect = self.suspect.take().filter(|_| kind == Kind::LBrace);
+        let (opening, note) = match suspect {
+            Some((inner, at)) => (
+                inner,
+                Some((
+                    self.tokens[at].span,
+                    "by its indentation this `}` closes another block".to_owned(),
+                )),
+            ),
+            None => (open.index, None),
+        };
+        let found = self.tokens[close_before];
+        let mut diagnostic = Diagnostic::new(
+            "M0103",
+            self.tokens[opening].span,
+            format!("this {} is never closed", kind.describe()),
+        )
+        .label(format!("its {} is missing", closer.describe()))
+        .help(format!("add {} where it ends", closer.describe()));
+        match note {
+            Some((span, text)) => diagnostic = diagnostic.related(span, text),
+            None if found.kind != Kind::Eof => {
+                diagnostic = diagnostic.related(
+                    found.span,
+                    format!("expected {} before this", closer.describe()),
+                );
+            }
+            None => {}
+        }
+        // Of many brackets left open at one place the innermost tells enough.
+        if self.reported_at != Some(index) {
+            self.reported_at = Some(index);
+            self.diagnostics.push(diagnostic);
+        }
+    }
+}
+
+fn rebuild(tokens: &[Token], inserted: &[(usize, Kind)], dropped: &[usize]) -> Vec<Token> {
+    let mut result = Vec::with_capacity(tokens.len() + inserted.len());
+    let mut inserted = inserted.iter().peekable();
+    let mut dropped = dropped.iter().peekable();
+    for (index, token) in tokens.iter().enumerate() {
+        while let Some((_, kind)) = inserted.next_if(|(at, _)| *at == index) {
+            let start = token.span.start;
+            result.push(Token {
+                kind: *kind,
+                span: Span { start, end: start },
+            });
+        }
+        if dropped.next_if(|at| **at == index).is_none() {
+            result.push(*token);
+        }
+    }
+    result
+}
+
+fn pair(tokens: &[Token]) -> Vec<u32> {
+    let mut partner: Vec<u32> = (0..tokens.len() as u32).collect();
+    let mut stack = Vec::new();
+    for (index, token) in tokens.iter().enumerate() {
+        if token.kind.closer().is_some() {
+            stack.push(index);
+        } else if matches!(token.kind, Kind::RParen | Kind::RBracket | Kind::RBrace)
+            && let Some(open) = stack.pop()
+        {
+            partner[open] = index as u32;
+            partner[index] = open as u32;
+        }
+    }
+    partner
+}
+
+/// The indentation of lines, asked for in ascending order.
+struct Indents<'s> {
+    source: &'s str,
+    line_end: usize,
+    next_line: usize,
+    indent: u32,
+    first_at: u32,
+}
+
+impl<'s> Indents<'s> {
+    fn new(source: &'s str) -> Self {
+        Indents {
+            source,
+            line_end: 0,
+            next_line: 0,
+            indent: 0,
+            first_at: 0,
+        }
+    }
+
+    /// The indentation of the line of a byte, and whether the byte is the first of it.
+    fn of(&mut self, at: u32) -> (u32, bool) {
+        while self.next_line <= self.source.len()
+            && (self.next_line == 0 || at as usize > self.line_end)
+        {
+            let rest = &self.source[self.next_line..];
+            let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\u{feff}']).len();
+            self.indent = rest[..blank].chars().count() as u32;
+            self.first_at = (self.next_line + blank) as u32;
+            self.line_end = self.next_line + rest.find('\n').unwrap_or(rest.len());
+            self.next_line = self.line_end + 1;
+        }
+        (self.indent, at == self.first_at)
+    }
+}

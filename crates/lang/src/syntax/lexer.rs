@@ -1,0 +1,363 @@
+//! From text to tokens. Signs of other languages are reported here and replaced by
+//! the one that was probably meant, so that the parser need not know about them.
+
+use super::token::{Kind, Token, word};
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+
+/// Splits the text. The last token is always [`Kind::Eof`].
+pub(crate) fn lex(source: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Token> {
+    let mut lexer = Lexer {
+        source,
+        at: 0,
+        tokens: Vec::with_capacity(source.len() / 3),
+        diagnostics,
+    };
+    if source.starts_with('\u{feff}') {
+        lexer.at = '\u{feff}'.len_utf8();
+    }
+    while lexer.token() {}
+    lexer.push(Kind::Eof, source.len());
+    lexer.tokens
+}
+
+struct Lexer<'s, 'd> {
+    source: &'s str,
+    at: usize,
+    tokens: Vec<Token>,
+    diagnostics: &'d mut Vec<Diagnostic>,
+}
+
+/// What the signs with more than one character mean, the longest first.
+const SIGNS: &[(&str, Kind)] = &[
+    ("|>*", Kind::GuardLoop),
+    ("▷*", Kind::GuardLoop),
+    ("|>", Kind::Guard),
+    ("▷", Kind::Guard),
+    ("<|", Kind::Choice),
+    ("◁", Kind::Choice),
+    ("||", Kind::OrOr),
+    ("∨", Kind::OrOr),
+    ("&&", Kind::AndAnd),
+    ("∧", Kind::AndAnd),
+    (":=", Kind::Assign),
+    ("==", Kind::EqEq),
+    ("!=", Kind::NotEq),
+    ("≠", Kind::NotEq),
+    ("<=", Kind::Le),
+    ("≤", Kind::Le),
+    (">=", Kind::Ge),
+    ("≥", Kind::Ge),
+    ("..", Kind::DotDot),
+    ("↦", Kind::Equals),
+    ("¬", Kind::Not),
+    ("(", Kind::LParen),
+    (")", Kind::RParen),
+    ("[", Kind::LBracket),
+    ("]", Kind::RBracket),
+    ("{", Kind::LBrace),
+    ("}", Kind::RBrace),
+    (",", Kind::Comma),
+    (";", Kind::Semi),
+    (":", Kind::Colon),
+    ("=", Kind::Equals),
+    ("<", Kind::Lt),
+    (">", Kind::Gt),
+    ("+", Kind::Plus),
+    ("-", Kind::Minus),
+    ("*", Kind::Star),
+    ("/", Kind::Slash),
+    ("%", Kind::Percent),
+    ("!", Kind::Not),
+];
+
+/// Signs of other languages: what to write here, and which token to go on with.
+const FOREIGN_SIGNS: &[(&str, &str, Kind)] = &[
+    ("===", "write `==`", Kind::EqEq),
+    ("!==", "write `!=`", Kind::NotEq),
+    ("==>", "write `!a || b` for `a` implies `b`", Kind::Bad),
+    ("<=>", "write `==`", Kind::EqEq),
+    ("..=", "`a..b` excludes `b`: write `a..b + 1`", Kind::DotDot),
+    (
+        "...",
+        "write `..`; the upper bound is excluded",
+        Kind::DotDot,
+    ),
+    (
+        "=>",
+        "write `!a || b` for `a` implies `b`, `>=` for at least",
+        Kind::Bad,
+    ),
+    ("=<", "write `<=`", Kind::Le),
+    ("<>", "write `!=`", Kind::NotEq),
+    (
+        "<-",
+        "write `:=` to assign; `x < -1` needs a space",
+        Kind::Bad,
+    ),
+    ("->", "write `|>` for a guard", Kind::Guard),
+    ("→", "write `|>` for a guard", Kind::Guard),
+    ("⇒", "write `!a || b` for `a` implies `b`", Kind::Bad),
+    ("≔", "write `:=`", Kind::Assign),
+    ("←", "write `:=`", Kind::Assign),
+    ("−", "write `-`, the plain minus sign", Kind::Minus),
+    ("×", "write `*`", Kind::Star),
+    ("÷", "write `/`", Kind::Slash),
+    ("<<", "multiply by a power of two instead", Kind::Bad),
+    (">>", "divide by a power of two instead", Kind::Bad),
+    ("**", "there is no power operator: multiply", Kind::Star),
+    ("::", "write `:`", Kind::Colon),
+    ("&", "write `&&`", Kind::AndAnd),
+    ("|", "write `||`, or `|>` for a guard", Kind::OrOr),
+    (
+        "^",
+        "write `!=` for the exclusive or of two truth values",
+        Kind::Bad,
+    ),
+    ("~", "write `!`", Kind::Not),
+    ("?", "write `if a then b else c`", Kind::Bad),
+];
+
+impl Lexer<'_, '_> {
+    fn rest(&self) -> &str {
+        &self.source[self.at..]
+    }
+
+    fn span(&self, end: usize) -> Span {
+        Span {
+            start: self.at as u32,
+            end: end as u32,
+        }
+    }
+
+    fn push(&mut self, kind: Kind, end: usize) {
+        let span = self.span(end);
+        self.tokens.push(Token { kind, span });
+        self.at = end;
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// The length of the longest start of the rest whose characters all pass.
+    fn while_chars(&self, pass: impl Fn(char) -> bool) -> usize {
+        let rest = self.rest();
+        rest.find(|c| !pass(c)).unwrap_or(rest.len())
+    }
+
+    /// Reads one token (or blank, or comment); false at the end.
+    fn token(&mut self) -> bool {
+        let Some(first) = self.rest().chars().next() else {
+            return false;
+        };
+        if first.is_whitespace() {
+            self.at += self.while_chars(char::is_whitespace);
+        } else if first.is_ascii_digit() {
+            self.number();
+        } else if first.is_alphabetic() || first == '_' {
+            let len = self.while_chars(|c| c.is_alphanumeric() || c == '_');
+            let kind = word(&self.rest()[..len]);
+            self.push(kind, self.at + len);
+        } else if first == '"' {
+            self.string();
+        } else if self.rest().starts_with("//") {
+            self.at += self.while_chars(|c| c != '\n');
+        } else if self.rest().starts_with("/*") {
+            self.comment();
+        } else {
+            self.sign();
+        }
+        true
+    }
+
+    fn number(&mut self) {
+        let digits = self.while_chars(|c| c.is_ascii_digit());
+        let word = self.while_chars(|c| c.is_alphanumeric() || c == '_');
+        let after = &self.rest()[digits..];
+        let fraction =
+            after.starts_with('.') && after[1..].starts_with(|c: char| c.is_ascii_digit());
+        let end = self.at + digits;
+        if word > digits {
+            let end = self.at + word;
+            let text = &self.rest()[..word];
+            let help = if text.starts_with("0x") || text.starts_with("0b") {
+                "numbers are written in decimal"
+            } else if text.contains('_') {
+                "write the digits without `_`"
+            } else {
+                "a name opens with a letter; between a number and a name stands a sign or a blank"
+            };
+            let diagnostic =
+                Diagnostic::new("M0003", self.span(end), format!("`{text}` is no number"))
+                    .label("expected digits only")
+                    .help(help);
+            self.report(diagnostic);
+            // A number, so that the expression around it stays whole.
+            self.push(Kind::Int, end);
+        } else if fraction {
+            let more = after[1..].find(|c: char| !c.is_ascii_digit());
+            let end = end + 1 + more.unwrap_or(after.len() - 1);
+            let diagnostic = Diagnostic::new("M0003", self.span(end), "there are no fractions")
+                .label("expected a whole number")
+                .help("scale the values to whole numbers, or write `..` for a range");
+            self.report(diagnostic);
+            self.push(Kind::Int, end);
+        } else {
+            if self.rest()[..digits].parse::<u64>().is_err() {
+                let diagnostic =
+                    Diagnostic::new("M0004", self.span(end), "this number is too large")
+                        .label("larger than 18446744073709551615")
+                        .help("the largest type is `u64`");
+                self.report(diagnostic);
+            }
+            self.push(Kind::Int, end);
+        }
+    }
+
+    fn string(&mut self) {
+        let mut chars = self.rest().char_indices().skip(1);
+        let mut end = None;
+        let mut bad_escapes = Vec::new();
+        while let Some((offset, c)) = chars.next() {
+            match c {
+                '"' => {
+                    end = Some(offset + 1);
+                    break;
+                }
+                '\n' => break,
+                '\\' => match chars.next() {
+                    Some((_, '"' | '\\' | 'n' | 't')) => {}
+                    Some((_, '\n')) | None => break,
+                    Some((at, other)) => bad_escapes.push((offset, at + other.len_utf8())),
+                },
+                _ => {}
+            }
+        }
+        for (from, to) in bad_escapes {
+            let span = Span {
+                start: (self.at + from) as u32,
+                end: (self.at + to) as u32,
+            };
+            let diagnostic = Diagnostic::new("M0007", span, "unknown escape in a string")
+                .label("expected `\\n`, `\\t`, `\\\"` or `\\\\`")
+                .help("write `\\\\` for a backslash");
+            self.report(diagnostic);
+        }
+        match end {
+            Some(len) => self.push(Kind::Str, self.at + len),
+            None => {
+                let line = self.while_chars(|c| c != '\n' && c != '\r');
+                let end = self.at + line;
+                let diagnostic =
+                    Diagnostic::new("M0006", self.span(end), "this string is not closed")
+                        .label("expected `\"` before the end of the line")
+                        .help("close the string with `\"`; write `\\n` for a line break inside it");
+                self.report(diagnostic);
+                self.push(Kind::Str, end);
+            }
+        }
+    }
+
+    fn comment(&mut self) {
+        match self.rest()[2..].find("*/") {
+            Some(at) => self.at += 2 + at + 2,
+            None => {
+                let diagnostic = Diagnostic::new(
+                    "M0005",
+                    self.span(self.at + 2),
+                    "this comment is not closed",
+                )
+                .label("opened here, and no `*/` follows")
+                .help("close it with `*/`");
+                self.report(diagnostic);
+                self.at = self.source.len();
+            }
+        }
+    }
+
+    fn sign(&mut self) {
+        let rest = self.rest();
+        let known = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign));
+        let foreign = FOREIGN_SIGNS
+            .iter()
+            .find(|(sign, ..)| rest.starts_with(sign));
+        // `a<-1` and `x==>…` are read by the longer sign, except where the shorter one is ours.
+        let foreign = foreign.filter(|(sign, ..)| match known {
+            Some((ours, _)) => sign.len() > ours.len() && !self.means_minus(sign),
+            None => true,
+        });
+        if let Some(&(sign, help, kind)) = foreign {
+            let end = self.at + sign.len();
+            let diagnostic = Diagnostic::new(
+                "M0002",
+                self.span(end),
+                format!("`{sign}` is not an operator here"),
+            )
+            .label("not an operator of this language")
+            .help(help);
+            self.report(diagnostic);
+            self.push(kind, end);
+        } else if let Some((sign, kind)) = known {
+            self.push(*kind, self.at + sign.len());
+        } else {
+            self.unknown();
+        }
+    }
+
+    /// `x<-1` compares, `x->y` does not; `a**-b` and the like are rare enough to report.
+    fn means_minus(&self, sign: &str) -> bool {
+        sign == "<-"
+            && self.rest()[2..].starts_with(|c: char| c.is_alphanumeric() || c == '(')
+            && !self.source[..self.at].ends_with(' ')
+    }
+
+    fn unknown(&mut self) {
+        let len = self.while_chars(|c| {
+            !c.is_alphanumeric()
+                && !c.is_whitespace()
+                && !c.is_ascii_punctuation()
+                && !SIGNS.iter().any(|(sign, _)| sign.starts_with(c))
+                && !FOREIGN_SIGNS.iter().any(|(sign, ..)| sign.starts_with(c))
+        });
+        let first = self.rest().chars().next().map_or(1, char::len_utf8);
+        let end = self.at + len.max(first);
+        let text = self.rest()[..end - self.at].to_owned();
+        let help = match text.as_str() {
+            "#" => Some("comments open with `//`".to_owned()),
+            "'" => Some("strings stand in `\"`".to_owned()),
+            "." => Some("a range is written `a..b`".to_owned()),
+            _ => None,
+        };
+        let shown: String = text.chars().take(8).flat_map(char::escape_debug).collect();
+        let diagnostic = Diagnostic::new(
+            "M0001",
+            self.span(end),
+            format!("unknown character `{shown}`"),
+        )
+        .label("not part of the language")
+        .maybe_help(help);
+        self.report(diagnostic);
+        self.push(Kind::Bad, end);
+    }
+}
+
+/// The value of a string token: without quotes, escapes resolved.
+pub(crate) fn unescape(text: &str) -> String {
+    let inner = text.strip_prefix('"').unwrap_or(text);
+    let inner = inner.strip_suffix('"').unwrap_or(inner);
+    let mut value = String::with_capacity(inner.len());
+    let mut chars = inner.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some('n') => value.push('\n'),
+                Some('t') => value.push('\t'),
+                Some(other) => value.push(other),
+                None => {}
+            },
+            c => value.push(c),
+        }
+    }
+    value
+}

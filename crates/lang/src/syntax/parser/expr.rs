@@ -1,0 +1,327 @@
+//! Expressions, by binding power.
+
+use super::super::ast::{Expr, ExprKind, Init, Name, TypeExpr};
+use super::super::token::Kind;
+use super::{MAX_EXPR_DEPTH, Parse, Parser};
+use crate::diagnostic::Diagnostic;
+use crate::hir::{BinaryOp, Type, UnaryOp};
+use crate::source::Span;
+
+/// Binding powers, weakest first.
+const OR: u8 = 1;
+const AND: u8 = 2;
+/// `!` binds weaker than a comparison: `!x == 0` then has the only reading that has a
+/// type where `x` is a number, and for truth values both readings mean the same.
+const NOT: u8 = 3;
+const COMPARE: u8 = 4;
+const SUM: u8 = 5;
+const PRODUCT: u8 = 6;
+const NEGATE: u8 = 7;
+
+fn binary(kind: Kind) -> Option<(BinaryOp, u8)> {
+    Some(match kind {
+        Kind::OrOr => (BinaryOp::Or, OR),
+        Kind::AndAnd => (BinaryOp::And, AND),
+        Kind::EqEq => (BinaryOp::Eq, COMPARE),
+        Kind::NotEq => (BinaryOp::Ne, COMPARE),
+        Kind::Lt => (BinaryOp::Lt, COMPARE),
+        Kind::Le => (BinaryOp::Le, COMPARE),
+        Kind::Gt => (BinaryOp::Gt, COMPARE),
+        Kind::Ge => (BinaryOp::Ge, COMPARE),
+        Kind::Plus => (BinaryOp::Add, SUM),
+        Kind::Minus => (BinaryOp::Sub, SUM),
+        Kind::Star => (BinaryOp::Mul, PRODUCT),
+        Kind::Slash => (BinaryOp::Div, PRODUCT),
+        Kind::Percent => (BinaryOp::Rem, PRODUCT),
+        _ => return None,
+    })
+}
+
+/// Whether a token after `( … )` goes on with an expression.
+pub(super) fn continues_expression(kind: Kind) -> bool {
+    binary(kind).is_some()
+}
+
+impl<'s> Parser<'s> {
+    pub(super) fn expr(&mut self) -> Parse<Expr<'s>> {
+        self.expr_above(0)
+    }
+
+    /// An expression whose operators all bind tighter than `min`.
+    fn expr_above(&mut self, min: u8) -> Parse<Expr<'s>> {
+        if self.expr_depth >= MAX_EXPR_DEPTH {
+            return Err(self.too_deep("this expression is", MAX_EXPR_DEPTH));
+        }
+        self.expr_depth += 1;
+        let result = self.operators(min);
+        self.expr_depth -= 1;
+        result
+    }
+
+    fn operators(&mut self, min: u8) -> Parse<Expr<'s>> {
+        let mut left = self.operand()?;
+        while let Some((op, power)) = binary(self.kind()) {
+            if power <= min || self.at_foreign_assignment() {
+                break;
+            }
+            let sign = self.bump().span;
+            let right = self.expr_above(power)?;
+            let span = left.span.to(right.span);
+            let kind = ExprKind::Binary(op, sign, Box::new(left), Box::new(right));
+            left = self.node(kind, span)?;
+            if power == COMPARE
+                && let Some((_, COMPARE)) = binary(self.kind())
+            {
+                left = self.chained_comparison(left)?;
+            }
+        }
+        Ok(left)
+    }
+
+    /// A node whose height is within the limit. Long sums grow to the left, so the
+    /// recursion of the parser alone would not notice them.
+    fn node(&mut self, kind: ExprKind<'s>, span: Span) -> Parse<Expr<'s>> {
+        let below = match &kind {
+            ExprKind::Unary(_, e) | ExprKind::Index(_, e) => e.depth,
+            ExprKind::Binary(_, _, e, f) | ExprKind::Choose(e, f) => e.depth.max(f.depth),
+            ExprKind::If(e, f, g) => e.depth.max(f.depth).max(g.depth),
+            ExprKind::Call(_, args) => args.iter().map(|e| e.depth).max().unwrap_or(0),
+            _ => 0,
+        };
+        if below >= MAX_EXPR_DEPTH {
+            return Err(self.too_deep("this expression is", MAX_EXPR_DEPTH));
+        }
+        let depth = below + 1;
+        Ok(Expr { kind, span, depth })
+    }
+
+    fn chained_comparison(&mut self, left: Expr<'s>) -> Parse<Expr<'s>> {
+        let sign = self.token();
+        let shown = self.shown(sign);
+        self.report(
+            Diagnostic::new("M0117", sign.span, "comparisons cannot be chained")
+                .label(format!("a second comparison, {shown}"))
+                .related(left.span, "the first one")
+                .help("write `a < b && b < c`, or put one of them into parentheses"),
+        );
+        let mut span = left.span;
+        while let Some((_, COMPARE)) = binary(self.kind()) {
+            self.bump();
+            span = span.to(self.expr_above(COMPARE)?.span);
+        }
+        self.node(ExprKind::Poison, span)
+    }
+
+    fn operand(&mut self) -> Parse<Expr<'s>> {
+        let token = self.token();
+        let start = token.span;
+        match token.kind {
+            Kind::Int => {
+                self.bump();
+                // What is no number has been reported by the lexer.
+                let kind = match self.text(start).parse() {
+                    Ok(value) => ExprKind::Int(value),
+                    Err(_) => ExprKind::Poison,
+                };
+                self.node(kind, start)
+            }
+            Kind::True | Kind::False => {
+                self.bump();
+                self.node(ExprKind::Bool(token.kind == Kind::True), start)
+            }
+            Kind::Ident => self.named(),
+            Kind::Not | Kind::Minus => {
+                self.bump();
+                let (op, power) = match token.kind {
+                    Kind::Not => (UnaryOp::Not, NOT),
+                    _ => (UnaryOp::Neg, NEGATE),
+                };
+                let inner = self.expr_above(power)?;
+                let span = start.to(inner.span);
+                self.node(ExprKind::Unary(op, Box::new(inner)), span)
+            }
+            Kind::LParen => self.parenthesised(),
+            Kind::If => self.conditional(),
+            Kind::Input => {
+                self.bump();
+                let ty = if self.eat(Kind::LParen) {
+                    let ty = match self.kind() {
+                        Kind::RParen => None,
+                        _ => Some(self.type_expr()?),
+                    };
+                    self.expect(Kind::RParen, " after the type of the input")?;
+                    ty
+                } else {
+                    let help = "write `input()` or `input(u8)`".to_owned();
+                    return Err(self.unexpected_with("`(` after `input`", Some(help)));
+                };
+                let span = start.to(self.previous());
+                self.node(ExprKind::Input(ty), span)
+            }
+            Kind::Choose => {
+                self.bump();
+                self.expect(Kind::LParen, " after `choose`")?;
+                let (from, to) = self.bounds()?;
+                self.expect(Kind::RParen, " after the bounds of `choose`")?;
+                let span = start.to(self.previous());
+                self.node(ExprKind::Choose(Box::new(from), Box::new(to)), span)
+            }
+            _ => Err(self.no_expression()),
+        }
+    }
+
+    fn named(&mut self) -> Parse<Expr<'s>> {
+        let name = self.name("a name")?;
+        match self.kind() {
+            Kind::LBracket => {
+                self.bump();
+                let index = self.expr()?;
+                self.expect(Kind::RBracket, " after the index")?;
+                let span = name.span.to(self.previous());
+                if self.at(Kind::LBracket) {
+                    return Err(self.second_dimension());
+                }
+                self.node(ExprKind::Index(name, Box::new(index)), span)
+            }
+            Kind::LParen => {
+                let args = self.arguments()?;
+                let span = name.span.to(self.previous());
+                self.node(ExprKind::Call(name, args), span)
+            }
+            _ => self.node(ExprKind::Name(name), name.span),
+        }
+    }
+
+    /// `( e, f, … )`
+    pub(super) fn arguments(&mut self) -> Parse<Vec<Expr<'s>>> {
+        self.expect(Kind::LParen, "")?;
+        let mut args = Vec::new();
+        while !self.at(Kind::RParen) {
+            args.push(self.expr()?);
+            if !self.eat(Kind::Comma) {
+                break;
+            }
+        }
+        self.expect(Kind::RParen, " or `,` after the argument")?;
+        Ok(args)
+    }
+
+    fn parenthesised(&mut self) -> Parse<Expr<'s>> {
+        let open = self.bump().span;
+        let mut inner = self.condition()?;
+        self.expect(Kind::RParen, " after the expression")?;
+        // The parentheses belong to the text that labels show.
+        inner.span = open.to(self.previous());
+        Ok(inner)
+    }
+
+    fn conditional(&mut self) -> Parse<Expr<'s>> {
+        let start = self.bump().span;
+        let test = self.condition()?;
+        if self.at(Kind::LBrace) {
+            let help = "inside an expression write `if a then b else c`".to_owned();
+            return Err(self.unexpected_with("`then`", Some(help)));
+        }
+        self.expect(Kind::Then, " after the condition")?;
+        let then = self.expr()?;
+        if !self.at(Kind::Else) {
+            let help =
+                "an expression needs a value for both cases: `if a then b else c`".to_owned();
+            return Err(self.unexpected_with("`else`", Some(help)));
+        }
+        self.bump();
+        let other = self.expr()?;
+        let span = start.to(other.span);
+        let kind = ExprKind::If(Box::new(test), Box::new(then), Box::new(other));
+        self.node(kind, span)
+    }
+
+    /// `e .. f`
+    pub(super) fn bounds(&mut self) -> Parse<(Expr<'s>, Expr<'s>)> {
+        let from = self.expr()?;
+        if !self.at(Kind::DotDot) {
+            let help = "a range is written `a..b` and excludes `b`".to_owned();
+            return Err(self.unexpected_with("`..`", Some(help)));
+        }
+        self.bump();
+        let to = self.expr()?;
+        Ok((from, to))
+    }
+
+    /// A type: `int`, `u8[4]`.
+    pub(super) fn type_expr(&mut self) -> Parse<TypeExpr<'s>> {
+        let token = self.token();
+        let base = match token.kind {
+            Kind::TypeName => {
+                self.bump();
+                base_type(self.text(token.span))
+            }
+            Kind::Ident => {
+                self.unknown_type();
+                None
+            }
+            _ => {
+                let help = "types are `bool`, `int`, `i8` to `i64`, `u8` to `u64`".to_owned();
+                return Err(self.unexpected_with("a type", Some(help)));
+            }
+        };
+        let mut len = None;
+        if self.eat(Kind::LBracket) {
+            if self.at(Kind::RBracket) {
+                let help = "write the number of elements, as in `int[4]`".to_owned();
+                return Err(self.unexpected_with("the size of the array", Some(help)));
+            }
+            len = Some(Box::new(self.expr()?));
+            self.expect(Kind::RBracket, " after the size")?;
+            if self.at(Kind::LBracket) {
+                return Err(self.second_dimension());
+            }
+        }
+        let span = token.span.to(self.previous());
+        Ok(TypeExpr { base, len, span })
+    }
+
+    /// An initial value.
+    pub(super) fn init(&mut self) -> Parse<Init<'s>> {
+        if !self.at(Kind::LBracket) {
+            return Ok(Init::Value(self.expr()?));
+        }
+        let start = self.bump().span;
+        let mut values = Vec::new();
+        while !self.at(Kind::RBracket) {
+            values.push(self.expr()?);
+            if !self.eat(Kind::Comma) {
+                break;
+            }
+        }
+        self.expect(Kind::RBracket, " or `,` after the value")?;
+        Ok(Init::List(values, start.to(self.previous())))
+    }
+
+    /// A name with an optional index, as in `lock(m[i])`.
+    pub(super) fn name_and_index(&mut self, what: &str) -> Parse<(Name<'s>, Option<Expr<'s>>)> {
+        let name = self.name(what)?;
+        if !self.eat(Kind::LBracket) {
+            return Ok((name, None));
+        }
+        let index = self.expr()?;
+        self.expect(Kind::RBracket, " after the index")?;
+        Ok((name, Some(index)))
+    }
+}
+
+fn base_type(text: &str) -> Option<Type> {
+    Some(match text {
+        "bool" => Type::Bool,
+        "int" => Type::Int,
+        "i8" => Type::Signed(8),
+        "i16" => Type::Signed(16),
+        "i32" => Type::Signed(32),
+        "i64" => Type::Signed(64),
+        "u8" => Type::Unsigned(8),
+        "u16" => Type::Unsigned(16),
+        "u32" => Type::Unsigned(32),
+        "u64" => Type::Unsigned(64),
+        _ => return None,
+    })
+}

@@ -1,0 +1,251 @@
+//! Declarations and processes.
+
+use super::super::ast::{File, Init, Item, Name, PropertyKind, Range, TypeExpr};
+use super::super::token::Kind;
+use super::{Parse, Parser};
+use crate::hir::Atomicity;
+
+impl<'s> Parser<'s> {
+    pub(super) fn file(&mut self) -> File<'s> {
+        let mut file = File::default();
+        loop {
+            while self.eat(Kind::Semi) {}
+            if self.at(Kind::Eof) {
+                return file;
+            }
+            let start = self.pos;
+            let before = self.diagnostics.len();
+            if self.item(&mut file.items).is_err() {
+                self.skip_item(start);
+            } else if !self.at_item() && !self.at(Kind::Semi) {
+                if self.diagnostics.len() == before {
+                    self.wrong_item_tail();
+                }
+                self.skip_item(start);
+            }
+        }
+    }
+
+    fn at_item(&self) -> bool {
+        let kind = self.kind();
+        kind.opens_item()
+            || kind == Kind::Eof
+            || (kind == Kind::Lock && self.kind_after(1) != Kind::LParen)
+    }
+
+    /// Goes to where the next declaration begins.
+    fn skip_item(&mut self, start: usize) {
+        let failed = self.pos;
+        self.pos = start + 1;
+        while self.pos < failed || !self.at_item() {
+            let next = self.partner_of(self.pos).max(self.pos) + 1;
+            // A block that was not reached is read for its mistakes.
+            if self.at(Kind::LBrace) && self.pos >= failed {
+                let _ = self.block("");
+            } else {
+                self.pos = next;
+            }
+        }
+        self.taint(start, self.pos);
+    }
+
+    fn item(&mut self, items: &mut Vec<Item<'s>>) -> Parse<()> {
+        let start = self.token().span;
+        match self.kind() {
+            Kind::Var => {
+                self.bump();
+                items.push(self.var()?);
+            }
+            Kind::Lock if self.kind_after(1) != Kind::LParen => {
+                self.bump();
+                loop {
+                    let (name, len) = self.name_and_index("the name of a lock")?;
+                    items.push(Item::Lock { name, len });
+                    if !self.eat(Kind::Comma) {
+                        break;
+                    }
+                }
+                if self.at(Kind::Equals) || self.at(Kind::Colon) {
+                    let help = "a lock has no type and no value: it is free at first".to_owned();
+                    return Err(self.unexpected_with("the end of the declaration", Some(help)));
+                }
+            }
+            Kind::Const => {
+                self.bump();
+                items.push(self.constant()?);
+            }
+            Kind::Proc => {
+                self.bump();
+                let name = self.name("the name of a procedure")?;
+                let params = self.params(name)?;
+                let body = self.block("the parameters")?;
+                items.push(Item::Proc { name, params, body });
+            }
+            Kind::Requires | Kind::Invariant | Kind::Ensures => {
+                let kind = match self.bump().kind {
+                    Kind::Requires => PropertyKind::Requires,
+                    Kind::Invariant => PropertyKind::Invariant,
+                    _ => PropertyKind::Ensures,
+                };
+                let mut name = None;
+                if self.kind_after(1) == Kind::Colon {
+                    name = Some(self.name("the name of a property")?);
+                    self.bump();
+                }
+                let expr = self.condition()?;
+                let span = start.to(self.previous());
+                items.push(Item::Property {
+                    kind,
+                    name,
+                    expr,
+                    span,
+                });
+            }
+            Kind::Observe => {
+                self.bump();
+                let names = self.names("the name of a shared variable")?;
+                items.push(Item::Observe(names));
+            }
+            Kind::Atomicity => {
+                self.bump();
+                let token = self.token();
+                let atomicity = match self.text(token.span) {
+                    "statement" => Atomicity::Statement,
+                    "access" => Atomicity::Access,
+                    _ => return Err(self.unexpected("`statement` or `access`")),
+                };
+                self.bump();
+                items.push(Item::Atomicity(atomicity, start.to(token.span)));
+            }
+            Kind::Process => {
+                self.bump();
+                items.push(self.process()?);
+            }
+            _ => return Err(self.not_an_item()),
+        }
+        Ok(())
+    }
+
+    fn names(&mut self, what: &str) -> Parse<Vec<Name<'s>>> {
+        let mut names = vec![self.name(what)?];
+        while self.eat(Kind::Comma) {
+            names.push(self.name(what)?);
+        }
+        Ok(names)
+    }
+
+    fn var(&mut self) -> Parse<Item<'s>> {
+        if self.at(Kind::TypeName) {
+            return Err(self.type_before_name("var "));
+        }
+        let names = self.names("the name of a variable")?;
+        if !self.at(Kind::Colon) {
+            let ty = self.missing_type(names[0])?;
+            let init = self.value_of_untyped();
+            return Ok(Item::Var { names, ty, init });
+        }
+        self.bump();
+        let ty = self.type_expr()?;
+        let init = match self.kind() {
+            Kind::Equals | Kind::Assign => {
+                if self.at(Kind::Assign) {
+                    self.assign_for_equals();
+                }
+                self.bump();
+                Some(self.init()?)
+            }
+            _ => None,
+        };
+        Ok(Item::Var { names, ty, init })
+    }
+
+    /// The value of a variable whose type is missing: checked as far as it goes.
+    fn value_of_untyped(&mut self) -> Option<Init<'s>> {
+        if !matches!(self.kind(), Kind::Equals | Kind::Assign) {
+            return None;
+        }
+        self.bump();
+        self.init().ok()
+    }
+
+    fn constant(&mut self) -> Parse<Item<'s>> {
+        let name = self.name("the name of a constant")?;
+        match self.kind() {
+            Kind::Equals => {}
+            Kind::Assign => self.assign_for_equals(),
+            Kind::Colon => return Err(self.constant_with_type(name)),
+            _ => return Err(self.unexpected("`=`")),
+        }
+        self.bump();
+        let value = self.expr()?;
+        Ok(Item::Const { name, value })
+    }
+
+    /// `(a: int, b, c: bool)`
+    fn params(&mut self, proc: Name<'s>) -> Parse<Vec<(Name<'s>, TypeExpr<'s>)>> {
+        if !self.at(Kind::LParen) {
+            let help = format!("write `proc {}() {{ … }}`", proc.text);
+            return Err(self.unexpected_with("`(`", Some(help)));
+        }
+        self.bump();
+        let mut params: Vec<(Name<'s>, TypeExpr<'s>)> = Vec::new();
+        while !self.at(Kind::RParen) {
+            if self.at(Kind::TypeName) {
+                return Err(self.type_before_name(""));
+            }
+            let names = self.names("the name of a parameter")?;
+            if !self.at(Kind::Colon) {
+                for &name in &names {
+                    let ty = self.untyped_param(name);
+                    params.push((name, ty));
+                }
+                break;
+            }
+            self.bump();
+            let start = self.pos;
+            for &name in &names {
+                // `a, b: int`: the type is read again for each name, which keeps the tree simple.
+                self.pos = start;
+                let ty = self.type_expr()?;
+                params.push((name, ty));
+            }
+            if !self.eat(Kind::Comma) {
+                break;
+            }
+        }
+        self.expect(Kind::RParen, " or `,` after the parameter")?;
+        Ok(params)
+    }
+
+    fn process(&mut self) -> Parse<Item<'s>> {
+        let mut name = None;
+        if !matches!(self.kind(), Kind::LBrace | Kind::LParen) {
+            name = Some(self.name("the name of the process or `{`")?);
+        }
+        let mut range = None;
+        if self.eat(Kind::LParen) {
+            if self.at(Kind::RParen) {
+                // `process p() { … }` says the same as `process p { … }`.
+            } else {
+                let name = self.name("the name of the parameter")?;
+                if !self.at(Kind::In) {
+                    let help = format!("write `({} in 0..n)`", name.text);
+                    return Err(self.unexpected_with("`in`", Some(help)));
+                }
+                self.bump();
+                let (from, to) = self.bounds()?;
+                range = Some(Range { name, from, to });
+            }
+            self.expect(Kind::RParen, " after the range")?;
+        }
+        let after = if range.is_some() {
+            "the range"
+        } else if name.is_some() {
+            "the name"
+        } else {
+            "`process`"
+        };
+        let body = self.block(after)?;
+        Ok(Item::Process { name, range, body })
+    }
+}

@@ -1,0 +1,250 @@
+//! From balanced tokens to the syntax tree, by recursive descent.
+//!
+//! A function that cannot go on reports why and returns [`Stop`]; the list of
+//! statements or items around it skips to where the next one begins. Common mistakes
+//! are reported and read as what was meant, so that nothing is skipped at all.
+
+mod expr;
+mod items;
+mod mistakes;
+mod stmt;
+
+use rustc_hash::FxHashSet;
+
+use super::ast::{File, Name};
+use super::brackets::{Balanced, balance};
+use super::lexer::lex;
+use super::token::{Kind, Token};
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+
+/// Expressions may be this deep, so that no walk over them can overflow the stack.
+const MAX_EXPR_DEPTH: u16 = 256;
+
+/// Statements may be nested this deep.
+const MAX_STMT_DEPTH: u16 = 128;
+
+/// What the parser found.
+pub(crate) struct Parsed<'s> {
+    pub file: File<'s>,
+    pub diagnostics: Vec<Diagnostic>,
+    /// Names in parts that could not be read. They may have been declared there, so
+    /// nobody should complain that they are unknown.
+    pub tainted: FxHashSet<&'s str>,
+}
+
+/// Parses a file.
+pub(crate) fn parse(source: &str) -> Parsed<'_> {
+    let mut diagnostics = Vec::new();
+    let tokens = lex(source, &mut diagnostics);
+    let Balanced {
+        tokens,
+        partner,
+        stray_brace,
+    } = balance(source, tokens, &mut diagnostics);
+    let mut parser = Parser {
+        source,
+        tokens,
+        partner,
+        stray_brace,
+        pos: 0,
+        diagnostics,
+        expr_depth: 0,
+        stmt_depth: 0,
+        tainted: FxHashSet::default(),
+    };
+    let file = parser.file();
+    Parsed {
+        file,
+        diagnostics: parser.diagnostics,
+        tainted: parser.tainted,
+    }
+}
+
+/// Why a function gave up. The reason has been reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stop {
+    /// What stands here fits nowhere.
+    Unexpected,
+    /// The program is nested too deeply; do not look inside what is skipped.
+    TooDeep,
+}
+
+type Parse<T> = Result<T, Stop>;
+
+struct Parser<'s> {
+    source: &'s str,
+    tokens: Vec<Token>,
+    partner: Vec<u32>,
+    stray_brace: bool,
+    pos: usize,
+    diagnostics: Vec<Diagnostic>,
+    expr_depth: u16,
+    stmt_depth: u16,
+    tainted: FxHashSet<&'s str>,
+}
+
+impl<'s> Parser<'s> {
+    /// The token at an index; the end of the file beyond it.
+    fn token_at(&self, index: usize) -> Token {
+        let last = self.tokens.len() - 1;
+        self.tokens[index.min(last)]
+    }
+
+    fn token(&self) -> Token {
+        self.token_at(self.pos)
+    }
+
+    fn kind(&self) -> Kind {
+        self.token().kind
+    }
+
+    fn kind_after(&self, count: usize) -> Kind {
+        self.token_at(self.pos + count).kind
+    }
+
+    fn at(&self, kind: Kind) -> bool {
+        self.kind() == kind
+    }
+
+    fn text(&self, span: Span) -> &'s str {
+        span.text(self.source)
+    }
+
+    /// The span of the token read last.
+    fn previous(&self) -> Span {
+        self.token_at(self.pos.saturating_sub(1)).span
+    }
+
+    fn bump(&mut self) -> Token {
+        let token = self.token();
+        if token.kind != Kind::Eof {
+            self.pos += 1;
+        }
+        token
+    }
+
+    fn eat(&mut self, kind: Kind) -> bool {
+        let here = self.at(kind);
+        if here {
+            self.bump();
+        }
+        here
+    }
+
+    /// Index of the partner of the bracket at an index.
+    fn partner_of(&self, index: usize) -> usize {
+        self.partner.get(index).map_or(index, |at| *at as usize)
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) -> Stop {
+        self.diagnostics.push(diagnostic);
+        Stop::Unexpected
+    }
+
+    /// How messages call a token.
+    fn shown(&self, token: Token) -> String {
+        match token.kind {
+            Kind::Ident | Kind::Int | Kind::TypeName | Kind::Reserved => {
+                let text: String = self.text(token.span).chars().take(40).collect();
+                format!("`{text}`")
+            }
+            kind => kind.describe().to_owned(),
+        }
+    }
+
+    /// Whether what is wrong here was reported by an earlier stage.
+    fn already_reported(&self, token: Token) -> bool {
+        token.kind == Kind::Bad || (token.span.start == token.span.end && token.kind != Kind::Eof)
+    }
+
+    /// Reports that something else was expected here.
+    fn unexpected(&mut self, expected: &str) -> Stop {
+        self.unexpected_with(expected, None)
+    }
+
+    fn unexpected_with(&mut self, expected: &str, help: Option<String>) -> Stop {
+        let token = self.token();
+        if self.already_reported(token) {
+            return Stop::Unexpected;
+        }
+        let found = self.shown(token);
+        self.report(
+            Diagnostic::new(
+                "M0101",
+                token.span,
+                format!("expected {expected}, found {found}"),
+            )
+            .label(format!("expected {expected}"))
+            .maybe_help(help),
+        )
+    }
+
+    fn expect(&mut self, kind: Kind, where_: &str) -> Parse<Token> {
+        if self.at(kind) {
+            return Ok(self.bump());
+        }
+        Err(self.unexpected(&format!("{}{where_}", kind.describe())))
+    }
+
+    /// Reads a name; says so if it is a word of the language.
+    fn name(&mut self, what: &str) -> Parse<Name<'s>> {
+        let token = self.token();
+        let text = self.text(token.span);
+        match token.kind {
+            Kind::Ident => {
+                self.bump();
+                Ok(Name {
+                    text,
+                    span: token.span,
+                })
+            }
+            Kind::Reserved => Err(self.report(
+                Diagnostic::new(
+                    "M0110",
+                    token.span,
+                    format!("`{text}` is reserved for later"),
+                )
+                .label(format!("expected {what}"))
+                .help("choose another name"),
+            )),
+            kind if !text.is_empty()
+                && text.starts_with(|c: char| c.is_alphabetic())
+                && kind != Kind::Bad =>
+            {
+                Err(self.report(
+                    Diagnostic::new(
+                        "M0110",
+                        token.span,
+                        format!("`{text}` is a word of the language"),
+                    )
+                    .label(format!("expected {what}"))
+                    .help(format!("choose another name, such as `{text}_`")),
+                ))
+            }
+            _ => Err(self.unexpected(what)),
+        }
+    }
+
+    /// Notes every name in a range of tokens as possibly declared there.
+    fn taint(&mut self, from: usize, to: usize) {
+        for index in from..to.min(self.tokens.len()) {
+            let token = self.tokens[index];
+            if token.kind == Kind::Ident {
+                let text = self.text(token.span);
+                self.tainted.insert(text);
+            }
+        }
+    }
+
+    /// Reports that an expression or statement is nested too deeply.
+    fn too_deep(&mut self, what: &str, limit: u16) -> Stop {
+        let span = self.token().span;
+        self.report(
+            Diagnostic::new("M0407", span, format!("{what} nested too deeply"))
+                .label(format!("this is more than {limit} deep"))
+                .help("split it: give a part of it a name of its own"),
+        );
+        Stop::TooDeep
+    }
+}

@@ -1,0 +1,522 @@
+//! Statements.
+
+use super::super::ast::{Expr, ExprKind, Name, Spawned, Stmt, StmtKind};
+use super::super::lexer::unescape;
+use super::super::token::Kind;
+use super::expr::continues_expression;
+use super::{MAX_STMT_DEPTH, Parse, Parser, Stop};
+use crate::source::Span;
+
+impl<'s> Parser<'s> {
+    /// `{ … }`
+    pub(super) fn block(&mut self, after: &str) -> Parse<Vec<Stmt<'s>>> {
+        if !self.at(Kind::LBrace) {
+            return Err(self.no_block(after));
+        }
+        Ok(self.statements_in_brackets())
+    }
+
+    /// The statements between the bracket here and its partner. Never gives up: what
+    /// cannot be read is skipped, statement by statement.
+    fn statements_in_brackets(&mut self) -> Vec<Stmt<'s>> {
+        let end = self.partner_of(self.pos);
+        self.bump();
+        let mut list = Vec::new();
+        loop {
+            while self.eat(Kind::Semi) {}
+            if self.pos >= end {
+                break;
+            }
+            let start = self.pos;
+            let before = self.diagnostics.len();
+            match self.stmt() {
+                Ok(stmt) => {
+                    list.push(stmt);
+                    if self.pos < end && !self.at(Kind::Semi) {
+                        self.next_statement(start, end, before);
+                    }
+                }
+                Err(stop) => {
+                    list.push(self.skip_statement(start, end, stop));
+                }
+            }
+        }
+        self.pos = end;
+        self.bump();
+        list
+    }
+
+    /// After a statement that no `;` follows.
+    fn next_statement(&mut self, start: usize, end: usize, before: usize) {
+        let previous = self.token_at(self.pos - 1).kind;
+        if previous == Kind::RBrace {
+            return;
+        }
+        if self.diagnostics.len() > before || !self.can_open_statement() {
+            // Either the statement was wrong already, or its tail is.
+            if self.diagnostics.len() == before {
+                self.wrong_tail();
+            }
+            self.skip_statement(start, end, Stop::Unexpected);
+        } else {
+            self.missing_semicolon();
+        }
+    }
+
+    fn can_open_statement(&self) -> bool {
+        let kind = self.kind();
+        kind.opens_statement()
+            || kind.opens_item()
+            || matches!(kind, Kind::If | Kind::LBrace | Kind::Ident | Kind::LParen)
+    }
+
+    /// Goes to the end of a statement that could not be read, but reads the blocks in
+    /// it, for the mistakes they may have.
+    fn skip_statement(&mut self, start: usize, end: usize, stop: Stop) -> Stmt<'s> {
+        let failed = self.pos;
+        let mut index = start;
+        let mut blocks = Vec::new();
+        let mut unread = start;
+        while index < end {
+            match self.token_at(index).kind {
+                Kind::Semi => break,
+                Kind::LBrace if index >= failed && stop != Stop::TooDeep => {
+                    self.taint(unread, index);
+                    let partner = self.partner_of(index);
+                    self.pos = index;
+                    let block_start = self.token().span;
+                    let body = self.statements_in_brackets();
+                    blocks.push(Stmt {
+                        kind: StmtKind::Block(body),
+                        span: block_start.to(self.previous()),
+                    });
+                    index = partner + 1;
+                    unread = index;
+                    if self.token_at(index).kind != Kind::Else {
+                        break;
+                    }
+                }
+                Kind::LBrace | Kind::LParen | Kind::LBracket => {
+                    index = self.partner_of(index).max(index) + 1;
+                    // The statement was read up to here, and this is where the next begins.
+                    if index >= failed
+                        && index < end
+                        && self.token_at(index - 1).kind == Kind::RBrace
+                        && stop == Stop::TooDeep
+                    {
+                        break;
+                    }
+                }
+                _ => index += 1,
+            }
+        }
+        let index = index.min(end).max(start + 1);
+        self.taint(unread, index);
+        self.pos = index;
+        let span = self.token_at(start).span;
+        Stmt {
+            kind: if blocks.is_empty() {
+                StmtKind::Poison
+            } else {
+                StmtKind::Block(blocks)
+            },
+            span,
+        }
+    }
+
+    pub(super) fn stmt(&mut self) -> Parse<Stmt<'s>> {
+        if self.stmt_depth >= MAX_STMT_DEPTH {
+            return Err(self.too_deep("statements are", MAX_STMT_DEPTH));
+        }
+        self.stmt_depth += 1;
+        let result = self.guarded();
+        self.stmt_depth -= 1;
+        result
+    }
+
+    /// A guard and what it guards, or a choice, or a plain statement.
+    fn guarded(&mut self) -> Parse<Stmt<'s>> {
+        let stmt = if self.at_expression() {
+            let test = self.expr()?;
+            if matches!(self.kind(), Kind::Guard | Kind::GuardLoop) {
+                return self.after_guard(test);
+            }
+            self.after_expression(test)?
+        } else {
+            self.plain()?
+        };
+        self.choice(stmt)
+    }
+
+    fn after_guard(&mut self, test: Expr<'s>) -> Parse<Stmt<'s>> {
+        let start = test.span;
+        let sign = self.bump().kind;
+        if !self.can_open_statement() && !self.at_expression() {
+            let sign = sign.describe();
+            let help = format!("write what is guarded after {sign}, or `await e` to wait only");
+            return Err(self.unexpected_with("a statement", Some(help)));
+        }
+        let body = Box::new(self.stmt()?);
+        let span = start.to(body.span);
+        let kind = match sign {
+            Kind::Guard => StmtKind::Guard(test, body),
+            _ => StmtKind::GuardedLoop(test, body),
+        };
+        Ok(Stmt { kind, span })
+    }
+
+    /// `s <| e |> t`, where `s` has been read.
+    fn choice(&mut self, then: Stmt<'s>) -> Parse<Stmt<'s>> {
+        if !self.eat(Kind::Choice) {
+            return Ok(then);
+        }
+        let test = self.condition()?;
+        self.expect(Kind::Guard, " after the condition of the choice")?;
+        let other = self.branch()?;
+        let span = then.span.to(other.span);
+        let stmt = Stmt {
+            kind: StmtKind::Choice {
+                test,
+                then: Box::new(then),
+                other: Box::new(other),
+            },
+            span,
+        };
+        if self.at(Kind::Choice) {
+            return Err(self.needs_parentheses("a choice inside a choice"));
+        }
+        Ok(stmt)
+    }
+
+    /// The second branch of a choice: a statement without guard or choice.
+    fn branch(&mut self) -> Parse<Stmt<'s>> {
+        if !self.at_expression() {
+            return self.plain();
+        }
+        let first = self.expr()?;
+        if matches!(self.kind(), Kind::Guard | Kind::GuardLoop) {
+            return Err(self.needs_parentheses("a guard inside a choice"));
+        }
+        self.after_expression(first)
+    }
+
+    /// Whether what stands here is to be read as an expression first. `(` opens an
+    /// expression iff an operator or a guard follows its partner.
+    fn at_expression(&self) -> bool {
+        match self.kind() {
+            Kind::LParen => {
+                let after = self.token_at(self.partner_of(self.pos) + 1).kind;
+                continues_expression(after)
+                    || matches!(after, Kind::Guard | Kind::GuardLoop | Kind::Assign)
+            }
+            Kind::If => false,
+            kind => kind.opens_expression(),
+        }
+    }
+
+    /// An assignment or a call, whose first expression has been read.
+    fn after_expression(&mut self, first: Expr<'s>) -> Parse<Stmt<'s>> {
+        let start = first.span;
+        match self.kind() {
+            Kind::Assign | Kind::Equals => self.assignment(vec![first]),
+            Kind::Comma => {
+                let mut left = vec![first];
+                while self.eat(Kind::Comma) {
+                    left.push(self.expr()?);
+                }
+                if !matches!(self.kind(), Kind::Assign | Kind::Equals) {
+                    return Err(self.unexpected("`:=`"));
+                }
+                self.assignment(left)
+            }
+            _ => match first.kind {
+                ExprKind::Call(name, args) if self.ends_statement() => Ok(Stmt {
+                    kind: StmtKind::Call(name, args),
+                    span: start,
+                }),
+                _ => Err(self.no_statement(first)),
+            },
+        }
+    }
+
+    /// Whether a statement may end before the token here, as far as its own form goes.
+    pub(super) fn ends_statement(&self) -> bool {
+        matches!(
+            self.kind(),
+            Kind::Semi | Kind::RBrace | Kind::RParen | Kind::Choice | Kind::Eof
+        ) || self.kind().opens_statement()
+            || self.on_new_line()
+    }
+
+    /// Whether a line ends between the token read last and the one here.
+    pub(super) fn on_new_line(&self) -> bool {
+        let between = Span {
+            start: self.previous().end,
+            end: self.token().span.start,
+        };
+        self.text(between).contains('\n')
+    }
+
+    fn assignment(&mut self, left: Vec<Expr<'s>>) -> Parse<Stmt<'s>> {
+        let start = left[0].span;
+        if self.at(Kind::Equals) {
+            self.equals_for_assignment();
+        }
+        self.bump();
+        let mut right = Vec::new();
+        loop {
+            if self.at(Kind::Spawn) {
+                return Err(self.spawn_in_assignment());
+            }
+            right.push(self.expr()?);
+            if !self.eat(Kind::Comma) {
+                break;
+            }
+        }
+        for place in &left {
+            if !matches!(
+                place.kind,
+                ExprKind::Name(_) | ExprKind::Index(..) | ExprKind::Poison
+            ) {
+                return Err(self.not_assignable(place.span));
+            }
+        }
+        let span = start.to(self.previous());
+        Ok(Stmt {
+            kind: StmtKind::Assign(left, right),
+            span,
+        })
+    }
+
+    /// A statement that opens with a word or a bracket.
+    fn plain(&mut self) -> Parse<Stmt<'s>> {
+        let start = self.token().span;
+        let kind = match self.kind() {
+            Kind::Skip => {
+                self.bump();
+                StmtKind::Skip
+            }
+            Kind::End => {
+                self.bump();
+                StmtKind::End
+            }
+            Kind::LBrace => StmtKind::Block(self.statements_in_brackets()),
+            Kind::LParen => return self.parenthesised_stmt(),
+            Kind::Await => {
+                self.bump();
+                let test = self.condition()?;
+                let span = self.previous();
+                let skip = Stmt {
+                    kind: StmtKind::Skip,
+                    span,
+                };
+                StmtKind::Guard(test, Box::new(skip))
+            }
+            Kind::If => return self.if_stmt(),
+            Kind::While => self.while_stmt()?,
+            Kind::For => self.for_stmt()?,
+            Kind::Let => self.let_stmt()?,
+            Kind::Spawn => StmtKind::Spawn(None, self.spawned()?),
+            Kind::Join => {
+                self.bump();
+                StmtKind::Join(self.joined()?)
+            }
+            Kind::Atomic => {
+                self.bump();
+                StmtKind::Atomic(self.block("`atomic`")?)
+            }
+            Kind::Lock | Kind::Unlock => {
+                let word = self.bump().kind;
+                let (name, index) = self.locked(word)?;
+                match word {
+                    Kind::Lock => StmtKind::Lock(name, index),
+                    _ => StmtKind::Unlock(name, index),
+                }
+            }
+            Kind::Assert => {
+                self.bump();
+                let test = self.condition()?;
+                let mut message = None;
+                if self.eat(Kind::Comma) {
+                    if !self.at(Kind::Str) {
+                        return Err(self.unexpected("a string"));
+                    }
+                    message = self.string();
+                }
+                StmtKind::Assert(test, message)
+            }
+            Kind::Assume => {
+                self.bump();
+                StmtKind::Assume(self.condition()?)
+            }
+            Kind::Error => {
+                self.bump();
+                StmtKind::Error(self.string())
+            }
+            _ => return Err(self.not_a_statement()),
+        };
+        let span = start.to(self.previous());
+        Ok(Stmt { kind, span })
+    }
+
+    fn string(&mut self) -> Option<String> {
+        if !self.at(Kind::Str) {
+            return None;
+        }
+        let span = self.bump().span;
+        Some(unescape(self.text(span)))
+    }
+
+    /// `( s )`, or `( s; t )`, which is a block.
+    fn parenthesised_stmt(&mut self) -> Parse<Stmt<'s>> {
+        let start = self.token().span;
+        let mut body = self.statements_in_brackets();
+        let span = start.to(self.previous());
+        match body.len() {
+            1 => Ok(body.remove(0)),
+            _ => Ok(Stmt {
+                kind: StmtKind::Block(body),
+                span,
+            }),
+        }
+    }
+
+    fn if_stmt(&mut self) -> Parse<Stmt<'s>> {
+        if self.stmt_depth >= MAX_STMT_DEPTH {
+            return Err(self.too_deep("statements are", MAX_STMT_DEPTH));
+        }
+        self.stmt_depth += 1;
+        let result = self.if_parts();
+        self.stmt_depth -= 1;
+        result
+    }
+
+    fn if_parts(&mut self) -> Parse<Stmt<'s>> {
+        let start = self.bump().span;
+        let test = self.condition()?;
+        let then = self.body("the condition")?;
+        let mut other = Vec::new();
+        // `if …; else` is read too, once `;` has been complained about.
+        if self.eat(Kind::Else) {
+            other = match self.kind() {
+                Kind::If => vec![self.if_stmt()?],
+                _ => self.body("`else`")?,
+            };
+        }
+        let span = start.to(self.previous());
+        Ok(Stmt {
+            kind: StmtKind::If(test, then, other),
+            span,
+        })
+    }
+
+    fn while_stmt(&mut self) -> Parse<StmtKind<'s>> {
+        self.bump();
+        let bounded = self.at(Kind::LParen)
+            && self.token_at(self.partner_of(self.pos) + 1).kind == Kind::LBracket;
+        let mut bound = None;
+        let test = if bounded {
+            self.bump();
+            let test = self.condition()?;
+            self.expect(Kind::RParen, " after the condition")?;
+            self.bump();
+            bound = Some(self.expr()?);
+            self.expect(Kind::RBracket, " after the bound")?;
+            test
+        } else {
+            self.condition()?
+        };
+        let body = self.body("the condition")?;
+        Ok(StmtKind::While { test, bound, body })
+    }
+
+    fn for_stmt(&mut self) -> Parse<StmtKind<'s>> {
+        self.bump();
+        if self.at(Kind::LParen) {
+            return Err(self.for_of_c());
+        }
+        let name = self.name("the name of the counter")?;
+        if !self.at(Kind::In) {
+            let help = format!("write `for {} in 0..n {{ … }}`", name.text);
+            return Err(self.unexpected_with("`in`", Some(help)));
+        }
+        self.bump();
+        let (from, to) = self.bounds()?;
+        let body = self.body("the bounds")?;
+        Ok(StmtKind::For {
+            name,
+            from,
+            to,
+            body,
+        })
+    }
+
+    fn let_stmt(&mut self) -> Parse<StmtKind<'s>> {
+        self.bump();
+        let name = self.name("the name of a local variable")?;
+        let mut ty = None;
+        if self.eat(Kind::Colon) {
+            ty = Some(self.type_expr()?);
+        }
+        match self.kind() {
+            Kind::Equals => {}
+            Kind::Assign => self.assign_for_equals(),
+            _ => return Err(self.let_without_value(name)),
+        }
+        self.bump();
+        if self.at(Kind::Spawn) {
+            let spawned = self.spawned()?;
+            if let Some(ty) = ty {
+                self.type_of_handle(ty.span);
+            }
+            return Ok(StmtKind::Spawn(Some(name), spawned));
+        }
+        let init = self.init()?;
+        Ok(StmtKind::Let { name, ty, init })
+    }
+
+    fn spawned(&mut self) -> Parse<Spawned<'s>> {
+        self.bump();
+        if self.at(Kind::LBrace) {
+            return Ok(Spawned::Block(self.statements_in_brackets()));
+        }
+        if !self.at(Kind::Ident) {
+            let help = "write `spawn { … }` or `spawn p(…)`".to_owned();
+            return Err(self.unexpected_with("a block or a procedure", Some(help)));
+        }
+        let name = self.name("the name of a procedure")?;
+        if !self.at(Kind::LParen) {
+            let help = format!("write `spawn {}()`", name.text);
+            return Err(self.unexpected_with("`(`", Some(help)));
+        }
+        let args = self.arguments()?;
+        Ok(Spawned::Call(name, args))
+    }
+
+    /// The name after `join`, if there is one. A name that begins the next statement
+    /// is none: there `;` is missing.
+    fn joined(&mut self) -> Parse<Option<Name<'s>>> {
+        if !self.at(Kind::Ident) {
+            return Ok(None);
+        }
+        let next_statement = self.on_new_line()
+            && matches!(
+                self.kind_after(1),
+                Kind::Assign | Kind::Comma | Kind::LBracket | Kind::LParen
+            );
+        if next_statement {
+            return Ok(None);
+        }
+        Ok(Some(self.name("the name of a process")?))
+    }
+
+    fn locked(&mut self, word: Kind) -> Parse<(Name<'s>, Option<Expr<'s>>)> {
+        if !self.at(Kind::LParen) {
+            return Err(self.lock_without_parentheses(word));
+        }
+        self.bump();
+        let locked = self.name_and_index("the name of a lock")?;
+        self.expect(Kind::RParen, " after the lock")?;
+        Ok(locked)
+    }
+}

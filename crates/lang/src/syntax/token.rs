@@ -1,0 +1,141 @@
+//! The words and signs of the language.
+
+use crate::source::Span;
+
+/// A word or sign and where it stands. A token with an empty span was put in by
+/// [`super::brackets`]; what is missing there has been reported already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub kind: Kind,
+    pub span: Span,
+}
+
+macro_rules! kinds {
+    (words { $($word:ident $text:literal,)* } signs { $($sign:ident $show:literal,)* }) => {
+        /// The kinds of tokens.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub(crate) enum Kind {
+            Ident,
+            Int,
+            Str,
+            /// `bool`, `int`, `i8` … `u64`.
+            TypeName,
+            /// `at`, `prove`, `goal`: kept for later.
+            Reserved,
+            /// Something that the lexer has complained about.
+            Bad,
+            Eof,
+            $($word,)*
+            $($sign,)*
+        }
+
+        /// Every keyword with its kind.
+        pub(crate) const KEYWORDS: &[(&str, Kind)] = &[$(($text, Kind::$word),)*];
+
+        impl Kind {
+            /// How messages call it.
+            pub(crate) fn describe(self) -> &'static str {
+                match self {
+                    Kind::Ident => "a name",
+                    Kind::Int => "a number",
+                    Kind::Str => "a string",
+                    Kind::TypeName => "a type",
+                    Kind::Reserved => "a reserved word",
+                    Kind::Bad => "something unknown",
+                    Kind::Eof => "the end of the file",
+                    $(Kind::$word => concat!("`", $text, "`"),)*
+                    $(Kind::$sign => concat!("`", $show, "`"),)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    words {
+        Var "var", Lock "lock", Const "const", Proc "proc", Requires "requires",
+        Invariant "invariant", Ensures "ensures", Observe "observe", Atomicity "atomicity",
+        Process "process", Skip "skip", End "end", Await "await", If "if", Then "then",
+        Else "else", While "while", For "for", In "in", Let "let", Spawn "spawn", Join "join",
+        Atomic "atomic", Unlock "unlock", Assert "assert", Assume "assume", Error "error",
+        Input "input", Choose "choose", True "true", False "false",
+    }
+    signs {
+        LParen "(", RParen ")", LBracket "[", RBracket "]", LBrace "{", RBrace "}",
+        Comma ",", Semi ";", Colon ":", DotDot "..", Assign ":=", Equals "=",
+        EqEq "==", NotEq "!=", Lt "<", Le "<=", Gt ">", Ge ">=",
+        Plus "+", Minus "-", Star "*", Slash "/", Percent "%",
+        Not "!", AndAnd "&&", OrOr "||", Guard "|>", GuardLoop "|>*", Choice "<|",
+    }
+}
+
+/// The kind of a word.
+pub(crate) fn word(text: &str) -> Kind {
+    match text {
+        "and" => Kind::AndAnd,
+        "or" => Kind::OrOr,
+        "not" => Kind::Not,
+        "True" => Kind::True,
+        "False" => Kind::False,
+        "at" | "prove" | "goal" => Kind::Reserved,
+        "bool" | "int" | "i8" | "i16" | "i32" | "i64" | "u8" | "u16" | "u32" | "u64" => {
+            Kind::TypeName
+        }
+        _ => KEYWORDS
+            .iter()
+            .find(|(word, _)| *word == text)
+            .map_or(Kind::Ident, |(_, kind)| *kind),
+    }
+}
+
+impl Kind {
+    /// The closing bracket that belongs to an opening one.
+    pub(crate) fn closer(self) -> Option<Kind> {
+        match self {
+            Kind::LParen => Some(Kind::RParen),
+            Kind::LBracket => Some(Kind::RBracket),
+            Kind::LBrace => Some(Kind::RBrace),
+            _ => None,
+        }
+    }
+
+    /// Whether it can only open a declaration or a process.
+    pub(crate) fn opens_item(self) -> bool {
+        use Kind::*;
+        matches!(
+            self,
+            Var | Const | Proc | Requires | Invariant | Ensures | Observe | Atomicity | Process
+        )
+    }
+
+    /// Whether it is a word that can open nothing but a statement (so not `if`, which
+    /// can open an expression too, nor a name).
+    pub(crate) fn opens_statement(self) -> bool {
+        use Kind::*;
+        matches!(
+            self,
+            Skip | End
+                | Await
+                | While
+                | For
+                | Let
+                | Spawn
+                | Join
+                | Atomic
+                | Lock
+                | Unlock
+                | Assert
+                | Assume
+                | Error
+        )
+    }
+
+    /// Whether an expression can begin with it.
+    pub(crate) fn opens_expression(self) -> bool {
+        use Kind::*;
+        matches!(
+            self,
+            Ident | Int | LParen | Not | Minus | True | False | If | Input | Choose
+        )
+    }
+}
