@@ -174,6 +174,21 @@ pub enum Place {
     Element(VarId, Expr),
 }
 
+impl Place {
+    /// Whether it is shared.
+    pub fn is_shared(&self) -> bool {
+        matches!(self, Place::Shared(_) | Place::Element(..))
+    }
+
+    /// The index, if it is an element.
+    pub fn index(&self) -> Option<&Expr> {
+        match self {
+            Place::LocalElement(_, index) | Place::Element(_, index) => Some(index),
+            Place::Local(_) | Place::Shared(_) => None,
+        }
+    }
+}
+
 /// The kinds of statements.
 #[derive(Clone, Debug)]
 pub enum StmtKind {
@@ -262,6 +277,28 @@ pub struct Expr {
     pub ty: Type,
     /// Where it stands.
     pub span: Span,
+}
+
+impl Expr {
+    /// Calls `visit` on it and on all expressions inside it.
+    pub fn walk(&self, visit: &mut impl FnMut(&Expr)) {
+        visit(self);
+        match &self.kind {
+            ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Shared(_) | ExprKind::Input => {}
+            ExprKind::LocalElement(_, e) | ExprKind::Element(_, e) | ExprKind::Unary(_, e) => {
+                e.walk(visit);
+            }
+            ExprKind::Binary(_, a, b) | ExprKind::Choose(a, b) => {
+                a.walk(visit);
+                b.walk(visit);
+            }
+            ExprKind::If(a, b, c) => {
+                a.walk(visit);
+                b.walk(visit);
+                c.walk(visit);
+            }
+        }
+    }
 }
 
 /// The kinds of expressions.

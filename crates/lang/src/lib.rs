@@ -19,11 +19,27 @@
 //! ```
 
 pub mod check;
+mod claims;
+mod code;
+mod compile;
 pub mod diagnostic;
 mod hints;
 pub mod hir;
+mod interpret;
+mod machine;
+mod narrate;
+mod numbers;
+mod pretty;
+mod refuse;
 mod report;
+mod shared;
 pub mod source;
+mod state;
 mod syntax;
 
 pub use check::{Setting, load};
+pub use code::Code;
+pub use compile::compile;
+pub use machine::Machine;
+pub use narrate::{ReplayError, ReplayReason};
+pub use state::State;

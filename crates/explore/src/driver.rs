@@ -1,0 +1,403 @@
+//! The one loop that all explorers share.
+//!
+//! The driver owns the search: it makes the steps, honours the limits, recognises how runs end,
+//! counts, and keeps the first schedule of everything worth showing. An algorithm is a
+//! [`Policy`]: it only says who runs next.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use mazurka_core::{
+    Bound, Counts, Execution, Fingerprint, HappensBefore, Limits, Mishap, MishapKind, ProcessId,
+    Schedule, Status, StopReason, TraceHasher,
+};
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+/// A process to run, and what its `choose` expressions give.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Who makes the step.
+    pub process: ProcessId,
+    /// The outcomes; what is not given is the least value.
+    pub outcomes: SmallVec<[i64; 1]>,
+}
+
+/// An algorithm: what to run next.
+///
+/// The driver calls [`enter`](Policy::enter) in the initial state and after each step, then
+/// [`next`](Policy::next) until there is none, then [`leave`](Policy::leave) and goes back one step.
+/// `next` is asked again each time the search returns to a state. It is not asked in a state beyond the limits.
+pub trait Policy<E: Execution> {
+    /// The search has reached a state that it was not in.
+    fn enter(&mut self, program: &E);
+
+    /// What to run now. None means done here: if nothing was run from this state, and
+    /// somebody could, the run counts as blocked.
+    fn next(&mut self, program: &E) -> Option<Choice>;
+
+    /// The search is about to take back the last step.
+    fn leave(&mut self, program: &E);
+
+    /// The run is complete: nobody can make a step.
+    fn complete(&mut self, _program: &E) {}
+
+    /// The part of the search that is done, between 0 and 1, if the algorithm can tell.
+    fn progress(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// When to stop before everything is explored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// Never: explore the whole space.
+    Everything,
+    /// As soon as the verdict is certain.
+    Verdict {
+        /// Whether two different results are a violation.
+        deterministic: bool,
+    },
+}
+
+/// What a search in progress can tell.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// What has been counted so far.
+    pub counts: Counts,
+    /// Since the start.
+    pub elapsed: Duration,
+    /// The part that is done, if known.
+    pub done: Option<f64>,
+}
+
+/// Something found, and the schedule that leads to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What happened; none for a deadlock or a final state.
+    pub mishap: Option<Mishap>,
+    /// How to get there. For a failing event: only what happens before it, and the event.
+    pub schedule: Schedule,
+}
+
+/// The result of a search.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    /// The counts.
+    pub counts: Counts,
+    /// Bounds that were hit; empty if the search was exhaustive or certain.
+    pub bounds: Vec<Bound>,
+    /// Why it ended.
+    pub stopped: StopReason,
+    /// The first failure of each site, in order of discovery.
+    pub failures: Vec<Finding>,
+    /// The first deadlock.
+    pub deadlock: Option<Finding>,
+    /// The first final state, and the first that differs from it.
+    pub finals: Vec<Finding>,
+    /// Time taken.
+    pub elapsed: Duration,
+}
+
+impl Findings {
+    /// Whether all final states agree; none if no run is final or the search was cut.
+    pub fn deterministic(&self) -> Option<bool> {
+        match self.finals.len() {
+            0 => None,
+            1 => (self.stopped == StopReason::Complete).then_some(true),
+            _ => Some(false),
+        }
+    }
+}
+
+/// How often limits are looked at, in steps. Steps take well under a microsecond, so this is prompt.
+const STEPS_BETWEEN_CHECKS: u64 = 1024;
+
+/// Explores a program with an algorithm. `watch` is called every now and then: it may show
+/// progress, and break off the search.
+pub fn explore<E: Execution, P: Policy<E>>(
+    program: &mut E,
+    policy: &mut P,
+    limits: &Limits,
+    goal: Goal,
+    watch: &mut dyn FnMut(&Progress) -> ControlFlow<Bound>,
+) -> Findings {
+    let mut search = Search {
+        goal,
+        limits,
+        start: Instant::now(),
+        counts: Counts::default(),
+        hasher: TraceHasher::new(),
+        traces: FxHashSet::default(),
+        deadlocks: FxHashSet::default(),
+        failed: FxHashSet::default(),
+        observed: FxHashSet::default(),
+        found: Findings {
+            counts: Counts::default(),
+            bounds: Vec::new(),
+            stopped: StopReason::Complete,
+            failures: Vec::new(),
+            deadlock: None,
+            finals: Vec::new(),
+            elapsed: Duration::ZERO,
+        },
+        certain: false,
+    };
+    search.run(program, policy, watch);
+    search.finish()
+}
+
+struct Search<'a> {
+    goal: Goal,
+    limits: &'a Limits,
+    start: Instant,
+    counts: Counts,
+    hasher: TraceHasher,
+    traces: FxHashSet<Fingerprint>,
+    deadlocks: FxHashSet<Fingerprint>,
+    failed: FxHashSet<Fingerprint>,
+    observed: FxHashSet<Fingerprint>,
+    found: Findings,
+    certain: bool,
+}
+
+impl Search<'_> {
+    fn run<E: Execution, P: Policy<E>>(
+        &mut self,
+        program: &mut E,
+        policy: &mut P,
+        watch: &mut dyn FnMut(&Progress) -> ControlFlow<Bound>,
+    ) {
+        program.back_to(0);
+        for &mishap in program.initial_mishaps() {
+            self.mishap(program, mishap, None);
+        }
+        policy.enter(program);
+        let mut fresh = true;
+        let mut until_check = 0;
+        while !self.certain {
+            if until_check == 0 {
+                until_check = STEPS_BETWEEN_CHECKS;
+                if let ControlFlow::Break(bound) = self.check_limits(policy.progress(), watch) {
+                    self.found.bounds.push(bound);
+                    return;
+                }
+            }
+            let depth = program.events().len();
+            let too_deep = depth as u64 >= self.limits.depth && fresh && any_ready(program);
+            if too_deep {
+                self.bound(Bound::MaxDepth(self.limits.depth));
+            }
+            let choice = if too_deep { None } else { policy.next(program) };
+            match choice {
+                Some(choice) => {
+                    if self
+                        .limits
+                        .steps
+                        .is_some_and(|most| self.counts.steps >= most)
+                    {
+                        self.bound(Bound::MaxSteps(self.counts.steps));
+                        return;
+                    }
+                    let event = match program.step(choice.process, &choice.outcomes) {
+                        Ok(event) => event.mishaps.clone(),
+                        Err(error) => panic!("an explorer chose an impossible step: {error}"),
+                    };
+                    self.counts.steps += 1;
+                    self.counts.events += 1;
+                    until_check -= 1;
+                    self.hasher
+                        .push(&program.events()[depth], program.processes());
+                    for mishap in event {
+                        self.mishap(program, mishap, Some(depth));
+                    }
+                    policy.enter(program);
+                    fresh = true;
+                }
+                None => {
+                    if fresh && !too_deep {
+                        if any_ready(program) {
+                            self.counts.blocked += 1;
+                        } else {
+                            self.complete(program);
+                            policy.complete(program);
+                        }
+                    }
+                    if depth == 0 {
+                        return;
+                    }
+                    if self
+                        .limits
+                        .executions
+                        .is_some_and(|most| self.counts.executions >= most)
+                    {
+                        self.bound(Bound::MaxExecutions(self.counts.executions));
+                        return;
+                    }
+                    policy.leave(program);
+                    program.back_to(depth - 1);
+                    self.hasher.pop();
+                    fresh = false;
+                }
+            }
+        }
+    }
+
+    fn finish(mut self) -> Findings {
+        self.counts.traces = Some(self.traces.len() as u64);
+        self.counts.deadlocks = self.deadlocks.len() as u64;
+        self.counts.failures = self.failed.len() as u64;
+        self.counts.final_states = self.observed.len() as u64;
+        self.found.counts = self.counts;
+        self.found.elapsed = self.start.elapsed();
+        self.found.stopped = match () {
+            () if self.certain => StopReason::Certain,
+            () if self.found.bounds.is_empty() => StopReason::Complete,
+            () => StopReason::Bound,
+        };
+        self.found
+    }
+
+    fn bound(&mut self, bound: Bound) {
+        if !self.found.bounds.contains(&bound) {
+            self.found.bounds.push(bound);
+        }
+    }
+
+    fn check_limits(
+        &mut self,
+        done: Option<f64>,
+        watch: &mut dyn FnMut(&Progress) -> ControlFlow<Bound>,
+    ) -> ControlFlow<Bound> {
+        let elapsed = self.start.elapsed();
+        if let Some(limit) = self.limits.time
+            && elapsed >= limit
+        {
+            return ControlFlow::Break(Bound::TimeLimit(limit.as_millis() as u64));
+        }
+        self.counts.traces = Some(self.traces.len() as u64);
+        self.counts.deadlocks = self.deadlocks.len() as u64;
+        self.counts.failures = self.failed.len() as u64;
+        self.counts.final_states = self.observed.len() as u64;
+        watch(&Progress {
+            counts: self.counts,
+            elapsed,
+            done,
+        })
+    }
+
+    /// A mishap of the event at a position; none: of the initial state.
+    fn mishap<E: Execution>(&mut self, program: &E, mishap: Mishap, at: Option<usize>) {
+        match mishap.kind {
+            MishapKind::Discarded => return,
+            MishapKind::OutOfRange => return self.bound(Bound::IntRange),
+            MishapKind::LocalLimit => return self.bound(Bound::MaxLocal(self.limits.local)),
+            MishapKind::Failure => {}
+        }
+        let key = match at {
+            Some(at) => self.hasher.event(at),
+            None => Fingerprint::EMPTY.then(u64::from(mishap.site)),
+        };
+        let known = self
+            .found
+            .failures
+            .iter()
+            .any(|found| found.mishap.is_some_and(|known| known.site == mishap.site));
+        if self.failed.contains(&key) && known {
+            return;
+        }
+        let run = program.events();
+        let past = match at {
+            Some(at) => HappensBefore::of(&run[..=at]).past(at),
+            None => Vec::new(),
+        };
+        // Only what leads to the failure counts: with a false `assume` in its past it cannot happen.
+        let discarded = |&at: &usize| {
+            let discards = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
+            run[at].mishaps.iter().any(discards)
+        };
+        if past.iter().any(discarded) {
+            return;
+        }
+        self.failed.insert(key);
+        if !known {
+            let events = past.iter().map(|&at| &run[at]);
+            self.found.failures.push(Finding {
+                mishap: Some(mishap),
+                schedule: Schedule::of_each(events, program.processes()),
+            });
+        }
+        self.violated();
+    }
+
+    fn violated(&mut self) {
+        self.certain |= self.goal != Goal::Everything;
+    }
+
+    /// Nobody can make a step.
+    fn complete<E: Execution>(&mut self, program: &E) {
+        let mut ended = true;
+        let mut failed = false;
+        let mut discarded = false;
+        for &process in program.processes().in_order() {
+            match program.status(process) {
+                Status::Unborn | Status::Ended => {}
+                Status::Ready | Status::Waiting => ended = false,
+                Status::Failed => failed = true,
+                Status::Discarded => discarded = true,
+                Status::Lost => return,
+            }
+        }
+        if discarded {
+            self.counts.discarded += 1;
+            return;
+        }
+        self.counts.executions += 1;
+        let trace = self.hasher.trace();
+        self.traces.insert(trace);
+        if failed {
+            return;
+        }
+        let here = || Finding {
+            mishap: None,
+            schedule: Schedule::of(program.events(), program.processes()),
+        };
+        if !ended {
+            self.deadlocks.insert(trace);
+            self.found.deadlock.get_or_insert_with(here);
+            self.violated();
+            return;
+        }
+        for mishap in program.final_mishaps() {
+            if mishap.kind != MishapKind::Failure {
+                self.mishap(program, mishap, None);
+                continue;
+            }
+            self.failed.insert(trace.then(u64::from(mishap.site)));
+            let known = |found: &Finding| found.mishap == Some(mishap);
+            if !self.found.failures.iter().any(known) {
+                self.found.failures.push(Finding {
+                    mishap: Some(mishap),
+                    ..here()
+                });
+            }
+            self.violated();
+        }
+        let observation = program.observation();
+        if self.observed.insert(observation) && self.found.finals.len() < 2 {
+            self.found.finals.push(here());
+            self.certain |= self.found.finals.len() == 2
+                && self.goal
+                    == Goal::Verdict {
+                        deterministic: true,
+                    };
+        }
+    }
+}
+
+fn any_ready<E: Execution>(program: &E) -> bool {
+    let processes = program.processes().in_order();
+    processes
+        .iter()
+        .any(|&p| program.status(p) == Status::Ready)
+}

@@ -1,0 +1,263 @@
+//! What each step claims, and whether it can block.
+//!
+//! From every mark all paths are followed to where the step ends, through both sides of each
+//! test (errata E2: what a step *might* touch decides dependence). The walk keeps which slots
+//! the step may have changed: an index over other slots is fixed when the step starts and
+//! claims one element, any other claims the whole array.
+
+use mazurka_core::{Access, AccessKind, Claims, add_claim};
+use rustc_hash::FxHashMap;
+
+use crate::code::{Claim, Code, Op, Range, Waits};
+use crate::compile::Index;
+
+/// Nested calls within one step that are followed; deeper (recursive) ones make the step claim everything.
+const CALL_DEPTH: usize = 16;
+
+pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
+    let marks: Vec<(u32, u32)> = (0..code.ops.len() as u32)
+        .filter_map(|pc| match code.ops[pc as usize] {
+            Op::Mark(step) | Op::Open(step) => Some((pc, step)),
+            _ => None,
+        })
+        .collect();
+    for (pc, step) in marks {
+        let mut walk = Walk {
+            code,
+            indices,
+            seen: FxHashMap::default(),
+            claims: Vec::new(),
+            blockers: Vec::new(),
+            lost: false,
+        };
+        walk.from(pc);
+        let waits = walk.waits(pc);
+        let claims = if walk.lost {
+            everything(code)
+        } else {
+            walk.claims
+        };
+        let info = &mut code.steps[step as usize];
+        info.fixed = fixed(&claims);
+        info.claims = claims;
+        info.waits = waits;
+    }
+}
+
+/// The claims as they are, if no index is needed to know them.
+fn fixed(claims: &[Claim]) -> Option<Claims> {
+    let mut all = Claims::new();
+    for claim in claims {
+        match claim {
+            Claim::Fixed(access) => add_claim(&mut all, *access),
+            Claim::Element { .. } => return None,
+        }
+    }
+    all.sort_unstable();
+    Some(all)
+}
+
+fn everything(code: &Code) -> Vec<Claim> {
+    let cells = code.initial.len() + code.invariants.len();
+    vec![Claim::Fixed(Access::write(0).over(cells as u32))]
+}
+
+/// Where a walk is: the instruction, what marks do here, and where calls return to.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct At {
+    pc: u32,
+    open: bool,
+    merged: bool,
+    atomic: u32,
+    returns: Vec<u32>,
+}
+
+struct Walk<'a> {
+    code: &'a Code,
+    indices: &'a FxHashMap<u32, Index>,
+    /// The slots that may have been changed on the way to each place.
+    seen: FxHashMap<At, Vec<u32>>,
+    claims: Vec<Claim>,
+    blockers: Vec<u32>,
+    lost: bool,
+}
+
+impl Walk<'_> {
+    fn from(&mut self, mark: u32) {
+        let open = matches!(self.code.ops[mark as usize], Op::Open(_));
+        let start = At {
+            pc: mark + 1,
+            open,
+            merged: false,
+            atomic: 0,
+            returns: Vec::new(),
+        };
+        let mut work = vec![(start, Vec::new())];
+        while let Some((at, mut changed)) = work.pop() {
+            if let Some(known) = self.seen.get_mut(&at) {
+                let before = known.len();
+                known.extend(changed);
+                known.sort_unstable();
+                known.dedup();
+                if known.len() == before {
+                    continue;
+                }
+                changed = known.clone();
+            } else {
+                self.seen.insert(at.clone(), changed.clone());
+            }
+            self.step(at, changed, &mut work);
+            if self.lost {
+                return;
+            }
+        }
+    }
+
+    fn step(&mut self, mut at: At, mut changed: Vec<u32>, work: &mut Vec<(At, Vec<u32>)>) {
+        let pc = at.pc;
+        at.pc += 1;
+        match self.code.ops[pc as usize] {
+            Op::Mark(_) if at.atomic > 0 || at.merged => {}
+            Op::Mark(_) if at.open => at.open = false,
+            Op::Open(_) if at.atomic > 0 || at.merged || at.open => {}
+            Op::Mark(_) | Op::Open(_) => return,
+            Op::Close => at.open = false,
+            Op::BeginAtomic => at.atomic += 1,
+            Op::EndAtomic => at.atomic -= 1,
+            Op::BeginSimple => at.merged |= std::mem::take(&mut at.open),
+            Op::EndSimple => at.merged = false,
+            Op::Const(_)
+            | Op::Local(_)
+            | Op::LocalAt(_)
+            | Op::Not
+            | Op::Neg(_)
+            | Op::Arith(..)
+            | Op::Compare(..)
+            | Op::Choose
+            | Op::Drop
+            | Op::Assert
+            | Op::Assume => {}
+            Op::Load(cell) => self.claim(Claim::Fixed(Access::read(cell))),
+            Op::LoadAt(range) => self.element(pc, AccessKind::Read, range, &at, &changed),
+            Op::Store(cell) => {
+                self.claim(Claim::Fixed(Access::write(cell)));
+                self.invariants(cell..cell + 1);
+            }
+            Op::StoreAt(range) => self.element(pc, AccessKind::Write, range, &at, &changed),
+            Op::SetLocal(slot) => changed.push(slot),
+            Op::SetLocalAt(range) => changed.extend(range.first..range.first + range.len),
+            Op::Jump(to) => at.pc = to,
+            Op::JumpIfFalse(to) => {
+                let mut other = at.clone();
+                other.pc = to;
+                work.push((other, changed.clone()));
+            }
+            Op::Guard | Op::Join | Op::JoinAll => self.blockers.push(pc),
+            Op::Lock(cell) => {
+                self.blockers.push(pc);
+                self.claim(Claim::Fixed(Access::new(AccessKind::Acquire, cell)));
+            }
+            Op::LockAt(range) => {
+                self.blockers.push(pc);
+                self.element(pc, AccessKind::Acquire, range, &at, &changed);
+            }
+            Op::Unlock(cell) => {
+                self.claim(Claim::Fixed(Access::new(AccessKind::Release, cell)));
+            }
+            Op::UnlockAt(range) => self.element(pc, AccessKind::Release, range, &at, &changed),
+            Op::SpawnBlock(_) | Op::SpawnCall(_) => {}
+            // A body starts with marks of its own: unless they are swallowed, the step ends here.
+            Op::Call(_) if !at.open && !at.merged && at.atomic == 0 => return,
+            Op::Call(procedure) => {
+                if at.returns.len() == CALL_DEPTH {
+                    self.lost = true;
+                    return;
+                }
+                at.returns.push(at.pc);
+                at.pc = self.code.procedures[procedure as usize].pc;
+            }
+            Op::Return => match at.returns.pop() {
+                Some(pc) => at.pc = pc,
+                // The step leaves the procedure it began in: what follows is local work.
+                None => return,
+            },
+            Op::Error | Op::End => return,
+        }
+        changed.sort_unstable();
+        changed.dedup();
+        work.push((at, changed));
+    }
+
+    fn claim(&mut self, claim: Claim) {
+        if !self.claims.contains(&claim) {
+            self.claims.push(claim);
+        }
+    }
+
+    fn element(&mut self, pc: u32, kind: AccessKind, range: Range, at: &At, changed: &[u32]) {
+        let index = self.indices.get(&pc).and_then(|index| index.local.as_ref());
+        match index {
+            Some((snippet, slots))
+                if at.returns.is_empty() && !slots.iter().any(|slot| changed.contains(slot)) =>
+            {
+                // Which invariants an element belongs to is looked up when the index is known.
+                self.claim(Claim::Element {
+                    kind,
+                    range,
+                    index: *snippet,
+                });
+            }
+            _ => {
+                self.claim(Claim::Fixed(Access::new(kind, range.first).over(range.len)));
+                if kind == AccessKind::Write {
+                    self.invariants(range.first..range.first + range.len);
+                }
+            }
+        }
+    }
+
+    fn invariants(&mut self, cells: std::ops::Range<u32>) {
+        for cell in cells {
+            for &invariant in &self.code.watched[cell as usize] {
+                self.claim(Claim::Fixed(Access::write(
+                    self.code.invariant_cell(invariant),
+                )));
+            }
+        }
+    }
+
+    fn waits(&mut self, mark: u32) -> Waits {
+        self.blockers.sort_unstable();
+        self.blockers.dedup();
+        match (&self.blockers[..], self.lost) {
+            ([], false) => Waits::Never,
+            ([one], false) => match self.code.ops[*one as usize] {
+                Op::Lock(cell) if *one == mark + 1 => Waits::Lock(cell),
+                _ if self.reads_only_up_to(mark, *one) => Waits::At(*one),
+                _ => Waits::Somewhere,
+            },
+            _ => Waits::Somewhere,
+        }
+    }
+
+    /// Whether the code from a mark to a blocking instruction is one piece that only reads.
+    fn reads_only_up_to(&self, mark: u32, blocker: u32) -> bool {
+        mark < blocker
+            && (mark + 1..blocker).all(|pc| match self.code.ops[pc as usize] {
+                Op::Const(_)
+                | Op::Local(_)
+                | Op::LocalAt(_)
+                | Op::Load(_)
+                | Op::LoadAt(_)
+                | Op::Not
+                | Op::Neg(_)
+                | Op::Arith(..)
+                | Op::Compare(..)
+                | Op::Mark(_)
+                | Op::Open(_)
+                | Op::BeginAtomic => true,
+                Op::Jump(to) | Op::JumpIfFalse(to) => (mark..=blocker).contains(&to),
+                _ => false,
+            })
+    }
+}

@@ -1,0 +1,241 @@
+//! The flat form in which programs run: instructions of a small stack machine, and for each
+//! place where a process can rest what its next step may touch.
+//!
+//! A process always rests at a *mark*. A step starts at a mark and runs on until it meets the
+//! next one that it may not swallow, so that local work joins the step before it:
+//!
+//! - [`Op::Mark`] opens a step. A step that a guard has opened swallows the first one it meets.
+//! - [`Op::Open`] is the mark of a guard, a choice or a guarded loop: the step stays *open* for the first step behind it.
+//! - [`Op::Close`] ends that (a guarded body without a step: the label is `e ▷ skip`).
+//! - Between [`Op::BeginAtomic`] and [`Op::EndAtomic`] all marks are swallowed, and between [`Op::BeginSimple`] and
+//!   [`Op::EndSimple`] those of single accesses, if a guard has opened the step (atomicity access).
+
+use std::sync::Arc;
+
+use mazurka_core::{Access, AccessKind};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::hir::{self, Type};
+use crate::source::Span;
+
+/// Arithmetic that can fail or wrap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arith {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+}
+
+/// Comparisons. `u64` values are compared as such.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compare {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+/// A range of cells or of slots that an index selects from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub first: u32,
+    pub len: u32,
+}
+
+/// One instruction. Operands are taken from the operand stack, the last one first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Op {
+    Mark(u32),
+    Open(u32),
+    Close,
+    BeginAtomic,
+    EndAtomic,
+    BeginSimple,
+    EndSimple,
+
+    Const(i64),
+    Local(u32),
+    LocalAt(Range),
+    Load(u32),
+    LoadAt(Range),
+    Not,
+    Neg(Type),
+    Arith(Arith, Type),
+    Compare(Compare, bool),
+    /// Takes the value after the last and the first value.
+    Choose,
+
+    Jump(u32),
+    JumpIfFalse(u32),
+    SetLocal(u32),
+    /// Takes the value, then the index.
+    SetLocalAt(Range),
+    Store(u32),
+    /// Takes the value, then the index.
+    StoreAt(Range),
+
+    /// Waits for the condition.
+    Guard,
+    Lock(u32),
+    LockAt(Range),
+    Unlock(u32),
+    UnlockAt(Range),
+    /// Starts a block with a copy of the frame; leaves the handle.
+    SpawnBlock(u32),
+    /// Starts a procedure with its arguments; leaves the handle.
+    SpawnCall(u32),
+    /// Takes the handle.
+    Join,
+    JoinAll,
+    Call(u32),
+    Return,
+    Drop,
+    Assert,
+    Assume,
+    Error,
+    End,
+}
+
+/// An access that a step claims.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// Known when the program is compiled.
+    Fixed(Access),
+    /// The element that an expression over locals selects when the step starts.
+    Element {
+        kind: AccessKind,
+        range: Range,
+        index: u32,
+    },
+}
+
+/// How to find out whether a step is possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// It always is.
+    Never,
+    /// The step is an acquisition of this lock and nothing else.
+    Lock(u32),
+    /// This instruction alone can block; up to it the step only reads.
+    At(u32),
+    /// By trying.
+    Somewhere,
+}
+
+/// What is known about the step that starts at a mark.
+#[derive(Clone, Debug)]
+pub(crate) struct StepInfo {
+    pub claims: Vec<Claim>,
+    /// The claims, if all are fixed.
+    pub fixed: Option<mazurka_core::Claims>,
+    pub waits: Waits,
+    pub span: Span,
+}
+
+/// A procedure's code.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub pc: u32,
+    pub params: u32,
+    pub frame: u32,
+}
+
+/// Where a local lives: for labels.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layout {
+    pub names: Vec<hir::Local>,
+    pub slots: Vec<u32>,
+}
+
+/// What a label says about an instruction.
+#[derive(Clone, Debug)]
+pub(crate) enum Note {
+    /// The condition of a guard, printed if it holds.
+    Guard(hir::Expr),
+    /// A test, printed as it is or negated.
+    Test(hir::Expr),
+    /// A statement; its text is printed with the locals' values.
+    Action(Action),
+    /// A single read of the cell of the instruction.
+    Read,
+    /// A single write.
+    Write,
+}
+
+/// The statements that stand in labels.
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
+    Assign(Vec<hir::Place>, Vec<hir::Expr>),
+    Let(String, Vec<hir::Expr>),
+    Lock(&'static str, hir::LockId, Option<hir::Expr>),
+    Spawn,
+    Join(Option<hir::LocalId>),
+    Call(String, Vec<hir::Expr>),
+    Assert(&'static str, hir::Expr),
+    For(String, hir::Expr, hir::Expr),
+    Choose,
+}
+
+/// A compiled property.
+#[derive(Clone, Debug)]
+pub(crate) struct Checked {
+    /// Its index in [`Code::snippets`].
+    pub snippet: u32,
+    pub name: Option<String>,
+    pub span: Span,
+}
+
+/// A compiled program. Made by [`compile`](crate::compile), run by [`Machine`](crate::Machine).
+#[derive(Clone, Debug)]
+pub struct Code {
+    pub(crate) ops: Vec<Op>,
+    /// For each instruction its place in the source.
+    pub(crate) spans: Vec<Span>,
+    /// For each instruction the body whose frame it runs in.
+    pub(crate) bodies: Vec<u32>,
+    pub(crate) layouts: Vec<Layout>,
+    pub(crate) notes: FxHashMap<u32, Note>,
+    /// The messages of `assert` and `error`.
+    pub(crate) messages: FxHashMap<u32, String>,
+    /// Expressions over locals (indices) and over shared variables (properties).
+    pub(crate) snippets: Vec<Vec<Op>>,
+    pub(crate) steps: Vec<StepInfo>,
+    pub(crate) procedures: Vec<Entry>,
+    pub(crate) processes: Vec<Entry>,
+    /// The initial cells: variables, then locks.
+    pub(crate) initial: Vec<i64>,
+    pub(crate) first_lock: u32,
+    /// For each cell the invariants over it.
+    pub(crate) watched: Vec<SmallVec<[u32; 2]>>,
+    pub(crate) invariants: Vec<Checked>,
+    pub(crate) ensures: Vec<Checked>,
+    /// The cells that determinism is about.
+    pub(crate) observed: Vec<u32>,
+    pub(crate) program: Arc<hir::Program>,
+    pub(crate) source: Arc<str>,
+    pub(crate) first_cells: Vec<u32>,
+    pub(crate) lock_cells: Vec<u32>,
+    pub(crate) states_property: bool,
+}
+
+impl Code {
+    /// Whether the file says what determinism is about.
+    pub fn observes(&self) -> bool {
+        self.program.observe.is_some()
+    }
+
+    /// Whether the file states a property other than determinism: an `assert`, `error`, `invariant` or `ensures`.
+    pub fn states_other_property(&self) -> bool {
+        self.states_property
+    }
+
+    /// The pseudo-cell that every write of a variable of an invariant claims to write.
+    pub(crate) fn invariant_cell(&self, invariant: u32) -> u32 {
+        self.initial.len() as u32 + invariant
+    }
+}

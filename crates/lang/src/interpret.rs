@@ -1,0 +1,594 @@
+//! Running one step.
+
+use mazurka_core::{
+    Access, AccessKind, Event, Mishap, MishapKind, Outcome, ProcessId, ProcessTable, add_claim,
+};
+
+use crate::code::{Code, Op, Range};
+use crate::numbers::{self, Undefined};
+use crate::state::{Life, Process, Registers, State};
+
+/// What went wrong at an instruction. Its number and the instruction's make the mishap's site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    DivisionByZero,
+    OutOfBounds,
+    NotHeld,
+    NothingToChoose,
+    Assertion,
+    Error,
+    Assumption,
+    OutOfRange,
+    LocalLimit,
+}
+
+impl Fault {
+    pub const ALL: [Fault; 9] = [
+        Fault::DivisionByZero,
+        Fault::OutOfBounds,
+        Fault::NotHeld,
+        Fault::NothingToChoose,
+        Fault::Assertion,
+        Fault::Error,
+        Fault::Assumption,
+        Fault::OutOfRange,
+        Fault::LocalLimit,
+    ];
+
+    pub fn kind(self) -> MishapKind {
+        match self {
+            Fault::Assumption => MishapKind::Discarded,
+            Fault::OutOfRange => MishapKind::OutOfRange,
+            Fault::LocalLimit => MishapKind::LocalLimit,
+            _ => MishapKind::Failure,
+        }
+    }
+}
+
+impl From<Undefined> for Fault {
+    fn from(undefined: Undefined) -> Self {
+        match undefined {
+            Undefined::DivisionByZero => Fault::DivisionByZero,
+            Undefined::OutOfRange => Fault::OutOfRange,
+        }
+    }
+}
+
+/// How a mishap names its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Site {
+    At { pc: u32, fault: Fault },
+    Invariant(u32),
+    Ensures(u32),
+}
+
+const PROPERTIES: u32 = 1 << 31;
+
+impl Site {
+    pub fn encode(self) -> u32 {
+        match self {
+            Site::At { pc, fault } => pc * 16 + fault as u32,
+            Site::Invariant(k) => PROPERTIES + 2 * k,
+            Site::Ensures(k) => PROPERTIES + 2 * k + 1,
+        }
+    }
+
+    pub fn decode(site: u32) -> Option<Site> {
+        if site >= PROPERTIES {
+            let k = (site - PROPERTIES) / 2;
+            return Some(if site.is_multiple_of(2) {
+                Site::Invariant(k)
+            } else {
+                Site::Ensures(k)
+            });
+        }
+        let fault = *Fault::ALL.get(site as usize % 16)?;
+        Some(Site::At {
+            pc: site / 16,
+            fault,
+        })
+    }
+}
+
+/// Why a step could not be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The process must wait; by this instruction.
+    Blocked(u32),
+    /// A given outcome is not possible.
+    NoSuchOutcome,
+}
+
+/// How to take a change back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Undo {
+    Cell(u32, i64),
+    Slot { process: u32, slot: u32, value: i64 },
+    Born(u32),
+}
+
+/// Hears of instructions as they run, to make labels. Exploring uses the deaf one.
+pub(crate) trait Listener {
+    /// Whether it listens at all.
+    const LISTENS: bool;
+
+    fn hear(&mut self, code: &Code, pc: u32, heard: Heard<'_>);
+}
+
+/// What a listener is told: the operand on top, the current frame, and how the step began.
+pub(crate) struct Heard<'a> {
+    pub operands: &'a [i64],
+    pub locals: &'a [i64],
+    pub cells: &'a [i64],
+    pub open: bool,
+    pub merged: bool,
+}
+
+/// Listens to nothing.
+pub(crate) struct Deaf;
+
+impl Listener for Deaf {
+    const LISTENS: bool = false;
+
+    fn hear(&mut self, _: &Code, _: u32, _: Heard<'_>) {}
+}
+
+/// All that a step works on.
+pub(crate) struct Cpu<'a, L> {
+    pub code: &'a Code,
+    pub state: &'a mut State,
+    pub table: &'a mut ProcessTable,
+    pub undo: &'a mut Vec<Undo>,
+    pub operands: &'a mut Vec<i64>,
+    /// The invariants over what was written.
+    pub dirty: &'a mut Vec<u32>,
+    pub event: &'a mut Event,
+    pub outcomes: &'a [i64],
+    pub fuel: u64,
+    pub listener: &'a mut L,
+}
+
+impl<L: Listener> Cpu<'_, L> {
+    /// Runs a process from where it is to its next mark. `step`: it rests at a mark and makes that step;
+    /// else it has just been started.
+    pub fn run(&mut self, process: ProcessId, step: bool) -> Result<(), Stop> {
+        let mut r = self.state.processes[process.index()].registers;
+        let halt = self.go(process, &mut r, step);
+        if let Err(Halt::Stop(stop)) = halt {
+            return Err(stop);
+        }
+        if let Err(Halt::Fault(fault)) = halt {
+            let kind = fault.kind();
+            r.life = match kind {
+                MishapKind::Failure => Life::Failed,
+                MishapKind::Discarded => Life::Discarded,
+                MishapKind::OutOfRange | MishapKind::LocalLimit => Life::Lost,
+            };
+            self.event.mishaps.push(Mishap {
+                process: Some(process),
+                kind,
+                site: Site::At { pc: r.pc, fault }.encode(),
+            });
+        }
+        r.steps += u32::from(step);
+        self.state.processes[process.index()].registers = r;
+        Ok(())
+    }
+
+    fn go(&mut self, process: ProcessId, r: &mut Registers, step: bool) -> Result<(), Halt> {
+        let code = self.code;
+        let mut open = false;
+        let mut merged = false;
+        let mut atomic = 0;
+        if step {
+            open = matches!(code.ops[r.pc as usize], Op::Open(_));
+            r.pc += 1;
+        }
+        loop {
+            self.fuel = self
+                .fuel
+                .checked_sub(1)
+                .ok_or(Halt::Fault(Fault::LocalLimit))?;
+            let pc = r.pc;
+            if L::LISTENS {
+                let stack = &self.state.processes[process.index()].stack;
+                let heard = Heard {
+                    operands: self.operands,
+                    locals: &stack[r.frame as usize..r.top as usize],
+                    cells: &self.state.cells,
+                    open,
+                    merged,
+                };
+                self.listener.hear(code, pc, heard);
+            }
+            match code.ops[pc as usize] {
+                Op::Mark(_) if atomic > 0 || merged => {}
+                Op::Mark(_) if open => open = false,
+                Op::Open(_) if atomic > 0 || merged || open => {}
+                Op::Mark(_) | Op::Open(_) => return Ok(()),
+                Op::Close => open = false,
+                Op::BeginAtomic => atomic += 1,
+                Op::EndAtomic => atomic -= 1,
+                Op::BeginSimple => merged |= std::mem::take(&mut open),
+                Op::EndSimple => merged = false,
+
+                Op::Const(value) => self.operands.push(value),
+                Op::Local(slot) => {
+                    let value = self.slot(process, r.frame + slot);
+                    self.operands.push(value);
+                }
+                Op::LocalAt(range) => {
+                    let slot = self.select(range)?;
+                    let value = self.slot(process, r.frame + slot);
+                    self.operands.push(value);
+                }
+                Op::Load(cell) => self.load(cell),
+                Op::LoadAt(range) => {
+                    let cell = self.select(range)?;
+                    self.load(cell);
+                }
+                Op::Not | Op::Neg(_) | Op::Arith(..) | Op::Compare(..) => {
+                    compute(code.ops[pc as usize], self.operands)?;
+                }
+                Op::Choose => {
+                    let value = self.choose()?;
+                    self.operands.push(value);
+                }
+
+                Op::Jump(to) => {
+                    r.pc = to;
+                    continue;
+                }
+                Op::JumpIfFalse(to) => {
+                    if self.pop() == 0 {
+                        r.pc = to;
+                        continue;
+                    }
+                }
+                Op::SetLocal(slot) => {
+                    let value = self.pop();
+                    self.set_slot(process, r.frame + slot, value);
+                }
+                Op::SetLocalAt(range) => {
+                    let value = self.pop();
+                    let slot = self.select(range)?;
+                    self.set_slot(process, r.frame + slot, value);
+                }
+                Op::Store(cell) => {
+                    let value = self.pop();
+                    self.store(cell, value);
+                }
+                Op::StoreAt(range) => {
+                    let value = self.pop();
+                    let cell = self.select(range)?;
+                    self.store(cell, value);
+                }
+
+                Op::Guard => {
+                    if self.pop() == 0 {
+                        return Err(Halt::Stop(Stop::Blocked(pc)));
+                    }
+                }
+                Op::Lock(cell) => self.lock(process, cell, pc)?,
+                Op::LockAt(range) => {
+                    let cell = self.select(range)?;
+                    self.lock(process, cell, pc)?;
+                }
+                Op::Unlock(cell) => self.unlock(process, cell)?,
+                Op::UnlockAt(range) => {
+                    let cell = self.select(range)?;
+                    self.unlock(process, cell)?;
+                }
+                Op::SpawnBlock(entry) => {
+                    let frame = r.frame as usize..r.top as usize;
+                    let locals = self.state.processes[process.index()].stack[frame].into();
+                    self.spawn(process, r, entry, locals)?;
+                }
+                Op::SpawnCall(procedure) => {
+                    let entry = code.procedures[procedure as usize];
+                    let first = self.operands.len() - entry.params as usize;
+                    let mut locals: smallvec::SmallVec<[i64; 8]> =
+                        self.operands.drain(first..).collect();
+                    locals.resize(entry.frame as usize, 0);
+                    self.spawn(process, r, entry.pc, locals)?;
+                }
+                Op::Join => {
+                    let joined = ProcessId(self.pop() as u32);
+                    self.join(joined, pc)?;
+                }
+                Op::JoinAll => {
+                    for k in 0..r.children {
+                        let child = self.table.child(process, k);
+                        self.join(child, pc)?;
+                    }
+                }
+                Op::Call(procedure) => {
+                    let entry = code.procedures[procedure as usize];
+                    let frame = r.top + 2;
+                    let top = frame + entry.frame;
+                    let stack = &mut self.state.processes[process.index()].stack;
+                    if stack.len() < top as usize {
+                        stack.resize(top as usize, 0);
+                    }
+                    self.set_slot(process, r.top, i64::from(pc) + 1);
+                    self.set_slot(process, r.top + 1, i64::from(r.frame));
+                    for param in (0..entry.params).rev() {
+                        let value = self.pop();
+                        self.set_slot(process, frame + param, value);
+                    }
+                    r.frame = frame;
+                    r.top = top;
+                    r.pc = entry.pc;
+                    continue;
+                }
+                // The body of a spawned procedure returns to nobody.
+                Op::Return if r.frame == 0 => {
+                    r.life = Life::Ended;
+                    return Ok(());
+                }
+                Op::Return => {
+                    let base = r.frame - 2;
+                    let stack = &self.state.processes[process.index()].stack;
+                    r.pc = stack[base as usize] as u32;
+                    r.frame = stack[base as usize + 1] as u32;
+                    for slot in base..r.top {
+                        self.set_slot(process, slot, 0);
+                    }
+                    r.top = base;
+                    continue;
+                }
+                Op::Drop => {
+                    self.pop();
+                }
+                Op::Assert => {
+                    if self.pop() == 0 {
+                        return Err(Halt::Fault(Fault::Assertion));
+                    }
+                }
+                Op::Assume => {
+                    if self.pop() == 0 {
+                        return Err(Halt::Fault(Fault::Assumption));
+                    }
+                }
+                Op::Error => return Err(Halt::Fault(Fault::Error)),
+                Op::End => {
+                    r.life = Life::Ended;
+                    return Ok(());
+                }
+            }
+            r.pc = pc + 1;
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self) -> i64 {
+        // The compiler balances operands.
+        self.operands.pop().unwrap_or(0)
+    }
+
+    #[inline]
+    fn select(&mut self, range: Range) -> Result<u32, Fault> {
+        select(range, self.pop())
+    }
+
+    #[inline]
+    fn load(&mut self, cell: u32) {
+        add_claim(&mut self.event.touched, Access::read(cell));
+        self.operands.push(self.state.cells[cell as usize]);
+    }
+
+    #[inline]
+    fn store(&mut self, cell: u32, value: i64) {
+        add_claim(&mut self.event.touched, Access::write(cell));
+        self.dirty.extend(&self.code.watched[cell as usize]);
+        self.set_cell(cell, value);
+    }
+
+    #[inline]
+    fn set_cell(&mut self, cell: u32, value: i64) {
+        let old = std::mem::replace(&mut self.state.cells[cell as usize], value);
+        self.undo.push(Undo::Cell(cell, old));
+    }
+
+    #[inline]
+    fn slot(&self, process: ProcessId, slot: u32) -> i64 {
+        self.state.processes[process.index()].stack[slot as usize]
+    }
+
+    #[inline]
+    fn set_slot(&mut self, process: ProcessId, slot: u32, value: i64) {
+        let place = &mut self.state.processes[process.index()].stack[slot as usize];
+        let old = std::mem::replace(place, value);
+        self.undo.push(Undo::Slot {
+            process: process.0,
+            slot,
+            value: old,
+        });
+    }
+
+    fn choose(&mut self) -> Result<i64, Halt> {
+        let end = self.pop();
+        let first = self.pop();
+        if first >= end {
+            return Err(Halt::Fault(Fault::NothingToChoose));
+        }
+        let given = self.outcomes.get(self.event.outcomes.len()).copied();
+        let value = given.unwrap_or(first);
+        if !(first..end).contains(&value) {
+            return Err(Halt::Stop(Stop::NoSuchOutcome));
+        }
+        self.event.outcomes.push(Outcome { value, end });
+        Ok(value)
+    }
+
+    fn lock(&mut self, process: ProcessId, cell: u32, pc: u32) -> Result<(), Halt> {
+        if self.state.cells[cell as usize] != 0 {
+            return Err(Halt::Stop(Stop::Blocked(pc)));
+        }
+        add_claim(
+            &mut self.event.touched,
+            Access::new(AccessKind::Acquire, cell),
+        );
+        self.set_cell(cell, i64::from(process.0) + 1);
+        Ok(())
+    }
+
+    fn unlock(&mut self, process: ProcessId, cell: u32) -> Result<(), Fault> {
+        add_claim(
+            &mut self.event.touched,
+            Access::new(AccessKind::Release, cell),
+        );
+        if self.state.cells[cell as usize] != i64::from(process.0) + 1 {
+            return Err(Fault::NotHeld);
+        }
+        self.set_cell(cell, 0);
+        Ok(())
+    }
+
+    fn join(&mut self, process: ProcessId, pc: u32) -> Result<(), Halt> {
+        if self.state.processes[process.index()].registers.life != Life::Ended {
+            return Err(Halt::Stop(Stop::Blocked(pc)));
+        }
+        if !self.event.joined.contains(&process) {
+            self.event.joined.push(process);
+        }
+        Ok(())
+    }
+
+    fn spawn(
+        &mut self,
+        parent: ProcessId,
+        r: &mut Registers,
+        entry: u32,
+        locals: smallvec::SmallVec<[i64; 8]>,
+    ) -> Result<(), Halt> {
+        let child = self.table.child(parent, r.children);
+        r.children += 1;
+        if self.state.processes.len() <= child.index() {
+            let len = child.index() + 1;
+            self.state.processes.resize_with(len, Process::unborn);
+        }
+        self.undo.push(Undo::Born(child.0));
+        self.event.spawned.push(child);
+        self.state.processes[child.index()] = Process {
+            registers: Registers {
+                pc: entry,
+                frame: 0,
+                top: locals.len() as u32,
+                children: 0,
+                steps: 0,
+                life: Life::Alive,
+            },
+            stack: locals,
+        };
+        self.run(child, false).map_err(Halt::Stop)?;
+        self.operands.push(i64::from(child.0));
+        Ok(())
+    }
+}
+
+enum Halt {
+    Stop(Stop),
+    Fault(Fault),
+}
+
+impl From<Fault> for Halt {
+    fn from(fault: Fault) -> Self {
+        Halt::Fault(fault)
+    }
+}
+
+#[inline]
+fn select(range: Range, index: i64) -> Result<u32, Fault> {
+    // A `u64` beyond `i64` is negative here, and out of bounds too.
+    if (0..i64::from(range.len)).contains(&index) {
+        Ok(range.first + index as u32)
+    } else {
+        Err(Fault::OutOfBounds)
+    }
+}
+
+/// The instructions that only work on operands.
+#[inline]
+fn compute(op: Op, operands: &mut Vec<i64>) -> Result<(), Fault> {
+    let right = operands.pop().unwrap_or(0);
+    let value = match op {
+        Op::Not => i64::from(right == 0),
+        Op::Neg(ty) => numbers::negate(ty, right)?,
+        Op::Arith(op, ty) => {
+            let left = operands.pop().unwrap_or(0);
+            numbers::arith(op, ty, left, right)?
+        }
+        Op::Compare(op, unsigned) => {
+            let left = operands.pop().unwrap_or(0);
+            i64::from(numbers::compare(op, unsigned, left, right))
+        }
+        _ => right,
+    };
+    operands.push(value);
+    Ok(())
+}
+
+/// Evaluates instructions that only read, from `pc` up to `end`. None where another instruction is in the way.
+pub(crate) fn peek(
+    ops: &[Op],
+    mut pc: usize,
+    end: usize,
+    cells: &[i64],
+    locals: &[i64],
+    operands: &mut Vec<i64>,
+) -> Option<Result<i64, Fault>> {
+    operands.clear();
+    while pc != end {
+        let op = *ops.get(pc)?;
+        pc += 1;
+        let fault = match op {
+            Op::Mark(_) | Op::Open(_) | Op::BeginAtomic => None,
+            Op::Const(value) => {
+                operands.push(value);
+                None
+            }
+            Op::Local(slot) => {
+                operands.push(locals[slot as usize]);
+                None
+            }
+            Op::Load(cell) => {
+                operands.push(cells[cell as usize]);
+                None
+            }
+            Op::LocalAt(range) | Op::LoadAt(range) => match select(range, operands.pop()?) {
+                Ok(at) => {
+                    let from = if matches!(op, Op::LoadAt(_)) {
+                        cells
+                    } else {
+                        locals
+                    };
+                    operands.push(from[at as usize]);
+                    None
+                }
+                Err(fault) => Some(fault),
+            },
+            Op::Not | Op::Neg(_) | Op::Arith(..) | Op::Compare(..) => compute(op, operands).err(),
+            Op::Jump(to) => {
+                pc = to as usize;
+                None
+            }
+            Op::JumpIfFalse(to) => {
+                if operands.pop()? == 0 {
+                    pc = to as usize;
+                }
+                None
+            }
+            _ => return None,
+        };
+        if let Some(fault) = fault {
+            return Some(Err(fault));
+        }
+    }
+    Some(Ok(operands.pop().unwrap_or(0)))
+}
+
+/// Evaluates a property over cells.
+pub(crate) fn evaluate(snippet: &[Op], cells: &[i64]) -> Result<i64, Fault> {
+    peek(snippet, 0, snippet.len(), cells, &[], &mut Vec::new()).unwrap_or(Ok(0))
+}

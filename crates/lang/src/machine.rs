@@ -1,0 +1,454 @@
+//! A program in the middle of one of its executions.
+//!
+//! The state is changed in place; each change leaves a note in an undo log, so going back costs
+//! what the steps cost, and nothing is allocated once the logs have grown.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use mazurka_core::{
+    Access, AccessKind, Claims, Event, Execution, Fingerprint, Mishap, MishapKind, ProcessId,
+    ProcessTable, Semantics, Status, StepError, add_claim,
+};
+
+use crate::code::{Claim, Code, Op, Waits};
+use crate::interpret::{Cpu, Deaf, Listener, Site, Stop, Undo, evaluate, peek};
+use crate::state::{Life, Process, Registers, State, UNBORN};
+
+/// What is needed to take a step back.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    process: ProcessId,
+    registers: Registers,
+    undo: usize,
+}
+
+/// Runs a compiled program step by step, forwards and backwards.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mazurka_core::{Execution, ProcessId, Status};
+///
+/// let source = "var x: int = 0; process { x := x + 1 } process { x == 1 |> x := 2 }";
+/// let program = mazurka_lang::load(source, &[]).unwrap();
+/// let code = Arc::new(mazurka_lang::compile(&program, source).unwrap());
+/// let mut machine = mazurka_lang::Machine::new(code, 1_000_000);
+/// assert_eq!(machine.status(ProcessId(1)), Status::Waiting);
+/// machine.step(ProcessId(0), &[]).unwrap();
+/// assert_eq!(machine.status(ProcessId(1)), Status::Ready);
+/// machine.back_to(0);
+/// assert_eq!(machine.status(ProcessId(1)), Status::Waiting);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Machine {
+    pub(crate) code: Arc<Code>,
+    pub(crate) state: State,
+    pub(crate) table: ProcessTable,
+    /// The events of the run; those beyond `taken` are kept for their memory.
+    run: Vec<Event>,
+    taken: Vec<Taken>,
+    undo: Vec<Undo>,
+    operands: Vec<i64>,
+    dirty: Vec<u32>,
+    initial: Vec<Mishap>,
+    max_local: u64,
+    scratch: RefCell<Vec<i64>>,
+}
+
+impl Machine {
+    /// A machine in the initial state. `max_local`: how many instructions one step may take.
+    pub fn new(code: Arc<Code>, max_local: u64) -> Self {
+        let processes = code
+            .processes
+            .iter()
+            .map(|entry| Process {
+                registers: Registers {
+                    pc: entry.pc,
+                    top: entry.frame,
+                    life: Life::Alive,
+                    ..UNBORN
+                },
+                stack: smallvec::smallvec![0; entry.frame as usize],
+            })
+            .collect();
+        let mut machine = Self {
+            state: State {
+                cells: code.initial.clone(),
+                processes,
+            },
+            table: ProcessTable::new(code.processes.len() as u32),
+            run: Vec::new(),
+            taken: Vec::new(),
+            undo: Vec::new(),
+            operands: Vec::new(),
+            dirty: Vec::new(),
+            initial: Vec::new(),
+            max_local,
+            scratch: RefCell::default(),
+            code,
+        };
+        machine.start();
+        machine
+    }
+
+    /// Lets all processes do their local work before their first step.
+    fn start(&mut self) {
+        let mut event = Event::of(ProcessId(0), 0);
+        for process in 0..self.code.processes.len() as u32 {
+            let mut cpu = Cpu {
+                code: &self.code,
+                state: &mut self.state,
+                table: &mut self.table,
+                undo: &mut self.undo,
+                operands: &mut self.operands,
+                dirty: &mut self.dirty,
+                event: &mut event,
+                outcomes: &[],
+                fuel: self.max_local,
+                listener: &mut Deaf,
+            };
+            // Local work cannot block, nor choose.
+            let started = cpu.run(ProcessId(process), false);
+            debug_assert_eq!(started, Ok(()));
+            self.operands.clear();
+        }
+        self.undo.clear();
+        self.initial.extend(&event.mishaps);
+        for invariant in 0..self.code.invariants.len() as u32 {
+            self.initial.extend(self.broken_invariant(invariant, None));
+        }
+    }
+
+    /// The code of the program.
+    pub fn code(&self) -> &Code {
+        &self.code
+    }
+
+    /// Makes a step, with somebody listening.
+    pub(crate) fn step_heard<L: Listener>(
+        &mut self,
+        process: ProcessId,
+        outcomes: &[i64],
+        listener: &mut L,
+    ) -> Result<&Event, Stop> {
+        let depth = self.taken.len();
+        if self.run.len() == depth {
+            self.run.push(Event::of(process, 0));
+        }
+        let registers = self.state.processes[process.index()].registers;
+        let taken = Taken {
+            process,
+            registers,
+            undo: self.undo.len(),
+        };
+        self.run[depth].reset(process, registers.steps);
+        let mut claims = std::mem::take(&mut self.run[depth].claims);
+        self.claims_into(process, &mut claims);
+        self.run[depth].claims = claims;
+        let mut cpu = Cpu {
+            code: &self.code,
+            state: &mut self.state,
+            table: &mut self.table,
+            undo: &mut self.undo,
+            operands: &mut self.operands,
+            dirty: &mut self.dirty,
+            event: &mut self.run[depth],
+            outcomes,
+            fuel: self.max_local,
+            listener,
+        };
+        let result = cpu.run(process, true);
+        self.operands.clear();
+        self.taken.push(taken);
+        if let Err(stop) = result {
+            self.dirty.clear();
+            self.back_to(depth);
+            return Err(stop);
+        }
+        if !self.dirty.is_empty() {
+            self.check_invariants(process, depth);
+        }
+        Ok(&self.run[depth])
+    }
+
+    fn check_invariants(&mut self, process: ProcessId, depth: usize) {
+        let mut dirty = std::mem::take(&mut self.dirty);
+        dirty.sort_unstable();
+        dirty.dedup();
+        for invariant in dirty.drain(..) {
+            if let Some(mishap) = self.broken_invariant(invariant, Some(process)) {
+                self.run[depth].mishaps.push(mishap);
+                let life = &mut self.state.processes[process.index()].registers.life;
+                // Whatever else halts it, a failure of the program weighs more.
+                *life = match mishap.kind {
+                    MishapKind::Failure => Life::Failed,
+                    _ if *life == Life::Failed => Life::Failed,
+                    _ => Life::Lost,
+                };
+            }
+        }
+        self.dirty = dirty;
+    }
+
+    fn broken_invariant(&self, invariant: u32, process: Option<ProcessId>) -> Option<Mishap> {
+        let snippet = self.code.invariants[invariant as usize].snippet;
+        let mishap = |kind| Mishap {
+            process,
+            kind,
+            site: Site::Invariant(invariant).encode(),
+        };
+        match evaluate(&self.code.snippets[snippet as usize], &self.state.cells) {
+            Ok(0) => Some(mishap(MishapKind::Failure)),
+            Ok(_) => None,
+            Err(fault) => Some(mishap(fault.kind())),
+        }
+    }
+
+    /// The step at which a process rests, if it is alive.
+    pub(crate) fn resting(&self, process: ProcessId) -> Option<u32> {
+        let registers = &self.state.processes.get(process.index())?.registers;
+        match self.code.ops[registers.pc as usize] {
+            Op::Mark(step) | Op::Open(step) if registers.life == Life::Alive => Some(step),
+            _ => None,
+        }
+    }
+
+    fn locals(&self, process: ProcessId) -> &[i64] {
+        let process = &self.state.processes[process.index()];
+        &process.stack[process.registers.frame as usize..process.registers.top as usize]
+    }
+
+    fn claims_into(&self, process: ProcessId, into: &mut Claims) {
+        into.clear();
+        let Some(step) = self.resting(process) else {
+            return;
+        };
+        let info = &self.code.steps[step as usize];
+        if let Some(fixed) = &info.fixed {
+            into.extend_from_slice(fixed);
+            return;
+        }
+        let operands = &mut *self.scratch.borrow_mut();
+        let locals = self.locals(process);
+        for claim in &info.claims {
+            match *claim {
+                Claim::Fixed(access) => add_claim(into, access),
+                Claim::Element { kind, range, index } => {
+                    let snippet = &self.code.snippets[index as usize];
+                    let value = peek(snippet, 0, snippet.len(), &[], locals, operands);
+                    // An index that fails or is out of bounds touches nothing.
+                    let Some(Ok(index)) = value else { continue };
+                    if !(0..i64::from(range.len)).contains(&index) {
+                        continue;
+                    }
+                    let cell = range.first + index as u32;
+                    add_claim(into, Access::new(kind, cell));
+                    if kind == AccessKind::Write {
+                        for &invariant in &self.code.watched[cell as usize] {
+                            add_claim(into, Access::write(self.code.invariant_cell(invariant)));
+                        }
+                    }
+                }
+            }
+        }
+        into.sort_unstable();
+    }
+
+    /// Tries the next step of a process on a copy: why is it not possible?
+    pub(crate) fn obstacle(&self, process: ProcessId) -> Option<(Stop, Machine)> {
+        let mut copy = self.clone();
+        let stop = copy.step_heard(process, &[], &mut Deaf).err()?;
+        Some((stop, copy))
+    }
+
+    fn can_step(&self, process: ProcessId, step: u32) -> bool {
+        match self.code.steps[step as usize].waits {
+            Waits::Never => true,
+            Waits::Lock(cell) => self.state.cells[cell as usize] == 0,
+            Waits::At(blocker) => self.passes(process, blocker),
+            Waits::Somewhere => self.obstacle(process).is_none(),
+        }
+    }
+
+    /// Whether the one instruction that can block does not.
+    fn passes(&self, process: ProcessId, blocker: u32) -> bool {
+        let process_state = &self.state.processes[process.index()];
+        let start = process_state.registers.pc as usize;
+        let operands = &mut *self.scratch.borrow_mut();
+        let operand = peek(
+            &self.code.ops,
+            start,
+            blocker as usize,
+            &self.state.cells,
+            self.locals(process),
+            operands,
+        );
+        let ended = |p: ProcessId| {
+            let life = self
+                .state
+                .processes
+                .get(p.index())
+                .map(|p| p.registers.life);
+            life == Some(Life::Ended)
+        };
+        match (self.code.ops[blocker as usize], operand) {
+            // Before anything can block, it fails: the step is possible, and is the failure.
+            (_, Some(Err(_))) => true,
+            (Op::Guard, Some(Ok(value))) => value != 0,
+            (Op::Lock(cell), Some(Ok(_))) => self.state.cells[cell as usize] == 0,
+            (Op::LockAt(range), Some(Ok(index))) => {
+                let inside = (0..i64::from(range.len)).contains(&index);
+                !inside || self.state.cells[range.first as usize + index as usize] == 0
+            }
+            (Op::Join, Some(Ok(child))) => ended(ProcessId(child as u32)),
+            (Op::JoinAll, Some(Ok(_))) => (0..process_state.registers.children)
+                .all(|k| self.table.known_child(process, k).is_some_and(ended)),
+            _ => self.obstacle(process).is_none(),
+        }
+    }
+}
+
+impl Execution for Machine {
+    fn processes(&self) -> &ProcessTable {
+        &self.table
+    }
+
+    fn status(&self, process: ProcessId) -> Status {
+        let Some(state) = self.state.processes.get(process.index()) else {
+            return Status::Unborn;
+        };
+        match state.registers.life {
+            Life::Unborn => Status::Unborn,
+            Life::Ended => Status::Ended,
+            Life::Failed => Status::Failed,
+            Life::Discarded => Status::Discarded,
+            Life::Lost => Status::Lost,
+            Life::Alive => match self.resting(process) {
+                Some(step) if self.can_step(process, step) => Status::Ready,
+                _ => Status::Waiting,
+            },
+        }
+    }
+
+    fn claims(&self, process: ProcessId, into: &mut Claims) {
+        self.claims_into(process, into);
+    }
+
+    fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
+        if self.resting(process).is_none() {
+            return Err(StepError::NotReady);
+        }
+        self.step_heard(process, outcomes, &mut Deaf)
+            .map_err(|stop| match stop {
+                Stop::Blocked(_) => StepError::NotReady,
+                Stop::NoSuchOutcome => StepError::NoSuchOutcome,
+            })
+    }
+
+    fn events(&self) -> &[Event] {
+        &self.run[..self.taken.len()]
+    }
+
+    fn back_to(&mut self, depth: usize) {
+        while self.taken.len() > depth {
+            let Some(taken) = self.taken.pop() else {
+                return;
+            };
+            while self.undo.len() > taken.undo {
+                match self.undo.pop() {
+                    Some(Undo::Cell(cell, value)) => self.state.cells[cell as usize] = value,
+                    Some(Undo::Slot {
+                        process,
+                        slot,
+                        value,
+                    }) => {
+                        self.state.processes[process as usize].stack[slot as usize] = value;
+                    }
+                    Some(Undo::Born(child)) => {
+                        let child = &mut self.state.processes[child as usize];
+                        child.registers = UNBORN;
+                        child.stack.clear();
+                    }
+                    None => break,
+                }
+            }
+            self.state.processes[taken.process.index()].registers = taken.registers;
+        }
+    }
+
+    fn initial_mishaps(&self) -> &[Mishap] {
+        &self.initial
+    }
+
+    fn final_mishaps(&self) -> Vec<Mishap> {
+        let broken = self
+            .code
+            .ensures
+            .iter()
+            .enumerate()
+            .filter_map(|(at, checked)| {
+                let snippet = &self.code.snippets[checked.snippet as usize];
+                let kind = match evaluate(snippet, &self.state.cells) {
+                    Ok(0) => MishapKind::Failure,
+                    Ok(_) => return None,
+                    Err(fault) => fault.kind(),
+                };
+                Some(Mishap {
+                    process: None,
+                    kind,
+                    site: Site::Ensures(at as u32).encode(),
+                })
+            });
+        broken.collect()
+    }
+
+    fn observation(&self) -> Fingerprint {
+        let cells = self.code.observed.iter();
+        cells.fold(Fingerprint::EMPTY, |all, &cell| {
+            all.then(self.state.cells[cell as usize] as u64)
+        })
+    }
+}
+
+impl Semantics for Machine {
+    type State = State;
+
+    fn state(&self) -> State {
+        self.state.clone()
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        let (variables, locks) = self.state.cells.split_at(self.code.first_lock as usize);
+        let mut all = Fingerprint::EMPTY;
+        for &value in variables {
+            all = all.then(value as u64);
+        }
+        for &owner in locks {
+            all = match owner {
+                0 => all.then(0),
+                owner => all.then_all(self.table.name(ProcessId(owner as u32 - 1))),
+            };
+        }
+        for (at, process) in self.state.processes.iter().enumerate() {
+            let r = &process.registers;
+            if r.life == Life::Unborn {
+                continue;
+            }
+            let mut this = self.table.name(ProcessId(at as u32)).then(r.life as u64);
+            if r.life == Life::Alive {
+                this = this.then(u64::from(r.pc)).then(u64::from(r.children));
+                for &value in &process.stack[..r.top as usize] {
+                    this = this.then(value as u64);
+                }
+            }
+            all = all.and(this);
+        }
+        all
+    }
+
+    fn restore(&mut self, state: &State) {
+        self.state.clone_from(state);
+        self.taken.clear();
+        self.undo.clear();
+    }
+}

@@ -1,0 +1,521 @@
+//! A run told step by step, and what went wrong in words.
+
+use mazurka_core::record::{Binding, Change, Ending, Place, Run, Step, Waiting};
+use mazurka_core::{
+    Access, AccessKind, Claims, Event, Execution, Mishap, ProcessId, ProcessPath, Schedule, Status,
+};
+
+use crate::code::{Action, Code, Note, Op};
+use crate::hir::Type;
+use crate::interpret::{Fault, Heard, Listener, Site, Stop, peek};
+use crate::machine::Machine;
+use crate::numbers::show;
+use crate::pretty::Scope;
+use crate::source::Span;
+
+/// Why a schedule could not be followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplayError {
+    /// The step that failed, from 1.
+    pub step: usize,
+    /// Who should have made it.
+    pub process: ProcessPath,
+    /// What is the matter.
+    pub reason: ReplayReason,
+    /// Who could have made a step there.
+    pub ready: Vec<String>,
+}
+
+/// What is the matter with a step of a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplayReason {
+    /// There is no process of that name at that point.
+    NoSuchProcess,
+    /// It has ended, failed or must wait.
+    NotReady(Status),
+    /// Its `choose` cannot give that value.
+    NoSuchOutcome,
+}
+
+impl std::fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { step, process, .. } = self;
+        write!(f, "step {step} of the schedule: ")?;
+        match self.reason {
+            ReplayReason::NoSuchProcess => {
+                write!(f, "there is no process {process} at this point")?
+            }
+            ReplayReason::NotReady(Status::Waiting) => {
+                write!(f, "process {process} has to wait here")?
+            }
+            ReplayReason::NotReady(Status::Ended) => {
+                write!(f, "process {process} has already ended")?
+            }
+            ReplayReason::NotReady(_) => write!(f, "process {process} has been halted before")?,
+            ReplayReason::NoSuchOutcome => {
+                write!(f, "process {process} cannot choose that value here")?
+            }
+        }
+        match &self.ready[..] {
+            [] => f.write_str("; nobody can make a step"),
+            ready => write!(f, "; these can make a step: {}", ready.join(", ")),
+        }
+    }
+}
+
+impl std::error::Error for ReplayError {}
+
+/// Writes down what it hears.
+#[derive(Default)]
+struct Scribe {
+    guards: Vec<String>,
+    actions: Vec<Told>,
+    reads: Vec<(u32, i64)>,
+}
+
+enum Told {
+    Text(String),
+    /// Named when the step has been made.
+    Spawn,
+    Join(Option<i64>),
+}
+
+impl Listener for Scribe {
+    const LISTENS: bool = true;
+
+    fn hear(&mut self, code: &Code, pc: u32, heard: Heard<'_>) {
+        let op = code.ops[pc as usize];
+        let top = heard.operands.last().copied().unwrap_or(0);
+        let cell = |below: usize| match op {
+            Op::Load(cell) | Op::Store(cell) => Some(cell),
+            Op::LoadAt(range) | Op::StoreAt(range) => {
+                let index = *heard
+                    .operands
+                    .get(heard.operands.len().checked_sub(below)?)?;
+                let inside = (0..i64::from(range.len)).contains(&index);
+                inside.then(|| range.first + index as u32)
+            }
+            _ => None,
+        };
+        if let (Op::Load(_) | Op::LoadAt(_), Some(cell)) = (op, cell(1)) {
+            self.reads.push((cell, heard.cells[cell as usize]));
+        }
+        let Some(note) = code.notes.get(&pc) else {
+            return;
+        };
+        let scope = Scope {
+            code,
+            layout: &code.layouts[code.bodies[pc as usize] as usize],
+            locals: heard.locals,
+        };
+        match note {
+            Note::Guard(_) if top == 0 => {}
+            Note::Guard(test) => self.guards.push(scope.expr(test)),
+            Note::Test(test) if top == 0 => self.guards.push(scope.negation(test)),
+            Note::Test(test) => self.guards.push(scope.expr(test)),
+            // Absorbed by a guard or not at all: then its accesses speak for it.
+            Note::Action(_) if op == Op::BeginSimple && !heard.open => {}
+            Note::Action(Action::Spawn) => self.actions.push(Told::Spawn),
+            Note::Action(Action::Join(handle)) => {
+                let handle = handle.and_then(|handle| scope.handle(handle));
+                self.actions.push(Told::Join(handle));
+            }
+            Note::Action(action) => self.actions.push(Told::Text(scope.action(action))),
+            Note::Read | Note::Write if heard.merged => {}
+            Note::Read => {
+                let name =
+                    cell(1).map_or_else(|| "an element".to_owned(), |cell| code.cell_name(cell));
+                self.actions.push(Told::Text(format!("read {name}")));
+            }
+            Note::Write => {
+                let text = match cell(2) {
+                    Some(cell) => format!(
+                        "{} := {}",
+                        code.cell_name(cell),
+                        show(top, code.cell_type(cell))
+                    ),
+                    None => "write an element".to_owned(),
+                };
+                self.actions.push(Told::Text(text));
+            }
+        }
+    }
+}
+
+impl Code {
+    /// A cell as the source names it.
+    pub(crate) fn cell_name(&self, cell: u32) -> String {
+        let find = |firsts: &[u32]| {
+            firsts
+                .partition_point(|&first| first <= cell)
+                .checked_sub(1)
+        };
+        let (name, len, first) = if cell >= self.first_lock {
+            let Some(at) = find(&self.lock_cells) else {
+                return String::new();
+            };
+            let lock = &self.program.locks[at];
+            (&lock.name, lock.len, self.lock_cells[at])
+        } else {
+            let Some(at) = find(&self.first_cells) else {
+                return String::new();
+            };
+            let var = &self.program.vars[at];
+            (&var.name, var.len, self.first_cells[at])
+        };
+        match len {
+            Some(_) => format!("{name}[{}]", cell - first),
+            None => name.clone(),
+        }
+    }
+
+    fn cell_type(&self, cell: u32) -> Type {
+        let at = self.first_cells.partition_point(|&first| first <= cell);
+        self.program
+            .vars
+            .get(at.wrapping_sub(1))
+            .map_or(Type::Int, |var| var.ty)
+    }
+
+    fn place(&self, span: Span) -> Place {
+        let (line, column) = span.line_column(&self.source);
+        let text = span
+            .text(&self.source)
+            .lines()
+            .next()
+            .unwrap_or("")
+            .trim_end();
+        Place {
+            line,
+            column,
+            text: text.to_owned(),
+        }
+    }
+}
+
+impl Machine {
+    /// Runs a schedule from the start and tells every step.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// let source = "var x: int = 0; process { x == 0 |> x := x + 2 }";
+    /// let program = mazurka_lang::load(source, &[]).unwrap();
+    /// let code = Arc::new(mazurka_lang::compile(&program, source).unwrap());
+    /// let mut machine = mazurka_lang::Machine::new(code, 1_000_000);
+    /// let run = machine.narrate(&"0".parse().unwrap()).unwrap();
+    /// assert_eq!(run.steps[0].label, "x == 0 ▷ x := x + 2");
+    /// assert_eq!(run.state[0].value, "2");
+    /// let error = machine.narrate(&"0 0".parse().unwrap()).unwrap_err();
+    /// assert!(error.to_string().contains("process 0 has already ended"));
+    /// ```
+    pub fn narrate(&mut self, schedule: &Schedule) -> Result<Run, ReplayError> {
+        self.back_to(0);
+        let mut steps = Vec::with_capacity(schedule.0.len());
+        for (at, scheduled) in schedule.0.iter().enumerate() {
+            let enabled = self.ready();
+            let fail = |reason| ReplayError {
+                step: at + 1,
+                process: scheduled.process.clone(),
+                reason,
+                ready: enabled.clone(),
+            };
+            let known = self.table.find(&scheduled.process);
+            let Some(process) = known.filter(|&p| self.status(p) != Status::Unborn) else {
+                return Err(fail(ReplayReason::NoSuchProcess));
+            };
+            let status = self.status(process);
+            if status != Status::Ready {
+                return Err(fail(ReplayReason::NotReady(status)));
+            }
+            let line = self.resting(process).map_or(0, |step| {
+                self.code.steps[step as usize]
+                    .span
+                    .line_column(&self.code.source)
+                    .0
+            });
+            let before = self.state.cells.clone();
+            let mut scribe = Scribe::default();
+            if self
+                .step_heard(process, &scheduled.outcomes, &mut scribe)
+                .is_err()
+            {
+                return Err(fail(ReplayReason::NoSuchOutcome));
+            }
+            steps.push(self.tell(scribe, &before, line, enabled));
+        }
+        Ok(Run {
+            schedule: schedule.to_string(),
+            ending: self.ending(),
+            steps,
+            state: self.bindings(false),
+        })
+    }
+
+    /// The names of the processes that can make a step.
+    pub fn ready(&self) -> Vec<String> {
+        let all = self.table.in_order().iter();
+        all.filter(|&&p| self.status(p) == Status::Ready)
+            .map(|&p| self.table.path(p).to_string())
+            .collect()
+    }
+
+    fn tell(&self, scribe: Scribe, before: &[i64], line: usize, enabled: Vec<String>) -> Step {
+        let event = &self.events()[self.events().len() - 1];
+        let changed = |access: &&Access| access.kind == AccessKind::Write;
+        let mut cells: Vec<u32> = event
+            .touched
+            .iter()
+            .filter(changed)
+            .map(|a| a.first)
+            .collect();
+        cells.sort_unstable();
+        cells.dedup();
+        let value = |cell: u32, value| show(value, self.code.cell_type(cell));
+        let change = |cell: u32| {
+            let (from, to) = (before[cell as usize], self.state.cells[cell as usize]);
+            (from != to).then(|| Change {
+                name: self.code.cell_name(cell),
+                from: value(cell, from),
+                to: value(cell, to),
+            })
+        };
+        let mut reads: Vec<Binding> = Vec::new();
+        for (cell, read) in scribe.reads {
+            let name = self.code.cell_name(cell);
+            if !reads.iter().any(|known| known.name == name) {
+                reads.push(Binding {
+                    name,
+                    value: value(cell, read),
+                });
+            }
+        }
+        Step {
+            process: self.table.path(event.process).to_string(),
+            outcomes: event.outcomes.iter().map(|o| o.value).collect(),
+            label: self.label(scribe.guards, scribe.actions, event),
+            line,
+            enabled,
+            reads,
+            changes: cells.into_iter().filter_map(change).collect(),
+            mishap: event.mishaps.first().map(|mishap| self.explain(mishap).0),
+            racing: false,
+        }
+    }
+
+    fn label(&self, guards: Vec<String>, actions: Vec<Told>, event: &Event) -> String {
+        let name = |p: ProcessId| self.table.path(p).to_string();
+        let mut spawned = event.spawned.iter();
+        let mut texts: Vec<String> = Vec::new();
+        for action in actions {
+            texts.push(match action {
+                Told::Text(text) => text,
+                Told::Spawn => {
+                    let child = spawned.next().map(|&p| name(p)).unwrap_or_default();
+                    format!("spawn({child})")
+                }
+                Told::Join(Some(handle)) => format!("join({})", name(ProcessId(handle as u32))),
+                Told::Join(None) => {
+                    let all: Vec<_> = event.joined.iter().map(|&p| name(p)).collect();
+                    format!("join({})", all.join(", "))
+                }
+            });
+        }
+        let mut action = texts.join("; ");
+        if action.is_empty() {
+            action.push_str("skip");
+        }
+        if !event.outcomes.is_empty() {
+            let values: Vec<_> = event.outcomes.iter().map(|o| o.value.to_string()).collect();
+            action = format!("{action} [chose {}]", values.join(", "));
+        }
+        match &guards[..] {
+            [] => action,
+            [one] => format!("{one} ▷ {action}"),
+            // Each side of a conjunction as if it stood in parentheses where it needs them.
+            many => {
+                let weak = |text: &String| text.contains("||") || text.starts_with("if ");
+                let wrap = |text: &String| {
+                    if weak(text) {
+                        format!("({text})")
+                    } else {
+                        text.clone()
+                    }
+                };
+                let all: Vec<_> = many.iter().map(wrap).collect();
+                format!("{} ▷ {action}", all.join(" && "))
+            }
+        }
+    }
+
+    /// How the current run has ended.
+    pub fn ending(&self) -> Ending {
+        let all = self.table.in_order().iter().map(|&p| self.status(p));
+        let statuses: Vec<Status> = all.collect();
+        let any = |status| statuses.contains(&status);
+        match () {
+            () if any(Status::Ready) => Ending::Open,
+            () if any(Status::Lost) => Ending::Lost,
+            () if any(Status::Discarded) => Ending::Discarded,
+            () if any(Status::Failed) => Ending::Failure,
+            () if any(Status::Waiting) => Ending::Deadlock,
+            () => Ending::Final,
+        }
+    }
+
+    /// What a mishap is, in a sentence, and where.
+    pub fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
+        let code = &self.code;
+        let property = |kind: &str, checked: &crate::code::Checked| {
+            let text = checked.span.text(&code.source).trim();
+            let text = text
+                .strip_prefix(kind)
+                .unwrap_or(text)
+                .trim()
+                .trim_end_matches(';');
+            let message = match &checked.name {
+                Some(name) => format!("{kind} `{name}` does not hold: `{text}`"),
+                None => format!("{kind} does not hold: `{text}`"),
+            };
+            (message, Some(code.place(checked.span)))
+        };
+        match Site::decode(mishap.site) {
+            Some(Site::Invariant(k)) => property("invariant", &code.invariants[k as usize]),
+            Some(Site::Ensures(k)) => property("ensures", &code.ensures[k as usize]),
+            Some(Site::At { pc, fault }) => {
+                let span = code.spans[pc as usize];
+                let text = span.text(&code.source).lines().next().unwrap_or("").trim();
+                let custom = code.messages.get(&pc);
+                let message = match (fault, custom) {
+                    (Fault::Assertion, Some(custom)) => format!("assertion failed: {custom}"),
+                    (Fault::Assertion, None) => format!("assertion failed: `{text}`"),
+                    (Fault::Error, Some(custom)) => format!("error: {custom}"),
+                    (Fault::Error, None) => "error reached".to_owned(),
+                    (Fault::DivisionByZero, _) => format!("division by zero in `{text}`"),
+                    (Fault::OutOfBounds, _) => format!("index out of bounds in `{text}`"),
+                    (Fault::NotHeld, _) => {
+                        format!("`{text}` of a lock that the process does not hold")
+                    }
+                    (Fault::NothingToChoose, _) => format!("nothing to choose from in `{text}`"),
+                    (Fault::Assumption, _) => format!("assumption is false: `{text}`"),
+                    (Fault::OutOfRange, _) => {
+                        format!("an `int` left the range of 64 bits in `{text}`")
+                    }
+                    (Fault::LocalLimit, _) => "too much local work in one step".to_owned(),
+                };
+                (message, Some(code.place(span)))
+            }
+            None => ("an unknown mishap".to_owned(), None),
+        }
+    }
+
+    /// Who waits for what in the current state.
+    pub fn waiting(&self) -> Vec<Waiting> {
+        let all = self.table.in_order().iter();
+        all.filter(|&&p| self.status(p) == Status::Waiting)
+            .filter_map(|&p| self.wait_of(p))
+            .collect()
+    }
+
+    fn wait_of(&self, process: ProcessId) -> Option<Waiting> {
+        let step = &self.code.steps[self.resting(process)? as usize];
+        let (Stop::Blocked(pc), _) = self.obstacle(process)? else {
+            return None;
+        };
+        let registers = self.state.processes[process.index()].registers;
+        let stack = &self.state.processes[process.index()].stack;
+        let locals = &stack[registers.frame as usize..registers.top as usize];
+        let (what, held_by) = match self.code.ops[pc as usize] {
+            Op::Lock(cell) => self.lock_wait(Some(cell)),
+            Op::LockAt(_) => {
+                let mut claims = Claims::new();
+                self.claims(process, &mut claims);
+                let acquired = claims
+                    .iter()
+                    .find(|a| a.kind == AccessKind::Acquire && a.len == 1);
+                self.lock_wait(acquired.map(|a| a.first))
+            }
+            Op::Join => {
+                let (ops, start) = (&self.code.ops, registers.pc as usize);
+                let handle = peek(
+                    ops,
+                    start,
+                    pc as usize,
+                    &self.state.cells,
+                    locals,
+                    &mut Vec::new(),
+                );
+                let child = match handle {
+                    Some(Ok(handle)) => {
+                        format!("process {}", self.table.path(ProcessId(handle as u32)))
+                    }
+                    _ => "a process".to_owned(),
+                };
+                (format!("the end of {child}"), None)
+            }
+            Op::JoinAll => {
+                let open = |&p: &ProcessId| self.status(p) != Status::Ended;
+                let children =
+                    (0..registers.children).filter_map(|k| self.table.known_child(process, k));
+                let names: Vec<_> = children
+                    .filter(open)
+                    .map(|p| self.table.path(p).to_string())
+                    .collect();
+                (format!("the end of {}", names.join(", ")), None)
+            }
+            _ => match self.code.notes.get(&pc) {
+                Some(Note::Guard(test)) => {
+                    let layout = &self.code.layouts[self.code.bodies[pc as usize] as usize];
+                    let here =
+                        self.code.bodies[pc as usize] == self.code.bodies[registers.pc as usize];
+                    let scope = Scope {
+                        code: &self.code,
+                        layout,
+                        locals: if here { locals } else { &[] },
+                    };
+                    (format!("`{}`", scope.expr(test)), None)
+                }
+                _ => ("a condition".to_owned(), None),
+            },
+        };
+        Some(Waiting {
+            process: self.table.path(process).to_string(),
+            what,
+            held_by,
+            line: step.span.line_column(&self.code.source).0,
+        })
+    }
+
+    fn lock_wait(&self, cell: Option<u32>) -> (String, Option<String>) {
+        let Some(cell) = cell else {
+            return ("a lock".to_owned(), None);
+        };
+        let holder = match self.state.cells[cell as usize] {
+            0 => None,
+            owner => Some(self.table.path(ProcessId(owner as u32 - 1)).to_string()),
+        };
+        (format!("lock `{}`", self.code.cell_name(cell)), holder)
+    }
+
+    /// The shared variables (or only the observed ones) with their values.
+    pub fn bindings(&self, observed_only: bool) -> Vec<Binding> {
+        let vars = self.code.program.vars.iter().enumerate();
+        let observed = |at: usize| match (&self.code.program.observe, observed_only) {
+            (Some(observed), true) => observed.iter().any(|var| var.0 as usize == at),
+            _ => true,
+        };
+        vars.filter(|(at, _)| observed(*at))
+            .map(|(at, var)| {
+                let first = self.code.first_cells[at] as usize;
+                let cells = &self.state.cells[first..first + var.len.unwrap_or(1) as usize];
+                let values: Vec<String> = cells.iter().map(|&value| show(value, var.ty)).collect();
+                Binding {
+                    name: var.name.clone(),
+                    value: match var.len {
+                        Some(_) => format!("[{}]", values.join(", ")),
+                        None => values.concat(),
+                    },
+                }
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,104 @@
+//! The state of a running program: shared cells, and for each process where it is and its locals.
+
+use std::hash::{Hash, Hasher};
+
+use smallvec::SmallVec;
+
+/// Whether a process can go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Life {
+    Unborn,
+    Alive,
+    Ended,
+    Failed,
+    Discarded,
+    Lost,
+}
+
+/// The registers of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Registers {
+    /// The next instruction: a mark, while the process is alive and between steps.
+    pub pc: u32,
+    /// Where the current frame starts and ends.
+    pub frame: u32,
+    pub top: u32,
+    /// How many children it has started.
+    pub children: u32,
+    /// How many steps it has made. Not part of what states are compared by.
+    pub steps: u32,
+    pub life: Life,
+}
+
+pub(crate) const UNBORN: Registers = Registers {
+    pc: 0,
+    frame: 0,
+    top: 0,
+    children: 0,
+    steps: 0,
+    life: Life::Unborn,
+};
+
+/// A process.
+#[derive(Clone, Debug)]
+pub(crate) struct Process {
+    pub registers: Registers,
+    /// Frames of locals, each after the first preceded by the return address and the caller's frame.
+    /// Slots from `top` on are zero.
+    pub stack: SmallVec<[i64; 8]>,
+}
+
+impl Process {
+    pub fn unborn() -> Self {
+        Self {
+            registers: UNBORN,
+            stack: SmallVec::new(),
+        }
+    }
+
+    /// Everything that can matter later.
+    fn essence(&self) -> Essence<'_> {
+        let r = &self.registers;
+        let alive = r.life == Life::Alive;
+        let here = || (r.pc, r.frame, r.children, &self.stack[..r.top as usize]);
+        (r.life, alive.then(here))
+    }
+}
+
+/// Program point, frame, number of children and locals, while it is alive.
+type Essence<'a> = (Life, Option<(u32, u32, u32, &'a [i64])>);
+
+/// A state of a program. States are equal if everything that can matter later is equal.
+#[derive(Clone, Debug)]
+pub struct State {
+    pub(crate) cells: Vec<i64>,
+    pub(crate) processes: Vec<Process>,
+}
+
+impl State {
+    fn born(&self) -> impl Iterator<Item = (usize, &Process)> {
+        let all = self.processes.iter().enumerate();
+        all.filter(|(_, p)| p.registers.life != Life::Unborn)
+    }
+}
+
+impl PartialEq for State {
+    fn eq(&self, other: &Self) -> bool {
+        self.cells == other.cells
+            && self
+                .born()
+                .map(|(at, p)| (at, p.essence()))
+                .eq(other.born().map(|(at, p)| (at, p.essence())))
+    }
+}
+
+impl Eq for State {}
+
+impl Hash for State {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.cells.hash(hasher);
+        for (at, process) in self.born() {
+            (at, process.essence()).hash(hasher);
+        }
+    }
+}
