@@ -1,0 +1,39 @@
+//! What the tests of every explorer share: random programs, brute force to compare with, a
+//! shrinker for what disagrees, and wrong engines that a harness worth its name must catch.
+//!
+//! An explorer under test is a closure from a machine to a [`Summary`]; [`disagreement`] says
+//! what it gets wrong about one program, [`hunt`] looks for a program that it gets wrong and
+//! makes it small.
+//!
+//! ```
+//! use mazurka_testkit::{disagreement, planted};
+//! let text = "var x: int = 0
+//!     process { x := 1 }
+//!     process { x == 0 |> x := 0 }";
+//! let right = |machine: &mut _| planted::source(machine, planted::Switches::default());
+//! assert_eq!(disagreement(text, right), None);
+//! // Errata E3: the second process waits for ever, and no race among executed events tells so.
+//! let wrong = planted::Switches { ignore_pending_guards: true, ..Default::default() };
+//! assert!(disagreement(text, |machine| planted::source(machine, wrong)).is_some());
+//! ```
+
+mod brute;
+mod compare;
+mod config;
+mod generate;
+mod hunt;
+pub mod planted;
+mod print;
+mod record;
+mod rng;
+mod shrink;
+pub mod tree;
+
+pub use brute::{Exceeded, Limit, Visit, every_run, naive};
+pub use compare::{Aspect, Comparison, compare, disagreement, machine};
+pub use config::Config;
+pub use generate::generate;
+pub use hunt::{Catch, Hunt, hunt};
+pub use record::{Dependence, Recorder, Recording, Summary};
+pub use rng::Rng;
+pub use shrink::shrink;

@@ -1,0 +1,115 @@
+//! Every interleaving, one after the other. No paper, no reduction: what the rest is measured by.
+
+use mazurka_core::{Event, Execution, ProcessId, Status};
+
+use crate::record::{Dependence, Recorder, Summary};
+
+/// How far brute force may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// Complete runs.
+    pub executions: u64,
+    /// Steps of one run.
+    pub depth: usize,
+}
+
+impl Default for Limit {
+    fn default() -> Self {
+        Self {
+            executions: 20_000,
+            depth: 120,
+        }
+    }
+}
+
+/// A limit was reached: the program is too large to be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exceeded;
+
+/// Where in the tree of runs a visitor is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Visit {
+    /// After a step, and once before the first.
+    Enter,
+    /// Nobody can make a step.
+    Complete,
+    /// Before the last step is taken back.
+    Leave,
+}
+
+/// Visits every state of every run, depth first, lowest process first.
+pub fn every_run<E: Execution>(
+    program: &mut E,
+    limit: Limit,
+    visit: &mut dyn FnMut(&mut E, Visit),
+) -> Result<(), Exceeded> {
+    program.back_to(0);
+    let mut executions = 0;
+    descend(program, limit, &mut executions, visit)
+}
+
+fn descend<E: Execution>(
+    program: &mut E,
+    limit: Limit,
+    executions: &mut u64,
+    visit: &mut dyn FnMut(&mut E, Visit),
+) -> Result<(), Exceeded> {
+    visit(program, Visit::Enter);
+    let depth = program.events().len();
+    let ready = ready(program);
+    if ready.is_empty() {
+        visit(program, Visit::Complete);
+        *executions += 1;
+    }
+    if *executions > limit.executions || (depth >= limit.depth && !ready.is_empty()) {
+        return Err(Exceeded);
+    }
+    for process in ready {
+        let mut outcomes = Some(Vec::new());
+        while let Some(values) = outcomes {
+            let Ok(event) = program.step(process, &values) else {
+                return Err(Exceeded);
+            };
+            outcomes = next_outcomes(event);
+            descend(program, limit, executions, visit)?;
+            visit(program, Visit::Leave);
+            program.back_to(depth);
+        }
+    }
+    Ok(())
+}
+
+/// The processes that can make a step, in the order of their names.
+pub(crate) fn ready<E: Execution>(program: &E) -> Vec<ProcessId> {
+    with_status(program, Status::Ready)
+}
+
+/// The processes with a status, in the order of their names.
+pub(crate) fn with_status<E: Execution>(program: &E, status: Status) -> Vec<ProcessId> {
+    let processes = program.processes().in_order().iter().copied();
+    processes.filter(|&p| program.status(p) == status).collect()
+}
+
+/// The outcomes to try after those of an event, in lexicographic order; none after the last.
+pub(crate) fn next_outcomes(event: &Event) -> Option<Vec<i64>> {
+    let last = event.outcomes.iter().rposition(|o| o.value + 1 < o.end)?;
+    let mut values: Vec<i64> = event.outcomes[..=last].iter().map(|o| o.value).collect();
+    values[last] += 1;
+    Some(values)
+}
+
+/// What brute force finds.
+pub fn naive<E: Execution>(
+    program: &mut E,
+    limit: Limit,
+    dependence: Dependence,
+) -> Result<Summary, Exceeded> {
+    program.back_to(0);
+    let mut recorder = Recorder::new(program, dependence);
+    every_run(program, limit, &mut |program, visit| match visit {
+        Visit::Enter => recorder.push(program),
+        Visit::Complete => recorder.complete(program),
+        Visit::Leave => recorder.pop(),
+    })?;
+    Ok(recorder.finish())
+}

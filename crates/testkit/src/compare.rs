@@ -1,0 +1,119 @@
+//! Explorers against brute force.
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use mazurka_lang::Machine;
+
+use crate::brute::{Limit, naive};
+use crate::record::{Dependence, Summary};
+
+/// Something that two summaries can agree on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aspect {
+    /// The set of traces.
+    Traces,
+    /// How many traces there are, for engines that name them in their own way.
+    TraceCount,
+    /// The set of deadlocked traces.
+    Deadlocks,
+    /// The set of failures.
+    Failures,
+    /// The set of observed final states.
+    FinalStates,
+}
+
+impl Aspect {
+    /// What an engine that counts traces must get right.
+    pub const ALL: &'static [Self] =
+        &[Self::Traces, Self::Deadlocks, Self::Failures, Self::FinalStates];
+}
+
+impl Summary {
+    /// How this one differs from the true one, if it does.
+    pub fn difference(&self, truth: &Self, aspects: &[Aspect]) -> Option<String> {
+        fn sets<T: Ord + Debug>(name: &str, mine: &BTreeSet<T>, truth: &BTreeSet<T>) -> Option<String> {
+            let lost = truth.difference(mine).count();
+            let invented = mine.difference(truth).count();
+            (lost + invented > 0).then(|| {
+                let total = truth.len();
+                format!("{name}: {lost} of {total} not found, {invented} found that are none")
+            })
+        }
+        let found: Vec<String> = aspects
+            .iter()
+            .filter_map(|aspect| match aspect {
+                Aspect::Traces => sets("traces", &self.traces, &truth.traces),
+                Aspect::TraceCount => {
+                    let (mine, truth) = (self.traces.len(), truth.traces.len());
+                    (mine != truth).then(|| format!("traces: {mine} instead of {truth}"))
+                }
+                Aspect::Deadlocks => sets("deadlocks", &self.deadlocks, &truth.deadlocks),
+                Aspect::Failures => sets("failures", &self.failures, &truth.failures),
+                Aspect::FinalStates => {
+                    sets("final states", &self.final_states, &truth.final_states)
+                }
+            })
+            .collect();
+        (!found.is_empty()).then(|| found.join("; "))
+    }
+}
+
+/// The result of comparing an engine with brute force on one program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// They found the same.
+    Agree,
+    /// They did not; what differs.
+    Differ(String),
+    /// The program is no program, or too large, or beyond the evaluator; why.
+    Skipped(String),
+}
+
+/// Loads and compiles a program.
+pub fn machine(text: &str) -> Result<Machine, String> {
+    let hir = mazurka_lang::load(text, &[]).map_err(|error| format!("{error:?}"))?;
+    let code = mazurka_lang::compile(&hir, text).map_err(|error| format!("{error:?}"))?;
+    Ok(Machine::new(Arc::new(code), LOCAL))
+}
+
+/// Local work of one step; programs made here need very little.
+const LOCAL: u64 = 10_000;
+
+/// Compares an engine with brute force, in some aspects, over some dependence.
+pub fn compare(
+    text: &str,
+    limit: Limit,
+    dependence: Dependence,
+    aspects: &[Aspect],
+    engine: impl Fn(&mut Machine) -> Summary,
+) -> Comparison {
+    let mut program = match machine(text) {
+        Ok(program) => program,
+        Err(error) => return Comparison::Skipped(error),
+    };
+    let truth = match naive(&mut program, limit, dependence) {
+        Ok(truth) if !truth.lost => truth,
+        Ok(_) => return Comparison::Skipped("beyond the evaluator".to_owned()),
+        Err(_) => return Comparison::Skipped("too many interleavings".to_owned()),
+    };
+    // A machine of its own, so that nothing that brute force met can help the engine.
+    let mut program = match machine(text) {
+        Ok(program) => program,
+        Err(error) => return Comparison::Skipped(error),
+    };
+    match engine(&mut program).difference(&truth, aspects) {
+        None => Comparison::Agree,
+        Some(difference) => Comparison::Differ(difference),
+    }
+}
+
+/// What an engine that must find exactly the traces, deadlocks, failures and final states of a
+/// program gets wrong about it; none if nothing, or if the program cannot be compared.
+pub fn disagreement(text: &str, engine: impl Fn(&mut Machine) -> Summary) -> Option<String> {
+    match compare(text, Limit::default(), Dependence::Claimed, Aspect::ALL, engine) {
+        Comparison::Differ(difference) => Some(difference),
+        Comparison::Agree | Comparison::Skipped(_) => None,
+    }
+}

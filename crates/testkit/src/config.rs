@@ -1,0 +1,110 @@
+//! What a generated program may contain, and how large it may be.
+
+/// The features of the language that the generator may use, and the size of what it makes.
+///
+/// ```
+/// use mazurka_testkit::{Config, generate};
+/// let text = generate(3, &Config { locks: false, ..Config::default() }).to_string();
+/// assert!(!text.contains("lock"));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// How many processes at most there are from the start (at least 2).
+    pub processes: usize,
+    /// How many interleavings a program may have by the generator's own rough estimate.
+    pub interleavings: f64,
+    /// Arrays, indexed by constants, locals and shared memory.
+    pub arrays: bool,
+    /// Locks and arrays of locks.
+    pub locks: bool,
+    /// `|>`, `await`, `|>*`: everything that waits for a condition.
+    pub guards: bool,
+    /// `s <| e |> t`
+    pub choices: bool,
+    /// `if`
+    pub branches: bool,
+    /// `while` and `for`, always bounded.
+    pub loops: bool,
+    /// `spawn` and `join`.
+    pub spawn: bool,
+    /// `atomic` blocks.
+    pub atomic: bool,
+    /// Procedures and calls.
+    pub procedures: bool,
+    /// `choose`
+    pub choose: bool,
+    /// `assert`, `error`, `ensures`, and what fails by accident: division by zero, an index out of
+    /// bounds, `unlock` of a lock that is not held.
+    pub failures: bool,
+    /// `assume`
+    pub assume: bool,
+    /// `invariant` (which can fail).
+    pub invariants: bool,
+    /// `i8` and `u8`.
+    pub narrow: bool,
+    /// `atomicity access`
+    pub access: bool,
+    /// `x, y := y, x`
+    pub simultaneous: bool,
+}
+
+impl Default for Config {
+    /// Everything.
+    fn default() -> Self {
+        Self {
+            processes: 4,
+            interleavings: 8_000.0,
+            arrays: true,
+            locks: true,
+            guards: true,
+            choices: true,
+            branches: true,
+            loops: true,
+            spawn: true,
+            atomic: true,
+            procedures: true,
+            choose: true,
+            failures: true,
+            assume: true,
+            invariants: true,
+            narrow: true,
+            access: true,
+            simultaneous: true,
+        }
+    }
+}
+
+impl Config {
+    /// Assignments only: nothing waits, branches, fails or starts anything.
+    pub fn plain() -> Self {
+        Self {
+            arrays: false,
+            locks: false,
+            guards: false,
+            choices: false,
+            branches: false,
+            loops: false,
+            spawn: false,
+            atomic: false,
+            procedures: false,
+            choose: false,
+            failures: false,
+            assume: false,
+            invariants: false,
+            narrow: false,
+            access: false,
+            simultaneous: false,
+            ..Self::default()
+        }
+    }
+
+    /// Everything but what can halt a process before its end.
+    pub fn without_mishaps(self) -> Self {
+        Self {
+            failures: false,
+            assume: false,
+            invariants: false,
+            ..self
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Looking for a program that an engine gets wrong.
+
+use mazurka_lang::Machine;
+
+use crate::brute::Limit;
+use crate::compare::{Aspect, Comparison, compare};
+use crate::config::Config;
+use crate::generate::generate;
+use crate::record::{Dependence, Summary};
+use crate::shrink::shrink;
+use crate::tree::Program;
+
+/// Where to look and what to compare.
+#[derive(Clone, Debug)]
+pub struct Hunt {
+    /// What programs look like.
+    pub config: Config,
+    /// How large they may be.
+    pub limit: Limit,
+    /// What engine and brute force must agree on.
+    pub aspects: &'static [Aspect],
+    /// By which accesses runs are told apart.
+    pub dependence: Dependence,
+    /// The first seed.
+    pub first: u64,
+    /// How many programs to try.
+    pub programs: u64,
+}
+
+impl Default for Hunt {
+    fn default() -> Self {
+        Self {
+            config: Config::default(),
+            limit: Limit::default(),
+            aspects: Aspect::ALL,
+            dependence: Dependence::default(),
+            first: 0,
+            programs: 5_000,
+        }
+    }
+}
+
+/// A program that an engine gets wrong.
+#[derive(Clone, Debug)]
+pub struct Catch {
+    /// Its seed.
+    pub seed: u64,
+    /// How many programs it took, this one included.
+    pub after: u64,
+    /// The program.
+    pub program: Program,
+    /// The same mistake in a smaller one.
+    pub shrunk: Program,
+    /// What is wrong about the smaller one.
+    pub difference: String,
+}
+
+/// Tries an engine on random programs and shrinks the first that it gets wrong.
+pub fn hunt(hunt: &Hunt, engine: impl Fn(&mut Machine) -> Summary) -> Option<Catch> {
+    let try_out = |program: &Program| {
+        let text = program.to_string();
+        match compare(&text, hunt.limit, hunt.dependence, hunt.aspects, &engine) {
+            Comparison::Differ(difference) => Some(difference),
+            Comparison::Agree | Comparison::Skipped(_) => None,
+        }
+    };
+    for after in 1..=hunt.programs {
+        let seed = hunt.first + after - 1;
+        let program = generate(seed, &hunt.config);
+        if try_out(&program).is_some() {
+            let shrunk = shrink(program.clone(), |program| try_out(program).is_some());
+            let difference = try_out(&shrunk).unwrap_or_default();
+            return Some(Catch {
+                seed,
+                after,
+                program,
+                shrunk,
+                difference,
+            });
+        }
+    }
+    None
+}

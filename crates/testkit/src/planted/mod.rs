@@ -1,0 +1,22 @@
+//! Engines that are wrong on purpose, and the right one that they are made from.
+//!
+//! A harness that does not catch these within a few thousand programs is worth little.
+//!
+//! | defect | engine |
+//! |---|---|
+//! | none: the reference | [`source`] with [`Switches::default`] |
+//! | errata E2: dependence by what was really touched | [`Switches::really_touched`] |
+//! | errata E3: pending guards race with nothing | [`Switches::ignore_pending_guards`] |
+//! | pending acquisitions race with nothing | [`Switches::ignore_pending_locks`] |
+//! | errata E12: a failure or a false `assume` stops the execution | [`Switches::stop_at_mishap`] |
+//! | errata E1: context-sensitive DPOR as printed | [`context`] |
+//! | errata E4: Definition 12 as printed | [`swapped_until_stable`] |
+
+mod canon;
+mod context;
+mod races;
+mod source;
+
+pub use canon::swapped_until_stable;
+pub use context::context;
+pub use source::{Switches, source};

@@ -1,0 +1,242 @@
+//! Source-DPOR with sleep sets, for programs that wait: the reference, and its defects.
+//!
+//! Abdulla, Aronis, Jonsson, Sagonas: *Optimal Dynamic Partial Order Reduction*, POPL 2014,
+//! Algorithm 1; printed again as Algorithm 1 of the context-sensitive paper without lines 11–14 and 16.
+//!
+//! | paper | here |
+//! |---|---|
+//! | E | the program's events, [`Order`] |
+//! | backtrack(E), sleep(E) | [`Node::backtrack`], [`Node::sleep`] |
+//! | e ≾_E.p next(p) | [`Source::races`] |
+//! | v = notdep(e, E).p, I(v) | [`Order::not_dependent`], [`Order::initials`] |
+//!
+//! Deviations, all for steps that can wait (errata E3, E11, E12):
+//! - A step that waits in some state, or waited in one since its process's last step, races with
+//!   *every* earlier conflicting event, not only with the last, since a guard may have been open
+//!   long before. At that prefix every ready process is added: the step itself may wait there.
+//! - A step that only acquires a lock races with the last acquisition of it, not with the release
+//!   between them; also while it waits.
+//! - A step that may or may not acquire (in a choice, in an atomic block, by an index from shared
+//!   memory) is treated as one that waits.
+//! - An initial that waits at the prefix cannot be added; if all do, every ready process is.
+//! - An initial that is asleep at the prefix is not added if another one is awake.
+//! - All outcomes of a `choose` are run at the node where its process is.
+//! - A mishap halts its process only.
+
+use mazurka_core::{AccessKind, Claims, Event, Execution, ProcessId, Status};
+
+use super::races::{Order, conflict, only_acquires};
+use crate::brute::{next_outcomes, ready, with_status};
+use crate::record::{Dependence, Recorder, Summary};
+
+/// The defects, each off by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Switches {
+    /// Errata E2: events depend by what they really touched.
+    pub really_touched: bool,
+    /// Errata E3: steps that wait for a condition race with nothing.
+    pub ignore_pending_guards: bool,
+    /// Steps that wait for a lock race with nothing.
+    pub ignore_pending_locks: bool,
+    /// Errata E12: the execution ends where a process fails or assumes something false.
+    pub stop_at_mishap: bool,
+}
+
+/// Explores a program; right unless a switch is on.
+pub fn source<E: Execution>(program: &mut E, switches: Switches) -> Summary {
+    program.back_to(0);
+    let dependence = match switches.really_touched {
+        true => Dependence::Touched,
+        false => Dependence::Claimed,
+    };
+    let recorder = Recorder::new(program, dependence);
+    let mut source = Source {
+        program,
+        switches,
+        dependence,
+        recorder,
+        order: Order::default(),
+        nodes: Vec::new(),
+    };
+    source.explore(Vec::new());
+    source.recorder.finish()
+}
+
+/// A process that need not run here, and the accesses of its step.
+type Sleeper = (ProcessId, Claims);
+
+/// A state on the current run.
+struct Node {
+    ready: Vec<ProcessId>,
+    waiting: Vec<ProcessId>,
+    /// To be run from here, or run already.
+    backtrack: Vec<ProcessId>,
+    sleep: Vec<Sleeper>,
+}
+
+impl Node {
+    fn asleep(&self, process: ProcessId) -> bool {
+        self.sleep.iter().any(|(sleeper, _)| *sleeper == process)
+    }
+
+    fn add(&mut self, process: ProcessId) {
+        if !self.backtrack.contains(&process) {
+            self.backtrack.push(process);
+        }
+    }
+
+    fn add_all(&mut self) {
+        for process in self.ready.clone() {
+            self.add(process);
+        }
+    }
+
+    /// Makes sure that one of these runs from here.
+    fn add_one_of(&mut self, initials: &[ProcessId]) {
+        let able: Vec<ProcessId> =
+            initials.iter().copied().filter(|p| self.ready.contains(p)).collect();
+        if able.is_empty() {
+            self.add_all();
+        } else if !able.iter().any(|p| self.backtrack.contains(p))
+            && let Some(&awake) = able.iter().find(|&&p| !self.asleep(p))
+        {
+            self.add(awake);
+        }
+    }
+}
+
+struct Source<'a, E> {
+    program: &'a mut E,
+    switches: Switches,
+    dependence: Dependence,
+    recorder: Recorder,
+    order: Order,
+    nodes: Vec<Node>,
+}
+
+impl<E: Execution> Source<'_, E> {
+    fn explore(&mut self, sleep: Vec<Sleeper>) {
+        let depth = self.nodes.len();
+        let ready = ready(self.program);
+        let waiting = with_status(self.program, Status::Waiting);
+        self.nodes.push(Node {
+            ready: ready.clone(),
+            waiting: waiting.clone(),
+            backtrack: Vec::new(),
+            sleep,
+        });
+        for process in waiting {
+            self.waits(process);
+        }
+        if ready.is_empty() || self.stopped() {
+            self.recorder.complete(self.program);
+        } else if let Some(&first) = ready.iter().find(|&&p| !self.nodes[depth].asleep(p)) {
+            self.nodes[depth].add(first);
+            while let Some(process) = self.next(depth) {
+                let accesses = self.run(process);
+                self.nodes[depth].sleep.push((process, accesses));
+            }
+        } else {
+            self.recorder.blocked();
+        }
+        self.nodes.pop();
+    }
+
+    fn next(&self, depth: usize) -> Option<ProcessId> {
+        let node = &self.nodes[depth];
+        node.backtrack.iter().copied().find(|&p| !node.asleep(p))
+    }
+
+    fn stopped(&self) -> bool {
+        let halted = |status| !with_status(self.program, status).is_empty();
+        self.switches.stop_at_mishap && (halted(Status::Failed) || halted(Status::Discarded))
+    }
+
+    /// Runs a process from the last node, with all outcomes; returns its accesses.
+    fn run(&mut self, process: ProcessId) -> Claims {
+        let depth = self.order.len();
+        let mut accesses = Claims::new();
+        let mut outcomes = Some(Vec::new());
+        while let Some(values) = outcomes {
+            let event = match self.program.step(process, &values) {
+                Ok(event) => event,
+                Err(error) => panic!("a ready process could not make its step: {error}"),
+            };
+            outcomes = next_outcomes(event);
+            let event = self.dependence.view(event);
+            accesses.extend(event.claims.iter().copied());
+            let independent = |sleeper: &&Sleeper| {
+                sleeper.0 != process && !conflict(&sleeper.1, &event.claims)
+            };
+            let sleep = self.nodes[depth].sleep.iter().filter(independent).cloned().collect();
+            self.recorder.push(self.program);
+            self.order.push(event);
+            self.races(depth, false);
+            self.explore(sleep);
+            self.order.pop();
+            self.recorder.pop();
+            self.program.back_to(depth);
+        }
+        accesses
+    }
+
+    /// A process that waits: its step is a virtual last event.
+    fn waits(&mut self, process: ProcessId) {
+        let mut event = Event::of(process, u32::MAX);
+        self.program.claims(process, &mut event.claims);
+        let lock = only_acquires(&event.claims).is_some();
+        event.claims.retain(|access| match access.kind {
+            AccessKind::Read | AccessKind::Write => !self.switches.ignore_pending_guards,
+            AccessKind::Acquire | AccessKind::Release => !self.switches.ignore_pending_locks,
+        });
+        if lock && event.claims.is_empty() {
+            return;
+        }
+        let at = self.order.len();
+        self.order.push(event);
+        self.races(at, true);
+        self.order.pop();
+    }
+
+    /// Finds the races of the event at a position with earlier ones, and what must run before those.
+    fn races(&mut self, at: usize, pending: bool) {
+        let event = self.order.event(at);
+        let lock = only_acquires(&event.claims);
+        let since = self.order.own_past(at).map_or(0, |own| own + 1);
+        let waited = pending
+            || (self.nodes[since..=at].iter().any(|node| node.waiting.contains(&event.process))
+                && !self.switches.ignore_pending_guards);
+        let may_acquire = event.claims.iter().any(|access| access.kind == AccessKind::Acquire);
+        let racing: Vec<usize> = (0..at).filter(|&e| self.order.concurrent(e, at)).collect();
+        for e in racing.into_iter().rev() {
+            let touches = |claims: &Claims, kind: AccessKind| {
+                let same = |access: &&mazurka_core::Access| lock.is_some_and(|l| l.conflicts(**access));
+                claims.iter().filter(same).any(|access| access.kind == kind)
+            };
+            let earlier = self.order.event(e);
+            if lock.is_some() {
+                let acquired = touches(&earlier.touched, AccessKind::Acquire);
+                if touches(&earlier.claims, AccessKind::Acquire) {
+                    self.reverse(e, at);
+                } else if !touches(&earlier.touched, AccessKind::Release) && self.order.adjacent(e, at) {
+                    // An unlock that failed: it can as well come later.
+                    self.reverse(e, at);
+                }
+                if acquired {
+                    return;
+                }
+            } else if waited || may_acquire {
+                self.nodes[e].add_all();
+            } else if self.order.adjacent(e, at) {
+                self.reverse(e, at);
+            }
+        }
+    }
+
+    /// The event at a position shall also run before an earlier one.
+    fn reverse(&mut self, e: usize, at: usize) {
+        let v = self.order.not_dependent(e, at);
+        let initials = self.order.initials(&v);
+        self.nodes[e].add_one_of(&initials);
+    }
+}

@@ -1,0 +1,223 @@
+//! What an exploration found, as sets that can be compared.
+
+use std::collections::BTreeSet;
+
+use mazurka_core::{
+    Event, Execution, Fingerprint, HappensBefore, Mishap, MishapKind, Status, TraceHasher,
+};
+use mazurka_explore::{Choice, Policy};
+
+/// Everything that two explorers of one program must agree on, and what they need not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Complete runs, discarded ones left out.
+    pub executions: u64,
+    /// Runs cut because another covers them.
+    pub blocked: u64,
+    /// Runs with a false `assume`.
+    pub discarded: u64,
+    /// The traces of the complete runs.
+    pub traces: BTreeSet<Fingerprint>,
+    /// The traces of the deadlocked runs.
+    pub deadlocks: BTreeSet<Fingerprint>,
+    /// Failing events with their past, or traces whose final state fails, with the site.
+    pub failures: BTreeSet<(Fingerprint, u32)>,
+    /// What final states show.
+    pub final_states: BTreeSet<Fingerprint>,
+    /// Whether a run went beyond what the evaluator can do, so that nothing can be compared.
+    pub lost: bool,
+}
+
+/// By which accesses runs are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Dependence {
+    /// By what steps claim; this is the language's definition.
+    #[default]
+    Claimed,
+    /// By what steps really touched, the relation of errata E2.
+    Touched,
+}
+
+impl Dependence {
+    /// The event as this relation sees it.
+    pub fn view(self, event: &Event) -> Event {
+        let mut event = event.clone();
+        if self == Dependence::Touched {
+            event.claims.clone_from(&event.touched);
+        }
+        event
+    }
+}
+
+/// Makes a [`Summary`] along an exploration: told of every step, every step back and every
+/// complete run.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    dependence: Dependence,
+    hasher: TraceHasher,
+    summary: Summary,
+}
+
+impl Recorder {
+    /// At the initial state of a program.
+    pub fn new<E: Execution>(program: &E, dependence: Dependence) -> Self {
+        let mut recorder = Self {
+            dependence,
+            ..Self::default()
+        };
+        for mishap in program.initial_mishaps() {
+            let key = (Fingerprint::EMPTY, mishap.site);
+            recorder.summary.failures.insert(key);
+        }
+        recorder
+    }
+
+    /// The program has made a step.
+    pub fn push<E: Execution>(&mut self, program: &E) {
+        let Some(event) = program.events().last() else { return };
+        match self.dependence {
+            Dependence::Claimed => self.hasher.push(event, program.processes()),
+            seen => self.hasher.push(&seen.view(event), program.processes()),
+        }
+        for mishap in &event.mishaps {
+            match mishap.kind {
+                MishapKind::Discarded => {}
+                MishapKind::OutOfRange | MishapKind::LocalLimit => self.summary.lost = true,
+                MishapKind::Failure => self.failure(program.events(), mishap),
+            }
+        }
+    }
+
+    /// With a false `assume` in its past a failure cannot happen, so it does not count.
+    fn failure(&mut self, run: &[Event], mishap: &Mishap) {
+        let last = run.len() - 1;
+        let discards = |event: &Event| {
+            event.mishaps.iter().any(|mishap| mishap.kind == MishapKind::Discarded)
+        };
+        if run.iter().any(discards) {
+            let past = HappensBefore::of(run).past(last);
+            if past.iter().any(|&at| discards(&run[at])) {
+                return;
+            }
+        }
+        self.summary.failures.insert((self.hasher.event(last), mishap.site));
+    }
+
+    /// The last step is taken back.
+    pub fn pop(&mut self) {
+        self.hasher.pop();
+    }
+
+    /// A run was cut.
+    pub fn blocked(&mut self) {
+        self.summary.blocked += 1;
+    }
+
+    /// The trace of the current run.
+    pub fn trace(&self) -> Fingerprint {
+        self.hasher.trace()
+    }
+
+    /// Nobody can make a step.
+    pub fn complete<E: Execution>(&mut self, program: &E) {
+        let processes = program.processes().in_order();
+        let any = |status: Status| processes.iter().any(|&p| program.status(p) == status);
+        if any(Status::Lost) {
+            self.summary.lost = true;
+            return;
+        }
+        if any(Status::Discarded) {
+            self.summary.discarded += 1;
+            return;
+        }
+        let trace = self.trace();
+        self.summary.executions += 1;
+        self.summary.traces.insert(trace);
+        if any(Status::Failed) {
+            return;
+        }
+        if any(Status::Waiting) || any(Status::Ready) {
+            self.summary.deadlocks.insert(trace);
+            return;
+        }
+        for mishap in program.final_mishaps() {
+            self.summary.failures.insert((trace, mishap.site));
+        }
+        self.summary.final_states.insert(program.observation());
+    }
+
+    /// What was found so far.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// For engines that tell traces apart in their own way.
+    pub(crate) fn summary_mut(&mut self) -> &mut Summary {
+        &mut self.summary
+    }
+
+    /// What was found.
+    pub fn finish(self) -> Summary {
+        self.summary
+    }
+}
+
+/// A policy of `mazurka_explore` that also records: wrap an engine in it, explore, and
+/// [`finish`](Recording::finish).
+#[derive(Debug)]
+pub struct Recording<P> {
+    policy: P,
+    recorder: Option<Recorder>,
+    depth: usize,
+}
+
+impl<P> Recording<P> {
+    /// Records what a policy does.
+    pub fn of(policy: P) -> Self {
+        Self {
+            policy,
+            recorder: None,
+            depth: 0,
+        }
+    }
+
+    /// What was found, the count of blocked runs apart, which the driver's findings have.
+    pub fn finish(self) -> Summary {
+        self.recorder.map(Recorder::finish).unwrap_or_default()
+    }
+}
+
+impl<E: Execution, P: Policy<E>> Policy<E> for Recording<P> {
+    fn enter(&mut self, program: &E) {
+        let recorder =
+            self.recorder.get_or_insert_with(|| Recorder::new(program, Dependence::Claimed));
+        if program.events().len() > self.depth {
+            self.depth = program.events().len();
+            recorder.push(program);
+        }
+        self.policy.enter(program);
+    }
+
+    fn next(&mut self, program: &E) -> Option<Choice> {
+        self.policy.next(program)
+    }
+
+    fn leave(&mut self, program: &E) {
+        self.policy.leave(program);
+        self.depth = self.depth.saturating_sub(1);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.pop();
+        }
+    }
+
+    fn complete(&mut self, program: &E) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.complete(program);
+        }
+        self.policy.complete(program);
+    }
+
+    fn progress(&self) -> Option<f64> {
+        self.policy.progress()
+    }
+}
