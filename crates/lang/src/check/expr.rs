@@ -92,7 +92,8 @@ impl<'s> Body<'_, 's> {
                 let text = noun(ty);
                 self.report(
                     Diagnostic::new("M0312", typed.expr.span, "an index is a number")
-                        .label(format!("expected a number, found {text}")),
+                        .label(format!("expected a number, found {text}"))
+                        .help("elements are numbered from 0"),
                 );
                 typed.expr
             }
@@ -596,7 +597,11 @@ impl<'s> Body<'_, 's> {
         self.report(
             Diagnostic::new("M0305", span, format!("{value} does not fit `{name}`"))
                 .label(format!("`{name}` holds {low} to {high}"))
-                .help("use a wider type"),
+                .help(match ty {
+                    Type::Int => "only `u64` holds numbers of this size",
+                    _ if value < 0 && low == 0 => "use a signed type",
+                    _ => "use a wider type",
+                }),
         );
     }
 

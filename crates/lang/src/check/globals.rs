@@ -193,7 +193,7 @@ impl<'s> Checker<'s> {
                     let index = locks;
                     locks += 1;
                     if let Some(len) = len {
-                        let len = self.array_len(len, 1);
+                        let len = self.array_len(len, 1, true);
                         self.program.locks[index].len = Some(len.unwrap_or(1));
                     }
                 }
@@ -211,7 +211,7 @@ impl<'s> Checker<'s> {
     ) {
         let mut len = None;
         if let Some(expr) = &ty.len {
-            len = self.array_len(expr, names.len());
+            len = self.array_len(expr, names.len(), true);
             if len.is_none() {
                 return;
             }
@@ -267,7 +267,12 @@ impl<'s> Checker<'s> {
     }
 
     /// The size of `count` arrays.
-    pub(super) fn array_len(&mut self, expr: &ast::Expr<'s>, count: usize) -> Option<u32> {
+    pub(super) fn array_len(
+        &mut self,
+        expr: &ast::Expr<'s>,
+        count: usize,
+        shared: bool,
+    ) -> Option<u32> {
         let len = self.const_int(expr, "the size of an array")?;
         if len < 1 {
             self.report(
@@ -277,18 +282,22 @@ impl<'s> Checker<'s> {
             );
             return None;
         }
-        self.elements = self
-            .elements
-            .saturating_add((len as u64).saturating_mul(count as u64));
-        if self.elements > MAX_ELEMENTS {
+        let all = (len as u64).saturating_mul(count as u64);
+        // The locals of each instance count toward the size of the program instead.
+        let total = match shared {
+            true => self.elements.saturating_add(all),
+            false => all,
+        };
+        if total > MAX_ELEMENTS {
             self.report(
                 Diagnostic::new("M0408", expr.span, "too many array elements")
                     .label(format!("here the arrays exceed {MAX_ELEMENTS} elements"))
                     .help("make the arrays smaller"),
             );
-            // The next array is judged by itself, so that one mistake is reported once.
-            self.elements = 0;
             return None;
+        }
+        if shared {
+            self.elements = total;
         }
         u32::try_from(len).ok()
     }
@@ -460,7 +469,12 @@ impl<'s> Checker<'s> {
 /// The innermost part of an expression that keeps it from being constant.
 fn why(expr: &Expr) -> Option<Diagnostic> {
     let here = |code, message: &str, label: String| {
-        Some(Diagnostic::new(code, expr.span, message).label(label))
+        let help = "a constant needs a value before anything runs: mend the expression";
+        Some(
+            Diagnostic::new(code, expr.span, message)
+                .label(label)
+                .help(help),
+        )
     };
     match &expr.kind {
         ExprKind::Const(_) => None,

@@ -22,7 +22,7 @@ use crate::hir::{LockId, ProcedureId, Program, Type, VarId};
 use crate::report;
 use crate::source::Span;
 use crate::syntax::ast::Name;
-use crate::syntax::parser::parse;
+use crate::syntax::parser::{foreign, parse};
 
 pub use settings::Setting;
 
@@ -184,7 +184,7 @@ impl<'s> Checker<'s> {
         let mut help = match name.text {
             "TRUE" => Some("write `true`".to_owned()),
             "FALSE" => Some("write `false`".to_owned()),
-            _ => None,
+            word => foreign(word).map(str::to_owned),
         };
         if help.is_none() && note.is_none() {
             let near = self.nearest(name.text, locals);

@@ -106,7 +106,8 @@ impl<'s> Body<'_, 's> {
             Some(value) => {
                 self.report(
                     Diagnostic::new("M0406", bound.span, format!("a loop bound of {value}"))
-                        .label("expected at least 0"),
+                        .label("expected at least 0")
+                        .help("write the largest number of iterations, as in `while (e)[3] { … }`"),
                 );
                 return None;
             }
@@ -246,7 +247,7 @@ impl<'s> Body<'_, 's> {
             if let Some(declared) = self.declared_at(name) {
                 diagnostic = diagnostic.related(declared, "declared here");
             }
-            self.report(diagnostic);
+            self.report(diagnostic.help("give one argument for each parameter"));
         }
         let mut values = Vec::with_capacity(args.len());
         for (index, arg) in args.iter().enumerate() {
@@ -265,7 +266,7 @@ impl<'s> Body<'_, 's> {
         let index = index.map(|index| self.index(index));
         let Meaning::Lock(id) = meaning else {
             if !matches!(meaning, Meaning::Poison) {
-                let help = "declare it: `lock m`".to_owned();
+                let help = "locks are declared outside of all blocks: `lock m`".to_owned();
                 self.wrong_kind(name, meaning, "a lock", help);
             }
             return None;
@@ -283,7 +284,7 @@ impl<'s> Body<'_, 's> {
         let mut len = None;
         let mut base = ty.base;
         if let Some(size) = &ty.len {
-            len = self.c.array_len(size, 1);
+            len = self.c.array_len(size, 1, false);
             match len {
                 Some(len) => self.c.grow(len as usize, ty.span),
                 None => base = None,

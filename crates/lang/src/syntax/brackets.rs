@@ -96,12 +96,19 @@ impl Pass<'_, '_> {
                 }
                 Kind::RParen | Kind::RBracket | Kind::RBrace => self.close(index, indent, first),
                 Kind::Semi => self.note_separator(index),
+                Kind::Assign if self.in_index() => self.note_separator(index),
                 Kind::Process | Kind::Proc => self.item(index, indent),
                 Kind::Eof => self.close_all(index),
                 kind if kind.opens_statement() => self.note_separator(index),
                 _ => {}
             }
         }
+    }
+
+    /// Whether the innermost open bracket is `[`, in which nothing is assigned.
+    fn in_index(&self) -> bool {
+        let open = self.stack.last();
+        open.is_some_and(|open| self.tokens[open.index].kind == Kind::LBracket)
     }
 
     /// A place where an unclosed `(` or `[` has most likely ended.

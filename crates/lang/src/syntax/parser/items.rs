@@ -15,6 +15,7 @@ impl<'s> Parser<'s> {
             }
             let start = self.pos;
             let before = self.diagnostics.len();
+            self.depth_reported = false;
             if self.item(&mut file.items).is_err() {
                 self.skip_item(start);
             } else if !self.at_item() && !self.at(Kind::Semi) {

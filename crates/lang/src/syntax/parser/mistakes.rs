@@ -124,12 +124,18 @@ const FOREIGN_WORDS: &[(&str, &str)] = &[
 
 /// What to write instead of a word of another language, or of a misspelt one.
 fn advice(word: &str, known: impl Fn(Kind) -> bool) -> Option<String> {
-    if let Some((_, advice)) = FOREIGN_WORDS.iter().find(|(foreign, _)| *foreign == word) {
-        return Some((*advice).to_owned());
+    if let Some(advice) = foreign(word) {
+        return Some(advice.to_owned());
     }
     let keywords = KEYWORDS.iter().filter(|(_, kind)| known(*kind));
     let near = nearest(word, keywords.map(|(text, _)| *text))?;
     Some(format!("did you mean `{near}`?"))
+}
+
+/// What to write instead of a word of another language.
+pub(crate) fn foreign(word: &str) -> Option<&'static str> {
+    let found = FOREIGN_WORDS.iter().find(|(foreign, _)| *foreign == word);
+    found.map(|(_, advice)| *advice)
 }
 
 fn opens_any_statement(kind: Kind) -> bool {
@@ -182,7 +188,9 @@ impl<'s> Parser<'s> {
     pub(super) fn missing_semicolon(&mut self) {
         let previous = self.previous();
         let next = self.token();
-        if self.already_reported(next) {
+        let string = self.text(previous);
+        let open_string = string.starts_with('"') && (string.len() < 2 || !string.ends_with('"'));
+        if self.already_reported(next) || open_string {
             return;
         }
         self.report(
@@ -195,6 +203,11 @@ impl<'s> Parser<'s> {
 
     /// What follows a statement and can neither belong to it nor open the next.
     pub(super) fn wrong_tail(&mut self) {
+        let previous = self.token_at(self.pos - 1);
+        if self.at(Kind::Assign) && matches!(previous.kind, Kind::Skip | Kind::End | Kind::Join) {
+            self.word_as_name(previous.span, "a name");
+            return;
+        }
         let help = match self.kind() {
             Kind::Else => Some("`else` follows the `}` of an `if` without `;`".to_owned()),
             Kind::Guard | Kind::GuardLoop => {
@@ -254,6 +267,14 @@ impl<'s> Parser<'s> {
         if self.already_reported(self.token()) {
             return Stop::Unexpected;
         }
+        if self.at(Kind::RParen) && self.guard_sign_missing() {
+            let text = self.text(expr.span);
+            return self.report(
+                Diagnostic::new("M0107", expr.span, "an expression is not a statement")
+                    .label("expected a statement, or `|>` after the parenthesis")
+                    .help(format!("write `({text}) |> …` to wait for it")),
+            );
+        }
         match &expr.kind {
             ExprKind::Poison => Stop::Unexpected,
             ExprKind::Name(name) => self.lonely_name(*name),
@@ -265,12 +286,12 @@ impl<'s> Parser<'s> {
                 }
             }
             ExprKind::Binary(BinaryOp::Eq, sign, left, right) => {
-                let (left, right) = (self.text(left.span), self.text(right.span));
+                let (sign, left, right) = (*sign, self.text(left.span), self.text(right.span));
                 let help = format!(
                     "write `{left} := {right}` to assign, `await {left} == {right}` to wait"
                 );
                 self.report(
-                    Diagnostic::new("M0107", *sign, "a comparison is not a statement")
+                    Diagnostic::new("M0107", sign, "a comparison is not a statement")
                         .label("this compares, and nothing is done with the result")
                         .help(help),
                 )
@@ -281,6 +302,18 @@ impl<'s> Parser<'s> {
                     .help("write `x := e` to keep it, `await e` or `e |> s` to wait for it"),
             ),
         }
+    }
+
+    /// Whether what follows `( e )` could be what it guards.
+    fn guard_sign_missing(&self) -> bool {
+        let (close, next) = (self.token(), self.token_at(self.pos + 1));
+        let between = Span {
+            start: close.span.end,
+            end: next.span.start,
+        };
+        let follows =
+            next.kind.opens_statement() || matches!(next.kind, Kind::Ident | Kind::LBrace);
+        follows && !self.text(between).contains('\n')
     }
 
     fn lonely_name(&mut self, name: Name<'s>) -> Stop {
@@ -346,9 +379,26 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn reserved(&mut self) -> Stop {
+    /// A word of the language where a name is needed, reported once for each word.
+    pub(super) fn word_as_name(&mut self, span: Span, what: &str) -> Stop {
+        let text = self.text(span);
+        if !self.words_reported.insert(text) {
+            return Stop::Unexpected;
+        }
+        self.report(
+            Diagnostic::new("M0110", span, format!("`{text}` is a word of the language"))
+                .label(format!("expected {what}"))
+                .help(format!("choose another name, such as `{text}_`")),
+        )
+    }
+
+    /// A word that is kept for later, reported once for each word.
+    pub(super) fn reserved(&mut self) -> Stop {
         let span = self.token().span;
         let text = self.text(span);
+        if !self.words_reported.insert(text) {
+            return Stop::Unexpected;
+        }
         self.report(
             Diagnostic::new("M0110", span, format!("`{text}` is reserved for later"))
                 .label("this word has no meaning yet")
@@ -444,10 +494,14 @@ impl<'s> Parser<'s> {
     }
 
     fn no_type(&mut self, name: Name<'s>, word: &str) -> TypeExpr<'s> {
+        let ty = match self.kind_after(1) {
+            Kind::True | Kind::False => "bool",
+            _ => "int",
+        };
         self.report(
             Diagnostic::new("M0113", name.span, format!("`{}` has no type", name.text))
                 .label("expected a type after this name")
-                .help(format!("write `{word}{}: int`", name.text)),
+                .help(format!("write `{word}{}: {ty}`", name.text)),
         );
         TypeExpr {
             base: None,

@@ -9,6 +9,8 @@ mod items;
 mod mistakes;
 mod stmt;
 
+pub(crate) use mistakes::foreign;
+
 use rustc_hash::FxHashSet;
 
 use super::ast::{File, Name};
@@ -52,6 +54,8 @@ pub(crate) fn parse(source: &str) -> Parsed<'_> {
         expr_depth: 0,
         stmt_depth: 0,
         tainted: FxHashSet::default(),
+        words_reported: FxHashSet::default(),
+        depth_reported: false,
     };
     let file = parser.file();
     Parsed {
@@ -82,6 +86,10 @@ struct Parser<'s> {
     expr_depth: u16,
     stmt_depth: u16,
     tainted: FxHashSet<&'s str>,
+    /// Words that were used as names, and that was reported.
+    words_reported: FxHashSet<&'s str>,
+    /// Too deep a nesting was reported for this declaration or process.
+    depth_reported: bool,
 }
 
 impl<'s> Parser<'s> {
@@ -199,28 +207,12 @@ impl<'s> Parser<'s> {
                     span: token.span,
                 })
             }
-            Kind::Reserved => Err(self.report(
-                Diagnostic::new(
-                    "M0110",
-                    token.span,
-                    format!("`{text}` is reserved for later"),
-                )
-                .label(format!("expected {what}"))
-                .help("choose another name"),
-            )),
+            Kind::Reserved => Err(self.reserved()),
             kind if !text.is_empty()
                 && text.starts_with(|c: char| c.is_alphabetic())
                 && kind != Kind::Bad =>
             {
-                Err(self.report(
-                    Diagnostic::new(
-                        "M0110",
-                        token.span,
-                        format!("`{text}` is a word of the language"),
-                    )
-                    .label(format!("expected {what}"))
-                    .help(format!("choose another name, such as `{text}_`")),
-                ))
+                Err(self.word_as_name(token.span, what))
             }
             _ => Err(self.unexpected(what)),
         }
@@ -240,6 +232,10 @@ impl<'s> Parser<'s> {
     /// Reports that an expression or statement is nested too deeply.
     fn too_deep(&mut self, what: &str, limit: u16) -> Stop {
         let span = self.token().span;
+        if self.depth_reported {
+            return Stop::TooDeep;
+        }
+        self.depth_reported = true;
         self.report(
             Diagnostic::new("M0407", span, format!("{what} nested too deeply"))
                 .label(format!("this is more than {limit} deep"))

@@ -31,10 +31,12 @@ impl<'s> Parser<'s> {
             let before = self.diagnostics.len();
             match self.stmt() {
                 Ok(stmt) => {
-                    list.push(stmt);
-                    if self.pos < end && !self.at(Kind::Semi) {
-                        self.next_statement(start, end, before);
-                    }
+                    let wrong =
+                        self.pos < end && !self.at(Kind::Semi) && self.has_wrong_tail(before);
+                    list.push(match wrong {
+                        true => self.skip_statement(start, end, Stop::Unexpected),
+                        false => stmt,
+                    });
                 }
                 Err(stop) => {
                     list.push(self.skip_statement(start, end, stop));
@@ -46,21 +48,21 @@ impl<'s> Parser<'s> {
         list
     }
 
-    /// After a statement that no `;` follows.
-    fn next_statement(&mut self, start: usize, end: usize, before: usize) {
-        let previous = self.token_at(self.pos - 1).kind;
-        if previous == Kind::RBrace {
-            return;
+    /// After a statement that no `;` follows: whether it cannot end here at all. If only
+    /// the `;` is missing, that is reported, and the next statement begins here.
+    fn has_wrong_tail(&mut self, before: usize) -> bool {
+        if self.token_at(self.pos - 1).kind == Kind::RBrace {
+            return false;
         }
-        if self.diagnostics.len() > before || !self.can_open_statement() {
-            // Either the statement was wrong already, or its tail is.
-            if self.diagnostics.len() == before {
-                self.wrong_tail();
-            }
-            self.skip_statement(start, end, Stop::Unexpected);
-        } else {
+        if self.diagnostics.len() > before {
+            return true;
+        }
+        if self.can_open_statement() {
             self.missing_semicolon();
+            return false;
         }
+        self.wrong_tail();
+        true
     }
 
     fn can_open_statement(&self) -> bool {
@@ -98,10 +100,10 @@ impl<'s> Parser<'s> {
                 }
                 Kind::LBrace | Kind::LParen | Kind::LBracket => {
                     index = self.partner_of(index).max(index) + 1;
-                    // The statement was read up to here, and this is where the next begins.
+                    // A block that is not looked into ends its statement all the same.
                     if index >= failed
-                        && index < end
                         && self.token_at(index - 1).kind == Kind::RBrace
+                        && self.token_at(index).kind != Kind::Else
                         && stop == Stop::TooDeep
                     {
                         break;

@@ -1,0 +1,167 @@
+//! Wrong programs and what is said about them.
+//!
+//! `tests/wrong/<code>-<slug>.maz` is a program, the `.txt` beside it what [`load`]
+//! reports. `UPDATE_EXPECT=1 cargo test -p mazurka-lang` writes the `.txt` anew; read
+//! the difference before you commit it. A first line `// --set N=8` gives settings.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use mazurka_lang::diagnostic::Diagnostic;
+use mazurka_lang::source::Span;
+use mazurka_lang::{Setting, load};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn fixtures() -> Vec<PathBuf> {
+    let folder = root().join("tests/wrong");
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("the folder of fixtures")
+        .map(|entry| entry.expect("a fixture").path())
+        .filter(|path| path.extension().is_some_and(|ext| ext == "maz"))
+        .collect();
+    paths.sort();
+    paths
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+fn settings(source: &str) -> Vec<Setting> {
+    let first = source.lines().next().unwrap_or_default();
+    let Some(list) = first.strip_prefix("// --set ") else {
+        return Vec::new();
+    };
+    list.split(" --set ")
+        .filter_map(|setting| setting.split_once('='))
+        .map(|(name, value)| Setting {
+            name: name.to_owned(),
+            value: value.to_owned(),
+        })
+        .collect()
+}
+
+fn place(span: Span, source: &str) -> String {
+    let (line, column) = span.line_column(source);
+    format!("{line}:{column}")
+}
+
+fn render(diagnostics: &[Diagnostic], source: &str) -> String {
+    let mut text = String::new();
+    for d in diagnostics {
+        let at = place(d.span, source);
+        let help = d.help.as_deref().unwrap_or("-");
+        let _ = writeln!(text, "{} {at} {} | {} | {help}", d.code, d.message, d.label);
+        for (span, words) in &d.related {
+            let _ = writeln!(text, "      {} {words}", place(*span, source));
+        }
+    }
+    text
+}
+
+#[test]
+fn every_fixture_is_reported_as_expected() {
+    let update = std::env::var_os("UPDATE_EXPECT").is_some();
+    let mut wrong = String::new();
+    for path in fixtures() {
+        let source = read(&path);
+        let found = match load(&source, &settings(&source)) {
+            Ok(_) => "nothing is wrong\n".to_owned(),
+            Err(diagnostics) => render(&diagnostics, &source),
+        };
+        let expected = path.with_extension("txt");
+        if update {
+            std::fs::write(&expected, &found).expect("writing the expectation");
+        } else if read(&expected) != found {
+            let _ = writeln!(
+                wrong,
+                "{}\n--- expected\n{}--- found\n{found}",
+                path.display(),
+                read(&expected)
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// One mistake, one diagnostic, of the code in the name. A fixture whose slug opens with
+/// `many` shows several.
+#[test]
+fn one_mistake_is_reported_once() {
+    for path in fixtures() {
+        let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("");
+        let (code, slug) = stem.split_once('-').unwrap_or((stem, ""));
+        let source = read(&path);
+        let diagnostics = load(&source, &settings(&source)).err().unwrap_or_default();
+        assert!(
+            diagnostics.iter().any(|d| d.code == code),
+            "{stem}: {diagnostics:#?}"
+        );
+        if !slug.starts_with("many") {
+            assert_eq!(diagnostics.len(), 1, "{stem}: {diagnostics:#?}");
+        }
+    }
+}
+
+#[test]
+fn every_diagnostic_says_what_was_expected() {
+    for path in fixtures() {
+        let source = read(&path);
+        for d in load(&source, &settings(&source)).err().unwrap_or_default() {
+            assert!(!d.message.is_empty() && !d.label.is_empty(), "{d:?}");
+            assert!(!d.message.ends_with('.'), "{d:?}");
+        }
+    }
+}
+
+fn codes_in(text: &str) -> BTreeSet<String> {
+    let mut codes = BTreeSet::new();
+    for (at, _) in text.match_indices('M') {
+        let digits = text.get(at + 1..at + 5).unwrap_or_default();
+        if digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_digit()) {
+            codes.insert(format!("M{digits}"));
+        }
+    }
+    codes
+}
+
+fn codes_of_the_source() -> BTreeSet<String> {
+    let mut codes = BTreeSet::new();
+    let mut folders = vec![root().join("src/check"), root().join("src/syntax")];
+    let mut text = read(&root().join("src/report.rs"));
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder of sources") {
+            let path = entry.expect("a source").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                text.push_str(&read(&path));
+            }
+        }
+    }
+    for quoted in text.split('"').skip(1).step_by(1) {
+        if quoted.len() == 5 {
+            codes.extend(codes_in(quoted));
+        }
+    }
+    codes
+}
+
+#[test]
+fn every_code_is_documented_and_shown() {
+    let used = codes_of_the_source();
+    assert!(used.len() > 40, "{used:?}");
+    let documented = codes_in(&read(&root().join("../../docs/diagnostics.md")));
+    let mut shown: BTreeSet<String> = fixtures()
+        .iter()
+        .filter_map(|path| path.file_name()?.to_str()?.get(..5).map(str::to_owned))
+        .collect();
+    // A thousand mistakes are made in `limits.rs`.
+    shown.insert("M0411".to_owned());
+    assert_eq!(used, documented, "used against docs/diagnostics.md");
+    assert_eq!(used, shown, "used against tests/wrong");
+}
