@@ -3,7 +3,7 @@
 use mazurka_core::record::{Difference, Ending, Run, Witness, WitnessKind};
 use mazurka_core::{Execution, HappensBefore, Mishap, MishapKind, Schedule, Status};
 use mazurka_explore::Findings;
-use mazurka_lang::{Machine, ReplayError};
+use mazurka_lang::{Machine, ReplayError, ReplayReason};
 
 /// A run, told, and what is wrong with it. The machine stands at its end.
 pub(crate) struct Told {
@@ -18,6 +18,17 @@ pub(crate) struct Told {
 /// Runs a schedule and looks at what happened.
 pub(crate) fn tell(machine: &mut Machine, schedule: &Schedule) -> Result<Told, ReplayError> {
     let run = machine.narrate(schedule)?;
+    // A value for a `choose` that is not there would be passed over.
+    for (at, (planned, made)) in schedule.0.iter().zip(&run.steps).enumerate() {
+        if planned.outcomes.len() > made.outcomes.len() {
+            return Err(ReplayError {
+                step: at + 1,
+                process: planned.process.clone(),
+                reason: ReplayReason::NoSuchOutcome,
+                ready: made.enabled.clone(),
+            });
+        }
+    }
     let mut failures = machine.initial_mishaps().to_vec();
     for (at, event) in machine.events().iter().enumerate() {
         if !event.mishaps.is_empty() && !past_is_discarded(machine, at) {

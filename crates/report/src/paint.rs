@@ -16,6 +16,7 @@ impl Paint {
     fn with(self, style: Style, text: &str) -> String {
         match self {
             Paint::Plain => text.to_owned(),
+            Paint::Ansi if text.is_empty() => String::new(),
             Paint::Ansi => format!("{style}{text}{style:#}"),
         }
     }

@@ -45,7 +45,7 @@ pub fn headline(record: &Record, view: &View) -> String {
             let found = match (record.deterministic, record.counts.executions) {
                 (Some(true), _) => "no failure, no deadlock, deterministic".to_owned(),
                 (Some(false), _) => format!(
-                    "no failure, no deadlock, not deterministic ({} differ)",
+                    "no failure, no deadlock, but not deterministic: {}",
                     counted(record.counts.final_states, "final state", "final states")
                 ),
                 (None, 0) => {

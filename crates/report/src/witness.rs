@@ -23,6 +23,9 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
         );
     }
     text += &waiting(&witness.waiting);
+    if !text.is_empty() {
+        text.push('\n');
+    }
     match &witness.runs[..] {
         [only] => text += &one(only, "", view),
         several => {
@@ -35,16 +38,12 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
     if !witness.differs.is_empty() {
         text += &format!("{}\n", paint.strong("what differs at the end:"));
         let names = witness.differs.iter().map(|d| d.name.chars().count());
-        let name = names.max().unwrap_or(0);
-        let firsts = witness.differs.iter().map(|d| d.first.chars().count());
-        let first = firsts.max().unwrap_or(0);
+        let width = names.max().unwrap_or(0);
         for difference in &witness.differs {
-            text += &format!(
-                "  {}  {}  {}\n",
-                pad(&difference.name, name),
-                pad(&difference.first, first),
-                difference.second
-            );
+            let name = pad(&difference.name, width);
+            let first = clip(&difference.first, STATE_WIDTH);
+            let second = clip(&difference.second, STATE_WIDTH);
+            text += &format!("  {name} = {first} in the one, {second} in the other\n");
         }
     }
     text

@@ -1,0 +1,128 @@
+//! What cannot be read says so.
+
+use crate::support::{Said, mazurka, with_input};
+
+#[track_caller]
+fn refused(said: &Said, words: &[&str]) {
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.out.is_empty(), "{said:?}");
+    for word in words {
+        assert!(said.err.contains(word), "`{word}` is missing in {said:?}");
+    }
+    assert!(
+        !said.err.contains("panicked") && !said.err.contains("internal error"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn files_that_are_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    refused(
+        &mazurka(&["check", &path("none.maz")]),
+        &["there is no file", "none.maz"],
+    );
+    refused(&mazurka(&["run", &path("")]), &["is a directory"]);
+    refused(
+        &mazurka(&["replay", &path("none.json")]),
+        &["there is no file", "none.json"],
+    );
+
+    std::fs::write(path("latin.maz"), b"var caf\xe9: int = 0").expect("written");
+    refused(
+        &mazurka(&["explore", &path("latin.maz")]),
+        &["not UTF-8", "byte 7"],
+    );
+
+    std::fs::write(path("large.maz"), vec![b' '; (16 << 20) + 1]).expect("written");
+    refused(
+        &mazurka(&["check", &path("large.maz")]),
+        &["larger than 16 MB"],
+    );
+}
+
+#[test]
+fn every_mistake_in_one_run_with_its_place() {
+    let program = "var x: int = 0\nprocess {\n  x = 1;\n  y := 2\n}\n";
+    let said = with_input(&["check", "-"], program);
+    refused(&said, &["error[M", "standard input:3:", "x = 1"]);
+    let said = with_input(
+        &["check", "-"],
+        "var x: int = 0\nprocess {\n  xx := true;\n  x := false\n}\n",
+    );
+    refused(
+        &said,
+        &[
+            "standard input:3:",
+            "standard input:4:",
+            "2 errors in standard input",
+        ],
+    );
+}
+
+#[test]
+fn what_cannot_be_explored_yet_says_so() {
+    let symbolic = with_input(&["check", "-"], "var x: int\nprocess { x := x + 1 }");
+    refused(&symbolic, &["`x`", "--set"]);
+    let given = with_input(
+        &["check", "-", "--set", "x=3"],
+        "var x: int\nprocess { x := x + 1 }",
+    );
+    assert_eq!(given.code, 0, "{given:?}");
+    let input = with_input(&["explore", "-"], "var x: i32 = 0 process { x := input() }");
+    refused(&input, &["input"]);
+    let requires = with_input(
+        &["run", "-"],
+        "var x: int = 0 requires x > 0 process { x := 1 }",
+    );
+    refused(&requires, &["requires"]);
+}
+
+#[test]
+fn settings_of_unknown_names() {
+    let said = with_input(
+        &["check", "-", "--set", "M=3"],
+        "const N = 2 var x: int = N process { x := 1 }",
+    );
+    refused(&said, &["M"]);
+    let said = with_input(
+        &["check", "-", "--set", "N=many"],
+        "const N = 2 var x: int = N process { x := 1 }",
+    );
+    refused(&said, &["N"]);
+}
+
+#[test]
+fn schedules_that_do_not_fit() {
+    let run = |schedule: &str| mazurka(&["run", "examples/counter.maz", "--schedule", schedule]);
+    refused(&run("0 zero"), &["step 2", "`zero`"]);
+    refused(&run("0 7"), &["step 2"]);
+    refused(&run("0 0 0"), &["step 3"]);
+    refused(&run("0=5"), &["step 1"]);
+}
+
+#[test]
+fn records_that_are_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("bad.json");
+    let path = path.to_string_lossy();
+    for (text, words) in [
+        ("", &["not a record"][..]),
+        ("[1, 2", &["not a record"]),
+        ("{}", &["not a record", "mazurka check"]),
+        (r#"{"version": 2}"#, &["version 2", "version 1"]),
+        (r#"{"version": "new"}"#, &["version"]),
+    ] {
+        std::fs::write(&*path, text).expect("written");
+        refused(&mazurka(&["replay", &path]), words);
+    }
+}
+
+#[test]
+fn an_empty_program_is_no_crash() {
+    for text in ["", "\n", "\u{feff}", "\0", "}", "process", "▷", "/*"] {
+        let said = with_input(&["check", "-"], text);
+        assert!([0, 3].contains(&said.code), "{text:?}: {said:?}");
+    }
+}

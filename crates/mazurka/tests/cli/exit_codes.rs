@@ -1,0 +1,187 @@
+//! What the shell is told.
+
+use crate::support::{command, mazurka, said, with_input};
+
+const RACE: &str = "var x: int = 0 process { x := 1 } process { x := 2 }";
+
+#[test]
+fn verified_is_0() {
+    let said = mazurka(&["check", "examples/handover.maz"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(
+        said.first_line()
+            .starts_with("verified: no failure, no deadlock, deterministic (")
+    );
+}
+
+#[test]
+fn violated_is_1() {
+    for (file, kind) in [
+        ("examples/counter.maz", "failure"),
+        ("examples/philosophers.maz", "deadlock"),
+        ("examples/example5.maz", "not deterministic"),
+    ] {
+        let said = mazurka(&["check", file]);
+        assert_eq!(said.code, 1, "{said:?}");
+        assert!(
+            said.first_line().starts_with(&format!("violated: {kind}")),
+            "{said:?}"
+        );
+    }
+}
+
+#[test]
+fn explore_is_1_for_failures_and_deadlocks_only() {
+    assert_eq!(mazurka(&["explore", "examples/philosophers.maz"]).code, 1);
+    assert_eq!(mazurka(&["explore", "examples/counter.maz"]).code, 1);
+    let different_results = with_input(&["explore", "-", "--algorithm", "naive"], RACE);
+    assert_eq!(different_results.code, 0, "{different_results:?}");
+    assert!(different_results.out.contains("not deterministic"));
+}
+
+#[test]
+fn usage_errors_are_3() {
+    for args in [
+        &[][..],
+        &["check"],
+        &["chekc", "x.maz"],
+        &["check", "x.maz", "--no-such-flag"],
+        &["explore", "x.maz", "--algorithm", "magic"],
+        &["run", "x.maz", "--schedule", "0", "--seed", "1"],
+        &["check", "x.maz", "--max-local", "100000001"],
+        &["check", "x.maz", "--max-depth", "0"],
+        &["check", "x.maz", "--time-limit", "soon"],
+        &["check", "x.maz", "--memory-limit", "much"],
+        &["check", "x.maz", "--set", "N"],
+        &["completions", "abacus"],
+    ] {
+        let said = mazurka(args);
+        assert_eq!(said.code, 3, "{args:?}: {said:?}");
+        assert!(
+            said.out.is_empty() && !said.err.is_empty(),
+            "{args:?}: {said:?}"
+        );
+    }
+}
+
+#[test]
+fn help_and_version_are_0() {
+    for args in [
+        &["--help"][..],
+        &["check", "--help"],
+        &["run", "-h"],
+        &["help", "replay"],
+        &["--version"],
+    ] {
+        let said = mazurka(args);
+        assert_eq!(said.code, 0, "{args:?}: {said:?}");
+        assert!(!said.out.is_empty());
+    }
+    for command in ["check", "explore", "run", "replay", "completions"] {
+        let said = mazurka(&[command, "--help"]);
+        assert!(said.out.contains("Examples:"), "{said:?}");
+    }
+}
+
+#[test]
+fn completions_know_the_commands() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let said = mazurka(&["completions", shell]);
+        assert_eq!(said.code, 0);
+        assert!(
+            said.out.contains("explore") && said.out.contains("max-depth"),
+            "{shell}"
+        );
+    }
+}
+
+#[test]
+fn determinism_decides_when_nothing_else_does() {
+    let check = |flags: &[&str], program: &str| {
+        let args = [&["check", "-"], flags].concat();
+        with_input(&args, program).code
+    };
+    assert_eq!(check(&[], RACE), 1);
+    let other = format!("{RACE} process {{ assert x >= 0 }}");
+    assert_eq!(check(&[], &other), 0);
+    assert_eq!(check(&["--property", "deterministic"], &other), 1);
+    let observing = format!("observe x {other}");
+    assert_eq!(check(&[], &observing), 1);
+}
+
+#[test]
+fn a_reader_that_leaves_changes_nothing() {
+    // The output of a long run does not fit into a pipe that nobody reads.
+    let program = "var x: int = 0 process { for i in 0..3000 { x := x + 1 } }";
+    let mut child = command()
+        .args(["run", "-"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    drop(child.stdout.take());
+    use std::io::Write;
+    let mut stdin = child.stdin.take().expect("piped");
+    stdin.write_all(program.as_bytes()).expect("it reads");
+    drop(stdin);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn colours_only_where_they_are_wanted() {
+    let escape = '\u{1b}';
+    let args = ["check", "examples/counter.maz"];
+    assert!(
+        !mazurka(&args).out.contains(escape),
+        "a pipe is no terminal"
+    );
+    let forced = said(command().args(args).env("CLICOLOR_FORCE", "1"), "");
+    assert!(forced.out.contains(escape), "{forced:?}");
+    let refused = said(command().args(args).env("NO_COLOR", "1"), "");
+    assert!(!refused.out.contains(escape));
+    let wrong = said(
+        command().args(["check", "-"]).env("NO_COLOR", "1"),
+        "var x: int",
+    );
+    assert!(!wrong.err.contains(escape), "{wrong:?}");
+}
+
+#[test]
+fn quiet_leaves_the_first_line() {
+    let said = mazurka(&["check", "examples/counter.maz", "--quiet"]);
+    assert_eq!((said.code, said.out.lines().count()), (1, 1));
+    assert!(said.out.starts_with("violated: "));
+    assert!(said.err.is_empty());
+}
+
+#[test]
+fn a_seed_always_names_the_same_run() {
+    let run = |seed: &str| mazurka(&["run", "examples/philosophers.maz", "--seed", seed]).out;
+    assert_eq!(run("5"), run("5"));
+    let runs: std::collections::BTreeSet<String> =
+        (0..10).map(|seed| run(&seed.to_string())).collect();
+    assert!(runs.len() > 3, "chance chooses among few runs only");
+    let default = mazurka(&["run", "examples/philosophers.maz"]).out;
+    assert!(default.contains("seed 0"), "{default}");
+    assert_eq!(default, run("0"));
+}
+
+#[test]
+fn chance_reaches_every_value_of_a_choose() {
+    let program = "var x: int = 0 process { x := 10 * choose(1..4) + choose(0..2) }";
+    let mut seen = std::collections::BTreeSet::new();
+    for seed in 0..40 {
+        let said = with_input(&["run", "-", "--seed", &seed.to_string()], program);
+        let state = said
+            .out
+            .lines()
+            .find_map(|line| line.strip_prefix("state: "))
+            .map(str::to_owned);
+        seen.insert(state.expect("a final state"));
+    }
+    let all = ["x = 10", "x = 11", "x = 20", "x = 21", "x = 30", "x = 31"];
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), all);
+}

@@ -1,0 +1,189 @@
+//! Limits are honoured, promptly, and named.
+
+use std::time::{Duration, Instant};
+
+use crate::support::{Said, command, with_input};
+
+/// Far more interleavings than anyone can wait for, each a trace of its own.
+const ENDLESS: &str =
+    "var x: int = 0 ensures x >= 0 process (p in 0..12) { x := 1; x := 2; x := 1 }";
+/// A process that never ends.
+const LOOP: &str = "var x: int = 0 ensures x >= 0 process { while x < 2 { x := 1 - x } }";
+
+#[track_caller]
+fn cut(said: &Said, name: &str) {
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.first_line().starts_with("inconclusive: "), "{said:?}");
+    assert!(said.out.contains(name), "`{name}` is missing in {said:?}");
+}
+
+/// Runs it both as text and as a record, and looks for the bound in both.
+#[track_caller]
+fn names(flags: &[&str], program: &str, text: &str, bound: &str, value: Option<u64>) {
+    let args = [&["check", "-"], flags].concat();
+    cut(&with_input(&args, program), text);
+    let args = [&args[..], &["--format", "json"]].concat();
+    let record = with_input(&args, program).json();
+    assert_eq!(record["verdict"], "inconclusive");
+    assert_eq!(record["stopped"], "bound");
+    assert_eq!(record["scope"]["exhaustive"], false);
+    assert_eq!(record["deterministic"].as_bool(), None, "{record}");
+    let bounds = record["scope"]["bounds"].as_array().expect("bounds");
+    let found = bounds.iter().find(|b| b["bound"] == bound);
+    let found = found.unwrap_or_else(|| panic!("{bound} is missing in {record}"));
+    assert_eq!(
+        found.get("value").and_then(serde_json::Value::as_u64),
+        value,
+        "{record}"
+    );
+}
+
+#[test]
+fn depth() {
+    names(
+        &["--max-depth", "7"],
+        LOOP,
+        "--max-depth 7",
+        "max-depth",
+        Some(7),
+    );
+}
+
+#[test]
+fn steps() {
+    names(
+        &["--max-steps", "100"],
+        LOOP,
+        "--max-steps 100",
+        "max-steps",
+        Some(100),
+    );
+}
+
+#[test]
+fn executions() {
+    // Runs that agree, so that nothing is certain before the limit.
+    let program = "var x: int = 0 process (p in 0..5) { x := 1 }";
+    names(
+        &["--max-executions", "3"],
+        program,
+        "--max-executions 3",
+        "max-executions",
+        Some(3),
+    );
+}
+
+#[test]
+fn local_work() {
+    let program = "var x: int = 0 process { let i = 0; while i < 100000 { i := i + 1 }; x := i }";
+    assert_eq!(with_input(&["check", "-"], program).code, 0);
+    names(
+        &["--max-local", "1000"],
+        program,
+        "--max-local 1000",
+        "max-local",
+        Some(1000),
+    );
+}
+
+#[test]
+fn integers() {
+    let program = "var x: int = 2 process { while x > 0 { x := x * x } }";
+    names(&[], program, "64 bits", "int-range", None);
+}
+
+#[test]
+fn time() {
+    let start = Instant::now();
+    names(
+        &["--time-limit", "0.3"],
+        ENDLESS,
+        "--time-limit 0.3s",
+        "time-limit",
+        Some(300),
+    );
+    let twice = start.elapsed();
+    assert!(
+        twice < Duration::from_secs(2),
+        "two searches of 0.3 s took {twice:?}"
+    );
+}
+
+#[test]
+fn time_with_much_local_work() {
+    let program = "var x: int = 0 ensures x >= 0
+        process (p in 0..8) {
+          for k in 0..50 { x := k; let i = 0; while i < 100000 { i := i + 1 } }
+        }";
+    let start = Instant::now();
+    cut(
+        &with_input(&["check", "-", "--time-limit", "0.5"], program),
+        "--time-limit",
+    );
+    let took = start.elapsed();
+    assert!(took < Duration::from_millis(1700), "0.5 s took {took:?}");
+}
+
+#[test]
+fn memory() {
+    names(
+        &["--memory-limit", "20M"],
+        ENDLESS,
+        "--memory-limit 20M",
+        "memory-limit",
+        Some(20 << 20),
+    );
+}
+
+#[test]
+fn a_violation_that_was_found_stays_one() {
+    let program =
+        "var x: int = 0 process { while x >= 0 { x := 1 - x } } process { assert x == 1 }";
+    let said = with_input(&["explore", "-", "--max-depth", "4"], program);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.out.contains("--max-depth 4"), "{said:?}");
+}
+
+#[test]
+fn a_random_run_is_limited_too() {
+    for (flags, name) in [
+        (["--max-depth", "50"], "--max-depth 50"),
+        (["--max-steps", "50"], "--max-steps 50"),
+    ] {
+        let said = with_input(&[&["run", "-"], &flags[..]].concat(), LOOP);
+        assert_eq!(said.code, 2, "{said:?}");
+        assert!(said.out.contains(name), "{said:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_search_tells_what_it_knows() {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    let mut child = command()
+        .args(["check", "-", "--format", "json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut stdin = child.stdin.take().expect("piped");
+    stdin.write_all(ENDLESS.as_bytes()).expect("it reads");
+    drop(stdin);
+    std::thread::sleep(Duration::from_millis(1000));
+    let start = Instant::now();
+    let sent = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(sent.expect("kill runs").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert!(start.elapsed() < Duration::from_secs(1));
+    assert_eq!(output.status.code(), Some(2));
+    let record: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a record");
+    assert_eq!(record["scope"]["bounds"][0]["bound"], "interrupted");
+    assert!(
+        record["executions"].as_u64().is_some_and(|n| n > 0),
+        "{record}"
+    );
+}

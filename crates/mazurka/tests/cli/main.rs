@@ -1,0 +1,10 @@
+//! Drives the binary as a user does.
+
+mod bad_input;
+mod documents;
+mod exit_codes;
+mod limits;
+mod record;
+mod replay;
+mod snapshots;
+mod support;

@@ -1,0 +1,233 @@
+//! Every witness replays: run, fail, take the printed schedule, run it, same failure.
+
+use crate::support::{Said, mazurka, replay_words};
+
+const VIOLATED: [&str; 3] = [
+    "examples/counter.maz",
+    "examples/philosophers.maz",
+    "examples/example5.maz",
+];
+
+#[track_caller]
+fn rerun(text: &str) -> Said {
+    let words = replay_words(text);
+    mazurka(&words.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+#[test]
+fn the_printed_command_leads_to_the_printed_failure() {
+    let check = mazurka(&["check", "examples/counter.maz"]);
+    let failure = check
+        .first_line()
+        .strip_prefix("violated: ")
+        .expect("a violation");
+    let message = failure.rsplit_once(" (").expect("a scope").0;
+    let again = rerun(&check.out);
+    assert_eq!(again.code, 1, "{again:?}");
+    assert!(
+        again.out.contains(message),
+        "`{message}` is missing in {again:?}"
+    );
+}
+
+#[test]
+fn the_printed_command_leads_to_the_printed_deadlock() {
+    let check = mazurka(&["check", "examples/philosophers.maz", "--set", "N=4"]);
+    let again = rerun(&check.out);
+    assert_eq!(again.code, 1, "{again:?}");
+    assert!(again.out.contains("deadlock: "), "{again:?}");
+    let waits: Vec<&str> = check
+        .out
+        .lines()
+        .filter(|line| line.contains("waits for"))
+        .collect();
+    assert_eq!(waits.len(), 4, "{check:?}");
+    for wait in waits {
+        assert!(again.out.contains(wait), "{again:?}");
+    }
+}
+
+#[test]
+fn the_two_printed_commands_end_differently() {
+    let check = mazurka(&["check", "examples/example5.maz"]);
+    let first = rerun(&check.out);
+    let second = rerun(&check.out.replace("        and: ", "replay with: "));
+    assert_eq!(
+        (first.code, second.code),
+        (0, 0),
+        "each run by itself is fine"
+    );
+    let state = |said: &Said| {
+        said.out
+            .lines()
+            .find(|line| line.starts_with("state: "))
+            .map(str::to_owned)
+    };
+    assert!(state(&first).is_some());
+    assert_ne!(state(&first), state(&second));
+}
+
+#[test]
+fn the_last_line_is_the_command() {
+    for file in VIOLATED {
+        let check = mazurka(&["check", file]);
+        let last = check.last_line();
+        let command = last
+            .trim_start()
+            .split_once(": ")
+            .expect("words before the command")
+            .1;
+        assert!(command.starts_with("mazurka run "), "{last}");
+    }
+}
+
+#[test]
+fn records_replay() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (at, file) in VIOLATED.iter().enumerate() {
+        let printed = folder.path().join(format!("printed{at}.json"));
+        let saved = folder.path().join(format!("saved{at}.json"));
+        let check = mazurka(&[
+            "check",
+            file,
+            "--format",
+            "json",
+            "--witness",
+            &saved.to_string_lossy(),
+        ]);
+        std::fs::write(&printed, &check.out).expect("written");
+        for path in [&printed, &saved] {
+            let again = mazurka(&["replay", &path.to_string_lossy()]);
+            assert_eq!(again.code, 1, "{again:?}");
+            assert!(again.first_line().starts_with("replayed: "), "{again:?}");
+            assert!(again.first_line().contains("all as recorded"), "{again:?}");
+            let message = check.json()["witnesses"][0]["message"].clone();
+            assert!(
+                again.out.contains(message.as_str().expect("a message")),
+                "{again:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_harmless_run_replays_as_harmless() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.json");
+    let run = mazurka(&["run", "examples/handover.maz", "--format", "json"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    std::fs::write(&path, &run.out).expect("written");
+    let again = mazurka(&["replay", &path.to_string_lossy()]);
+    assert_eq!(again.code, 0, "{again:?}");
+}
+
+#[test]
+fn nothing_is_saved_where_nothing_is_wrong() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("none.json");
+    let check = mazurka(&[
+        "check",
+        "examples/handover.maz",
+        "--witness",
+        &path.to_string_lossy(),
+    ]);
+    assert_eq!(check.code, 0, "{check:?}");
+    assert!(!path.exists());
+}
+
+/// A program and its witness in a folder of their own.
+fn recorded(folder: &tempfile::TempDir) -> (String, String, serde_json::Value) {
+    let program = folder.path().join("counter.maz");
+    let source = crate::support::root().join("examples/counter.maz");
+    std::fs::copy(source, &program).expect("copied");
+    let witness = folder
+        .path()
+        .join("bad.json")
+        .to_string_lossy()
+        .into_owned();
+    let program = program.to_string_lossy().into_owned();
+    let check = mazurka(&["check", &program, "--format", "json", "--witness", &witness]);
+    assert_eq!(check.code, 1, "{check:?}");
+    (program, witness, check.json())
+}
+
+#[test]
+fn another_program_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (program, witness, _) = recorded(&folder);
+    let text = std::fs::read_to_string(&program).expect("read");
+    std::fs::write(&program, text + "\n// changed\n").expect("written");
+    let again = mazurka(&["replay", &witness]);
+    assert_eq!(again.code, 3, "{again:?}");
+    assert!(again.err.contains("another program"), "{again:?}");
+    assert!(again.out.is_empty());
+}
+
+#[test]
+fn a_program_that_moved_can_be_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (program, witness, _) = recorded(&folder);
+    let moved = folder
+        .path()
+        .join("moved.maz")
+        .to_string_lossy()
+        .into_owned();
+    std::fs::rename(&program, &moved).expect("moved");
+    let lost = mazurka(&["replay", &witness]);
+    assert_eq!(lost.code, 3, "{lost:?}");
+    assert!(lost.err.contains("--file"), "{lost:?}");
+    let found = mazurka(&["replay", &witness, "--file", &moved]);
+    assert_eq!(found.code, 1, "{found:?}");
+}
+
+#[test]
+fn a_divergence_names_its_step() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, witness, record) = recorded(&folder);
+    let tampered = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut record = record.clone();
+        change(&mut record["witnesses"][0]);
+        std::fs::write(&witness, record.to_string()).expect("written");
+        mazurka(&["replay", &witness])
+    };
+    let label = tampered(&|w| w["runs"][0]["steps"][2]["label"] = "x := 7".into());
+    assert_eq!(label.code, 3, "{label:?}");
+    assert!(
+        label.err.contains("diverges at step 3") && label.err.contains("`x := 7`"),
+        "{label:?}"
+    );
+    let enabled = tampered(&|w| w["runs"][0]["steps"][1]["enabled"] = serde_json::json!(["0"]));
+    assert_eq!(enabled.code, 3, "{enabled:?}");
+    assert!(enabled.err.contains("diverges at step 2"), "{enabled:?}");
+    let schedule = tampered(&|w| w["runs"][0]["schedule"] = "0 0 0 0".into());
+    assert_eq!(schedule.code, 3, "{schedule:?}");
+    assert!(schedule.err.contains("step 3"), "{schedule:?}");
+    let message = tampered(&|w| w["message"] = "something else".into());
+    assert_eq!(message.code, 3, "{message:?}");
+    assert!(message.err.contains("does not happen"), "{message:?}");
+    let none = tampered(&|w| w["runs"] = serde_json::json!([]));
+    assert_eq!(none.code, 3, "{none:?}");
+    let untouched = tampered(&|_| {});
+    assert_eq!(untouched.code, 1, "{untouched:?}");
+}
+
+#[test]
+fn settings_and_odd_names_survive_the_shell() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("it's a family.maz");
+    let text =
+        "const N = 1 var x: int = 0 ensures x < N process { x := x + 1 } process { x := x + 1 }";
+    std::fs::write(&program, text).expect("written");
+    let check = mazurka(&["check", &program.to_string_lossy(), "--set", "N=2"]);
+    let line = check.last_line();
+    assert!(line.ends_with(" --set N=2"), "{line}");
+    if cfg!(unix) {
+        let words = line.split_once("mazurka ").expect("a command").1;
+        let script = format!("{} {words}", env!("CARGO_BIN_EXE_mazurka"));
+        let status = std::process::Command::new("sh")
+            .args(["-c", &script])
+            .output()
+            .expect("a shell");
+        assert_eq!(status.status.code(), Some(1), "{status:?}");
+    }
+}

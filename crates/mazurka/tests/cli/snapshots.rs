@@ -1,0 +1,96 @@
+//! The text as people see it. Only what takes time is left out.
+
+use crate::support::{mazurka, with_input};
+
+fn check(args: &[&str]) -> String {
+    let said = mazurka(&[&["check"], args].concat());
+    format!("{}{}exit code {}\n", said.out, said.err, said.code)
+}
+
+#[test]
+fn failure() {
+    insta::assert_snapshot!(check(&["examples/counter.maz"]));
+}
+
+#[test]
+fn deadlock() {
+    insta::assert_snapshot!(check(&["examples/philosophers.maz"]));
+}
+
+#[test]
+fn nondeterminism() {
+    insta::assert_snapshot!(check(&["examples/example5.maz"]));
+}
+
+#[test]
+fn verified() {
+    insta::assert_snapshot!(check(&["examples/peterson.maz"]));
+}
+
+#[test]
+fn inconclusive() {
+    insta::assert_snapshot!(check(&["examples/peterson.maz", "--max-depth", "6"]));
+}
+
+#[test]
+fn not_deterministic_but_nobody_asked() {
+    let program = "var x: int = 0 invariant x >= 0 process { x := 1 } process { x := 2 }";
+    insta::assert_snapshot!(with_input(&["check", "-"], program).out);
+}
+
+#[test]
+fn a_wrong_program() {
+    let program = "\
+const N = 2
+var count: int = 0
+lock l
+
+process (p in 0..N) {
+  lock(l);
+  cuont := count + 1;
+  if count { count = 0 };
+  unlock(m)
+}
+";
+    let said = with_input(&["check", "-"], program);
+    insta::assert_snapshot!(format!("{}exit code {}\n", said.err, said.code));
+}
+
+#[test]
+fn exploration() {
+    let said = mazurka(&[
+        "explore",
+        "examples/philosophers.maz",
+        "--algorithm",
+        "naive",
+    ]);
+    let mut text = String::new();
+    for line in said.out.lines() {
+        match line.trim_start().starts_with("seconds") {
+            true => text += "  seconds  [time]\n",
+            false => text += &format!("{line}\n"),
+        }
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn one_run() {
+    insta::assert_snapshot!(
+        mazurka(&["run", "examples/handover.maz", "--schedule", "0 0 1 1"]).out
+    );
+}
+
+#[test]
+fn an_open_run() {
+    insta::assert_snapshot!(
+        mazurka(&["run", "examples/fork-join.maz", "--schedule", "0 0 0.0"]).out
+    );
+}
+
+#[test]
+fn a_stuck_run() {
+    insta::assert_snapshot!(
+        mazurka(&["run", "examples/philosophers.maz", "--schedule", "0 1 2"]).out
+    );
+}

@@ -1,0 +1,264 @@
+//! Every program of the corpus, against every figure that its `expect.toml` states.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use mazurka::record::Record;
+use mazurka::{Algorithm, Options, Program, Recording, Verdict, quietly};
+use serde::Deserialize;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expect {
+    #[allow(dead_code)]
+    origin: String,
+    needs: Option<Needs>,
+    #[serde(default)]
+    case: Vec<Case>,
+}
+
+/// What an engine must be able to do; programs that need it are only read until one can.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Needs {
+    Inputs,
+    Symbolic,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    #[serde(default)]
+    set: toml::Table,
+    check: Option<String>,
+    deterministic: Option<bool>,
+    traces: Option<u64>,
+    deadlocks: Option<u64>,
+    failures: Option<u64>,
+    final_states: Option<u64>,
+    discarded: Option<u64>,
+    #[serde(default)]
+    executions: Executions,
+    brute_force: Option<bool>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Executions {
+    naive: Option<u64>,
+}
+
+fn folder() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors()
+        .nth(2)
+        .expect("the workspace")
+        .join("corpus/maz")
+}
+
+/// One program with one set of constants, and what it must give.
+struct Job {
+    name: String,
+    source: String,
+    needs: Option<Needs>,
+    case: Case,
+}
+
+impl Job {
+    fn settings(&self) -> Vec<(String, String)> {
+        let text = |value: &toml::Value| match value {
+            toml::Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        self.case
+            .set
+            .iter()
+            .map(|(name, value)| (name.clone(), text(value)))
+            .collect()
+    }
+}
+
+fn jobs() -> Vec<Job> {
+    let mut jobs = Vec::new();
+    let mut folders: Vec<PathBuf> = fs::read_dir(folder())
+        .expect("the corpus")
+        .flatten()
+        .map(|e| e.path())
+        .collect();
+    folders.sort();
+    for folder in folders.iter().filter(|path| path.is_dir()) {
+        let name = folder
+            .file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
+        let read = |file: &str| match fs::read_to_string(folder.join(file)) {
+            Ok(text) => text,
+            Err(error) => panic!("{name}/{file}: {error}"),
+        };
+        let expect: Expect = match toml::from_str(&read("expect.toml")) {
+            Ok(expect) => expect,
+            Err(error) => panic!("{name}/expect.toml: {error}"),
+        };
+        let source = read("program.maz");
+        let mut cases = expect.case;
+        if cases.is_empty() {
+            assert!(
+                expect.needs.is_some(),
+                "{name}: no case, so nothing is tested"
+            );
+            cases.push(Case::default());
+        }
+        for case in cases {
+            let set: Vec<String> = case.set.iter().map(|(k, v)| format!(" {k}={v}")).collect();
+            jobs.push(Job {
+                name: format!("{name}{}", set.concat()),
+                source: source.clone(),
+                needs: expect.needs,
+                case,
+            });
+        }
+    }
+    assert!(jobs.len() > 100, "most of the corpus was not found");
+    jobs
+}
+
+/// What a job found wrong.
+#[derive(Default)]
+struct Wrong(Vec<String>);
+
+impl Wrong {
+    fn compare<T: PartialEq + Debug>(&mut self, what: &str, expected: &Option<T>, found: &T) {
+        if let Some(expected) = expected
+            && expected != found
+        {
+            self.0
+                .push(format!("{what}: expected {expected:?}, found {found:?}"));
+        }
+    }
+}
+
+fn run(job: &Job) -> Wrong {
+    let mut wrong = Wrong::default();
+    let settings = job.settings();
+    if job.needs.is_some() {
+        let setting = |(name, value): &(String, String)| mazurka_lang::Setting {
+            name: name.clone(),
+            value: value.clone(),
+        };
+        let given: Vec<_> = settings.iter().map(setting).collect();
+        if let Err(mistakes) = mazurka_lang::load(&job.source, &given) {
+            wrong.0.push(format!("does not load: {mistakes:?}"));
+        } else if Program::load(&job.name, &job.source, &settings).is_ok() {
+            wrong
+                .0
+                .push("is not refused, though it needs what no engine can do yet".to_owned());
+        }
+        return wrong;
+    }
+    let program = match Program::load(&job.name, &job.source, &settings) {
+        Ok(program) => program,
+        Err(mistakes) => {
+            wrong.0.push(format!("does not load: {mistakes:?}"));
+            return wrong;
+        }
+    };
+    if job.case.brute_force == Some(false) {
+        return wrong;
+    }
+    let options = Options::default();
+
+    let explored = program.explore(Algorithm::Naive, &options, &mut quietly());
+    let case = &job.case;
+    let counts = &explored.counts;
+    if !explored.scope.exhaustive {
+        wrong
+            .0
+            .push(format!("was cut: {:?}", explored.scope.bounds));
+    }
+    wrong.compare(
+        "deterministic",
+        &case.deterministic.map(Some),
+        &explored.deterministic,
+    );
+    wrong.compare("traces", &case.traces.map(Some), &counts.traces);
+    wrong.compare("deadlocks", &case.deadlocks, &counts.deadlocks);
+    wrong.compare("failures", &case.failures, &counts.failures);
+    wrong.compare("final states", &case.final_states, &counts.final_states);
+    wrong.compare("discarded", &case.discarded, &counts.discarded);
+    wrong.compare("executions", &case.executions.naive, &counts.executions);
+    let bad = counts.deadlocks + counts.failures > 0;
+    wrong.compare(
+        "explore",
+        &Some(bad),
+        &(explored.verdict == Verdict::Violated),
+    );
+
+    let checked = program.check(&options, &mut quietly());
+    let verdict = match checked.verdict {
+        Verdict::Verified => "verified",
+        Verdict::Violated => "violated",
+        Verdict::Inconclusive => "inconclusive",
+    };
+    wrong.compare("check", &case.check, &verdict.to_owned());
+    for record in [explored, checked] {
+        wrong.0.extend(replays(&program, record, &options));
+    }
+    wrong
+}
+
+/// Every witness replays, and through its file format too.
+fn replays(program: &Program, record: Record, options: &Options) -> Option<String> {
+    if record.witnesses.is_empty() {
+        return None;
+    }
+    let text = serde_json::to_string(&record).expect("a record is JSON");
+    let recording = Recording::parse(&text).expect("a record can be read back");
+    assert_eq!(recording.record, record);
+    match program.replay(&recording, options) {
+        Ok(again) if again.witnesses == record.witnesses => None,
+        Ok(_) => Some(format!(
+            "{}: the replay shows something else",
+            record.command
+        )),
+        Err(problem) => Some(format!("{}: does not replay: {problem}", record.command)),
+    }
+}
+
+#[test]
+fn the_whole_corpus() {
+    let jobs = Mutex::new(jobs());
+    let failed = Mutex::new(BTreeMap::new());
+    let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let job = jobs.lock().expect("no worker panics").pop();
+                    let Some(job) = job else { return };
+                    let wrong = run(&job);
+                    if !wrong.0.is_empty() {
+                        failed
+                            .lock()
+                            .expect("no worker panics")
+                            .insert(job.name, wrong.0);
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().expect("no worker panics");
+    let lines: Vec<String> = failed
+        .iter()
+        .map(|(name, wrong)| format!("{name}: {}", wrong.join("; ")))
+        .collect();
+    assert!(
+        lines.is_empty(),
+        "{} cases:\n{}",
+        lines.len(),
+        lines.join("\n")
+    );
+}

@@ -1,0 +1,193 @@
+//! The invariants of ARCHITECTURE.md, as far as a look at the text can check them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).expect("the workspace").to_owned()
+}
+
+/// Every file under a folder of the repository whose name ends in one of these.
+fn files(folder: &str, endings: &[&str]) -> Vec<(String, String)> {
+    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+        let Ok(entries) = fs::read_dir(folder) else {
+            return;
+        };
+        for entry in entries.flatten() {
+            let path = entry.path();
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if path.is_dir() && name != "target" && name != ".git" {
+                walk(&path, found);
+            } else if path.is_file() {
+                found.push(path);
+            }
+        }
+    }
+    let mut paths = Vec::new();
+    walk(&root().join(folder), &mut paths);
+    paths.sort();
+    let wanted = |path: &&PathBuf| endings.iter().any(|e| path.to_string_lossy().ends_with(e));
+    let read = |path: &PathBuf| {
+        let name = path.strip_prefix(root()).expect("within the repository");
+        let name = name.to_string_lossy().replace('\\', "/");
+        (name, fs::read_to_string(path).expect("text"))
+    };
+    let found: Vec<_> = paths.iter().filter(wanted).map(read).collect();
+    assert!(
+        !found.is_empty(),
+        "nothing found in `{folder}`: has it moved?"
+    );
+    found
+}
+
+fn sources(of: &str) -> Vec<(String, String)> {
+    files(&format!("crates/{of}/src"), &[".rs"])
+}
+
+/// Lines that are code, with their numbers.
+fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.lines().enumerate();
+    lines
+        .filter(|(_, line)| !line.trim_start().starts_with("//"))
+        .map(|(at, line)| (at + 1, line))
+}
+
+/// Our own crates that a crate depends on, for use and for tests.
+fn dependencies(of: &str) -> Vec<String> {
+    let manifest = fs::read_to_string(root().join(format!("crates/{of}/Cargo.toml")));
+    let manifest: toml::Table = manifest.expect("a manifest").parse().expect("TOML");
+    let ours = |table: &toml::Value| -> Vec<String> {
+        let names = table
+            .as_table()
+            .into_iter()
+            .flatten()
+            .map(|(name, _)| name.clone());
+        names.filter(|name| name.starts_with("mazurka")).collect()
+    };
+    manifest.get("dependencies").map(ours).unwrap_or_default()
+}
+
+/// No line of code of a crate contains any of these.
+fn never(of: &str, words: &[&str]) {
+    for (file, text) in sources(of) {
+        for (number, line) in code(&text) {
+            for word in words {
+                assert!(
+                    !line.contains(word),
+                    "{file}:{number} says `{word}`: {line}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn core_depends_on_nothing_of_ours() {
+    assert_eq!(dependencies("core"), [""; 0]);
+}
+
+#[test]
+fn explorers_never_name_a_language() {
+    assert_eq!(dependencies("explore"), ["mazurka-core"]);
+    never("explore", &["mazurka_lang", "hir::", "Machine", ".maz"]);
+}
+
+#[test]
+fn languages_never_name_an_algorithm() {
+    assert_eq!(dependencies("lang"), ["mazurka-core"]);
+    never("lang", &["mazurka_explore", "Naive", "Dpor", "Policy"]);
+}
+
+#[test]
+fn reports_run_no_program() {
+    assert_eq!(dependencies("report"), ["mazurka-core"]);
+    never("report", &["Execution", "Semantics", ".step("]);
+}
+
+#[test]
+fn only_the_binary_does_io() {
+    let io = [
+        "println!",
+        "eprintln!",
+        "print!(",
+        "eprint!(",
+        "dbg!",
+        "std::fs",
+        "std::io",
+        "std::env",
+        "std::net",
+        "std::process",
+    ];
+    for name in ["core", "lang", "explore", "report", "testkit"] {
+        never(name, &io);
+    }
+    let mut libraries = 0;
+    for (file, text) in sources("mazurka") {
+        if file.ends_with("/main.rs") || file.contains("/cli/") {
+            continue;
+        }
+        libraries += 1;
+        for (number, line) in code(&text) {
+            for word in io {
+                assert!(
+                    !line.contains(word),
+                    "{file}:{number} says `{word}`: {line}"
+                );
+            }
+        }
+    }
+    assert!(libraries > 3, "the library's files were not found");
+}
+
+#[test]
+fn every_algorithm_says_what_it_is() {
+    for (file, text) in sources("explore") {
+        if file.ends_with("/lib.rs") || file.ends_with("/driver.rs") {
+            continue;
+        }
+        let head = text
+            .lines()
+            .take_while(|line| line.starts_with("//!"))
+            .count();
+        assert!(
+            head >= 3,
+            "{file} has no head that gives its paper and idea"
+        );
+        assert!(
+            text.to_lowercase().contains("paper"),
+            "{file} cites no paper, nor says that there is none"
+        );
+    }
+}
+
+#[test]
+fn no_file_is_long() {
+    for (file, text) in files("crates", &[".rs"]) {
+        let lines = text.lines().count();
+        assert!(
+            lines <= 800,
+            "{file} has {lines} lines: one concept, one file"
+        );
+    }
+}
+
+#[test]
+fn no_path_of_a_machine() {
+    let folders = ["home", "root", "Users", "work", "tmp"];
+    let mut looked_at = 0;
+    for (file, text) in files("", &[".rs", ".md", ".toml", ".maz", ".snap", "run", "-MIT"]) {
+        looked_at += 1;
+        for (number, line) in text.lines().enumerate() {
+            for folder in folders {
+                let path = format!("/{folder}/");
+                let absolute = line.match_indices(&path).any(|(at, _)| {
+                    let before = line[..at].chars().next_back();
+                    !before.is_some_and(|c| c.is_alphanumeric() || "._~-/".contains(c))
+                });
+                assert!(!absolute, "{file}:{}: {line}", number + 1);
+            }
+        }
+    }
+    assert!(looked_at > 50);
+}
