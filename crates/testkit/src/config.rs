@@ -53,7 +53,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             processes: 4,
-            interleavings: 8_000.0,
+            interleavings: 12_000.0,
             arrays: true,
             locks: true,
             guards: true,

@@ -95,7 +95,8 @@ impl Recorder {
             event.mishaps.iter().any(|mishap| mishap.kind == MishapKind::Discarded)
         };
         if run.iter().any(discards) {
-            let past = HappensBefore::of(run).past(last);
+            let seen: Vec<Event> = run.iter().map(|event| self.dependence.view(event)).collect();
+            let past = HappensBefore::of(&seen).past(last);
             if past.iter().any(|&at| discards(&run[at])) {
                 return;
             }

@@ -4,10 +4,11 @@ use super::{Generator, Scope};
 use crate::tree::{Expr, Type};
 
 impl Generator<'_> {
-    /// A type that some shared scalar has, mostly the one of `x`.
+    /// The type of a shared number that is no counter; there is always one.
     pub(super) fn number_type(&mut self) -> Type {
-        let numbers: Vec<Type> = self.program.vars.iter().map(|v| v.ty).collect();
-        let numbers: Vec<Type> = numbers.into_iter().filter(|&ty| ty != Type::Bool).collect();
+        let scalars = self.program.vars.iter().filter(|v| v.len.is_none() && v.ty != Type::Bool);
+        let numbers: Vec<Type> =
+            scalars.filter(|v| !v.name.starts_with('c')).map(|v| v.ty).collect();
         self.rng.pick(&numbers).copied().unwrap_or(Type::Int)
     }
 

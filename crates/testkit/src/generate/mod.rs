@@ -147,7 +147,7 @@ impl Generator<'_> {
 
     fn processes(&mut self) {
         let most = self.config.processes.clamp(2, 4);
-        let count = (2 + self.rng.weighted(&[5, 5, 1])).min(most);
+        let count = (2 + self.rng.weighted(&[4, 6, 2])).min(most);
         let toggles = self.config.guards && self.rng.percent(40);
         for k in 0..count {
             let scope = Scope {
@@ -155,9 +155,9 @@ impl Generator<'_> {
                 ..Scope::default()
             };
             let steps = match count {
-                2 => 2 + self.rng.below(4),
-                3 => 1 + self.rng.below(3),
-                _ => 1 + self.rng.below(2),
+                2 => 2 + self.rng.below(7),
+                3 => 1 + self.rng.below(5),
+                _ => 1 + self.rng.below(3),
             };
             let body = if k == 0 && toggles {
                 self.toggler(&scope, steps)

@@ -216,10 +216,12 @@ impl<E: Execution> Source<'_, E> {
             let earlier = self.order.event(e);
             if lock.is_some() {
                 let acquired = touches(&earlier.touched, AccessKind::Acquire);
-                if touches(&earlier.claims, AccessKind::Acquire) {
-                    self.reverse(e, at);
-                } else if !touches(&earlier.touched, AccessKind::Release) && self.order.adjacent(e, at) {
-                    // An unlock that failed: it can as well come later.
+                // An unlock that failed released nothing; it can as well come later.
+                let released = touches(&earlier.touched, AccessKind::Release)
+                    && earlier.mishaps.is_empty();
+                if touches(&earlier.claims, AccessKind::Acquire)
+                    || (!released && self.order.adjacent(e, at))
+                {
                     self.reverse(e, at);
                 }
                 if acquired {

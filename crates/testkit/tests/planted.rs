@@ -1,0 +1,125 @@
+//! Every planted defect is caught, and what catches it is small.
+
+use mazurka_lang::Machine;
+use mazurka_testkit::planted::{Switches, context, source, swapped_until_stable};
+use mazurka_testkit::{Aspect, Config, Dependence, Hunt, Summary, disagreement, hunt};
+
+fn caught(name: &str, where_to_look: &Hunt, engine: impl Fn(&mut Machine) -> Summary) {
+    let Some(found) = hunt(where_to_look, engine) else {
+        panic!("{name}: not caught within {} programs", where_to_look.programs);
+    };
+    println!("{name}: caught after {} programs: {}", found.after, found.difference);
+    println!("{}", found.shrunk);
+    let lines = found.shrunk.to_string().lines().count();
+    assert!(lines <= 12, "{name}: {lines} lines left");
+    assert!(!found.difference.is_empty(), "{name}: the small program does not fail");
+}
+
+fn with(switches: Switches) -> impl Fn(&mut Machine) -> Summary {
+    move |machine| source(machine, switches)
+}
+
+#[test]
+fn context_as_printed_is_caught() {
+    // It merges traces, and was made for programs that never wait.
+    let where_to_look = Hunt {
+        aspects: &[Aspect::FinalStates],
+        config: Config {
+            interleavings: 200.0,
+            ..Config::plain()
+        },
+        ..Hunt::default()
+    };
+    caught("E1", &where_to_look, context);
+}
+
+#[test]
+fn context_as_printed_loses_a_final_state_of_the_erratum() {
+    let text = "var x, y, l: int = 0 process { x := 1 } process { y := x } process { l := x; y := 1 }";
+    let mut program = mazurka_testkit::machine(text).unwrap();
+    assert_eq!(context(&mut program).final_states.len(), 2);
+    assert_eq!(source(&mut program, Switches::default()).final_states.len(), 3);
+}
+
+#[test]
+fn dependence_by_what_was_touched_is_caught() {
+    // Judged by its own relation, under which there are fewer traces. Invariants are not touched.
+    let where_to_look = Hunt {
+        dependence: Dependence::Touched,
+        config: Config {
+            invariants: false,
+            ..Config::default()
+        },
+        ..Hunt::default()
+    };
+    let switches = Switches {
+        really_touched: true,
+        ..Switches::default()
+    };
+    caught("E2", &where_to_look, with(switches));
+}
+
+#[test]
+fn ignoring_pending_guards_is_caught() {
+    let switches = Switches {
+        ignore_pending_guards: true,
+        ..Switches::default()
+    };
+    caught("E3", &Hunt::default(), with(switches));
+}
+
+#[test]
+fn the_swapped_form_is_caught() {
+    let where_to_look = Hunt {
+        aspects: &[Aspect::TraceCount],
+        ..Hunt::default()
+    };
+    caught("E4", &where_to_look, swapped_until_stable);
+}
+
+#[test]
+fn the_swapped_form_counts_as_the_erratum_says() {
+    // Two writers with n independent processes between them: 2ⁿ + 1 classes instead of 2.
+    for n in 1..=3u32 {
+        let mut text = "var x: int = 0 var a: int[3] = 0 process { x := 1 }".to_owned();
+        for k in 0..n {
+            text += &format!(" process {{ a[{k}] := 1 }}");
+        }
+        text += " process { x := 2 }";
+        let mut program = mazurka_testkit::machine(&text).unwrap();
+        let classes = swapped_until_stable(&mut program).traces.len();
+        assert_eq!(classes, (1 << n) + 1);
+    }
+}
+
+#[test]
+fn ignoring_pending_locks_is_caught() {
+    let switches = Switches {
+        ignore_pending_locks: true,
+        ..Switches::default()
+    };
+    caught("no pending locks", &Hunt::default(), with(switches));
+}
+
+#[test]
+fn stopping_at_a_mishap_is_caught() {
+    // Its traces are cut short on purpose; it must be wrong about something else.
+    let where_to_look = Hunt {
+        aspects: &[Aspect::Deadlocks, Aspect::Failures, Aspect::FinalStates],
+        ..Hunt::default()
+    };
+    let switches = Switches {
+        stop_at_mishap: true,
+        ..Switches::default()
+    };
+    caught("E12", &where_to_look, with(switches));
+}
+
+#[test]
+fn each_defect_is_off_by_default() {
+    let text = "var x: int = 0 lock m, n
+        process { lock(m); lock(n); x := 1 }
+        process { lock(n); lock(m); x == 0 |> x := 2 }
+        process { assert x != 2 }";
+    assert_eq!(disagreement(text, with(Switches::default())), None);
+}
