@@ -16,6 +16,8 @@ mod paint;
 mod run;
 mod shell;
 mod table;
+#[cfg(test)]
+mod tests;
 mod verdict;
 mod witness;
 
@@ -60,7 +62,7 @@ fn pad(text: &str, width: usize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+mod unit {
     use super::*;
 
     #[test]

@@ -1,0 +1,238 @@
+//! The views of records made by hand: what a search cannot be made to give on demand.
+
+use mazurka_core::record::{
+    Difference, Ending, Place, ProgramRecord, Record, Run, VERSION, Waiting, Witness, WitnessKind,
+};
+use mazurka_core::{Bound, Counts, Scope, StopReason, Verdict};
+
+use crate::{Paint, View, json, replayed, table, verdict};
+
+fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witness>) -> Record {
+    Record {
+        version: VERSION,
+        program: ProgramRecord {
+            file: "two.maz".into(),
+            hash: "0".repeat(32),
+            set: Vec::new(),
+        },
+        command: "check".into(),
+        algorithm: "naive".into(),
+        verdict: outcome,
+        scope: Scope {
+            exhaustive: bounds.is_empty(),
+            bounds: bounds.clone(),
+        },
+        stopped: match bounds.is_empty() {
+            true => StopReason::Complete,
+            false => StopReason::Bound,
+        },
+        deterministic: None,
+        counts: Counts {
+            executions: 1,
+            traces: Some(1),
+            ..Counts::default()
+        },
+        seconds: 0.5,
+        witnesses,
+    }
+}
+
+fn witness(kind: WitnessKind, message: &str) -> Witness {
+    Witness {
+        kind,
+        message: message.into(),
+        place: None,
+        runs: vec![run("0 1")],
+        waiting: Vec::new(),
+        differs: Vec::new(),
+    }
+}
+
+fn run(schedule: &str) -> Run {
+    Run {
+        schedule: schedule.into(),
+        ending: Ending::Open,
+        steps: Vec::new(),
+        state: Vec::new(),
+    }
+}
+
+#[test]
+fn every_bound_is_named_with_what_to_do() {
+    let bounds = vec![
+        Bound::MaxDepth(9),
+        Bound::IntRange,
+        Bound::MemoryLimit(1 << 30),
+    ];
+    let text = verdict(
+        &record(Verdict::Inconclusive, bounds, Vec::new()),
+        &View::default(),
+    );
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(
+        lines[0].starts_with("inconclusive: ") && lines[0].ends_with("(1 trace, 1 execution, cut)")
+    );
+    assert!(lines[1].contains("--max-depth 9") && lines[1].contains("raise --max-depth"));
+    assert!(lines[2].contains("64 bits") && lines[2].contains("i64"));
+    assert!(lines[3].contains("--memory-limit 1G was reached: raise --memory-limit"));
+    assert_eq!(lines.len(), 4);
+}
+
+#[test]
+fn a_violation_keeps_the_bounds_in_sight() {
+    let bad = witness(WitnessKind::Failure, "assertion failed");
+    let found = record(Verdict::Violated, vec![Bound::MaxDepth(9)], vec![bad]);
+    let text = verdict(&found, &View::default());
+    assert!(
+        text.starts_with("violated: failure: assertion failed (1 trace, 1 execution, cut)\n"),
+        "{text}"
+    );
+    assert!(text.contains("--max-depth 9"), "{text}");
+    assert!(
+        text.ends_with("replay with: mazurka run two.maz --schedule \"0 1\"\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn several_witnesses_each_with_a_command() {
+    let mut deadlock = witness(WitnessKind::Deadlock, "deadlock: 0 waits for ever");
+    deadlock.waiting.push(Waiting {
+        process: "0".into(),
+        what: "lock `a`".into(),
+        held_by: Some("0".into()),
+        line: 3,
+    });
+    let mut failure = witness(WitnessKind::Failure, "division by zero");
+    failure.place = Some(Place {
+        line: 4,
+        column: 2,
+        text: "x := 1 / y".into(),
+    });
+    let found = record(Verdict::Violated, Vec::new(), vec![failure, deadlock]);
+    insta::assert_snapshot!(verdict(&found, &View::default()), @r#"
+    violated: failure: division by zero; deadlock: 0 waits for ever (1 trace, 1 execution, exhaustive)
+
+    failure: division by zero
+      at two.maz:4:2: x := 1 / y
+
+      (before any step)
+    replay with: mazurka run two.maz --schedule "0 1"
+
+    deadlock: 0 waits for ever
+      0 waits for lock `a`, which it holds itself (line 3)
+
+      (before any step)
+
+    replay with: mazurka run two.maz --schedule "0 1"
+    "#);
+}
+
+#[test]
+fn only_the_variables_that_differ_are_shown() {
+    let mut two = witness(
+        WitnessKind::Nondeterminism,
+        "not deterministic: `x` ends as 1 or as 2",
+    );
+    two.runs.push(run("1 0"));
+    two.differs.push(Difference {
+        name: "x".into(),
+        first: "1".into(),
+        second: "2".into(),
+    });
+    let found = record(Verdict::Violated, Vec::new(), vec![two]);
+    let text = verdict(&found, &View::default());
+    assert!(
+        text.contains("what differs at the end:\n  x = 1 in the one, 2 in the other\n"),
+        "{text}"
+    );
+    let last: Vec<&str> = text.lines().rev().take(2).collect();
+    assert_eq!(
+        last[0],
+        "        and: mazurka run two.maz --schedule \"1 0\""
+    );
+    assert_eq!(
+        last[1],
+        "replay with: mazurka run two.maz --schedule \"0 1\""
+    );
+}
+
+#[test]
+fn nothing_but_discarded_runs_is_no_good_news() {
+    let mut none = record(Verdict::Verified, Vec::new(), Vec::new());
+    none.counts.executions = 0;
+    none.counts.discarded = 5;
+    let text = verdict(&none, &View::default());
+    assert!(
+        text.contains("every run is discarded") && text.contains("5 discarded"),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_engine_that_counts_no_traces_says_so() {
+    let mut unknown = record(Verdict::Verified, Vec::new(), Vec::new());
+    unknown.counts.traces = None;
+    assert!(table(&unknown, &View::default()).contains("traces        unknown"));
+    assert!(!verdict(&unknown, &View::default()).contains("trace"));
+}
+
+#[test]
+fn a_replay_says_that_all_is_as_recorded() {
+    let bad = witness(WitnessKind::Failure, "assertion failed");
+    let text = replayed(
+        &record(Verdict::Violated, Vec::new(), vec![bad]),
+        &View::default(),
+    );
+    assert!(
+        text.starts_with("replayed: failure: assertion failed (1 run, 0 steps, all as recorded)\n")
+    );
+    let text = replayed(
+        &record(Verdict::Verified, Vec::new(), Vec::new()),
+        &View::default(),
+    );
+    assert_eq!(text, "replayed: 0 steps, all as recorded\n");
+}
+
+#[test]
+fn colours_change_nothing_but_the_colours() {
+    let bad = witness(WitnessKind::Failure, "assertion failed");
+    let found = record(Verdict::Violated, vec![Bound::IntRange], vec![bad]);
+    let coloured = View {
+        paint: Paint::Ansi,
+        ..View::default()
+    };
+    let strip = |text: String| {
+        let mut plain = String::new();
+        let mut escaped = false;
+        for c in text.chars() {
+            match c {
+                '\u{1b}' => escaped = true,
+                'm' if escaped => escaped = false,
+                _ if escaped => {}
+                _ => plain.push(c),
+            }
+        }
+        plain
+    };
+    let text = verdict(&found, &coloured);
+    assert!(text.contains('\u{1b}'));
+    assert_eq!(strip(text), verdict(&found, &View::default()));
+    assert_eq!(
+        strip(table(&found, &coloured)),
+        table(&found, &View::default())
+    );
+}
+
+#[test]
+fn json_can_be_read_back() {
+    let bad = witness(WitnessKind::Nondeterminism, "not deterministic");
+    let bounds = vec![Bound::MaxDepth(9), Bound::Interrupted];
+    let found = record(Verdict::Violated, bounds, vec![bad]);
+    let text = json(&found).expect("a record is JSON");
+    assert!(text.ends_with("}\n"));
+    assert_eq!(
+        serde_json::from_str::<Record>(&text).expect("the same record"),
+        found
+    );
+}
