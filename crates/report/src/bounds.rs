@@ -43,7 +43,8 @@ pub(crate) fn name(bound: &Bound) -> String {
 /// Bytes as a user would write them.
 fn size(bytes: u64) -> String {
     let units = [(30, "G"), (20, "M"), (10, "K")];
-    let fits = |&&(shift, _): &&(u32, &str)| bytes >= 1 << shift && bytes % (1 << shift) == 0;
+    let fits =
+        |&&(shift, _): &&(u32, &str)| bytes >= 1 << shift && bytes.is_multiple_of(1 << shift);
     match units.iter().find(fits) {
         Some((shift, unit)) => format!("{}{unit}", bytes >> shift),
         None => bytes.to_string(),

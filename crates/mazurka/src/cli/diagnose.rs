@@ -49,8 +49,14 @@ fn shown(file: &str) -> &str {
 
 /// The span as whole characters of the text, wherever it points.
 fn within(source: &str, (start, end): (usize, usize)) -> Range<usize> {
-    let start = source.floor_char_boundary(start.min(source.len()));
-    let end = source.ceil_char_boundary(end.min(source.len()));
+    let mut start = start.min(source.len());
+    while !source.is_char_boundary(start) {
+        start -= 1;
+    }
+    let mut end = end.min(source.len());
+    while !source.is_char_boundary(end) {
+        end += 1;
+    }
     start..end.max(start)
 }
 

@@ -63,9 +63,14 @@ pub(crate) fn main() -> Exit {
 /// Turns a panic into a message that asks for a report, and exit code 4.
 pub(crate) fn guarded(work: impl FnOnce() -> Exit) -> Exit {
     panic::set_hook(Box::new(|panic| {
-        let text = match panic.payload_as_str() {
-            Some(text) => text.to_owned(),
-            None => "no message".to_owned(),
+        let payload = panic.payload();
+        let text = match (
+            payload.downcast_ref::<&str>(),
+            payload.downcast_ref::<String>(),
+        ) {
+            (Some(text), _) => (*text).to_owned(),
+            (None, Some(text)) => text.clone(),
+            (None, None) => "no message".to_owned(),
         };
         let place = panic
             .location()

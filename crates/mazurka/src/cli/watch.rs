@@ -101,11 +101,11 @@ fn message(progress: &Progress) -> String {
         text += &format!(", {} traces", short(traces as f64));
     }
     if let Some(done) = progress.done
-        && done > 0.0
+        && done >= 0.001
     {
         text += &format!(", {:.1} %", done * 100.0);
         let left = seconds / done - seconds;
-        if done > 0.001 && left < 1e6 {
+        if left < 1e6 {
             text += &format!(", about {left:.0} s to go");
         }
     }
