@@ -53,6 +53,7 @@ pub(crate) fn parse(source: &str) -> Parsed<'_> {
         diagnostics,
         expr_depth: 0,
         stmt_depth: 0,
+        block_depth: 0,
         tainted: FxHashSet::default(),
         words_reported: FxHashSet::default(),
         depth_reported: false,
@@ -85,6 +86,8 @@ struct Parser<'s> {
     diagnostics: Vec<Diagnostic>,
     expr_depth: u16,
     stmt_depth: u16,
+    /// Also counts blocks that are read only to find mistakes in them.
+    block_depth: u16,
     tainted: FxHashSet<&'s str>,
     /// Words that were used as names, and that was reported.
     words_reported: FxHashSet<&'s str>,

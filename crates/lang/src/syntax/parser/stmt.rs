@@ -20,6 +20,13 @@ impl<'s> Parser<'s> {
     /// cannot be read is skipped, statement by statement.
     fn statements_in_brackets(&mut self) -> Vec<Stmt<'s>> {
         let end = self.partner_of(self.pos);
+        if self.block_depth > MAX_STMT_DEPTH {
+            self.too_deep("statements are", MAX_STMT_DEPTH);
+            self.pos = end;
+            self.bump();
+            return Vec::new();
+        }
+        self.block_depth += 1;
         self.bump();
         let mut list = Vec::new();
         loop {
@@ -45,6 +52,7 @@ impl<'s> Parser<'s> {
         }
         self.pos = end;
         self.bump();
+        self.block_depth -= 1;
         list
     }
 

@@ -1,0 +1,197 @@
+//! Hostile and very large input: a diagnostic or a program, soon, and no stack overflow.
+
+use std::time::{Duration, Instant};
+
+use mazurka_lang::load;
+
+/// The codes of the mistakes, each once.
+fn codes(source: &str) -> Vec<&'static str> {
+    let start = Instant::now();
+    let mut codes: Vec<&str> = match load(source, &[]) {
+        Ok(program) => {
+            drop(program.clone());
+            Vec::new()
+        }
+        Err(mistakes) => {
+            for d in &mistakes {
+                let (start, end) = (d.span.start as usize, d.span.end as usize);
+                assert!(source.get(start..end).is_some(), "{d:?}");
+            }
+            mistakes.iter().map(|d| d.code).collect()
+        }
+    };
+    codes.sort_unstable();
+    codes.dedup();
+    // Generous, for debug builds on a busy machine; what is quadratic takes minutes.
+    let time = start.elapsed();
+    assert!(time < Duration::from_secs(20), "{time:?}");
+    codes
+}
+
+fn statement(text: &str) -> String {
+    format!("var x: int = 0 var b: bool = false process {{ {text} }}")
+}
+
+const MANY: usize = 100_000;
+
+#[test]
+fn deep_expressions() {
+    for (open, close) in [
+        ("(", ")"),
+        ("!", ""),
+        ("-", ""),
+        ("x + (", ")"),
+        ("1 + ", ""),
+    ] {
+        let text = format!("x := {}1{}", open.repeat(MANY), close.repeat(MANY));
+        assert_eq!(codes(&statement(&text)), ["M0407"], "{open}");
+    }
+    let text = format!(
+        "x := {}1{}",
+        "if b then ".repeat(MANY),
+        " else 2".repeat(MANY)
+    );
+    assert_eq!(codes(&statement(&text)), ["M0407"]);
+    let text = format!("x := {}1", "if b then 1 else ".repeat(MANY));
+    assert_eq!(codes(&statement(&text)), ["M0407"]);
+    let text = format!("await {}b", "b && ".repeat(MANY));
+    assert_eq!(codes(&statement(&text)), ["M0407"]);
+    let text = format!("x := {}1", "p(".repeat(MANY));
+    assert_eq!(codes(&statement(&text)), ["M0103", "M0407"]);
+    let text = format!("x := {}1", "x[".repeat(MANY));
+    assert_eq!(codes(&statement(&text)), ["M0103", "M0407"]);
+    let text = format!("x := {}", "(".repeat(MANY));
+    assert_eq!(codes(&statement(&text)), ["M0103", "M0407"]);
+    let text = format!("x := {}0{}", "choose(0..".repeat(MANY), ")".repeat(MANY));
+    assert_eq!(codes(&statement(&text)), ["M0407"]);
+}
+
+#[test]
+fn deep_statements() {
+    for (open, close) in [
+        ("{ ", " }"),
+        ("(", ")"),
+        ("if b { ", " }"),
+        ("while b { ", " }"),
+        ("spawn { ", " }"),
+        ("atomic { ", " }"),
+        ("b |> ", ""),
+        ("b |>* ", ""),
+        ("b |> (", ")"),
+        ("skip <| b |> (", ")"),
+        ("if b { } else ", ""),
+    ] {
+        let text = format!("{}{{ skip }}{}", open.repeat(MANY), close.repeat(MANY));
+        assert_eq!(codes(&statement(&text)), ["M0407"], "{open}");
+        let text = format!("{}{{ skip }}", open.repeat(MANY));
+        // Guards need no closing bracket; the others are left open here.
+        let found = codes(&statement(&text));
+        assert!(!found.is_empty(), "{open}");
+    }
+    let text = format!("{}{{ skip }}", "if b { skip } else ".repeat(100));
+    assert_eq!(codes(&statement(&text)), [""; 0]);
+}
+
+#[test]
+fn deepest_allowed_programs_can_be_walked_and_dropped() {
+    let text = format!("x := {}1{}", "(1 - ".repeat(120), ")".repeat(120));
+    let text = format!("{}{text}{}", "b |> { ".repeat(60), " }".repeat(60));
+    assert_eq!(codes(&statement(&text)), [""; 0]);
+    let text = format!("x := x{}", " + 1".repeat(250));
+    assert_eq!(codes(&statement(&text)), [""; 0]);
+}
+
+#[test]
+fn brackets_that_do_not_match() {
+    for text in [
+        "(", "[", "{", ")", "]", "}", "(]", "[)", "{)", "(}", "([{", "}])", "[{(",
+    ] {
+        let found = codes(&text.repeat(MANY));
+        assert!(!found.is_empty(), "{text}");
+        let found = codes(&statement(&text.repeat(MANY)));
+        assert!(!found.is_empty(), "{text}");
+    }
+    let text = format!("{}{}", "(".repeat(MANY), "]".repeat(MANY));
+    assert!(!codes(&statement(&text)).is_empty());
+    let text = format!("[ {{ {}{}", "(".repeat(MANY), "]".repeat(MANY));
+    assert!(!codes(&statement(&text)).is_empty());
+}
+
+#[test]
+fn long_lists() {
+    let text = "x := x + 1;\n".repeat(MANY);
+    assert_eq!(codes(&statement(&text)), [""; 0]);
+    let names: Vec<String> = (0..MANY).map(|i| format!("v{i}")).collect();
+    let source = format!("var {}: int = 0 process {{ skip }}", names.join(", "));
+    assert_eq!(codes(&source), [""; 0]);
+    let lets: Vec<String> = (0..MANY).map(|i| format!("let v{i} = {i}")).collect();
+    assert_eq!(codes(&statement(&lets.join("; "))), [""; 0]);
+    let consts: Vec<String> = (1..MANY)
+        .map(|i| format!("const c{i} = c{} + 1", i - 1))
+        .collect();
+    let source = format!("const c0 = 0 {} process {{ skip }}", consts.join(" "));
+    assert_eq!(codes(&source), [""; 0]);
+}
+
+#[test]
+fn a_thousand_mistakes_are_enough() {
+    let text: String = (0..5000).map(|i| format!("unknown{i} := 1;\n")).collect();
+    let found = load(&statement(&text), &[]).expect_err("mistakes");
+    assert_eq!(found.len(), 1001);
+    assert_eq!(found.last().map(|d| d.code), Some("M0411"));
+    let names: Vec<String> = (0..MANY).map(|i| format!("variable{i}")).collect();
+    let source = format!("var {}: int = 0 {}", names.join(", "), statement(&text));
+    assert!(codes(&source).contains(&"M0411"));
+    for text in [
+        "x = 1\n",
+        "x + ;",
+        "@ ",
+        "if ",
+        "let ",
+        "x == 1;",
+        "\"",
+        "else ",
+        "process { x ",
+    ] {
+        assert!(!codes(&statement(&text.repeat(MANY))).is_empty());
+        assert!(!codes(&text.repeat(MANY)).is_empty());
+    }
+}
+
+#[test]
+fn simultaneous_assignment_to_many() {
+    let (n, names): (usize, Vec<String>) = (5000, (0..5000).map(|i| format!("v{i}")).collect());
+    let (names, values) = (names.join(", "), vec!["1"; n].join(", "));
+    let source = format!("var {names}: int = 0 process {{ {names} := {values} }}");
+    assert_eq!(codes(&source), [""; 0]);
+}
+
+#[test]
+fn programs_that_expand_too_far() {
+    assert_eq!(
+        codes("process p (i in 0..9223372036854775807) { skip }"),
+        ["M0409"]
+    );
+    assert_eq!(
+        codes("process p (i in -9223372036854775807..9223372036854775807) { skip }"),
+        ["M0409"]
+    );
+    assert_eq!(codes(&"process { skip }".repeat(5000)), ["M0409"]);
+    let body = "x := x + 1;".repeat(1000);
+    let source = format!("var x: int = 0 process p (i in 0..4096) {{ {body} }}");
+    assert_eq!(codes(&source), ["M0410"]);
+    assert_eq!(
+        codes("var a: int[9223372036854775807] = 0 process { skip }"),
+        ["M0408"]
+    );
+    assert_eq!(codes("lock a[1048577] process { skip }"), ["M0408"]);
+    assert_eq!(
+        codes("var a: int[600000] = 0 var b: int[600000] = 0 process { skip }"),
+        ["M0408"]
+    );
+    assert_eq!(codes(&statement("let a: int[1048577] = 0")), ["M0408"]);
+    let text: String = (0..10)
+        .map(|i| format!("let a{i}: int[1000000] = 0;"))
+        .collect();
+    assert_eq!(codes(&statement(&text)), ["M0410"]);
+}

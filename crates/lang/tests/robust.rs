@@ -1,0 +1,172 @@
+//! Whatever stands in a file: no panic, an end, and places that lie in the file.
+
+use mazurka_lang::load;
+use proptest::prelude::*;
+
+/// Loads it and looks at every place that is mentioned.
+fn check(source: &str) {
+    let Err(mistakes) = load(source, &[]) else {
+        return;
+    };
+    assert!(!mistakes.is_empty());
+    let mut last = 0;
+    for mistake in &mistakes {
+        let places = mistake.related.iter().map(|(span, _)| *span);
+        for span in places.chain([mistake.span]) {
+            let text = source.get(span.start as usize..span.end as usize);
+            assert!(text.is_some(), "{mistake:?} in {source:?}");
+        }
+        assert!(mistake.span.start >= last, "not sorted: {mistakes:?}");
+        last = mistake.span.start;
+        assert!(!mistake.message.is_empty() && !mistake.label.is_empty());
+    }
+}
+
+const VALID: &[&str] = &[
+    "// Peterson
+var flag: bool[2] = false
+var turn: int = 0
+var inside: int = 0
+invariant mutex: inside <= 1
+process p (i in 0..2) {
+  flag[i] := true; turn := 1 - i;
+  await flag[1 - i] == false || turn == i;
+  inside := inside + 1; inside := inside - 1;
+  flag[i] := false
+}",
+    "atomicity access
+const N = 3
+lock forks[N], m
+var meals: u8 = 0
+proc eat(n: u8) { lock(m); meals := meals + n; unlock(m) }
+process philosopher (i in 0..N) {
+  while (meals < 10)[N] {
+    lock(forks[i]); lock(forks[(i + 1) % N]);
+    eat(1);
+    unlock(forks[i]) ; unlock(forks[(i + 1) % N])
+  }
+}",
+    "var x, y: int ↦ 0
+var b: bool
+requires x ≥ 0 ∧ ¬b
+ensures last: x ≠ 1 ∨ y ≤ 2
+observe x
+process { (x == 0 or b) ▷ x := 2*x ◁ y == 1 ▷ (x := 3; y := 4) }
+process { x < 3 |>* x := x + 1; let h = spawn { y := choose(0..3) }; join h }
+process { for i in 0..3 { if x == i { end } else if b { skip } else { assert x > -1, \"é\" } } }
+process { let t = input(); atomic { x := if t > 0 then 1 else -1; error \"no\" } }",
+];
+
+/// Words, signs and blanks of a program, so that mutations respect token borders.
+fn tokens(source: &str) -> Vec<String> {
+    let mut result: Vec<String> = Vec::new();
+    let class = |c: char| match c {
+        c if c.is_alphanumeric() || c == '_' => 0,
+        c if c.is_whitespace() => 1,
+        _ => 2,
+    };
+    let mut last = None;
+    for c in source.chars() {
+        let now = class(c);
+        match result.last_mut() {
+            Some(token) if last == Some(now) && now != 2 => token.push(c),
+            _ => result.push(c.to_string()),
+        }
+        last = Some(now);
+    }
+    result
+}
+
+fn any_token() -> impl Strategy<Value = String> {
+    let words = "var lock const proc requires invariant ensures observe atomicity process skip end \
+        await if then else while for in let spawn join atomic unlock assert assume error input \
+        choose true False at int bool u8 i64 x y a p q 0 1 7 300 18446744073709551615 ( ) [ ] { } \
+        ( ) { } , ; : .. := = == != < <= > >= + - * / % ! && || |> |>* <| ▷ ◁ ▷* ∧ ∨ ¬ ≤ ↦ and not \
+        & | += ++ \"s\" \" // /* */ @ é statement access";
+    let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+    prop::sample::select(words)
+}
+
+proptest! {
+    // PROPTEST_CASES=100000 for a long run.
+
+    #[test]
+    fn bytes(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        check(&String::from_utf8_lossy(&bytes));
+    }
+
+    #[test]
+    fn characters(source in "[\\PC\\s]{0,200}") {
+        check(&source);
+    }
+
+    #[test]
+    fn signs(source in "[a-c0-9(){}\\[\\];:=<>|&!+*/.,\" \n▷◁*¬-]{0,200}") {
+        check(&source);
+        check(&format!("var a, b, c: int = 0 process {{ {source} }}"));
+    }
+
+    #[test]
+    fn words(tokens in prop::collection::vec(any_token(), 0..120), glue in "[ \n]") {
+        let source = tokens.join(&glue);
+        check(&source);
+        check(&format!("var x, y: int = 0 var a: int[3] = 0 proc p(q: int) {{ }} process {{ {source} }}"));
+    }
+
+    #[test]
+    fn mutations(
+        which in 0..VALID.len(),
+        edits in prop::collection::vec((0..4u8, any::<prop::sample::Index>(), any::<prop::sample::Index>(), any_token()), 1..6),
+    ) {
+        let mut list = tokens(VALID[which]);
+        for (edit, at, other, token) in edits {
+            let (at, other) = (at.index(list.len()), other.index(list.len()));
+            match edit {
+                0 => { list.remove(at); }
+                1 => { let copy = list[at].clone(); list.insert(other, copy); }
+                2 => list.swap(at, other),
+                _ => list.insert(at, token),
+            }
+        }
+        check(&list.concat());
+    }
+}
+
+#[test]
+fn truncation_anywhere() {
+    for source in VALID {
+        check(source);
+        for (at, _) in source.char_indices() {
+            check(&source[..at]);
+            check(&source[at..]);
+        }
+        // In the middle of a character, as a broken file would be read.
+        for at in 0..source.len() {
+            check(&String::from_utf8_lossy(&source.as_bytes()[..at]));
+        }
+    }
+}
+
+#[test]
+fn each_token_left_out_or_doubled() {
+    for source in VALID {
+        let list = tokens(source);
+        for at in 0..list.len() {
+            let mut less = list.clone();
+            less.remove(at);
+            check(&less.concat());
+            let mut more = list.clone();
+            more.insert(at, list[at].clone());
+            check(&more.concat());
+        }
+    }
+}
+
+#[test]
+fn the_valid_programs_are_valid() {
+    for source in VALID {
+        if let Err(mistakes) = load(source, &[]) {
+            panic!("{source}\n{mistakes:#?}");
+        }
+    }
+}
