@@ -3,7 +3,7 @@
 use mazurka_core::record::{Ending, Record, Run};
 
 use crate::events::{bindings, events};
-use crate::verdict::cut;
+use crate::verdict::{cut, title};
 use crate::{View, replay_command, witness};
 
 /// What `run` shows beside its record.
@@ -26,45 +26,23 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
         None => format!("{}: the run of a schedule\n", record.program.file),
     };
     text += &events(&run.steps, None, paint);
-    let ending = match run.ending {
-        Ending::Final => paint.good("final: every process has ended"),
-        Ending::Deadlock => paint.bad("deadlock: nobody can go on"),
-        Ending::Failure => paint.bad("failure"),
-        Ending::Discarded => paint.unsure("discarded: an `assume` is false"),
-        Ending::Lost => paint.unsure("cut within a step"),
-        Ending::Open if one.ready.is_empty() => paint.unsure("the schedule ends here"),
-        Ending::Open => {
-            let ready = one.ready.join(", ");
-            paint.unsure(&format!("the run stops here; ready to go on: {ready}"))
-        }
-    };
-    let messages: Vec<&str> = record
-        .witnesses
-        .iter()
-        .map(|w| w.message.as_str())
-        .collect();
-    text += &match (run.ending, &messages[..]) {
-        (_, []) | (Ending::Deadlock, _) => format!("{ending}\n"),
-        // An invariant or `ensures` can fail in a run that goes on or is final.
-        (Ending::Failure, _) => format!("{ending}: {}\n", messages.join("; ")),
-        _ => format!(
-            "{}: {}\n{ending}\n",
-            paint.bad("failure"),
-            messages.join("; ")
-        ),
-    };
+    // What is wrong first; a run with a failed invariant or `ensures` can still go on or be final.
     for evidence in &record.witnesses {
-        if let Some(place) = &evidence.place {
-            text += &format!(
-                "  at {}:{}:{}: {}\n",
-                record.program.file,
-                place.line,
-                place.column,
-                crate::clip(&place.text, 240)
-            );
-        }
+        text += &format!("{}\n", paint.bad(&title(evidence)));
+        text += &witness::place(record, evidence);
         text += &witness::waiting(&evidence.waiting);
     }
+    let ending = match run.ending {
+        Ending::Final => Some(paint.good("final: every process has ended")),
+        Ending::Discarded => Some(paint.unsure("discarded: an `assume` is false")),
+        Ending::Lost => Some(paint.unsure("cut within a step")),
+        Ending::Open => Some(paint.unsure(&format!(
+            "open: the run stops here; ready to go on: {}",
+            one.ready.join(", ")
+        ))),
+        Ending::Deadlock | Ending::Failure => None,
+    };
+    text.extend(ending.map(|ending| ending + "\n"));
     text += &cut(record, view);
     if !run.state.is_empty() {
         text += &format!("state: {}\n", bindings(&run.state));

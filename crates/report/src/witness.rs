@@ -12,26 +12,17 @@ const STATE_WIDTH: usize = 240;
 /// The whole evidence, without the command that replays it.
 pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String {
     let paint = view.paint;
-    let mut text = String::new();
-    if let Some(place) = &witness.place {
-        text += &format!(
-            "  at {}:{}:{}: {}\n",
-            record.program.file,
-            place.line,
-            place.column,
-            clip(&place.text, STATE_WIDTH)
-        );
-    }
+    let mut text = place(record, witness);
     text += &waiting(&witness.waiting);
     if !text.is_empty() {
         text.push('\n');
     }
     match &witness.runs[..] {
-        [only] => text += &one(only, "", view),
+        [only] => text += &one(only, view),
         several => {
             for (at, run) in several.iter().enumerate() {
                 let title = if at == 0 { "one run:" } else { "another run:" };
-                text += &format!("{}\n{}", paint.strong(title), one(run, "", view));
+                text += &format!("{}\n{}", paint.strong(title), one(run, view));
             }
         }
     }
@@ -49,16 +40,30 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
     text
 }
 
-fn one(run: &Run, indent: &str, view: &View) -> String {
+fn one(run: &Run, view: &View) -> String {
     let mut text = events(&run.steps, Some(STEPS_SHOWN), view.paint);
     if run.steps.is_empty() {
         text += "  (before any step)\n";
     }
     if !run.state.is_empty() {
         let state = clip(&bindings(&run.state), STATE_WIDTH);
-        text += &format!("{indent}  then: {state}\n");
+        text += &format!("  then: {state}\n");
     }
     text
+}
+
+/// Where in the source it is.
+pub(crate) fn place(record: &Record, witness: &Witness) -> String {
+    match &witness.place {
+        Some(place) => format!(
+            "  at {}:{}:{}: {}\n",
+            record.program.file,
+            place.line,
+            place.column,
+            clip(&place.text, STATE_WIDTH)
+        ),
+        None => String::new(),
+    }
 }
 
 /// Who waits for what, and who holds it.
