@@ -172,7 +172,11 @@ impl<'s> Checker<'s> {
         self.hint_budget -= cost;
         nearest(
             name,
-            self.globals.keys().copied().chain(locals.iter().copied()),
+            self.globals
+                .keys()
+                .copied()
+                .chain(locals.iter().copied())
+                .chain(["true", "false"]),
         )
     }
 

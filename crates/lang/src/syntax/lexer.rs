@@ -85,7 +85,7 @@ const FOREIGN_SIGNS: &[(&str, &str, Kind)] = &[
     ),
     (
         "=>",
-        "write `!a || b` for `a` implies `b`, `>=` for at least",
+        "write `|>` for a guard, `!a || b` for `a` implies `b`, `>=` for at least",
         Kind::Bad,
     ),
     ("=<", "write `<=`", Kind::Le),
@@ -326,7 +326,7 @@ impl Lexer<'_, '_> {
         let help = match text.as_str() {
             "#" => Some("comments open with `//`".to_owned()),
             "'" => Some("strings stand in `\"`".to_owned()),
-            "." => Some("a range is written `a..b`".to_owned()),
+            "." => Some("there are no fields or methods; a range is written `a..b`".to_owned()),
             _ => None,
         };
         let shown: String = text.chars().take(8).flat_map(char::escape_debug).collect();

@@ -60,7 +60,7 @@ impl<'s> Parser<'s> {
 
     fn operators(&mut self, min: u8) -> Parse<Expr<'s>> {
         let mut left = self.operand()?;
-        while let Some((op, power)) = binary(self.kind()) {
+        while let Some((op, power)) = binary(self.operator_here()) {
             if power <= min || self.at_foreign_assignment() {
                 break;
             }
@@ -70,7 +70,7 @@ impl<'s> Parser<'s> {
             let kind = ExprKind::Binary(op, sign, Box::new(left), Box::new(right));
             left = self.node(kind, span)?;
             if power == COMPARE
-                && let Some((_, COMPARE)) = binary(self.kind())
+                && let Some((_, COMPARE)) = binary(self.operator_here())
             {
                 left = self.chained_comparison(left)?;
             }
@@ -283,6 +283,9 @@ impl<'s> Parser<'s> {
 
     /// An initial value.
     pub(super) fn init(&mut self) -> Parse<Init<'s>> {
+        if self.at(Kind::LBrace) {
+            return Ok(Init::Value(self.list_in_braces()));
+        }
         if !self.at(Kind::LBracket) {
             return Ok(Init::Value(self.expr()?));
         }

@@ -79,6 +79,10 @@ impl<'s> Parser<'s> {
                 self.bump();
                 let name = self.name("the name of a procedure")?;
                 let params = self.params(name)?;
+                if self.at(Kind::Colon) || self.at(Kind::Guard) {
+                    let help = "a procedure gives no value: let it assign a shared variable";
+                    return Err(self.unexpected_with("`{`", Some(help.to_owned())));
+                }
                 let body = self.block("the parameters")?;
                 items.push(Item::Proc { name, params, body });
             }
@@ -154,6 +158,10 @@ impl<'s> Parser<'s> {
                 }
                 self.bump();
                 Some(self.init()?)
+            }
+            kind if (kind.opens_expression() || kind == Kind::LBracket) && !self.on_new_line() => {
+                let help = "an initial value follows `=`, as in `var x: int = 0`".to_owned();
+                return Err(self.unexpected_with("`=`", Some(help)));
             }
             _ => None,
         };

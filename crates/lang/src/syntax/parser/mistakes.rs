@@ -1,142 +1,13 @@
 //! Mistakes that are made often, each with the words that mend it.
 
-use super::super::ast::{Expr, ExprKind, Name, Stmt, TypeExpr};
-use super::super::token::{KEYWORDS, Kind};
+use super::super::ast::{Expr, ExprKind, Name, Stmt, StmtKind, TypeExpr};
+use super::super::token::Kind;
+use super::foreign::{self, advice};
 use super::{Parse, Parser, Stop};
 use crate::diagnostic::Diagnostic;
 use crate::hints::nearest;
 use crate::hir::BinaryOp;
 use crate::source::Span;
-
-/// Words that open a statement in other languages, and what to write instead.
-const FOREIGN_WORDS: &[(&str, &str)] = &[
-    (
-        "thread",
-        "write `process` outside of all blocks, or `spawn { … }` in one",
-    ),
-    ("fork", "write `spawn { … }`"),
-    ("go", "write `spawn { … }`"),
-    ("async", "write `spawn { … }`"),
-    (
-        "parallel",
-        "write one `process` for each part, or `spawn { … }`",
-    ),
-    ("par", "write one `process` for each part, or `spawn { … }`"),
-    (
-        "cobegin",
-        "write one `process` for each part, or `spawn { … }`",
-    ),
-    ("run", "write `spawn p(…)`"),
-    ("start", "write `spawn p(…)`"),
-    ("active", "write `process`"),
-    ("proctype", "write `process`, or `proc` for a procedure"),
-    ("mutex", "write `lock m` outside of all blocks"),
-    (
-        "semaphore",
-        "write `lock m`, or an `int` with `await s > 0`",
-    ),
-    ("acquire", "write `lock(m)`"),
-    ("release", "write `unlock(m)`"),
-    ("synchronized", "write `lock(m); …; unlock(m)`"),
-    ("wait", "write `await e` or `e |> s`"),
-    ("when", "write `e |> s`"),
-    (
-        "signal",
-        "assign a shared variable that the other process awaits",
-    ),
-    (
-        "notify",
-        "assign a shared variable that the other process awaits",
-    ),
-    (
-        "yield",
-        "nothing is needed: every step may be followed by another process's",
-    ),
-    (
-        "sleep",
-        "nothing is needed: there is no time here, and any process may be slow",
-    ),
-    (
-        "print",
-        "a program prints nothing; `observe` and `assert` say what matters",
-    ),
-    (
-        "printf",
-        "a program prints nothing; `observe` and `assert` say what matters",
-    ),
-    (
-        "println",
-        "a program prints nothing; `observe` and `assert` say what matters",
-    ),
-    (
-        "return",
-        "a procedure gives no value; assign a shared variable, and use `if` to leave early",
-    ),
-    (
-        "break",
-        "there is no `break`: put the reason to stop into the loop's condition",
-    ),
-    (
-        "continue",
-        "there is no `continue`: put the rest of the body into an `if`",
-    ),
-    ("goto", "there is no `goto`: use `while` and `if`"),
-    ("do", "write `while e { … }` or `e |>* s`"),
-    ("loop", "write `while true { … }`"),
-    ("repeat", "write `while e { … }`"),
-    ("until", "write `while !e { … }`"),
-    ("foreach", "write `for i in a..b { … }`"),
-    ("elif", "write `else if`"),
-    ("elsif", "write `else if`"),
-    ("elseif", "write `else if`"),
-    ("switch", "write `if … { … } else if … { … }`"),
-    ("match", "write `if … { … } else if … { … }`"),
-    ("case", "write `if … { … } else if … { … }`"),
-    ("function", "write `proc p() { … }` outside of all blocks"),
-    ("fn", "write `proc p() { … }` outside of all blocks"),
-    ("def", "write `proc p() { … }` outside of all blocks"),
-    ("func", "write `proc p() { … }` outside of all blocks"),
-    ("void", "write `proc p() { … }` outside of all blocks"),
-    ("procedure", "write `proc p() { … }` outside of all blocks"),
-    ("global", "write `var x: int = 0` outside of all blocks"),
-    ("shared", "write `var x: int = 0` outside of all blocks"),
-    ("volatile", "write `var x: int = 0` outside of all blocks"),
-    ("local", "write `let x = 0`"),
-    ("begin", "write `{`"),
-    ("nop", "write `skip`"),
-    ("pass", "write `skip`"),
-    ("abort", "write `error \"why\"`"),
-    ("exit", "write `end`"),
-    ("stop", "write `end`"),
-    ("throw", "write `error \"why\"`"),
-    ("raise", "write `error \"why\"`"),
-    ("import", "a program is one file"),
-    ("include", "a program is one file"),
-    ("post", "write `ensures`"),
-    ("pre", "write `requires`"),
-    ("property", "write `invariant` or `ensures`"),
-    ("always", "write `invariant`"),
-    (
-        "init",
-        "give the variable its value where it is declared: `var x: int = 0`",
-    ),
-];
-
-/// What to write instead of a word of another language, or of a misspelt one.
-fn advice(word: &str, known: impl Fn(Kind) -> bool) -> Option<String> {
-    if let Some(advice) = foreign(word) {
-        return Some(advice.to_owned());
-    }
-    let keywords = KEYWORDS.iter().filter(|(_, kind)| known(*kind));
-    let near = nearest(word, keywords.map(|(text, _)| *text))?;
-    Some(format!("did you mean `{near}`?"))
-}
-
-/// What to write instead of a word of another language.
-pub(crate) fn foreign(word: &str) -> Option<&'static str> {
-    let found = FOREIGN_WORDS.iter().find(|(foreign, _)| *foreign == word);
-    found.map(|(_, advice)| *advice)
-}
 
 fn opens_any_statement(kind: Kind) -> bool {
     kind.opens_statement() || kind == Kind::If
@@ -210,6 +81,7 @@ impl<'s> Parser<'s> {
         }
         let help = match self.kind() {
             Kind::Else => Some("`else` follows the `}` of an `if` without `;`".to_owned()),
+            Kind::Assign => Some("two assignments are separated by `;`".to_owned()),
             Kind::Guard | Kind::GuardLoop => {
                 Some("a guard is an expression: `e |> s`; a choice is `s <| e |> t`".to_owned())
             }
@@ -285,7 +157,7 @@ impl<'s> Parser<'s> {
                     None => self.unexpected("`;`"),
                 }
             }
-            ExprKind::Binary(BinaryOp::Eq, sign, left, right) => {
+            ExprKind::Binary(BinaryOp::Eq, sign, left, right) if !self.at(Kind::LBrace) => {
                 let (sign, left, right) = (*sign, self.text(left.span), self.text(right.span));
                 let help = format!(
                     "write `{left} := {right}` to assign, `await {left} == {right}` to wait"
@@ -294,6 +166,16 @@ impl<'s> Parser<'s> {
                     Diagnostic::new("M0107", sign, "a comparison is not a statement")
                         .label("this compares, and nothing is done with the result")
                         .help(help),
+                )
+            }
+            _ if self.at(Kind::LBrace) => {
+                let text = self.text(expr.span);
+                self.report(
+                    Diagnostic::new("M0107", expr.span, "an expression is not a statement")
+                        .label("expected `if` before this, or `|>` after it")
+                        .help(format!(
+                            "write `if {text} {{ … }}`, or `{text} |> {{ … }}` to wait"
+                        )),
                 )
             }
             _ => self.report(
@@ -375,8 +257,85 @@ impl<'s> Parser<'s> {
                 self.unexpected_with("a statement", Some(help))
             }
             Kind::Reserved => self.reserved(),
+            Kind::Comma | Kind::OrOr => {
+                let help = "statements are separated by `;`; each `process` runs beside the others";
+                self.unexpected_with("a statement", Some(help.to_owned()))
+            }
             _ => self.unexpected("a statement"),
         }
+    }
+
+    /// The operator here, where some words of other languages are taken for the one they
+    /// mean (and reported when they are read).
+    pub(super) fn operator_here(&mut self) -> Kind {
+        let token = self.token();
+        if token.kind != Kind::Ident || self.on_new_line() {
+            return token.kind;
+        }
+        let Some((meant, kind)) = foreign::operator(self.text(token.span)) else {
+            return token.kind;
+        };
+        if !self.kind_after(1).opens_expression() {
+            return token.kind;
+        }
+        let text = self.text(token.span);
+        self.report(
+            Diagnostic::new(
+                "M0002",
+                token.span,
+                format!("`{text}` is not an operator here"),
+            )
+            .label("not an operator of this language")
+            .help(format!("write `{meant}`")),
+        );
+        // Read as what is meant from now on, so that it is reported once.
+        self.tokens[self.pos].kind = kind;
+        kind
+    }
+
+    /// `= {1, 2}` for `= [1, 2]`.
+    pub(super) fn list_in_braces(&mut self) -> Expr<'s> {
+        let start = self.token().span;
+        self.unexpected_with(
+            "an expression",
+            Some("a list of values stands in `[ ]`".to_owned()),
+        );
+        self.pos = self.partner_of(self.pos);
+        self.bump();
+        Expr {
+            kind: ExprKind::Poison,
+            span: start.to(self.previous()),
+            depth: 1,
+        }
+    }
+
+    /// `assert(e, "why")`: what is meant is clear, so it is reported and read.
+    pub(super) fn assert_as_call(&mut self) -> Option<Stmt<'s>> {
+        let close = self.partner_of(self.pos);
+        let as_call = self.at(Kind::LParen)
+            && close > self.pos + 2
+            && self.token_at(close - 1).kind == Kind::Str
+            && self.token_at(close - 2).kind == Kind::Comma;
+        if !as_call {
+            return None;
+        }
+        let start = self.previous();
+        self.needless_parentheses("assert e, \"why\"");
+        self.pos = close;
+        self.bump();
+        Some(Stmt {
+            kind: StmtKind::Poison,
+            span: start.to(self.previous()),
+        })
+    }
+
+    pub(super) fn needless_parentheses(&mut self, form: &str) -> Stop {
+        let span = self.token().span;
+        self.report(
+            Diagnostic::new("M0120", span, "this is a statement, not a call")
+                .label("remove the parentheses")
+                .help(format!("write `{form}`")),
+        )
     }
 
     /// A word of the language where a name is needed, reported once for each word.
@@ -446,6 +405,10 @@ impl<'s> Parser<'s> {
                 }
             }
             kind if opens_any_statement(kind) || kind == Kind::LBrace => self.outside(),
+            Kind::Comma | Kind::OrOr => {
+                let help = "declarations and processes follow each other without a sign between";
+                self.unexpected_with("a declaration or a process", Some(help.to_owned()))
+            }
             _ => self.unexpected("a declaration or a process"),
         }
     }

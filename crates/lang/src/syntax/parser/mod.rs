@@ -5,11 +5,12 @@
 //! are reported and read as what was meant, so that nothing is skipped at all.
 
 mod expr;
+mod foreign;
 mod items;
 mod mistakes;
 mod stmt;
 
-pub(crate) use mistakes::foreign;
+pub(crate) use foreign::foreign;
 
 use rustc_hash::FxHashSet;
 

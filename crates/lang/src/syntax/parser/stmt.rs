@@ -329,6 +329,9 @@ impl<'s> Parser<'s> {
             Kind::Spawn => StmtKind::Spawn(None, self.spawned()?),
             Kind::Join => {
                 self.bump();
+                if self.at(Kind::LParen) && !self.on_new_line() {
+                    return Err(self.needless_parentheses("join` or `join h"));
+                }
                 StmtKind::Join(self.joined()?)
             }
             Kind::Atomic => {
@@ -345,6 +348,9 @@ impl<'s> Parser<'s> {
             }
             Kind::Assert => {
                 self.bump();
+                if let Some(call) = self.assert_as_call() {
+                    return Ok(call);
+                }
                 let test = self.condition()?;
                 let mut message = None;
                 if self.eat(Kind::Comma) {
@@ -361,6 +367,9 @@ impl<'s> Parser<'s> {
             }
             Kind::Error => {
                 self.bump();
+                if self.at(Kind::LParen) {
+                    return Err(self.needless_parentheses("error \"why\""));
+                }
                 StmtKind::Error(self.string())
             }
             _ => return Err(self.not_a_statement()),
