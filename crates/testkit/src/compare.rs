@@ -26,14 +26,22 @@ pub enum Aspect {
 
 impl Aspect {
     /// What an engine that counts traces must get right.
-    pub const ALL: &'static [Self] =
-        &[Self::Traces, Self::Deadlocks, Self::Failures, Self::FinalStates];
+    pub const ALL: &'static [Self] = &[
+        Self::Traces,
+        Self::Deadlocks,
+        Self::Failures,
+        Self::FinalStates,
+    ];
 }
 
 impl Summary {
     /// How this one differs from the true one, if it does.
     pub fn difference(&self, truth: &Self, aspects: &[Aspect]) -> Option<String> {
-        fn sets<T: Ord + Debug>(name: &str, mine: &BTreeSet<T>, truth: &BTreeSet<T>) -> Option<String> {
+        fn sets<T: Ord + Debug>(
+            name: &str,
+            mine: &BTreeSet<T>,
+            truth: &BTreeSet<T>,
+        ) -> Option<String> {
             let lost = truth.difference(mine).count();
             let invented = mine.difference(truth).count();
             (lost + invented > 0).then(|| {
@@ -112,7 +120,13 @@ pub fn compare(
 /// What an engine that must find exactly the traces, deadlocks, failures and final states of a
 /// program gets wrong about it; none if nothing, or if the program cannot be compared.
 pub fn disagreement(text: &str, engine: impl Fn(&mut Machine) -> Summary) -> Option<String> {
-    match compare(text, Limit::default(), Dependence::Claimed, Aspect::ALL, engine) {
+    match compare(
+        text,
+        Limit::default(),
+        Dependence::Claimed,
+        Aspect::ALL,
+        engine,
+    ) {
         Comparison::Differ(difference) => Some(difference),
         Comparison::Agree | Comparison::Skipped(_) => None,
     }

@@ -28,7 +28,13 @@ impl Display for Expr {
             Expr::Unary(op, of) => write!(f, "{op}{}", Operand(of)),
             Expr::Binary(op, left, right) => write!(f, "{} {op} {}", Operand(left), Operand(right)),
             Expr::If(test, then, other) => {
-                write!(f, "if {} then {} else {}", Operand(test), Operand(then), Operand(other))
+                write!(
+                    f,
+                    "if {} then {} else {}",
+                    Operand(test),
+                    Operand(then),
+                    Operand(other)
+                )
             }
             Expr::Choose(from, to) => write!(f, "choose({from}..{to})"),
         }
@@ -61,7 +67,11 @@ impl Display for Test<'_> {
 }
 
 fn commas<T: Display>(items: &[T]) -> String {
-    items.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
+    items
+        .iter()
+        .map(T::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn index(of: Option<&Expr>) -> String {
@@ -105,7 +115,12 @@ fn statement(stmt: &Stmt, indent: usize) -> String {
         }
         Stmt::Guard(test, body) => format!("{} |> {}", Test(test), inner(body, indent)),
         Stmt::Choice(then, test, other) => {
-            format!("{} <| {} |> {}", inner(then, indent), Test(test), inner(other, indent))
+            format!(
+                "{} <| {} |> {}",
+                inner(then, indent),
+                Test(test),
+                inner(other, indent)
+            )
         }
         Stmt::GuardedLoop(test, body) => format!("{} |>* {}", Test(test), inner(body, indent)),
         Stmt::Await(test) => format!("await {test}"),
@@ -116,14 +131,15 @@ fn statement(stmt: &Stmt, indent: usize) -> String {
             }
             block(&format!("{head} else "), other, indent)
         }
-        Stmt::While(test, bound, body) => {
-            block(&format!("while ({test})[{bound}] "), body, indent)
-        }
+        Stmt::While(test, bound, body) => block(&format!("while ({test})[{bound}] "), body, indent),
         Stmt::For(name, from, to, body) => {
             block(&format!("for {name} in {from}..{to} "), body, indent)
         }
         Stmt::Spawn(handle, what) => {
-            let head = handle.as_ref().map(|h| format!("let {h} = ")).unwrap_or_default();
+            let head = handle
+                .as_ref()
+                .map(|h| format!("let {h} = "))
+                .unwrap_or_default();
             match what {
                 Spawned::Block(body) => block(&format!("{head}spawn "), body, indent),
                 Spawned::Call(name, args) => format!("{head}spawn {name}({})", commas(args)),
@@ -171,8 +187,11 @@ impl Display for Program {
             writeln!(f, "ensures {test}")?;
         }
         for procedure in &self.procedures {
-            let params: Vec<String> =
-                procedure.params.iter().map(|(name, ty)| format!("{name}: {ty}")).collect();
+            let params: Vec<String> = procedure
+                .params
+                .iter()
+                .map(|(name, ty)| format!("{name}: {ty}"))
+                .collect();
             let head = format!("proc {}({}) ", procedure.name, params.join(", "));
             writeln!(f, "{}", block(&head, &procedure.body, 0))?;
         }

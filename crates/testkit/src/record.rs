@@ -74,7 +74,9 @@ impl Recorder {
 
     /// The program has made a step.
     pub fn push<E: Execution>(&mut self, program: &E) {
-        let Some(event) = program.events().last() else { return };
+        let Some(event) = program.events().last() else {
+            return;
+        };
         match self.dependence {
             Dependence::Claimed => self.hasher.push(event, program.processes()),
             seen => self.hasher.push(&seen.view(event), program.processes()),
@@ -92,16 +94,24 @@ impl Recorder {
     fn failure(&mut self, run: &[Event], mishap: &Mishap) {
         let last = run.len() - 1;
         let discards = |event: &Event| {
-            event.mishaps.iter().any(|mishap| mishap.kind == MishapKind::Discarded)
+            event
+                .mishaps
+                .iter()
+                .any(|mishap| mishap.kind == MishapKind::Discarded)
         };
         if run.iter().any(discards) {
-            let seen: Vec<Event> = run.iter().map(|event| self.dependence.view(event)).collect();
+            let seen: Vec<Event> = run
+                .iter()
+                .map(|event| self.dependence.view(event))
+                .collect();
             let past = HappensBefore::of(&seen).past(last);
             if past.iter().any(|&at| discards(&run[at])) {
                 return;
             }
         }
-        self.summary.failures.insert((self.hasher.event(last), mishap.site));
+        self.summary
+            .failures
+            .insert((self.hasher.event(last), mishap.site));
     }
 
     /// The last step is taken back.
@@ -190,8 +200,9 @@ impl<P> Recording<P> {
 
 impl<E: Execution, P: Policy<E>> Policy<E> for Recording<P> {
     fn enter(&mut self, program: &E) {
-        let recorder =
-            self.recorder.get_or_insert_with(|| Recorder::new(program, Dependence::Claimed));
+        let recorder = self
+            .recorder
+            .get_or_insert_with(|| Recorder::new(program, Dependence::Claimed));
         if program.events().len() > self.depth {
             self.depth = program.events().len();
             recorder.push(program);

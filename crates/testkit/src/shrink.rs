@@ -37,15 +37,24 @@ pub fn shrink(program: Program, still_fails: impl Fn(&Program) -> bool) -> Progr
 
 /// The length of the text, and how large its numbers are; every type is as long as `int`.
 fn measure(program: &Program) -> (usize, i64) {
-    let text = program.to_string().replace("i8", "i__8").replace("u8", "u__8");
-    let digits = text.bytes().filter(u8::is_ascii_digit).map(|d| i64::from(d - b'0')).sum();
+    let text = program
+        .to_string()
+        .replace("i8", "i__8")
+        .replace("u8", "u__8");
+    let digits = text
+        .bytes()
+        .filter(u8::is_ascii_digit)
+        .map(|d| i64::from(d - b'0'))
+        .sum();
     (text.len(), digits)
 }
 
 /// The program with the cut of that number made; none if there are not so many.
 fn cut(program: &Program, number: usize) -> Option<Program> {
     let mut program = program.clone();
-    Cutter { left: number }.program(&mut program).then_some(program)
+    Cutter { left: number }
+        .program(&mut program)
+        .then_some(program)
 }
 
 /// Walks over a tree, counting the cuts it could make, and makes the one whose turn it is.
@@ -113,7 +122,10 @@ impl Cutter {
                 return true;
             }
         }
-        program.locks.iter_mut().any(|lock| self.replace(&mut lock.len, None))
+        program
+            .locks
+            .iter_mut()
+            .any(|lock| self.replace(&mut lock.len, None))
     }
 
     fn body(&mut self, body: &mut Vec<Stmt>) -> bool {
@@ -180,9 +192,7 @@ impl Cutter {
                 self.expr(test) || self.inner(then) || self.inner(other)
             }
             Stmt::Await(test) | Stmt::Assert(test) | Stmt::Assume(test) => self.expr(test),
-            Stmt::If(test, then, other) => {
-                self.expr(test) || self.body(then) || self.body(other)
-            }
+            Stmt::If(test, then, other) => self.expr(test) || self.body(then) || self.body(other),
             Stmt::While(test, bound, body) => {
                 self.replace(bound, 1) || self.expr(test) || self.body(body)
             }
@@ -236,7 +246,12 @@ impl Cutter {
     }
 
     fn expr(&mut self, expr: &mut Expr) -> bool {
-        let literals = [Expr::Int(0), Expr::Int(1), Expr::Bool(true), Expr::Bool(false)];
+        let literals = [
+            Expr::Int(0),
+            Expr::Int(1),
+            Expr::Bool(true),
+            Expr::Bool(false),
+        ];
         for literal in literals {
             if *expr != literal && self.turn() {
                 *expr = literal;

@@ -30,8 +30,16 @@ fn canonical(program: &Machine) -> Vec<Label> {
     let table = program.processes();
     let order = canonical_order(run, |process| table.path(process).clone());
     let label = |&at: &usize| {
-        let outcomes = run[at].outcomes.iter().map(|outcome| outcome.value).collect();
-        (table.path(run[at].process).clone(), run[at].number, outcomes)
+        let outcomes = run[at]
+            .outcomes
+            .iter()
+            .map(|outcome| outcome.value)
+            .collect();
+        (
+            table.path(run[at].process).clone(),
+            run[at].number,
+            outcomes,
+        )
     };
     order.iter().map(label).collect()
 }
@@ -54,10 +62,16 @@ fn equal_fingerprints_equal_canonical_forms_and_equal_states() {
                 let trace = hasher.trace();
                 let state = program.fingerprint();
                 let known = forms.entry(trace).or_insert_with(|| (form.clone(), state));
-                assert_eq!(known.0, form, "one fingerprint, two canonical forms:\n{text}");
+                assert_eq!(
+                    known.0, form,
+                    "one fingerprint, two canonical forms:\n{text}"
+                );
                 assert_eq!(known.1, state, "one trace, two states:\n{text}");
                 let known = *traces.entry(form).or_insert(trace);
-                assert_eq!(known, trace, "one canonical form, two fingerprints:\n{text}");
+                assert_eq!(
+                    known, trace,
+                    "one canonical form, two fingerprints:\n{text}"
+                );
             }
         });
     }
@@ -82,11 +96,19 @@ fn independent_neighbours_commute() {
                 let second = repeat(program, &one)?;
                 Some((first, second))
             });
-            assert_eq!(swapped, Some((other.clone(), one.clone())), "events differ:\n{text}");
+            assert_eq!(
+                swapped,
+                Some((other.clone(), one.clone())),
+                "events differ:\n{text}"
+            );
             assert_eq!(program.fingerprint(), state, "states differ:\n{text}");
             program.back_to(depth - 2);
             assert_eq!(repeat(program, &one), Some(one), "not restored:\n{text}");
-            assert_eq!(repeat(program, &other), Some(other), "not restored:\n{text}");
+            assert_eq!(
+                repeat(program, &other),
+                Some(other),
+                "not restored:\n{text}"
+            );
             assert_eq!(program.fingerprint(), state, "not restored:\n{text}");
         });
     }
@@ -113,8 +135,15 @@ fn going_back_and_running_again_changes_nothing() {
                 for event in &run[back..] {
                     assert_eq!(repeat(program, event).as_ref(), Some(event), "{text}");
                 }
-                assert!(program.state() == state, "the state differs after going back:\n{text}");
-                assert_eq!((program.fingerprint(), program.observation()), seen, "{text}");
+                assert!(
+                    program.state() == state,
+                    "the state differs after going back:\n{text}"
+                );
+                assert_eq!(
+                    (program.fingerprint(), program.observation()),
+                    seen,
+                    "{text}"
+                );
             }
         });
     }
@@ -127,7 +156,9 @@ fn claimed(access: &Access, claims: &Claims) -> bool {
         kind => claim == kind,
     };
     access.cells().all(|cell| {
-        claims.iter().any(|claim| claim.cells().contains(&cell) && enough(claim.kind))
+        claims
+            .iter()
+            .any(|claim| claim.cells().contains(&cell) && enough(claim.kind))
     })
 }
 
@@ -143,15 +174,26 @@ fn steps_touch_what_they_claim_and_claim_what_they_announced() {
             Visit::Enter => {
                 if let Some(event) = program.events().last() {
                     for access in &event.touched {
-                        assert!(claimed(access, &event.claims), "{event:?} touched more:\n{text}");
+                        assert!(
+                            claimed(access, &event.claims),
+                            "{event:?} touched more:\n{text}"
+                        );
                     }
                     let before = &announced[announced.len() - 1];
-                    let pending = before.iter().find(|(process, _)| *process == event.process.0);
+                    let pending = before
+                        .iter()
+                        .find(|(process, _)| *process == event.process.0);
                     let claims = pending.map(|(_, claims)| claims);
-                    assert_eq!(claims, Some(&event.claims), "{event:?} claims otherwise:\n{text}");
+                    assert_eq!(
+                        claims,
+                        Some(&event.claims),
+                        "{event:?} claims otherwise:\n{text}"
+                    );
                 }
                 let processes = program.processes().in_order();
-                let pending = processes.iter().filter(|&&p| program.status(p) == Status::Ready);
+                let pending = processes
+                    .iter()
+                    .filter(|&&p| program.status(p) == Status::Ready);
                 let claims = pending.map(|&process| {
                     let mut claims = Claims::new();
                     program.claims(process, &mut claims);

@@ -6,13 +6,22 @@ use mazurka_testkit::{Aspect, Config, Dependence, Hunt, Summary, disagreement, h
 
 fn caught(name: &str, where_to_look: &Hunt, engine: impl Fn(&mut Machine) -> Summary) {
     let Some(found) = hunt(where_to_look, engine) else {
-        panic!("{name}: not caught within {} programs", where_to_look.programs);
+        panic!(
+            "{name}: not caught within {} programs",
+            where_to_look.programs
+        );
     };
-    println!("{name}: caught after {} programs: {}", found.after, found.difference);
+    println!(
+        "{name}: caught after {} programs: {}",
+        found.after, found.difference
+    );
     println!("{}", found.shrunk);
     let lines = found.shrunk.to_string().lines().count();
     assert!(lines <= 12, "{name}: {lines} lines left");
-    assert!(!found.difference.is_empty(), "{name}: the small program does not fail");
+    assert!(
+        !found.difference.is_empty(),
+        "{name}: the small program does not fail"
+    );
 }
 
 fn with(switches: Switches) -> impl Fn(&mut Machine) -> Summary {
@@ -35,10 +44,14 @@ fn context_as_printed_is_caught() {
 
 #[test]
 fn context_as_printed_loses_a_final_state_of_the_erratum() {
-    let text = "var x, y, l: int = 0 process { x := 1 } process { y := x } process { l := x; y := 1 }";
+    let text =
+        "var x, y, l: int = 0 process { x := 1 } process { y := x } process { l := x; y := 1 }";
     let mut program = mazurka_testkit::machine(text).unwrap();
     assert_eq!(context(&mut program).final_states.len(), 2);
-    assert_eq!(source(&mut program, Switches::default()).final_states.len(), 3);
+    assert_eq!(
+        source(&mut program, Switches::default()).final_states.len(),
+        3
+    );
 }
 
 #[test]
@@ -99,6 +112,24 @@ fn ignoring_pending_locks_is_caught() {
         ..Switches::default()
     };
     caught("no pending locks", &Hunt::default(), with(switches));
+}
+
+#[test]
+fn looking_only_at_the_last_writer_is_caught() {
+    let switches = Switches {
+        only_last_writer: true,
+        ..Switches::default()
+    };
+    caught("only the last writer", &Hunt::default(), with(switches));
+}
+
+#[test]
+fn looking_at_pending_steps_only_at_ends_is_caught() {
+    let switches = Switches {
+        pending_only_at_ends: true,
+        ..Switches::default()
+    };
+    caught("pending only at ends", &Hunt::default(), with(switches));
 }
 
 #[test]

@@ -29,7 +29,9 @@ impl Watch {
         let before = self.phases.last();
         let mut now = Vec::new();
         for (at, &number) in steps.iter().enumerate() {
-            let old = before.and_then(|phases| phases.get(at)).filter(|old| old.0 == number);
+            let old = before
+                .and_then(|phases| phases.get(at))
+                .filter(|old| old.0 == number);
             let phase = old.map_or(0, |old| old.1);
             let next = match (phase, program.status(ProcessId(at as u32))) {
                 (0, Status::Ready) => 1,
@@ -48,17 +50,21 @@ fn measure(text: &str) -> Option<Measured> {
     let mut program = machine(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let mut recorder = Recorder::new(&program, Dependence::Claimed);
     let mut watch = Watch::default();
-    every_run(&mut program, Limit::default(), &mut |program, visit| match visit {
-        Visit::Enter => {
-            recorder.push(program);
-            watch.enter(program);
-        }
-        Visit::Complete => recorder.complete(program),
-        Visit::Leave => {
-            recorder.pop();
-            watch.phases.pop();
-        }
-    })
+    every_run(
+        &mut program,
+        Limit::default(),
+        &mut |program, visit| match visit {
+            Visit::Enter => {
+                recorder.push(program);
+                watch.enter(program);
+            }
+            Visit::Complete => recorder.complete(program),
+            Visit::Leave => {
+                recorder.pop();
+                watch.phases.pop();
+            }
+        },
+    )
     .ok()?;
     let summary = recorder.finish();
     assert!(!summary.lost, "beyond the evaluator:\n{text}");
@@ -74,9 +80,10 @@ fn measure(text: &str) -> Option<Measured> {
 #[test]
 fn generated_programs_are_worth_something() {
     let programs = 1000;
-    let config = Config { atomic: std::env::var("NOATOMIC").is_err(), ..Config::default() };
-    let measured: Vec<Measured> =
-        (0..programs).filter_map(|seed| measure(&generate(seed, &config).to_string())).collect();
+    let config = Config::default();
+    let measured: Vec<Measured> = (0..programs)
+        .filter_map(|seed| measure(&generate(seed, &config).to_string()))
+        .collect();
     let share = |what: fn(&Measured) -> bool| {
         100.0 * measured.iter().filter(|m| what(m)).count() as f64 / programs as f64
     };

@@ -19,9 +19,14 @@ fn agrees(first: u64, programs: u64, config: Config) {
         config,
         ..Hunt::default()
     };
-    if let Some(Catch { seed, shrunk, difference, .. }) =
-        hunt(&where_to_look, |machine| source(machine, Switches::default()))
-    {
+    if let Some(Catch {
+        seed,
+        shrunk,
+        difference,
+        ..
+    }) = hunt(&where_to_look, |machine| {
+        source(machine, Switches::default())
+    }) {
         panic!("seed {seed}: {difference}\n{shrunk}");
     }
 }
@@ -89,14 +94,24 @@ fn the_counts_of_the_driver_are_those_of_the_sets() {
         let mut recording = Recording::of(Naive::default());
         let limits = mazurka_core::Limits::default();
         let watch = &mut |_: &_| std::ops::ControlFlow::Continue(());
-        let found = explore(&mut program, &mut recording, &limits, Goal::Everything, watch);
+        let found = explore(
+            &mut program,
+            &mut recording,
+            &limits,
+            Goal::Everything,
+            watch,
+        );
         assert_eq!(recording.finish(), truth, "{text}");
         let counts = found.counts;
         assert_eq!(counts.executions, truth.executions, "{text}");
         assert_eq!(counts.discarded, truth.discarded, "{text}");
         assert_eq!(counts.traces, Some(truth.traces.len() as u64), "{text}");
         assert_eq!(counts.deadlocks, truth.deadlocks.len() as u64, "{text}");
-        assert_eq!(counts.final_states, truth.final_states.len() as u64, "{text}");
+        assert_eq!(
+            counts.final_states,
+            truth.final_states.len() as u64,
+            "{text}"
+        );
         assert_eq!(counts.failures, truth.failures.len() as u64, "{text}");
     }
 }

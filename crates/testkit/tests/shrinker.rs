@@ -10,7 +10,11 @@ fn assign(name: &str, value: Expr) -> Stmt {
 
 #[test]
 fn what_does_not_matter_goes() {
-    let sum = Expr::binary("+", Expr::var("x"), Expr::binary("*", Expr::Int(2), Expr::var("y")));
+    let sum = Expr::binary(
+        "+",
+        Expr::var("x"),
+        Expr::binary("*", Expr::Int(2), Expr::var("y")),
+    );
     let shared = |name: &str| Var {
         name: name.to_owned(),
         ty: Type::Int,
@@ -23,7 +27,10 @@ fn what_does_not_matter_goes() {
         processes: vec![
             vec![Stmt::If(
                 Expr::binary("==", Expr::var("x"), Expr::Int(0)),
-                vec![Stmt::Skip, Stmt::Guard(Expr::Bool(true), Box::new(assign("x", sum)))],
+                vec![
+                    Stmt::Skip,
+                    Stmt::Guard(Expr::Bool(true), Box::new(assign("x", sum))),
+                ],
                 vec![Stmt::Error],
             )],
             vec![assign("y", Expr::Int(1))],
@@ -35,7 +42,10 @@ fn what_does_not_matter_goes() {
         let text = program.to_string();
         text.contains("y") && text.contains("x :=") && machine(&text).is_ok()
     });
-    assert_eq!(small.to_string().trim(), "var x: int = 0\nvar y: int = 0\nprocess { x := 0 }");
+    assert_eq!(
+        small.to_string().trim(),
+        "var x: int = 0\nvar y: int = 0\nprocess { x := 0 }"
+    );
 }
 
 #[test]
@@ -107,6 +117,10 @@ fn shrunk_programs_are_programs_and_still_fail() {
 fn every_statement_can_be_printed_and_read() {
     for seed in 0..2000 {
         let text = generate(seed, &Config::default()).to_string();
-        assert!(machine(&text).is_ok(), "seed {seed}: {:?}\n{text}", machine(&text).err());
+        assert!(
+            machine(&text).is_ok(),
+            "seed {seed}: {:?}\n{text}",
+            machine(&text).err()
+        );
     }
 }

@@ -6,9 +6,15 @@ use crate::tree::{Expr, Type};
 impl Generator<'_> {
     /// The type of a shared number that is no counter; there is always one.
     pub(super) fn number_type(&mut self) -> Type {
-        let scalars = self.program.vars.iter().filter(|v| v.len.is_none() && v.ty != Type::Bool);
-        let numbers: Vec<Type> =
-            scalars.filter(|v| !v.name.starts_with('c')).map(|v| v.ty).collect();
+        let scalars = self
+            .program
+            .vars
+            .iter()
+            .filter(|v| v.len.is_none() && v.ty != Type::Bool);
+        let numbers: Vec<Type> = scalars
+            .filter(|v| !v.name.starts_with('c'))
+            .map(|v| v.ty)
+            .collect();
         self.rng.pick(&numbers).copied().unwrap_or(Type::Int)
     }
 
@@ -52,7 +58,11 @@ impl Generator<'_> {
             Some(index) if self.config.failures && self.rng.percent(60) => index,
             Some(index) => {
                 let test = Expr::binary("==", index, Expr::Int(0));
-                Expr::If(Box::new(test), Box::new(Expr::Int(0)), Box::new(Expr::Int(1)))
+                Expr::If(
+                    Box::new(test),
+                    Box::new(Expr::Int(0)),
+                    Box::new(Expr::Int(1)),
+                )
             }
         }
     }
@@ -69,8 +79,16 @@ impl Generator<'_> {
 
     /// A shared place to assign to, and its type.
     pub(super) fn place(&mut self, scope: &Scope) -> (Expr, Type) {
-        let ty = if self.rng.percent(75) { self.number_type() } else { Type::Bool };
-        let place = if self.rng.percent(25) { self.element(scope, ty) } else { None };
+        let ty = if self.rng.percent(75) {
+            self.number_type()
+        } else {
+            Type::Bool
+        };
+        let place = if self.rng.percent(25) {
+            self.element(scope, ty)
+        } else {
+            None
+        };
         if let Some(place) = place.or_else(|| self.shared(ty)) {
             return (place, ty);
         }
@@ -107,10 +125,57 @@ impl Generator<'_> {
         }
     }
 
-    /// A condition that reads something, if there is something to read.
+    /// A condition that reads something. Somewhat more often than not it holds at first, so
+    /// that not every guard is a deadlock.
     pub(super) fn test(&mut self, scope: &Scope, depth: usize) -> Expr {
+        let test = self.any_test(scope, depth);
+        if self.initially(&test) == Some(false) && self.rng.percent(35) {
+            return match test {
+                Expr::Unary("!", of) => *of,
+                Expr::Binary("==", left, right) => Expr::Binary("!=", left, right),
+                Expr::Binary("!=", left, right) => Expr::Binary("==", left, right),
+                Expr::Binary(">", left, right) => Expr::Binary("<=", left, right),
+                Expr::Binary("<", left, right) => Expr::Binary(">=", left, right),
+                other => Expr::Unary("!", Box::new(other)),
+            };
+        }
+        test
+    }
+
+    /// The value of a simple condition in the initial state.
+    fn initially(&self, test: &Expr) -> Option<bool> {
+        let value = |expr: &Expr| match expr {
+            Expr::Int(value) => Some(*value),
+            Expr::Var(name) | Expr::Element(name, _) => {
+                let var = self.program.vars.iter().find(|var| var.name == *name)?;
+                Some(var.init)
+            }
+            _ => None,
+        };
+        match test {
+            Expr::Unary("!", of) => Some(value(of)? == 0),
+            Expr::Binary(op, left, right) => {
+                let (left, right) = (value(left)?, value(right)?);
+                Some(match *op {
+                    "==" => left == right,
+                    "!=" => left != right,
+                    "<" => left < right,
+                    "<=" => left <= right,
+                    ">" => left > right,
+                    ">=" => left >= right,
+                    _ => return None,
+                })
+            }
+            flag => Some(value(flag)? != 0),
+        }
+    }
+
+    fn any_test(&mut self, scope: &Scope, depth: usize) -> Expr {
         let flag = self.readable(scope, Type::Bool);
-        match (flag, self.rng.weighted(&[5, 5, if depth > 0 { 3 } else { 0 }])) {
+        match (
+            flag,
+            self.rng.weighted(&[5, 5, if depth > 0 { 3 } else { 0 }]),
+        ) {
             (Some(flag), 0) => match self.rng.percent(50) {
                 true => flag,
                 false => Expr::Unary("!", Box::new(flag)),

@@ -98,7 +98,11 @@ impl Generator<'_> {
         }
         if self.config.arrays && self.rng.percent(25) {
             let len = 2 + u32::from(self.rng.percent(20));
-            let ty = if self.rng.percent(85) { Type::Int } else { Type::Bool };
+            let ty = if self.rng.percent(85) {
+                Type::Int
+            } else {
+                Type::Bool
+            };
             self.var("a", ty, Some(len), 0);
         }
         if self.config.locks && self.rng.percent(40) {

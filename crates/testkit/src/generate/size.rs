@@ -5,8 +5,11 @@ use crate::tree::{Expr, Program, Spawned, Stmt};
 /// Cuts statements off the ends of the longest bodies until the estimate is below the limit.
 pub(super) fn trim(program: &mut Program, limit: f64) {
     while interleavings(program) > limit {
-        let lengths: Vec<f64> =
-            program.processes.iter().map(|body| total(&Threads::of(program, body))).collect();
+        let lengths: Vec<f64> = program
+            .processes
+            .iter()
+            .map(|body| total(&Threads::of(program, body)))
+            .collect();
         let longest = (0..lengths.len()).max_by(|&a, &b| lengths[a].total_cmp(&lengths[b]));
         match longest {
             Some(at) if program.processes[at].len() > 1 => {
@@ -88,10 +91,17 @@ impl Threads {
             Stmt::Skip => {}
             Stmt::Block(body) => self.walk(program, body, thread, times),
             Stmt::Assign(places, values) => {
-                let writes = if program.access { places.len() as f64 } else { 0.0 };
+                let writes = if program.access {
+                    places.len() as f64
+                } else {
+                    0.0
+                };
                 self.add(thread, times * (writes + cost(values)));
             }
-            Stmt::Let(_, _, value) => self.add(thread, times * reads(value).min(cost(&[value.clone()]))),
+            Stmt::Let(_, _, value) => {
+                let one = cost(std::slice::from_ref(value));
+                self.add(thread, times * reads(value).min(one));
+            }
             Stmt::Guard(_, body) => {
                 self.add(thread, 0.5 * times);
                 self.stmt(program, body, thread, times);
@@ -141,7 +151,15 @@ impl Threads {
 
     fn call(&mut self, program: &Program, name: &str, args: &[Expr], thread: usize, times: f64) {
         let reading = args.iter().map(reads).sum::<f64>();
-        self.add(thread, times * if program.access { reading } else { reading.min(1.0) });
+        self.add(
+            thread,
+            times
+                * if program.access {
+                    reading
+                } else {
+                    reading.min(1.0)
+                },
+        );
         // Procedures call only earlier ones, so this ends.
         if let Some(procedure) = program.procedures.iter().find(|p| p.name == name) {
             self.walk(program, &procedure.body, thread, times);

@@ -96,13 +96,20 @@ impl Generator<'_> {
             if one != other {
                 let values = match one_type == other_type && self.rng.percent(40) {
                     true => vec![other.clone(), one.clone()],
-                    false => vec![self.value(scope, one_type, 1), self.value(scope, other_type, 0)],
+                    false => vec![
+                        self.value(scope, one_type, 1),
+                        self.value(scope, other_type, 0),
+                    ],
                 };
                 return Stmt::Assign(vec![one, other], values);
             }
         }
-        let owned: Vec<(String, Type)> =
-            scope.locals.iter().filter(|(name, _)| name.starts_with('l')).cloned().collect();
+        let owned: Vec<(String, Type)> = scope
+            .locals
+            .iter()
+            .filter(|(name, _)| name.starts_with('l'))
+            .cloned()
+            .collect();
         let (place, ty) = match self.rng.pick(&owned) {
             Some((name, ty)) if self.rng.percent(25) => (Expr::var(name), *ty),
             _ => self.place(scope),
@@ -189,9 +196,17 @@ impl Generator<'_> {
 
     /// A lock, by name and index.
     fn lock(&mut self, scope: &Scope) -> (String, Option<Expr>) {
-        let locks: Vec<(String, Option<u32>)> =
-            self.program.locks.iter().map(|lock| (lock.name.clone(), lock.len)).collect();
-        let (name, len) = self.rng.pick(&locks).cloned().unwrap_or(("m".to_owned(), None));
+        let locks: Vec<(String, Option<u32>)> = self
+            .program
+            .locks
+            .iter()
+            .map(|lock| (lock.name.clone(), lock.len))
+            .collect();
+        let (name, len) = self
+            .rng
+            .pick(&locks)
+            .cloned()
+            .unwrap_or(("m".to_owned(), None));
         let at = len.map(|len| match self.rng.percent(70) {
             true => Expr::Int(self.rng.below(len as usize) as i64),
             false => self.index(scope, len),
@@ -232,7 +247,11 @@ impl Generator<'_> {
         let depth = usize::from(self.rng.percent(30));
         let test = self.test(scope, depth);
         let then = self.body(scope, 1);
-        let other = if self.rng.percent(40) { self.body(scope, 1) } else { Vec::new() };
+        let other = if self.rng.percent(40) {
+            self.body(scope, 1)
+        } else {
+            Vec::new()
+        };
         Stmt::If(test, then, other)
     }
 
@@ -314,7 +333,10 @@ impl Generator<'_> {
         };
         let name = procedure.name.clone();
         let types: Vec<Type> = procedure.params.iter().map(|(_, ty)| *ty).collect();
-        let args = types.into_iter().map(|ty| self.value(scope, ty, 0)).collect();
+        let args = types
+            .into_iter()
+            .map(|ty| self.value(scope, ty, 0))
+            .collect();
         Stmt::Call(name, args)
     }
 
@@ -341,7 +363,11 @@ impl Generator<'_> {
 
     fn declaration(&mut self, scope: &mut Scope) -> Stmt {
         let name = self.fresh("l");
-        let ty = if self.rng.percent(80) { self.number_type() } else { Type::Bool };
+        let ty = if self.rng.percent(80) {
+            self.number_type()
+        } else {
+            Type::Bool
+        };
         let value = self.right_side(scope, ty);
         scope.locals.push((name.clone(), ty));
         Stmt::Let(name, Some(ty), value)

@@ -64,7 +64,12 @@ fn canon<'a>(mut run: Vec<&'a Event>, table: &ProcessTable) -> Vec<&'a Event> {
 
 fn key(run: &[&Event], table: &ProcessTable) -> Fingerprint {
     run.iter().fold(Fingerprint::EMPTY, |key, event| {
-        let key = key.then_all(table.name(event.process)).then(u64::from(event.number));
-        event.outcomes.iter().fold(key, |key, outcome| key.then(outcome.value as u64))
+        let key = key
+            .then_all(table.name(event.process))
+            .then(u64::from(event.number));
+        event
+            .outcomes
+            .iter()
+            .fold(key, |key, outcome| key.then(outcome.value as u64))
     })
 }

@@ -137,14 +137,16 @@ impl<E: Semantics> Context<'_, E> {
 
     /// Lines 15 and 16.
     fn sleep_after(&mut self, process: ProcessId) -> Vec<Vec<ProcessId>> {
-        let sleep = self.nodes.last().map(|node| node.sleep.clone()).unwrap_or_default();
+        let sleep = self
+            .nodes
+            .last()
+            .map(|node| node.sleep.clone())
+            .unwrap_or_default();
         let mut after = Vec::new();
         for sequence in sleep {
             match sequence.split_first() {
-                Some((&first, rest)) if first == process => {
-                    if !rest.is_empty() {
-                        after.push(rest.to_vec());
-                    }
+                Some((&first, rest)) if first == process && !rest.is_empty() => {
+                    after.push(rest.to_vec());
                 }
                 _ if self.independent(process, &sequence) => after.push(sequence),
                 _ => {}

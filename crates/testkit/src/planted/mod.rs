@@ -8,9 +8,11 @@
 //! | errata E2: dependence by what was really touched | [`Switches::really_touched`] |
 //! | errata E3: pending guards race with nothing | [`Switches::ignore_pending_guards`] |
 //! | pending acquisitions race with nothing | [`Switches::ignore_pending_locks`] |
+//! | a pending step races with the last writer only | [`Switches::only_last_writer`] |
+//! | pending steps race only at the ends of runs | [`Switches::pending_only_at_ends`] |
 //! | errata E12: a failure or a false `assume` stops the execution | [`Switches::stop_at_mishap`] |
 //! | errata E1: context-sensitive DPOR as printed | [`context`] |
-//! | errata E4: Definition 12 as printed | [`swapped_until_stable`] |
+//! | errata E4: Definition 12's swaps | [`swapped_until_stable`] |
 
 mod canon;
 mod context;

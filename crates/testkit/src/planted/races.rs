@@ -61,9 +61,9 @@ impl Order {
     /// or the one that spawned it.
     pub(super) fn own_past(&self, at: usize) -> Option<usize> {
         let process = self.run[at].process;
-        (0..at).rev().find(|&k| {
-            self.run[k].process == process || self.run[k].spawned.contains(&process)
-        })
+        (0..at)
+            .rev()
+            .find(|&k| self.run[k].process == process || self.run[k].spawned.contains(&process))
     }
 
     /// Whether two events of different processes conflict and nothing that the later one's

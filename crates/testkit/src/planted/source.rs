@@ -38,6 +38,11 @@ pub struct Switches {
     pub ignore_pending_guards: bool,
     /// Steps that wait for a lock race with nothing.
     pub ignore_pending_locks: bool,
+    /// Steps that wait race with the last conflicting event only, as if a guard could not
+    /// have been open before that.
+    pub only_last_writer: bool,
+    /// Steps that wait are looked at only where nobody can make a step.
+    pub pending_only_at_ends: bool,
     /// Errata E12: the execution ends where a process fails or assumes something false.
     pub stop_at_mishap: bool,
 }
@@ -93,8 +98,11 @@ impl Node {
 
     /// Makes sure that one of these runs from here.
     fn add_one_of(&mut self, initials: &[ProcessId]) {
-        let able: Vec<ProcessId> =
-            initials.iter().copied().filter(|p| self.ready.contains(p)).collect();
+        let able: Vec<ProcessId> = initials
+            .iter()
+            .copied()
+            .filter(|p| self.ready.contains(p))
+            .collect();
         if able.is_empty() {
             self.add_all();
         } else if !able.iter().any(|p| self.backtrack.contains(p))
@@ -125,8 +133,10 @@ impl<E: Execution> Source<'_, E> {
             backtrack: Vec::new(),
             sleep,
         });
-        for process in waiting {
-            self.waits(process);
+        if ready.is_empty() || !self.switches.pending_only_at_ends {
+            for process in waiting {
+                self.waits(process);
+            }
         }
         if ready.is_empty() || self.stopped() {
             self.recorder.complete(self.program);
@@ -165,10 +175,14 @@ impl<E: Execution> Source<'_, E> {
             outcomes = next_outcomes(event);
             let event = self.dependence.view(event);
             accesses.extend(event.claims.iter().copied());
-            let independent = |sleeper: &&Sleeper| {
-                sleeper.0 != process && !conflict(&sleeper.1, &event.claims)
-            };
-            let sleep = self.nodes[depth].sleep.iter().filter(independent).cloned().collect();
+            let independent =
+                |sleeper: &&Sleeper| sleeper.0 != process && !conflict(&sleeper.1, &event.claims);
+            let sleep = self.nodes[depth]
+                .sleep
+                .iter()
+                .filter(independent)
+                .cloned()
+                .collect();
             self.recorder.push(self.program);
             self.order.push(event);
             self.races(depth, false);
@@ -204,21 +218,27 @@ impl<E: Execution> Source<'_, E> {
         let lock = only_acquires(&event.claims);
         let since = self.order.own_past(at).map_or(0, |own| own + 1);
         let waited = pending
-            || (self.nodes[since..=at].iter().any(|node| node.waiting.contains(&event.process))
+            || (self.nodes[since..=at]
+                .iter()
+                .any(|node| node.waiting.contains(&event.process))
                 && !self.switches.ignore_pending_guards);
-        let may_acquire = event.claims.iter().any(|access| access.kind == AccessKind::Acquire);
+        let may_acquire = event
+            .claims
+            .iter()
+            .any(|access| access.kind == AccessKind::Acquire);
         let racing: Vec<usize> = (0..at).filter(|&e| self.order.concurrent(e, at)).collect();
         for e in racing.into_iter().rev() {
             let touches = |claims: &Claims, kind: AccessKind| {
-                let same = |access: &&mazurka_core::Access| lock.is_some_and(|l| l.conflicts(**access));
+                let same =
+                    |access: &&mazurka_core::Access| lock.is_some_and(|l| l.conflicts(**access));
                 claims.iter().filter(same).any(|access| access.kind == kind)
             };
             let earlier = self.order.event(e);
             if lock.is_some() {
                 let acquired = touches(&earlier.touched, AccessKind::Acquire);
                 // An unlock that failed released nothing; it can as well come later.
-                let released = touches(&earlier.touched, AccessKind::Release)
-                    && earlier.mishaps.is_empty();
+                let released =
+                    touches(&earlier.touched, AccessKind::Release) && earlier.mishaps.is_empty();
                 if touches(&earlier.claims, AccessKind::Acquire)
                     || (!released && self.order.adjacent(e, at))
                 {
@@ -229,6 +249,9 @@ impl<E: Execution> Source<'_, E> {
                 }
             } else if waited || may_acquire {
                 self.nodes[e].add_all();
+                if self.switches.only_last_writer {
+                    return;
+                }
             } else if self.order.adjacent(e, at) {
                 self.reverse(e, at);
             }
