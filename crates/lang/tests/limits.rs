@@ -97,6 +97,9 @@ fn deepest_allowed_programs_can_be_walked_and_dropped() {
     let text = format!("x := {}1{}", "(1 - ".repeat(120), ")".repeat(120));
     let text = format!("{}{text}{}", "b |> { ".repeat(60), " }".repeat(60));
     assert_eq!(codes(&statement(&text)), [""; 0]);
+    let text = format!("x := {}1{}", "(".repeat(250), ")".repeat(250));
+    let text = format!("{}{text}{}", "{ ".repeat(125), " }".repeat(125));
+    assert_eq!(codes(&statement(&text)), [""; 0]);
     let text = format!("x := x{}", " + 1".repeat(250));
     assert_eq!(codes(&statement(&text)), [""; 0]);
 }
@@ -160,10 +163,21 @@ fn a_thousand_mistakes_are_enough() {
 
 #[test]
 fn simultaneous_assignment_to_many() {
-    let (n, names): (usize, Vec<String>) = (5000, (0..5000).map(|i| format!("v{i}")).collect());
-    let (names, values) = (names.join(", "), vec!["1"; n].join(", "));
-    let source = format!("var {names}: int = 0 process {{ {names} := {values} }}");
+    let names: Vec<String> = (0..MANY).map(|i| format!("v{i}")).collect();
+    let (names, values) = (names.join(", "), vec!["1"; MANY].join(", "));
+    let source = format!("var {names}: int = 0 observe {names} process {{ {names} := {values} }}");
     assert_eq!(codes(&source), [""; 0]);
+}
+
+#[test]
+fn many_parameters() {
+    let names: Vec<String> = (0..MANY).map(|i| format!("v{i}")).collect();
+    let (names, calls) = (names.join(", "), "p();".repeat(MANY));
+    let source = format!(
+        "proc p({names}: int[{}1]) {{ }} process {{ {calls} }}",
+        "1 + ".repeat(200)
+    );
+    assert_eq!(codes(&source), ["M0306", "M0308", "M0411"]);
 }
 
 #[test]

@@ -409,7 +409,7 @@ impl<'s> Checker<'s> {
                     let id = self.observed(name);
                     let observed = self.program.observe.get_or_insert_default();
                     if let Some(id) = id
-                        && !observed.contains(&id)
+                        && self.observed.insert(id)
                     {
                         observed.push(id);
                     }

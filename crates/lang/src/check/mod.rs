@@ -14,6 +14,8 @@ mod settings;
 mod stmt;
 mod types;
 
+use std::rc::Rc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::Diagnostic;
@@ -76,6 +78,7 @@ pub fn load(source: &str, settings: &[Setting]) -> Result<Program, Vec<Diagnosti
         tainted: parsed.tainted,
         unknown: FxHashSet::default(),
         settings: FxHashMap::default(),
+        observed: FxHashSet::default(),
         elements: 0,
         size: 0,
         full: false,
@@ -128,12 +131,14 @@ struct Checker<'s> {
     globals: FxHashMap<&'s str, (Global, Span)>,
     program: Program,
     /// The parameters of each procedure; `None`: of a type that could not be read.
-    signatures: Vec<Vec<Option<Type>>>,
+    signatures: Vec<Rc<[Option<Type>]>>,
     diagnostics: Vec<Diagnostic>,
     tainted: FxHashSet<&'s str>,
     /// Names that are known to be unknown, and resemble nothing that is declared.
     unknown: FxHashSet<&'s str>,
     settings: FxHashMap<String, settings::Given>,
+    /// What `observe` has named so far.
+    observed: FxHashSet<VarId>,
     elements: u64,
     size: usize,
     /// The program has become too large: build nothing more.

@@ -1,5 +1,7 @@
 //! Statements.
 
+use rustc_hash::FxHashMap;
+
 use super::body::{Body, Meaning};
 use super::types::{Ty, Typed};
 use crate::diagnostic::Diagnostic;
@@ -393,17 +395,19 @@ impl<'s> Body<'_, 's> {
                 .help("`x, y := e, f` assigns `e` to `x` and `f` to `y`"),
             );
         }
-        let mut places: Vec<(Place, Span)> = Vec::with_capacity(left.len());
+        let mut places = Vec::with_capacity(left.len());
+        let mut seen: FxHashMap<(bool, u32, Option<i64>), Span> = FxHashMap::default();
         let mut types = Vec::with_capacity(left.len());
         for expr in left {
             let (place, ty) = self.place(expr);
             types.push(ty);
             if let Some(place) = place {
-                if let Some((_, first)) = places.iter().find(|(known, _)| same(known, &place)) {
-                    let first = *first;
+                if let Some(key) = identity(&place)
+                    && let Some(first) = seen.insert(key, expr.span)
+                {
                     self.assigned_twice(expr.span, first);
                 }
-                places.push((place, expr.span));
+                places.push(place);
             }
         }
         let mut values = Vec::with_capacity(right.len());
@@ -411,7 +415,6 @@ impl<'s> Body<'_, 's> {
             let ty = types.get(index).copied().flatten();
             values.push(self.value_of_type(expr, ty));
         }
-        let places = places.into_iter().map(|(place, _)| place).collect();
         StmtKind::Assign(places, values)
     }
 
@@ -509,18 +512,18 @@ impl<'s> Body<'_, 's> {
     }
 }
 
-/// Whether two places are surely one.
-fn same(a: &Place, b: &Place) -> bool {
-    let constant = |e: &Expr, f: &Expr| match (&e.kind, &f.kind) {
-        (ExprKind::Const(e), ExprKind::Const(f)) => e == f,
-        _ => false,
+/// What tells a place from all others, if that is known before it runs: whether it is
+/// shared, its number, its index.
+fn identity(place: &Place) -> Option<(bool, u32, Option<i64>)> {
+    let constant = |index: &Expr| match index.kind {
+        ExprKind::Const(value) => Some(Some(value)),
+        _ => None,
     };
-    match (a, b) {
-        (Place::Local(a), Place::Local(b)) => a == b,
-        (Place::Shared(a), Place::Shared(b)) => a == b,
-        (Place::LocalElement(a, i), Place::LocalElement(b, j)) => a == b && constant(i, j),
-        (Place::Element(a, i), Place::Element(b, j)) => a == b && constant(i, j),
-        _ => false,
+    match place {
+        Place::Local(id) => Some((false, id.0, None)),
+        Place::Shared(id) => Some((true, id.0, None)),
+        Place::LocalElement(id, index) => Some((false, id.0, constant(index)?)),
+        Place::Element(id, index) => Some((true, id.0, constant(index)?)),
     }
 }
 

@@ -211,11 +211,16 @@ impl<'s> Parser<'s> {
                 break;
             }
             self.bump();
-            let start = self.pos;
-            for &name in &names {
-                // `a, b: int`: the type is read again for each name, which keeps the tree simple.
-                self.pos = start;
-                let ty = self.type_expr()?;
+            let ty = self.type_expr()?;
+            let (base, span) = (ty.base, ty.span);
+            let mut first = Some(ty);
+            for name in names {
+                // The size, which is a mistake here, goes with the first name only.
+                let ty = first.take().unwrap_or(TypeExpr {
+                    base,
+                    len: None,
+                    span,
+                });
                 params.push((name, ty));
             }
             if !self.eat(Kind::Comma) {

@@ -127,7 +127,7 @@ impl<'s> Parser<'s> {
         if let Some(second) = self.foreign_assignment() {
             let (first, second_span) = (self.token(), self.token_at(self.pos + 1).span);
             let span = first.span.to(second_span);
-            let name = self.text(expr.span).to_owned();
+            let name = self.quoted(expr.span);
             let op = self.text(first.span).to_owned();
             let value = if second == Kind::Equals { "…" } else { "1" };
             return self.report(
@@ -140,7 +140,7 @@ impl<'s> Parser<'s> {
             return Stop::Unexpected;
         }
         if self.at(Kind::RParen) && self.guard_sign_missing() {
-            let text = self.text(expr.span);
+            let text = self.quoted(expr.span);
             return self.report(
                 Diagnostic::new("M0107", expr.span, "an expression is not a statement")
                     .label("expected a statement, or `|>` after the parenthesis")
@@ -158,7 +158,8 @@ impl<'s> Parser<'s> {
                 }
             }
             ExprKind::Binary(BinaryOp::Eq, sign, left, right) if !self.at(Kind::LBrace) => {
-                let (sign, left, right) = (*sign, self.text(left.span), self.text(right.span));
+                let (left, right) = (self.quoted(left.span), self.quoted(right.span));
+                let sign = *sign;
                 let help = format!(
                     "write `{left} := {right}` to assign, `await {left} == {right}` to wait"
                 );
@@ -169,7 +170,7 @@ impl<'s> Parser<'s> {
                 )
             }
             _ if self.at(Kind::LBrace) => {
-                let text = self.text(expr.span);
+                let text = self.quoted(expr.span);
                 self.report(
                     Diagnostic::new("M0107", expr.span, "an expression is not a statement")
                         .label("expected `if` before this, or `|>` after it")
@@ -183,6 +184,15 @@ impl<'s> Parser<'s> {
                     .label("a value with which nothing is done")
                     .help("write `x := e` to keep it, `await e` or `e |> s` to wait for it"),
             ),
+        }
+    }
+
+    /// Source text for a message, unless it is long.
+    fn quoted(&self, span: Span) -> &'s str {
+        let text = self.text(span);
+        match text.len() > 60 || text.contains('\n') {
+            true => "…",
+            false => text,
         }
     }
 
