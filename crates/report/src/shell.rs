@@ -22,22 +22,34 @@ pub fn quote(word: &str) -> String {
 
 /// The command that runs a schedule of a program again.
 pub fn replay_command(program: &ProgramRecord, schedule: &str, flags: &[String]) -> String {
-    let file = match program.file.as_str() {
-        "-" => "-".to_owned(),
-        dashed if dashed.starts_with('-') => quote(&format!("./{dashed}")),
-        plain => quote(plain),
-    };
     // A schedule consists of digits, blanks and `.=,-`, so double quotes hold it.
-    let mut command = format!("mazurka run {file} --schedule \"{schedule}\"");
-    for (name, value) in &program.set {
-        command += " --set ";
-        command += &quote(&format!("{name}={value}"));
-    }
+    let schedule = format!("--schedule \"{schedule}\"");
+    let mut command = format!("mazurka run {} {schedule}{}", file(program), set(program));
     for flag in flags {
         command += " ";
         command += &quote(flag);
     }
     command
+}
+
+/// The command that shows two runs of a program that end differently.
+pub(crate) fn determinism_command(program: &ProgramRecord) -> String {
+    let (file, set) = (file(program), set(program));
+    format!("mazurka check {file} --property deterministic{set}")
+}
+
+fn file(program: &ProgramRecord) -> String {
+    match program.file.as_str() {
+        "-" => "-".to_owned(),
+        dashed if dashed.starts_with('-') => quote(&format!("./{dashed}")),
+        plain => quote(plain),
+    }
+}
+
+fn set(program: &ProgramRecord) -> String {
+    let flag =
+        |(name, value): &(String, String)| format!(" --set {}", quote(&format!("{name}={value}")));
+    program.set.iter().map(flag).collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use mazurka_core::record::Record;
 use mazurka_core::{StopReason, Verdict};
 
-use crate::verdict::{cut, title};
+use crate::verdict::{cut, title, two_runs};
 use crate::{View, clip, pad, witness};
 
 /// What was explored, the counts, what was found, and how to see it.
@@ -86,6 +86,9 @@ pub fn table(record: &Record, view: &View) -> String {
         text += &format!("\n{found}{place}\n");
         text += &witness::waiting(&evidence.waiting);
         text += &witness::replay(record, evidence, view);
+    }
+    if record.deterministic == Some(false) {
+        text += &format!("\n{}", two_runs(record, view));
     }
     text
 }

@@ -3,6 +3,7 @@
 use mazurka_core::record::{Record, Witness};
 use mazurka_core::{StopReason, Verdict};
 
+use crate::shell::determinism_command;
 use crate::{View, bounds, counted, witness};
 
 /// The verdict with its evidence. The first line is the answer; the last one says what to do next.
@@ -11,7 +12,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
     match record.verdict {
         Verdict::Verified => {
             if record.deterministic == Some(false) {
-                text += "see two runs that differ: add --property deterministic\n";
+                text += &two_runs(record, view);
             }
         }
         Verdict::Violated => {
@@ -34,6 +35,12 @@ pub fn verdict(record: &Record, view: &View) -> String {
         Verdict::Inconclusive => text += &cut(record, view),
     }
     text
+}
+
+/// How to see that the results differ, where that is no violation.
+pub(crate) fn two_runs(record: &Record, view: &View) -> String {
+    let intro = view.paint.strong("two runs that differ:");
+    format!("{intro} {}\n", determinism_command(&record.program))
 }
 
 /// The first line: the verdict in plain words, with its scope.

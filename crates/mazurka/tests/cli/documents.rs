@@ -72,3 +72,49 @@ fn the_ci_script_runs_the_tests_of_the_readme() {
         assert!(script.contains(command), "{command}");
     }
 }
+
+#[test]
+fn links_lead_somewhere() {
+    let mut followed = 0;
+    for name in [
+        "README.md",
+        "ARCHITECTURE.md",
+        "GLOSSARY.md",
+        "CHANGELOG.md",
+        "docs/language.md",
+        "docs/record.md",
+    ] {
+        let text = document(name);
+        for (at, _) in text.match_indices("](") {
+            let link = text[at + 2..].split(')').next().unwrap_or("");
+            if !link.contains("://") {
+                assert!(
+                    root()
+                        .join(name)
+                        .parent()
+                        .expect("a folder")
+                        .join(link)
+                        .exists(),
+                    "{name}: {link}"
+                );
+                followed += 1;
+            }
+        }
+    }
+    assert!(followed >= 8, "the links were not found");
+}
+
+#[test]
+fn files_that_the_architecture_names_exist() {
+    let text = document("ARCHITECTURE.md");
+    let mut found = 0;
+    for word in text.split(|c: char| c.is_whitespace() || "`(),".contains(c)) {
+        let word = word.trim_end_matches([':', '.', ';']);
+        if word.ends_with(".rs") && word.contains('/') && !word.starts_with("cli/") {
+            let inside = root().join("crates").join(word);
+            assert!(root().join(word).exists() || inside.exists(), "{word}");
+            found += 1;
+        }
+    }
+    assert!(found >= 5, "the code map was not found");
+}
