@@ -162,6 +162,9 @@ forms! {
         "await (x < y) == b" => "(((x Lt y) Eq b) |> skip)"
         "await b == !c" => "((b Eq !c) |> skip)"
         "await x<-1" => "((x Lt -1) |> skip)"
+        "await x <-1 || x>-1" => "(((x Lt -1) Or (x Gt -1)) |> skip)"
+        "x := y--1" => "x := (y Sub -1)"
+        "b := !!c" => "b := !!c"
         "x := if b then y else z + 1" => "x := (if b y (z Add 1))"
         "x := 1 + if b then y else z" => "x := (1 Add (if b y z))"
         "x := if b then if c then 1 else 2 else 3" => "x := (if b (if c 1 2) 3)"
@@ -289,6 +292,27 @@ fn instances_are_folded_each_for_itself() {
         .collect();
     assert_eq!(bodies[0], "{a[1] := 0; for j: Int in 0..3 {skip}}");
     assert_eq!(bodies[2], "{a[3] := 4; for j: Int in 2..3 {skip}}");
+}
+
+#[test]
+fn sizes_and_bounds_may_use_the_parameter() {
+    let source = "var x: int = 0
+        process p (i in 1..3) { let a: int[i + 1] = 0; while (x == 0)[i * 2] { x := a[i] } }";
+    let program = program(source);
+    let sizes: Vec<Option<u32>> = program
+        .processes
+        .iter()
+        .map(|process| process.frame.locals[0].len)
+        .collect();
+    assert_eq!(sizes, [Some(2), Some(3)]);
+}
+
+#[test]
+fn byte_order_mark_and_line_ends() {
+    let source = "\u{feff}var x: int = 0\r\nprocess {\r\n  x := 1;\r\n  y := 2\r\n}\r\n";
+    let mistakes = load(source, &[]).expect_err("an unknown name");
+    assert_eq!(mistakes[0].span.line_column(source), (4, 3));
+    assert_eq!(mistakes.len(), 1);
 }
 
 #[test]

@@ -1,14 +1,9 @@
 //! Declarations: which names there are, and what constants, sizes and initial values are.
 
 use super::body::Body;
-use super::types::Ty;
-use super::types::{numeric, show};
-use super::{Checker, Global, MAX_ELEMENTS, Value};
+use super::{Checker, Global};
 use crate::diagnostic::Diagnostic;
-use crate::hir::{
-    BinaryOp, Expr, ExprKind, Frame, Lock, LockId, Procedure, ProcedureId, Property, Type, Var,
-    VarId,
-};
+use crate::hir::{Frame, Lock, LockId, Procedure, ProcedureId, Property, Type, Var, VarId};
 use crate::source::Span;
 use crate::syntax::ast::{self, File, Init, Item, Name, PropertyKind, TypeExpr};
 
@@ -168,7 +163,7 @@ impl<'s> Checker<'s> {
             let Item::Const { name, value } = item else {
                 continue;
             };
-            let declared = self.const_value(value, "a constant");
+            let declared = Body::new(self).const_value(value, "a constant");
             let value = self.set_const(name.text, declared).or(declared);
             // A second declaration of the name does not count.
             if let Some((global, span)) = self.globals.get_mut(name.text)
@@ -193,7 +188,7 @@ impl<'s> Checker<'s> {
                     let index = locks;
                     locks += 1;
                     if let Some(len) = len {
-                        let len = self.array_len(len, 1, true);
+                        let len = Body::new(self).array_len(len, 1, true);
                         self.program.locks[index].len = Some(len.unwrap_or(1));
                     }
                 }
@@ -211,7 +206,7 @@ impl<'s> Checker<'s> {
     ) {
         let mut len = None;
         if let Some(expr) = &ty.len {
-            len = self.array_len(expr, names.len(), true);
+            len = Body::new(self).array_len(expr, names.len(), true);
             if len.is_none() {
                 return;
             }
@@ -220,14 +215,14 @@ impl<'s> Checker<'s> {
         let values = match init {
             None => None,
             Some(Init::Value(expr)) => self
-                .const_of_type(expr, base, "an initial value")
+                .initial_value(expr, base)
                 .map(|value| vec![value; len.unwrap_or(1) as usize]),
             Some(Init::List(list, span)) => {
                 if !self.list_fits(names[0].text, list.len(), len, *span) {
                     return;
                 }
                 list.iter()
-                    .map(|expr| self.const_of_type(expr, base, "an initial value"))
+                    .map(|expr| self.initial_value(expr, base))
                     .collect()
             }
         };
@@ -237,6 +232,10 @@ impl<'s> Checker<'s> {
             var.len = len;
             var.init = set.or_else(|| values.clone());
         }
+    }
+
+    fn initial_value(&mut self, expr: &ast::Expr<'s>, ty: Type) -> Option<i64> {
+        Body::new(self).const_of_type(expr, ty, "an initial value")
     }
 
     /// Reports a list of values whose length does not fit the variable.
@@ -264,119 +263,6 @@ impl<'s> Checker<'s> {
         };
         self.report(diagnostic);
         false
-    }
-
-    /// The size of `count` arrays.
-    pub(super) fn array_len(
-        &mut self,
-        expr: &ast::Expr<'s>,
-        count: usize,
-        shared: bool,
-    ) -> Option<u32> {
-        let len = self.const_int(expr, "the size of an array")?;
-        if len < 1 {
-            self.report(
-                Diagnostic::new("M0406", expr.span, format!("an array of {len} elements"))
-                    .label("expected at least 1")
-                    .help("an array has at least one element"),
-            );
-            return None;
-        }
-        let all = (len as u64).saturating_mul(count as u64);
-        // The locals of each instance count toward the size of the program instead.
-        let total = match shared {
-            true => self.elements.saturating_add(all),
-            false => all,
-        };
-        if total > MAX_ELEMENTS {
-            self.report(
-                Diagnostic::new("M0408", expr.span, "too many array elements")
-                    .label(format!("here the arrays exceed {MAX_ELEMENTS} elements"))
-                    .help("make the arrays smaller"),
-            );
-            return None;
-        }
-        if shared {
-            self.elements = total;
-        }
-        u32::try_from(len).ok()
-    }
-
-    /// The value of a constant expression.
-    pub(super) fn const_value(
-        &mut self,
-        expr: &ast::Expr<'s>,
-        what: &'static str,
-    ) -> Option<Value> {
-        let typed = Body::new(self).expr_in(expr, what);
-        match (&typed.expr.kind, typed.ty) {
-            (_, Ty::Poison) => None,
-            (ExprKind::Const(value), Ty::Known(Type::Bool)) => Some(Value::Bool(*value != 0)),
-            (ExprKind::Const(value), Ty::Known(ty)) => Some(Value::Int(numeric(*value, ty))),
-            (ExprKind::Const(value), Ty::Literal) => Some(Value::Int((*value).into())),
-            _ => {
-                self.not_constant(&typed.expr, what);
-                None
-            }
-        }
-    }
-
-    pub(super) fn const_int(&mut self, expr: &ast::Expr<'s>, what: &'static str) -> Option<i64> {
-        match self.const_value(expr, what)? {
-            Value::Int(value) => match i64::try_from(value) {
-                Ok(value) => Some(value),
-                Err(_) => {
-                    self.report(
-                        Diagnostic::new("M0305", expr.span, format!("{value} is too large here"))
-                            .label("expected a smaller number"),
-                    );
-                    None
-                }
-            },
-            Value::Bool(_) => {
-                self.report(
-                    Diagnostic::new("M0301", expr.span, format!("{what} is a number"))
-                        .label("expected a number, found a `bool`"),
-                );
-                None
-            }
-        }
-    }
-
-    /// The stored value of a constant expression of a given type.
-    fn const_of_type(&mut self, expr: &ast::Expr<'s>, ty: Type, what: &'static str) -> Option<i64> {
-        let mut body = Body::new(self);
-        let typed = body.expr_in(expr, what);
-        if typed.ty == Ty::Poison {
-            return None;
-        }
-        let before = body.c.diagnostics.len();
-        let expr = body.coerce(typed, ty);
-        match expr.kind {
-            _ if self.diagnostics.len() > before => None,
-            ExprKind::Const(value) => Some(value),
-            _ => {
-                self.not_constant(&expr, what);
-                None
-            }
-        }
-    }
-
-    /// Says why an expression that should have been folded was not.
-    fn not_constant(&mut self, expr: &Expr, what: &str) {
-        let diagnostic = why(expr).unwrap_or_else(|| {
-            Diagnostic::new("M0404", expr.span, format!("{what} must be constant"))
-                .label("not a constant")
-        });
-        let diagnostic = match diagnostic.code {
-            "M0404" => Diagnostic {
-                message: format!("{what} must be constant"),
-                help: Some("use numbers, `const` names and operators only".to_owned()),
-                ..diagnostic
-            },
-            _ => diagnostic,
-        };
-        self.report(diagnostic);
     }
 
     fn property(&mut self, item: &Item<'s>) {
@@ -463,45 +349,5 @@ impl<'s> Checker<'s> {
             procedure.body = statements;
             index += 1;
         }
-    }
-}
-
-/// The innermost part of an expression that keeps it from being constant.
-fn why(expr: &Expr) -> Option<Diagnostic> {
-    let here = |code, message: &str, label: String| {
-        let help = "a constant needs a value before anything runs: mend the expression";
-        Some(
-            Diagnostic::new(code, expr.span, message)
-                .label(label)
-                .help(help),
-        )
-    };
-    match &expr.kind {
-        ExprKind::Const(_) => None,
-        ExprKind::Shared(_) | ExprKind::Element(..) => {
-            here("M0404", "", "a shared variable is not constant".to_owned())
-        }
-        ExprKind::Unary(_, inner) => why(inner).or_else(|| {
-            here(
-                "M0405",
-                "this constant is too large",
-                "leaves the range of 64 bits".to_owned(),
-            )
-        }),
-        ExprKind::Binary(op, left, right) => why(left).or_else(|| why(right)).or_else(|| {
-            let by_zero = matches!(op, BinaryOp::Div | BinaryOp::Rem)
-                && matches!(right.kind, ExprKind::Const(0));
-            if by_zero {
-                return here("M0405", "division by zero", "the divisor is 0".to_owned());
-            }
-            let ty = show(expr.ty);
-            here(
-                "M0405",
-                "this constant is too large",
-                format!("leaves the range of `{ty}`"),
-            )
-        }),
-        ExprKind::If(test, then, other) => why(test).or_else(|| why(then)).or_else(|| why(other)),
-        _ => here("M0404", "", "not a constant".to_owned()),
     }
 }

@@ -6,6 +6,7 @@
 //! poisons what depends on it, so that it is reported once.
 
 mod body;
+mod constants;
 mod expr;
 mod fold;
 mod globals;

@@ -22,8 +22,8 @@ impl<'s> Checker<'s> {
             }
             return;
         };
-        let from = self.const_int(&range.from, "the range of a process");
-        let to = self.const_int(&range.to, "the range of a process");
+        let from = Body::new(self).const_int(&range.from, "the range of a process");
+        let to = Body::new(self).const_int(&range.to, "the range of a process");
         let span = range.from.span.to(range.to.span);
         let (Some(from), Some(to)) = (from, to) else {
             self.instance(name, Some((range.name, 0)), body);

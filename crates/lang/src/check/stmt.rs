@@ -103,7 +103,7 @@ impl<'s> Body<'_, 's> {
     }
 
     fn bound(&mut self, bound: &ast::Expr<'s>) -> Option<(i64, LocalId)> {
-        let value = match self.constant_here(bound, "the bound of a loop") {
+        let value = match self.const_int(bound, "the bound of a loop") {
             Some(value) if value >= 0 => value,
             Some(value) => {
                 self.report(
@@ -116,33 +116,6 @@ impl<'s> Body<'_, 's> {
             None => return None,
         };
         Some((value, self.hidden("bound", Type::Int)))
-    }
-
-    /// A constant that may also use the parameter of the process.
-    fn constant_here(&mut self, expr: &ast::Expr<'s>, what: &'static str) -> Option<i64> {
-        let typed = self.expr_in(expr, what);
-        if typed.ty == Ty::Poison {
-            return None;
-        }
-        let span = typed.expr.span;
-        match (typed.ty, typed.expr.kind) {
-            (Ty::Literal, ExprKind::Const(value)) => Some(value),
-            (Ty::Known(Type::Bool), _) => {
-                self.report(
-                    Diagnostic::new("M0301", span, format!("{what} is a number"))
-                        .label("expected a number, found a `bool`"),
-                );
-                None
-            }
-            _ => {
-                self.report(
-                    Diagnostic::new("M0404", span, format!("{what} must be constant"))
-                        .label("not a constant")
-                        .help("use numbers, `const` names and operators only"),
-                );
-                None
-            }
-        }
     }
 
     fn counted(
@@ -286,7 +259,7 @@ impl<'s> Body<'_, 's> {
         let mut len = None;
         let mut base = ty.base;
         if let Some(size) = &ty.len {
-            len = self.c.array_len(size, 1, false);
+            len = self.array_len(size, 1, false);
             match len {
                 Some(len) => self.c.grow(len as usize, ty.span),
                 None => base = None,

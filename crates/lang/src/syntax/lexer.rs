@@ -90,11 +90,6 @@ const FOREIGN_SIGNS: &[(&str, &str, Kind)] = &[
     ),
     ("=<", "write `<=`", Kind::Le),
     ("<>", "write `!=`", Kind::NotEq),
-    (
-        "<-",
-        "write `:=` to assign; `x < -1` needs a space",
-        Kind::Bad,
-    ),
     ("->", "write `|>` for a guard", Kind::Guard),
     ("→", "write `|>` for a guard", Kind::Guard),
     ("⇒", "write `!a || b` for `a` implies `b`", Kind::Bad),
@@ -282,11 +277,9 @@ impl Lexer<'_, '_> {
         let foreign = FOREIGN_SIGNS
             .iter()
             .find(|(sign, ..)| rest.starts_with(sign));
-        // `a<-1` and `x==>…` are read by the longer sign, except where the shorter one is ours.
-        let foreign = foreign.filter(|(sign, ..)| match known {
-            Some((ours, _)) => sign.len() > ours.len() && !self.means_minus(sign),
-            None => true,
-        });
+        // None of the longer ones could be read as a sequence of ours in a right program.
+        let foreign =
+            foreign.filter(|(sign, ..)| known.is_none_or(|(ours, _)| sign.len() > ours.len()));
         if let Some(&(sign, help, kind)) = foreign {
             let end = self.at + sign.len();
             let diagnostic = Diagnostic::new(
@@ -303,13 +296,6 @@ impl Lexer<'_, '_> {
         } else {
             self.unknown();
         }
-    }
-
-    /// `x<-1` compares, `x->y` does not; `a**-b` and the like are rare enough to report.
-    fn means_minus(&self, sign: &str) -> bool {
-        sign == "<-"
-            && self.rest()[2..].starts_with(|c: char| c.is_alphanumeric() || c == '(')
-            && !self.source[..self.at].ends_with(' ')
     }
 
     fn unknown(&mut self) {

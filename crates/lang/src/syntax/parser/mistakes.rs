@@ -169,6 +169,20 @@ impl<'s> Parser<'s> {
                         .help(help),
                 )
             }
+            ExprKind::Binary(BinaryOp::Lt, sign, left, right)
+                if self.text(Span {
+                    start: sign.start,
+                    end: sign.start + 2,
+                }) == "<-" =>
+            {
+                let (left, sign) = (self.quoted(left.span), *sign);
+                let right = self.quoted(right.span).trim_start_matches('-').trim_start();
+                self.report(
+                    Diagnostic::new("M0107", sign, "a comparison is not a statement")
+                        .label("this compares with a negative number")
+                        .help(format!("write `{left} := {right}` to assign")),
+                )
+            }
             _ if self.at(Kind::LBrace) => {
                 let text = self.quoted(expr.span);
                 self.report(

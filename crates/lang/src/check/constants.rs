@@ -1,0 +1,169 @@
+//! Expressions whose value must be known before anything runs: constants, sizes, bounds,
+//! ranges and initial values.
+
+use super::body::Body;
+use super::types::{Ty, numeric, show};
+use super::{MAX_ELEMENTS, Value};
+use crate::diagnostic::Diagnostic;
+use crate::hir::{BinaryOp, Expr, ExprKind, Type};
+use crate::syntax::ast;
+
+impl<'s> Body<'_, 's> {
+    /// The size of `count` arrays.
+    pub(super) fn array_len(
+        &mut self,
+        expr: &ast::Expr<'s>,
+        count: usize,
+        shared: bool,
+    ) -> Option<u32> {
+        let len = self.const_int(expr, "the size of an array")?;
+        if len < 1 {
+            self.report(
+                Diagnostic::new("M0406", expr.span, format!("an array of {len} elements"))
+                    .label("expected at least 1")
+                    .help("an array has at least one element"),
+            );
+            return None;
+        }
+        let all = (len as u64).saturating_mul(count as u64);
+        // The locals of each instance count toward the size of the program instead.
+        let total = match shared {
+            true => self.c.elements.saturating_add(all),
+            false => all,
+        };
+        if total > MAX_ELEMENTS {
+            self.report(
+                Diagnostic::new("M0408", expr.span, "too many array elements")
+                    .label(format!("here the arrays exceed {MAX_ELEMENTS} elements"))
+                    .help("make the arrays smaller"),
+            );
+            return None;
+        }
+        if shared {
+            self.c.elements = total;
+        }
+        u32::try_from(len).ok()
+    }
+
+    /// The value of a constant expression.
+    pub(super) fn const_value(
+        &mut self,
+        expr: &ast::Expr<'s>,
+        what: &'static str,
+    ) -> Option<Value> {
+        let typed = self.expr_in(expr, what);
+        match (&typed.expr.kind, typed.ty) {
+            (_, Ty::Poison) => None,
+            (ExprKind::Const(value), Ty::Known(Type::Bool)) => Some(Value::Bool(*value != 0)),
+            (ExprKind::Const(value), Ty::Known(ty)) => Some(Value::Int(numeric(*value, ty))),
+            (ExprKind::Const(value), Ty::Literal) => Some(Value::Int((*value).into())),
+            _ => {
+                self.not_constant(&typed.expr, what);
+                None
+            }
+        }
+    }
+
+    pub(super) fn const_int(&mut self, expr: &ast::Expr<'s>, what: &'static str) -> Option<i64> {
+        match self.const_value(expr, what)? {
+            Value::Int(value) => match i64::try_from(value) {
+                Ok(value) => Some(value),
+                Err(_) => {
+                    self.report(
+                        Diagnostic::new("M0305", expr.span, format!("{value} is too large here"))
+                            .label("expected a smaller number")
+                            .help("sizes, bounds and ranges have at most 63 bits"),
+                    );
+                    None
+                }
+            },
+            Value::Bool(_) => {
+                self.report(
+                    Diagnostic::new("M0301", expr.span, format!("{what} is a number"))
+                        .label("expected a number, found a `bool`"),
+                );
+                None
+            }
+        }
+    }
+
+    /// The stored value of a constant expression of a given type.
+    pub(super) fn const_of_type(
+        &mut self,
+        expr: &ast::Expr<'s>,
+        ty: Type,
+        what: &'static str,
+    ) -> Option<i64> {
+        let typed = self.expr_in(expr, what);
+        if typed.ty == Ty::Poison {
+            return None;
+        }
+        let before = self.c.diagnostics.len();
+        let expr = self.coerce(typed, ty);
+        match expr.kind {
+            _ if self.c.diagnostics.len() > before => None,
+            ExprKind::Const(value) => Some(value),
+            _ => {
+                self.not_constant(&expr, what);
+                None
+            }
+        }
+    }
+
+    /// Says why an expression that should have been folded was not.
+    fn not_constant(&mut self, expr: &Expr, what: &str) {
+        let diagnostic = why(expr).unwrap_or_else(|| {
+            Diagnostic::new("M0404", expr.span, format!("{what} must be constant"))
+                .label("not a constant")
+        });
+        let diagnostic = match diagnostic.code {
+            "M0404" => Diagnostic {
+                message: format!("{what} must be constant"),
+                help: Some("use numbers, `const` names and operators only".to_owned()),
+                ..diagnostic
+            },
+            _ => diagnostic,
+        };
+        self.report(diagnostic);
+    }
+}
+
+/// The innermost part of an expression that keeps it from being constant.
+fn why(expr: &Expr) -> Option<Diagnostic> {
+    let here = |code, message: &str, label: String| {
+        let help = "a constant needs a value before anything runs: mend the expression";
+        Some(
+            Diagnostic::new(code, expr.span, message)
+                .label(label)
+                .help(help),
+        )
+    };
+    match &expr.kind {
+        ExprKind::Const(_) => None,
+        ExprKind::Shared(_) | ExprKind::Element(..) => {
+            here("M0404", "", "a shared variable is not constant".to_owned())
+        }
+        ExprKind::Unary(_, inner) => why(inner).or_else(|| {
+            here(
+                "M0405",
+                "this constant is too large",
+                "leaves the range of 64 bits".to_owned(),
+            )
+        }),
+        ExprKind::Binary(op, left, right) => why(left).or_else(|| why(right)).or_else(|| {
+            let by_zero = matches!(op, BinaryOp::Div | BinaryOp::Rem)
+                && matches!(right.kind, ExprKind::Const(0));
+            if by_zero {
+                return here("M0405", "division by zero", "the divisor is 0".to_owned());
+            }
+            let ty = show(expr.ty);
+            here(
+                "M0405",
+                "this constant is too large",
+                format!("leaves the range of `{ty}`"),
+            )
+        }),
+        ExprKind::If(test, then, other) => why(test).or_else(|| why(then)).or_else(|| why(other)),
+        _ => here("M0404", "", "not a constant".to_owned()),
+    }
+}
