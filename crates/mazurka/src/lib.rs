@@ -27,7 +27,8 @@ mod search;
 
 pub use mazurka_core::{Bound, Limits, Schedule, Scope, StopReason, Verdict, record};
 pub use mazurka_explore::Progress;
-pub use mazurka_lang::{Diagnostic, ReplayError};
+pub use mazurka_lang::ReplayError;
+pub use mazurka_lang::diagnostic::Diagnostic;
 
 pub use options::{Algorithm, Options, Watch, quietly};
 pub use program::Program;

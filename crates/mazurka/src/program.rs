@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use mazurka_core::Fingerprint;
 use mazurka_core::record::ProgramRecord;
-use mazurka_lang::{Code, Diagnostic, Machine, Setting};
+use mazurka_lang::diagnostic::Diagnostic;
+use mazurka_lang::{Code, Machine, Setting};
 
 use crate::Options;
 
