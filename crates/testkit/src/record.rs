@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use mazurka_core::{
     Event, Execution, Fingerprint, HappensBefore, Mishap, MishapKind, Status, TraceHasher,
 };
-use mazurka_explore::{Choice, Policy};
+use mazurka_explore::Observer;
 
 /// Everything that two explorers of one program must agree on, and what they need not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -173,50 +173,31 @@ impl Recorder {
     }
 }
 
-/// A policy of `mazurka_explore` that also records: wrap an engine in it, explore, and
-/// [`finish`](Recording::finish).
-#[derive(Debug)]
-pub struct Recording<P> {
-    policy: P,
+/// Records what a search of `mazurka_explore` does: pass it as the observer, then [`finish`](Recording::finish).
+#[derive(Debug, Default)]
+pub struct Recording {
     recorder: Option<Recorder>,
-    depth: usize,
 }
 
-impl<P> Recording<P> {
-    /// Records what a policy does.
-    pub fn of(policy: P) -> Self {
-        Self {
-            policy,
-            recorder: None,
-            depth: 0,
-        }
-    }
-
+impl Recording {
     /// What was found, the count of blocked runs apart, which the driver's findings have.
     pub fn finish(self) -> Summary {
         self.recorder.map(Recorder::finish).unwrap_or_default()
     }
 }
 
-impl<E: Execution, P: Policy<E>> Policy<E> for Recording<P> {
-    fn enter(&mut self, program: &E) {
-        let recorder = self
-            .recorder
-            .get_or_insert_with(|| Recorder::new(program, Dependence::Claimed));
-        if program.events().len() > self.depth {
-            self.depth = program.events().len();
+impl<E: Execution> Observer<E> for Recording {
+    fn start(&mut self, program: &E) {
+        self.recorder = Some(Recorder::new(program, Dependence::Claimed));
+    }
+
+    fn pushed(&mut self, program: &E) {
+        if let Some(recorder) = &mut self.recorder {
             recorder.push(program);
         }
-        self.policy.enter(program);
     }
 
-    fn next(&mut self, program: &E) -> Option<Choice> {
-        self.policy.next(program)
-    }
-
-    fn leave(&mut self, program: &E) {
-        self.policy.leave(program);
-        self.depth = self.depth.saturating_sub(1);
+    fn popping(&mut self, _program: &E) {
         if let Some(recorder) = &mut self.recorder {
             recorder.pop();
         }
@@ -226,10 +207,5 @@ impl<E: Execution, P: Policy<E>> Policy<E> for Recording<P> {
         if let Some(recorder) = &mut self.recorder {
             recorder.complete(program);
         }
-        self.policy.complete(program);
-    }
-
-    fn progress(&self) -> Option<f64> {
-        self.policy.progress()
     }
 }

@@ -15,7 +15,10 @@ const LIMIT: Limit = Limit {
     depth: 120,
 };
 
+/// Some programs, or as many as the environment says.
 fn programs(first: u64, count: u64) -> impl Iterator<Item = (String, Machine)> {
+    let told = std::env::var("MAZURKA_PROGRAMS").ok();
+    let count = told.and_then(|n| n.parse().ok()).unwrap_or(count);
     (first..first + count).map(|seed| {
         let text = generate(seed, &Config::default()).to_string();
         let program = machine(&text).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
@@ -223,6 +226,12 @@ fn independent_steps_leave_pending_ones_alone() {
                     if matches!(status, Status::Ready | Status::Waiting) {
                         let mut claims = Claims::new();
                         program.claims(process, &mut claims);
+                        let able = status == Status::Ready || program.waits(process);
+                        assert!(
+                            able,
+                            "process {} never waits, and waits:\n{text}",
+                            process.0
+                        );
                         now.push((process.0, status, claims));
                     }
                 }

@@ -56,12 +56,16 @@ fn context_as_printed_loses_a_final_state_of_the_erratum() {
 
 #[test]
 fn dependence_by_what_was_touched_is_caught() {
-    // Judged by its own relation, under which there are fewer traces. Invariants are not touched.
+    // Judged by its own relation, under which there are fewer traces, and where it matters:
+    // steps with several paths, and nothing that waits.
     let where_to_look = Hunt {
         dependence: Dependence::Touched,
         config: Config {
-            invariants: false,
-            ..Config::default()
+            choices: true,
+            atomic: true,
+            branches: true,
+            arrays: true,
+            ..Config::plain()
         },
         ..Hunt::default()
     };

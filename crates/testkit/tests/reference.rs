@@ -33,7 +33,7 @@ fn agrees(first: u64, programs: u64, config: Config) {
 
 #[test]
 fn agrees_with_brute_force() {
-    agrees(0, programs(800), Config::default());
+    agrees(0, programs(2_000), Config::default());
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn agrees_with_brute_force_where_nothing_fails() {
         choose: false,
         ..Config::default().without_mishaps()
     };
-    agrees(50_000, programs(400), config);
+    agrees(50_000, programs(1_000), config);
 }
 
 /// Run with `cargo test --release -p mazurka-testkit -- --ignored`; `MAZURKA_PROGRAMS=n` for more.
@@ -70,6 +70,10 @@ fn agrees_on_the_errata() {
         "var x: int = 0 process { x := 1 } process { x == 0 |> x := 0 }",
         "var x, y: int = 0 process { x := 1; x := 0 } process { x == 0 |> y := 1 }",
         "lock m, n process { lock(m); lock(n) } process { lock(n); lock(m) }",
+        // Claims a lock and nothing else, and does not take it
+        "lock m process { lock(m); unlock(m) } process { let l = false; lock(m) <| l |> skip }",
+        // An unlock that fails, before and after the other takes the lock
+        "lock m process { unlock(m) } process { lock(m) }",
         // E8
         "var i, y: int = 0 process { i < 1 |>* i := i + 1; y := 1 } process { i := 5 }",
         // E12
@@ -91,15 +95,14 @@ fn the_counts_of_the_driver_are_those_of_the_sets() {
         let Ok(truth) = naive(&mut program, Limit::default(), Dependence::Claimed) else {
             continue;
         };
-        let mut recording = Recording::of(Naive::default());
-        let limits = mazurka_core::Limits::default();
-        let watch = &mut |_: &_| std::ops::ControlFlow::Continue(());
+        let mut recording = Recording::default();
         let found = explore(
             &mut program,
-            &mut recording,
-            &limits,
+            &mut Naive::default(),
+            &mazurka_core::Limits::default(),
             Goal::Everything,
-            watch,
+            &mut |_| std::ops::ControlFlow::Continue(()),
+            &mut recording,
         );
         assert_eq!(recording.finish(), truth, "{text}");
         let counts = found.counts;

@@ -23,7 +23,7 @@
 //! - All outcomes of a `choose` are run at the node where its process is.
 //! - A mishap halts its process only.
 
-use mazurka_core::{AccessKind, Claims, Event, Execution, ProcessId, Status};
+use mazurka_core::{Access, AccessKind, Claims, Event, Execution, ProcessId, Status};
 
 use super::races::{Order, conflict, only_acquires};
 use crate::brute::{next_outcomes, ready, with_status};
@@ -215,22 +215,21 @@ impl<E: Execution> Source<'_, E> {
     /// Finds the races of the event at a position with earlier ones, and what must run before those.
     fn races(&mut self, at: usize, pending: bool) {
         let event = self.order.event(at);
-        let lock = only_acquires(&event.claims);
+        // A choice may claim a lock and nothing else, and yet not take it.
+        let takes = |access: &Access| access.kind == AccessKind::Acquire;
+        let lock =
+            only_acquires(&event.claims).filter(|_| pending || event.touched.iter().any(takes));
         let since = self.order.own_past(at).map_or(0, |own| own + 1);
         let waited = pending
             || (self.nodes[since..=at]
                 .iter()
                 .any(|node| node.waiting.contains(&event.process))
                 && !self.switches.ignore_pending_guards);
-        let may_acquire = event
-            .claims
-            .iter()
-            .any(|access| access.kind == AccessKind::Acquire);
+        let may_acquire = event.claims.iter().any(takes);
         let racing: Vec<usize> = (0..at).filter(|&e| self.order.concurrent(e, at)).collect();
         for e in racing.into_iter().rev() {
             let touches = |claims: &Claims, kind: AccessKind| {
-                let same =
-                    |access: &&mazurka_core::Access| lock.is_some_and(|l| l.conflicts(**access));
+                let same = |access: &&Access| lock.is_some_and(|l| l.conflicts(**access));
                 claims.iter().filter(same).any(|access| access.kind == kind)
             };
             let earlier = self.order.event(e);
