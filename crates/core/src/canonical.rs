@@ -207,11 +207,13 @@ impl TraceHasher {
                 };
             }
         }
-        self.undo.push(Undo::Process(process as u32, self.processes[process]));
+        self.undo
+            .push(Undo::Process(process as u32, self.processes[process]));
         self.processes[process] = this;
         for spawned in &event.spawned {
             let child = spawned.index();
-            self.undo.push(Undo::Process(child as u32, self.processes[child]));
+            self.undo
+                .push(Undo::Process(child as u32, self.processes[child]));
             self.processes[child] = table.name(*spawned).then_all(this);
         }
         let sum = self.trace();

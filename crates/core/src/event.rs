@@ -59,6 +59,8 @@ pub struct Event {
     pub joined: SmallVec<[ProcessId; 1]>,
     /// What went wrong in it.
     pub mishaps: SmallVec<[Mishap; 1]>,
+    /// Whether such a step may have to wait: for a lock, a guard, the end of a process.
+    pub waits: bool,
 }
 
 impl Event {
@@ -73,6 +75,7 @@ impl Event {
             spawned: SmallVec::new(),
             joined: SmallVec::new(),
             mishaps: SmallVec::new(),
+            waits: false,
         }
     }
 
@@ -86,6 +89,7 @@ impl Event {
         self.spawned.clear();
         self.joined.clear();
         self.mishaps.clear();
+        self.waits = false;
     }
 }
 
@@ -93,14 +97,13 @@ impl Event {
 /// paper, over claimed accesses, with locks, joins and invariants (which are cells of their own).
 pub fn dependent(one: &Event, other: &Event) -> bool {
     let conflict = |a: &Event, b: &Event| {
-        let mut pairs = a.claims.iter().flat_map(|x| b.claims.iter().map(move |y| (x, y)));
+        let mut pairs = a
+            .claims
+            .iter()
+            .flat_map(|x| b.claims.iter().map(move |y| (x, y)));
         pairs.any(|(x, y)| x.conflicts(*y))
     };
-    let orders = |a: &Event, b: &Event| {
-        a.spawned.contains(&b.process) || a.joined.contains(&b.process)
-    };
-    one.process == other.process
-        || orders(one, other)
-        || orders(other, one)
-        || conflict(one, other)
+    let orders =
+        |a: &Event, b: &Event| a.spawned.contains(&b.process) || a.joined.contains(&b.process);
+    one.process == other.process || orders(one, other) || orders(other, one) || conflict(one, other)
 }

@@ -100,7 +100,11 @@ impl HappensBefore {
             }
             Rows::Clocks(clocks) => {
                 let (process, number, _) = clocks[earlier];
-                earlier < later && clocks[later].2.get(process).is_some_and(|&seen| seen >= number)
+                earlier < later
+                    && clocks[later]
+                        .2
+                        .get(process)
+                        .is_some_and(|&seen| seen >= number)
             }
         }
     }
@@ -122,7 +126,9 @@ mod tests {
     fn random_run(seed: u64, len: usize) -> Vec<Event> {
         let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         let mut next = move |below: u32| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
             ((state >> 33) as u32) % below
         };
         let mut numbers = [0; 5];
@@ -159,8 +165,16 @@ mod tests {
             }
             for i in 0..run.len() {
                 for j in 0..run.len() {
-                    assert_eq!(bits.before(i, j), closure[i][j], "bits, seed {seed}: {i} {j}");
-                    assert_eq!(clocks.before(i, j), closure[i][j], "clocks, seed {seed}: {i} {j}");
+                    assert_eq!(
+                        bits.before(i, j),
+                        closure[i][j],
+                        "bits, seed {seed}: {i} {j}"
+                    );
+                    assert_eq!(
+                        clocks.before(i, j),
+                        closure[i][j],
+                        "clocks, seed {seed}: {i} {j}"
+                    );
                 }
             }
         }

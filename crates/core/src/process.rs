@@ -116,7 +116,9 @@ impl ProcessTable {
 
     fn add(&mut self, path: ProcessPath) -> ProcessId {
         let id = ProcessId(self.paths.len() as u32);
-        let place = self.in_order.partition_point(|&p| self.paths[p.index()] < path);
+        let place = self
+            .in_order
+            .partition_point(|&p| self.paths[p.index()] < path);
         self.in_order.insert(place, id);
         self.names.push(
             path.0

@@ -50,6 +50,12 @@ pub trait Execution {
     /// What the next step of a ready or waiting process claims to touch. Replaces the content of `into`.
     fn claims(&self, process: ProcessId, into: &mut Claims);
 
+    /// Whether the next step of a ready or waiting process is one that may have to wait.
+    fn waits(&self, process: ProcessId) -> bool;
+
+    /// Whether any step of the program may have to wait for anything but a lock or a process.
+    fn guarded(&self) -> bool;
+
     /// Lets a ready process make its next step. A `choose` takes its value from `outcomes`, in
     /// order, and where these end its least value.
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError>;

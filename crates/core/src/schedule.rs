@@ -34,10 +34,7 @@ impl Schedule {
     }
 
     /// The schedule of some events, in this order.
-    pub fn of_each<'a>(
-        events: impl IntoIterator<Item = &'a Event>,
-        table: &ProcessTable,
-    ) -> Self {
+    pub fn of_each<'a>(events: impl IntoIterator<Item = &'a Event>, table: &ProcessTable) -> Self {
         let step = |event: &Event| ScheduledStep {
             process: table.path(event.process).clone(),
             outcomes: event.outcomes.iter().map(|o| o.value).collect(),
@@ -74,7 +71,9 @@ pub enum ParseScheduleError {
         error: ParseProcessError,
     },
     /// What follows `=` is no list of numbers.
-    #[error("step {step} of the schedule: `{text}` is not a chosen value; write numbers after `=`, as in `0.1=2`")]
+    #[error(
+        "step {step} of the schedule: `{text}` is not a chosen value; write numbers after `=`, as in `0.1=2`"
+    )]
     Outcome {
         /// Which step, from 1.
         step: usize,

@@ -65,7 +65,11 @@ impl fmt::Display for Bound {
             Bound::MaxExecutions(n) => write!(f, "--max-executions {n} was reached"),
             Bound::MaxLocal(n) => write!(f, "one step did more local work than --max-local {n}"),
             Bound::TimeLimit(ms) => {
-                write!(f, "--time-limit {} was reached", Duration::from_millis(ms).as_secs_f64())
+                write!(
+                    f,
+                    "--time-limit {} was reached",
+                    Duration::from_millis(ms).as_secs_f64()
+                )
             }
             Bound::MemoryLimit(bytes) => write!(f, "--memory-limit {bytes} was reached"),
             Bound::IntRange => f.write_str("an `int` left the range of 64 bits"),

@@ -29,6 +29,9 @@ pub struct Choice {
 /// [`next`](Policy::next) until there is none, then [`leave`](Policy::leave) and goes back one step.
 /// `next` is asked again each time the search returns to a state. It is not asked in a state beyond the limits.
 pub trait Policy<E: Execution> {
+    /// Whether no two complete runs are equivalent, so that traces need not be told apart.
+    const UNIQUE: bool;
+
     /// The search has reached a state that it was not in.
     fn enter(&mut self, program: &E);
 
@@ -39,14 +42,33 @@ pub trait Policy<E: Execution> {
     /// The search is about to take back the last step.
     fn leave(&mut self, program: &E);
 
-    /// The run is complete: nobody can make a step.
-    fn complete(&mut self, _program: &E) {}
+    /// The run ends here: nobody can make a step, or all that could be done is covered elsewhere.
+    fn leaf(&mut self, _program: &E) {}
+
+    /// Whether the policy must be given up for one with room for longer runs.
+    fn overflowed(&self) -> bool {
+        false
+    }
 
     /// The part of the search that is done, between 0 and 1, if the algorithm can tell.
     fn progress(&self) -> Option<f64> {
         None
     }
 }
+
+/// Watches a search step by step. `()` looks away.
+pub trait Observer<E: Execution> {
+    /// The search starts (again), in the initial state.
+    fn start(&mut self, _program: &E) {}
+    /// A step has been made.
+    fn pushed(&mut self, _program: &E) {}
+    /// The last step is about to be taken back.
+    fn popping(&mut self, _program: &E) {}
+    /// The run is complete.
+    fn complete(&mut self, _program: &E) {}
+}
+
+impl<E: Execution> Observer<E> for () {}
 
 /// When to stop before everything is explored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,24 +135,26 @@ impl Findings {
 /// How often limits are looked at, in steps. Steps take well under a microsecond, so this is prompt.
 const STEPS_BETWEEN_CHECKS: u64 = 1024;
 
-/// Explores a program with an algorithm. `watch` is called every now and then: it may show
-/// progress, and break off the search.
-pub fn explore<E: Execution, P: Policy<E>>(
+/// Called every now and then: it may show progress, and break off the search.
+pub type Watch<'a> = dyn FnMut(&Progress) -> ControlFlow<Bound> + 'a;
+
+/// Explores a program with a policy.
+pub fn explore<E: Execution, P: Policy<E>, O: Observer<E>>(
     program: &mut E,
     policy: &mut P,
     limits: &Limits,
     goal: Goal,
-    watch: &mut dyn FnMut(&Progress) -> ControlFlow<Bound>,
+    watch: &mut Watch<'_>,
+    observer: &mut O,
 ) -> Findings {
     let mut search = Search {
         goal,
         limits,
         start: Instant::now(),
         counts: Counts::default(),
-        hasher: TraceHasher::new(),
-        traces: FxHashSet::default(),
-        deadlocks: FxHashSet::default(),
+        traces: (!P::UNIQUE).then(Traces::default),
         failed: FxHashSet::default(),
+        broken_ensures: 0,
         observed: FxHashSet::default(),
         found: Findings {
             counts: Counts::default(),
@@ -143,8 +167,15 @@ pub fn explore<E: Execution, P: Policy<E>>(
         },
         certain: false,
     };
-    search.run(program, policy, watch);
+    search.run(program, policy, watch, observer);
     search.finish()
+}
+
+/// For algorithms that may meet a trace again: which ones have been met.
+#[derive(Default)]
+struct Traces {
+    hasher: TraceHasher,
+    met: FxHashSet<Fingerprint>,
 }
 
 struct Search<'a> {
@@ -152,23 +183,25 @@ struct Search<'a> {
     limits: &'a Limits,
     start: Instant,
     counts: Counts,
-    hasher: TraceHasher,
-    traces: FxHashSet<Fingerprint>,
-    deadlocks: FxHashSet<Fingerprint>,
+    traces: Option<Traces>,
     failed: FxHashSet<Fingerprint>,
+    /// Traces whose final state breaks an `ensures`, for each `ensures`.
+    broken_ensures: u64,
     observed: FxHashSet<Fingerprint>,
     found: Findings,
     certain: bool,
 }
 
 impl Search<'_> {
-    fn run<E: Execution, P: Policy<E>>(
+    fn run<E: Execution, P: Policy<E>, O: Observer<E>>(
         &mut self,
         program: &mut E,
         policy: &mut P,
-        watch: &mut dyn FnMut(&Progress) -> ControlFlow<Bound>,
+        watch: &mut Watch<'_>,
+        observer: &mut O,
     ) {
         program.back_to(0);
+        observer.start(program);
         for &mishap in program.initial_mishaps() {
             self.mishap(program, mishap, None);
         }
@@ -199,29 +232,38 @@ impl Search<'_> {
                         self.bound(Bound::MaxSteps(self.counts.steps));
                         return;
                     }
-                    let event = match program.step(choice.process, &choice.outcomes) {
-                        Ok(event) => event.mishaps.clone(),
+                    let failed = match program.step(choice.process, &choice.outcomes) {
+                        Ok(event) => !event.mishaps.is_empty(),
                         Err(error) => panic!("an explorer chose an impossible step: {error}"),
                     };
                     self.counts.steps += 1;
                     self.counts.events += 1;
                     until_check -= 1;
-                    self.hasher
-                        .push(&program.events()[depth], program.processes());
-                    for mishap in event {
-                        self.mishap(program, mishap, Some(depth));
+                    let event = &program.events()[depth];
+                    if let Some(traces) = &mut self.traces {
+                        traces.hasher.push(event, program.processes());
                     }
+                    if failed {
+                        for &mishap in &event.mishaps {
+                            self.mishap(program, mishap, Some(depth));
+                        }
+                    }
+                    observer.pushed(program);
                     policy.enter(program);
                     fresh = true;
                 }
                 None => {
                     if fresh && !too_deep {
+                        if policy.overflowed() {
+                            return;
+                        }
                         if any_ready(program) {
                             self.counts.blocked += 1;
                         } else {
                             self.complete(program);
-                            policy.complete(program);
+                            observer.complete(program);
                         }
+                        policy.leaf(program);
                     }
                     if depth == 0 {
                         return;
@@ -235,8 +277,11 @@ impl Search<'_> {
                         return;
                     }
                     policy.leave(program);
+                    observer.popping(program);
                     program.back_to(depth - 1);
-                    self.hasher.pop();
+                    if let Some(traces) = &mut self.traces {
+                        traces.hasher.pop();
+                    }
                     fresh = false;
                 }
             }
@@ -244,11 +289,7 @@ impl Search<'_> {
     }
 
     fn finish(mut self) -> Findings {
-        self.counts.traces = Some(self.traces.len() as u64);
-        self.counts.deadlocks = self.deadlocks.len() as u64;
-        self.counts.failures = self.failed.len() as u64;
-        self.counts.final_states = self.observed.len() as u64;
-        self.found.counts = self.counts;
+        self.found.counts = self.counts_so_far();
         self.found.elapsed = self.start.elapsed();
         self.found.stopped = match () {
             () if self.certain => StopReason::Certain,
@@ -258,29 +299,31 @@ impl Search<'_> {
         self.found
     }
 
+    fn counts_so_far(&self) -> Counts {
+        let met = self.traces.as_ref().map(|traces| traces.met.len() as u64);
+        Counts {
+            traces: Some(met.unwrap_or(self.counts.executions)),
+            failures: self.failed.len() as u64 + self.broken_ensures,
+            final_states: self.observed.len() as u64,
+            ..self.counts
+        }
+    }
+
     fn bound(&mut self, bound: Bound) {
         if !self.found.bounds.contains(&bound) {
             self.found.bounds.push(bound);
         }
     }
 
-    fn check_limits(
-        &mut self,
-        done: Option<f64>,
-        watch: &mut dyn FnMut(&Progress) -> ControlFlow<Bound>,
-    ) -> ControlFlow<Bound> {
+    fn check_limits(&mut self, done: Option<f64>, watch: &mut Watch<'_>) -> ControlFlow<Bound> {
         let elapsed = self.start.elapsed();
         if let Some(limit) = self.limits.time
             && elapsed >= limit
         {
             return ControlFlow::Break(Bound::TimeLimit(limit.as_millis() as u64));
         }
-        self.counts.traces = Some(self.traces.len() as u64);
-        self.counts.deadlocks = self.deadlocks.len() as u64;
-        self.counts.failures = self.failed.len() as u64;
-        self.counts.final_states = self.observed.len() as u64;
         watch(&Progress {
-            counts: self.counts,
+            counts: self.counts_so_far(),
             elapsed,
             done,
         })
@@ -295,7 +338,7 @@ impl Search<'_> {
             MishapKind::Failure => {}
         }
         let key = match at {
-            Some(at) => self.hasher.event(at),
+            Some(at) => self.event_fingerprint(program, at),
             None => Fingerprint::EMPTY.then(u64::from(mishap.site)),
         };
         let known = self
@@ -330,6 +373,18 @@ impl Search<'_> {
         self.violated();
     }
 
+    fn event_fingerprint<E: Execution>(&self, program: &E, at: usize) -> Fingerprint {
+        if let Some(traces) = &self.traces {
+            return traces.hasher.event(at);
+        }
+        // Failures are rare enough to hash the run for each.
+        let mut hasher = TraceHasher::new();
+        for event in &program.events()[..=at] {
+            hasher.push(event, program.processes());
+        }
+        hasher.event(at)
+    }
+
     fn violated(&mut self) {
         self.certain |= self.goal != Goal::Everything;
     }
@@ -353,8 +408,10 @@ impl Search<'_> {
             return;
         }
         self.counts.executions += 1;
-        let trace = self.hasher.trace();
-        self.traces.insert(trace);
+        let new = match &mut self.traces {
+            Some(traces) => traces.met.insert(traces.hasher.trace()),
+            None => true,
+        };
         if failed {
             return;
         }
@@ -363,7 +420,7 @@ impl Search<'_> {
             schedule: Schedule::of(program.events(), program.processes()),
         };
         if !ended {
-            self.deadlocks.insert(trace);
+            self.counts.deadlocks += u64::from(new);
             self.found.deadlock.get_or_insert_with(here);
             self.violated();
             return;
@@ -373,7 +430,8 @@ impl Search<'_> {
                 self.mishap(program, mishap, None);
                 continue;
             }
-            self.failed.insert(trace.then(u64::from(mishap.site)));
+            // The whole run is the past of a broken `ensures`; each trace has its own.
+            self.broken_ensures += u64::from(new);
             let known = |found: &Finding| found.mishap == Some(mishap);
             if !self.found.failures.iter().any(known) {
                 self.found.failures.push(Finding {

@@ -4,7 +4,12 @@
 //! the [`driver`]. Explorers see programs only as [`mazurka_core::Execution`]; they never name a language.
 
 pub mod driver;
+mod engine;
 mod naive;
+mod optimal;
+mod order;
+mod set;
 
-pub use driver::{Choice, Finding, Findings, Goal, Policy, Progress, explore};
+pub use driver::{Choice, Finding, Findings, Goal, Observer, Policy, Progress, Watch, explore};
+pub use engine::{Algorithm, UnknownAlgorithm, search};
 pub use naive::Naive;

@@ -27,6 +27,8 @@ struct Node {
 }
 
 impl<E: Execution> Policy<E> for Naive {
+    const UNIQUE: bool = false;
+
     fn enter(&mut self, program: &E) {
         let first = self.ready.len();
         let processes = program.processes().in_order().iter();

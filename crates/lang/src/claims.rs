@@ -37,6 +37,15 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
         } else {
             walk.claims
         };
+        let only_lock = matches!(waits, Waits::Lock(_))
+            || matches!(
+                &claims[..],
+                [Claim::Element {
+                    kind: AccessKind::Acquire,
+                    ..
+                }]
+            );
+        code.guarded |= waits != Waits::Never && !only_lock && !claims.is_empty();
         let info = &mut code.steps[step as usize];
         info.fixed = fixed(&claims);
         info.claims = claims;
@@ -123,6 +132,8 @@ impl Walk<'_> {
             Op::Mark(_) | Op::Open(_) => return,
             Op::Close => at.open = false,
             Op::BeginAtomic => at.atomic += 1,
+            // Nobody rests at a mark inside an atomic block: a walk from there does not matter.
+            Op::EndAtomic if at.atomic == 0 => return,
             Op::EndAtomic => at.atomic -= 1,
             Op::BeginSimple => at.merged |= std::mem::take(&mut at.open),
             Op::EndSimple => at.merged = false,

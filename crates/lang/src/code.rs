@@ -221,6 +221,8 @@ pub struct Code {
     pub(crate) first_cells: Vec<u32>,
     pub(crate) lock_cells: Vec<u32>,
     pub(crate) states_property: bool,
+    /// Whether a step may have to wait for anything but a lock or a process.
+    pub(crate) guarded: bool,
 }
 
 impl Code {

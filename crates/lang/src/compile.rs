@@ -126,6 +126,7 @@ impl<'a> Compiler<'a> {
             first_cells,
             lock_cells,
             states_property: !program.invariants.is_empty() || !program.ensures.is_empty(),
+            guarded: false,
         };
         Self {
             program,

@@ -40,6 +40,7 @@ mod syntax;
 pub use check::{Setting, load};
 pub use code::Code;
 pub use compile::compile;
+pub use diagnostic::Diagnostic;
 pub use machine::Machine;
 pub use narrate::{ReplayError, ReplayReason};
 pub use state::State;

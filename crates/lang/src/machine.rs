@@ -145,6 +145,7 @@ impl Machine {
         let mut claims = std::mem::take(&mut self.run[depth].claims);
         self.claims_into(process, &mut claims);
         self.run[depth].claims = claims;
+        self.run[depth].waits = self.waits(process);
         let mut cpu = Cpu {
             code: &self.code,
             state: &mut self.state,
@@ -332,6 +333,15 @@ impl Execution for Machine {
 
     fn claims(&self, process: ProcessId, into: &mut Claims) {
         self.claims_into(process, into);
+    }
+
+    fn waits(&self, process: ProcessId) -> bool {
+        let step = self.resting(process);
+        step.is_some_and(|step| self.code.steps[step as usize].waits != Waits::Never)
+    }
+
+    fn guarded(&self) -> bool {
+        self.code.guarded
     }
 
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {

@@ -30,7 +30,8 @@ pub use mazurka_explore::Progress;
 pub use mazurka_lang::ReplayError;
 pub use mazurka_lang::diagnostic::Diagnostic;
 
-pub use options::{Algorithm, Options, Watch, quietly};
+pub use mazurka_explore::{Algorithm, Watch};
+pub use options::{Options, quietly};
 pub use program::Program;
 pub use random::Random;
 pub use replay::{Recording, RecordingError, ReplayProblem};

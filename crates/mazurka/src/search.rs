@@ -2,8 +2,7 @@
 
 use mazurka_core::record::{Record, VERSION};
 use mazurka_core::{Scope, Verdict};
-use mazurka_explore::{Findings, Goal, Naive, explore};
-use mazurka_lang::Machine;
+use mazurka_explore::{Goal, search};
 
 use crate::{Algorithm, Options, Program, Watch, evidence};
 
@@ -35,7 +34,14 @@ impl Program {
         watch: &mut Watch<'_>,
     ) -> Record {
         let mut machine = self.machine(options);
-        let found = with(algorithm, &mut machine, goal, options, watch);
+        let found = search(
+            &mut machine,
+            algorithm,
+            &options.limits,
+            goal,
+            watch,
+            &mut (),
+        );
         let deterministic = goal
             == Goal::Verdict {
                 deterministic: true,
@@ -63,24 +69,5 @@ impl Program {
             seconds: found.elapsed.as_secs_f64(),
             witnesses,
         }
-    }
-}
-
-fn with(
-    algorithm: Algorithm,
-    machine: &mut Machine,
-    goal: Goal,
-    options: &Options,
-    watch: &mut Watch<'_>,
-) -> Findings {
-    let mut watch = |progress: &mazurka_explore::Progress| watch(progress);
-    match algorithm {
-        Algorithm::Naive => explore(
-            machine,
-            &mut Naive::default(),
-            &options.limits,
-            goal,
-            &mut watch,
-        ),
     }
 }

@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Checker, Global, Value};
+use super::{Checker, Global, Value, Wanted};
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Frame, Local, LocalId, LockId, ProcedureId, Type, VarId};
 use crate::source::Span;
@@ -148,7 +148,7 @@ impl<'c, 's> Body<'c, 's> {
     }
 
     /// What a name means; reports it if it means nothing.
-    pub(super) fn resolve(&mut self, name: Name<'s>) -> Meaning {
+    pub(super) fn resolve(&mut self, name: Name<'s>, wanted: Wanted) -> Meaning {
         if let Some(binding) = self.locals.get(name.text) {
             return binding.meaning;
         }
@@ -184,7 +184,7 @@ impl<'c, 's> Body<'c, 's> {
                     true => self.locals.keys().copied().collect(),
                     false => Vec::new(),
                 };
-                self.c.unknown_name(name, &locals, note);
+                self.c.unknown_name(name, wanted, &locals, note);
                 Meaning::Poison
             }
         }

@@ -2,7 +2,7 @@
 
 use super::body::{Body, Meaning};
 use super::types::{Ty, Typed, is_integer, noun, numeric, range, show, stored};
-use super::{Value, fold};
+use super::{Value, Wanted, fold};
 use crate::diagnostic::Diagnostic;
 use crate::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 use crate::source::Span;
@@ -246,7 +246,7 @@ impl<'s> Body<'_, 's> {
     }
 
     fn name(&mut self, name: Name<'s>, span: Span) -> Typed {
-        let meaning = self.resolve(name);
+        let meaning = self.resolve(name, Wanted::Value);
         let (kind, ty, len) = match meaning {
             Meaning::Poison => return self.poison(span),
             Meaning::Param(value) => return self.constant(Value::Int(value.into()), span),
@@ -285,7 +285,7 @@ impl<'s> Body<'_, 's> {
     }
 
     fn element(&mut self, name: Name<'s>, index: &ast::Expr<'s>, span: Span) -> Typed {
-        let meaning = self.resolve(name);
+        let meaning = self.resolve(name, Wanted::Value);
         let index = Box::new(self.index(index));
         let (kind, ty, len) = match meaning {
             Meaning::Poison => return self.poison(span),
@@ -532,6 +532,9 @@ impl<'s> Body<'_, 's> {
                 Some((left, right.expr, Some(ty)))
             }
             (a, b) => {
+                let pair = [a, b];
+                let literal_for_bool =
+                    pair.contains(&Ty::Literal) && pair.contains(&Ty::Known(Type::Bool));
                 let (a, b) = (noun(a), noun(b));
                 let message = match sign {
                     "if" => "both cases must have one type".to_owned(),
@@ -543,7 +546,10 @@ impl<'s> Body<'_, 's> {
                         .label(format!("{a} and {b}"))
                         .related(left.expr.span, format!("this is {a}"))
                         .related(right.expr.span, format!("this is {b}"))
-                        .help("there are no conversions: declare both with the same type"),
+                        .help(match literal_for_bool {
+                            true => "write `true` or `false` for a truth value",
+                            false => "there are no conversions: declare both with the same type",
+                        }),
                 );
                 None
             }

@@ -1,7 +1,7 @@
 //! Declarations: which names there are, and what constants, sizes and initial values are.
 
 use super::body::Body;
-use super::{Checker, Global};
+use super::{Checker, Global, Wanted};
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Frame, Lock, LockId, Procedure, ProcedureId, Property, Type, Var, VarId};
 use crate::source::Span;
@@ -323,7 +323,7 @@ impl<'s> Checker<'s> {
                 None
             }
             None => {
-                self.unknown_name(name, &[], None);
+                self.unknown_name(name, Wanted::Value, &[], None);
                 None
             }
         }

@@ -1,8 +1,8 @@
 //! From syntax tree to checked program: names, types, constants, instances.
 //!
-//! Order matters only here: all names are declared first ([`globals`]), then the
+//! Order matters only here: all names are declared first (`globals`), then the
 //! constants get their values in the order of the file, then sizes and initial values,
-//! then properties, procedures and processes ([`body`], [`stmt`], [`expr`]). A mistake
+//! then properties, procedures and processes (`body`, `stmt`, `expr`). A mistake
 //! poisons what depends on it, so that it is reported once.
 
 mod body;
@@ -103,6 +103,15 @@ enum Value {
     Bool(bool),
 }
 
+/// What a name is needed for.
+#[derive(Clone, Copy, Debug)]
+enum Wanted {
+    Value,
+    Lock,
+    Proc,
+    Process,
+}
+
 /// What a name at the top of the file means.
 #[derive(Clone, Copy, Debug)]
 enum Global {
@@ -187,7 +196,13 @@ impl<'s> Checker<'s> {
     }
 
     /// Reports a name that means nothing here.
-    fn unknown_name(&mut self, name: Name<'s>, locals: &[&'s str], note: Option<(Span, String)>) {
+    fn unknown_name(
+        &mut self,
+        name: Name<'s>,
+        wanted: Wanted,
+        locals: &[&'s str],
+        note: Option<(Span, String)>,
+    ) {
         if self.tainted.contains(name.text) || self.unknown.contains(name.text) {
             return;
         }
@@ -215,10 +230,19 @@ impl<'s> Checker<'s> {
         } else {
             // One declaration is missing, however often the name is used.
             self.unknown.insert(name.text);
-            diagnostic = diagnostic.help(format!(
-                "declare it: `var {0}: int = 0` if it is shared, `let {0} = 0` if it is local",
-                name.text
-            ));
+            let text = name.text;
+            diagnostic = diagnostic.help(match wanted {
+                Wanted::Value => format!(
+                    "declare it: `var {text}: int = 0` if it is shared, `let {text} = 0` if it is local"
+                ),
+                Wanted::Lock => format!("declare it outside of all blocks: `lock {text}`"),
+                Wanted::Proc => {
+                    format!("declare it outside of all blocks: `proc {text}() {{ … }}`")
+                }
+                Wanted::Process => {
+                    format!("keep the process where it is started: `let {text} = spawn …`")
+                }
+            });
         }
         self.report(diagnostic);
     }

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::Wanted;
 use super::body::{Body, Meaning};
 use super::types::{Ty, Typed};
 use crate::diagnostic::Diagnostic;
@@ -173,7 +174,7 @@ impl<'s> Body<'_, 's> {
     }
 
     fn handle(&mut self, name: Name<'s>) -> Option<LocalId> {
-        let meaning = self.resolve(name);
+        let meaning = self.resolve(name, Wanted::Process);
         match meaning {
             Meaning::Poison => None,
             Meaning::Local(id) if self.frame.locals[id.0 as usize].ty == Type::Process => Some(id),
@@ -196,7 +197,7 @@ impl<'s> Body<'_, 's> {
         args: &[ast::Expr<'s>],
         span: Span,
     ) -> Option<(ProcedureId, Vec<Expr>)> {
-        let meaning = self.resolve(name);
+        let meaning = self.resolve(name, Wanted::Proc);
         let Meaning::Proc(id) = meaning else {
             if !matches!(meaning, Meaning::Poison) {
                 let help = format!(
@@ -237,7 +238,7 @@ impl<'s> Body<'_, 's> {
         name: Name<'s>,
         index: Option<&ast::Expr<'s>>,
     ) -> Option<(LockId, Option<Expr>)> {
-        let meaning = self.resolve(name);
+        let meaning = self.resolve(name, Wanted::Lock);
         let index = index.map(|index| self.index(index));
         let Meaning::Lock(id) = meaning else {
             if !matches!(meaning, Meaning::Poison) {
@@ -407,7 +408,7 @@ impl<'s> Body<'_, 's> {
             ast::ExprKind::Index(name, index) => (*name, Some(self.index(index))),
             _ => return (None, None),
         };
-        let meaning = self.resolve(name);
+        let meaning = self.resolve(name, Wanted::Value);
         let (ty, len) = match meaning {
             Meaning::Poison => return (None, None),
             Meaning::Local(id) => {

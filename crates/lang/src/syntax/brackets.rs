@@ -39,6 +39,8 @@ pub(crate) fn balance(
         dropped: Vec::new(),
         suspect: None,
         reported_at: None,
+        indents: Vec::with_capacity(tokens.len()),
+        first: Vec::with_capacity(tokens.len()),
         braces: 0,
     };
     pass.run(source);
@@ -70,6 +72,9 @@ struct Pass<'t, 'd> {
     suspect: Option<(usize, usize)>,
     /// The token at which an unclosed bracket was noticed last.
     reported_at: Option<usize>,
+    /// For each token the indentation of its line, and whether it is the first there.
+    indents: Vec<u32>,
+    first: Vec<bool>,
     /// How many braces are open.
     braces: usize,
 }
@@ -80,8 +85,13 @@ const REACH: usize = 256;
 impl Pass<'_, '_> {
     fn run(&mut self, source: &str) {
         let mut lines = Indents::new(source);
-        for (index, token) in self.tokens.iter().enumerate() {
+        for token in self.tokens {
             let (indent, first) = lines.of(token.span.start);
+            self.indents.push(indent);
+            self.first.push(first);
+        }
+        for (index, token) in self.tokens.iter().enumerate() {
+            let (indent, first) = (self.indents[index], self.first[index]);
             match token.kind {
                 Kind::LParen | Kind::LBracket | Kind::LBrace => {
                     if token.kind == Kind::LBrace {
@@ -146,8 +156,11 @@ impl Pass<'_, '_> {
                 let Some(open) = self.stack.pop() else { return };
                 if kind == Kind::RBrace {
                     self.braces -= 1;
-                    if first && open.indent != indent {
-                        self.suspect = Some((open.index, index));
+                    if self.stack.is_empty() && open.indent == indent {
+                        self.suspect = None;
+                    } else if first && open.indent != indent {
+                        // The first one is the innermost, and the cause of those around it.
+                        self.suspect.get_or_insert((open.index, index));
                     }
                 }
             }
@@ -192,6 +205,26 @@ impl Pass<'_, '_> {
         }
     }
 
+    /// Where a block ends by its indentation: the first token after it on a line that is
+    /// not further right than the line that opens it.
+    fn outdented(&self, open: usize) -> Option<usize> {
+        let limit = self.indents[open];
+        let mut depth = 0;
+        for index in open + 1..self.tokens.len() {
+            let kind = self.tokens[index].kind;
+            if depth == 0 && self.first[index] && self.indents[index] <= limit {
+                return (kind != Kind::RBrace).then_some(index);
+            }
+            match kind {
+                Kind::LParen | Kind::LBracket | Kind::LBrace => depth += 1,
+                Kind::RParen | Kind::RBracket | Kind::RBrace if depth == 0 => return None,
+                Kind::RParen | Kind::RBracket | Kind::RBrace => depth -= 1,
+                _ => {}
+            }
+        }
+        None
+    }
+
     fn pop_unclosed(&mut self, index: usize) {
         let Some(open) = self.stack.pop() else { return };
         let close_before = open.close_before.unwrap_or(index);
@@ -205,8 +238,9 @@ impl Pass<'_, '_> {
         if kind == Kind::LBrace {
             self.braces -= 1;
         }
-        self.inserted.push((close_before, closer));
         let suspect = self.suspect.take().filter(|_| kind == Kind::LBrace);
+        let place = suspect.and_then(|(inner, _)| self.outdented(inner));
+        self.inserted.push((place.unwrap_or(close_before), closer));
         let (opening, note) = match suspect {
             Some((inner, at)) => (
                 inner,

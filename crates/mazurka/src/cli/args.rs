@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::TypedValueParser as _;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use mazurka::{Algorithm, Limits};
@@ -108,8 +109,8 @@ pub(crate) struct ExploreArgs {
     #[command(flatten)]
     pub program: ProgramArgs,
     /// The engine
-    #[arg(long, value_enum, default_value_t = Engine::Naive)]
-    pub algorithm: Engine,
+    #[arg(long, value_parser = algorithm(), default_value_t = Algorithm::Optimal)]
+    pub algorithm: Algorithm,
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]
@@ -203,18 +204,12 @@ pub(crate) enum Property {
     Deterministic,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Engine {
-    /// All interleavings
-    Naive,
-}
-
-impl From<Engine> for Algorithm {
-    fn from(engine: Engine) -> Self {
-        match engine {
-            Engine::Naive => Algorithm::Naive,
-        }
-    }
+/// Reads the name of an algorithm, and lists them in `--help` and completions.
+fn algorithm() -> impl clap::builder::TypedValueParser<Value = Algorithm> {
+    let names = Algorithm::ALL
+        .iter()
+        .map(|a| clap::builder::PossibleValue::new(a.name()).help(a.summary()));
+    clap::builder::PossibleValuesParser::new(names).try_map(|name| name.parse::<Algorithm>())
 }
 
 impl LimitArgs {

@@ -80,7 +80,7 @@ fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     };
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
     let watch = &mut |progress: &mazurka::Progress| watcher.look(progress);
-    let record = program.explore(args.algorithm.into(), &options, watch);
+    let record = program.explore(args.algorithm, &options, watch);
     watcher.finish();
     let view = view(&options.limits);
     show(&record, &args.output, &record, || {

@@ -144,12 +144,14 @@ impl<'s> Parser<'s> {
             return Err(self.type_before_name("var "));
         }
         let names = self.names("the name of a variable")?;
-        if !self.at(Kind::Colon) {
+        if self.at(Kind::TypeName) {
+            self.missing_colon(names[0]);
+        } else if !self.at(Kind::Colon) {
             let ty = self.missing_type(names[0])?;
             let init = self.value_of_untyped();
             return Ok(Item::Var { names, ty, init });
         }
-        self.bump();
+        self.eat(Kind::Colon);
         let ty = self.type_expr()?;
         let init = match self.kind() {
             Kind::Equals | Kind::Assign => {
@@ -203,14 +205,16 @@ impl<'s> Parser<'s> {
                 return Err(self.type_before_name(""));
             }
             let names = self.names("the name of a parameter")?;
-            if !self.at(Kind::Colon) {
+            if self.at(Kind::TypeName) {
+                self.missing_colon(names[0]);
+            } else if !self.at(Kind::Colon) {
                 for &name in &names {
                     let ty = self.untyped_param(name);
                     params.push((name, ty));
                 }
                 break;
             }
-            self.bump();
+            self.eat(Kind::Colon);
             let ty = self.type_expr()?;
             let (base, span) = (ty.base, ty.span);
             let mut first = Some(ty);

@@ -79,6 +79,16 @@ impl<'s> Parser<'s> {
             self.word_as_name(previous.span, "a name");
             return;
         }
+        if self.at_foreign_assignment() {
+            let span = self.token().span.to(self.token_at(self.pos + 1).span);
+            let text = self.text(span);
+            self.report(
+                Diagnostic::new("M0108", span, format!("there is no `{text}`"))
+                    .label("not an operator of this language")
+                    .help("write `x + 1` for the value, `x := x + 1` to change it"),
+            );
+            return;
+        }
         let help = match self.kind() {
             Kind::Else => Some("`else` follows the `}` of an `if` without `;`".to_owned()),
             Kind::Assign => Some("two assignments are separated by `;`".to_owned()),
@@ -474,6 +484,13 @@ impl<'s> Parser<'s> {
             return Err(self.unexpected("`:` and a type"));
         }
         Ok(self.no_type(name, "var "))
+    }
+
+    /// `x int` for `x: int`; goes on as if `:` were there.
+    pub(super) fn missing_colon(&mut self, name: Name<'s>) {
+        let ty = self.text(self.token().span);
+        let help = format!("write `{}: {ty}`", name.text);
+        self.unexpected_with("`:`", Some(help));
     }
 
     pub(super) fn untyped_param(&mut self, name: Name<'s>) -> TypeExpr<'s> {

@@ -1,0 +1,595 @@
+//! Optimal DPOR: each trace exactly once.
+//!
+//! Abdulla, Aronis, Jonsson, Sagonas, "Source Sets: A Foundation for Optimal Dynamic Partial Order Reduction",
+//! JACM 64(4), 2017, section 7 (wakeup trees). Depth first, on the driver's explicit stack; nothing is
+//! allocated for a step once the stacks have grown.
+//!
+//! | paper | here |
+//! |---|---|
+//! | E | the current execution, [`Order`] |
+//! | e →_E e' | `order.before` |
+//! | e ≾_E e' (reversible race) | `order.races` |
+//! | notdep(e, E)·proc(e') = v | a set of positions, [`Reversal`] |
+//! | WI_\[E\](v) (weak initials) | [`Optimal::is_weak_initial`] |
+//! | sleep(E) | `sleepers`, with the claims of each sleeper's next step |
+//! | wut(E) | `Node::branches`, children of which are in [`Forest`] |
+//! | insert_\[E\](v, wut(E)) | [`Optimal::insert`] |
+//!
+//! Where it deviates:
+//! - Races are looked at when a run is complete. An old race, both of whose events stood in the run before, is looked
+//!   at again only if one of the new events does not happen after its first event: else v is what it was.
+//! - *Locks*: an acquisition races with the acquisition before it, and in v it counts with its program past only (its
+//!   other predecessors came through the critical section that the reversal removes). An acquisition that has to wait at
+//!   the end of a run is a last event that is not made.
+//! - *Guards* (errata E3): whether a guarded step is possible after a reversal cannot be told from the run. So at every
+//!   event that conflicts with a guarded step, made or waiting, and is not in its program past, all
+//!   ready processes are tried. Sleep sets keep each trace from being explored twice, but some runs may end blocked; for programs
+//!   without guards none does. Why this is enough: let w be a run from E that is missed, p an
+//!   explored step at E that is no weak initial of w, and q's step in w the first that depends on p. If that step is guarded,
+//!   every run through E·p holds it too, made or waiting, with p not in its program past, and E is expanded. If it
+//!   is not, the paper's argument applies.
+//! - *Outcomes* of `choose`: steps of one process with different outcomes are different steps. One
+//!   that was woken with one outcome sleeps with that outcome only.
+//! - Blocked runs are analysed for races too.
+//!
+//! Memory: the branches still to be explored, along one path.
+
+use mazurka_core::{Access, Claims, Event, Execution, ProcessId, Status};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::naive::next_outcomes;
+use crate::order::{Order, only_acquires};
+use crate::set::{Set, for_each};
+use crate::{Choice, Policy};
+
+/// The outcomes of a step, as a number; 0 stands for a step that chooses nothing.
+type Key = u32;
+
+/// The next step of a process: what it claims and what it chose.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    process: ProcessId,
+    claims: u32,
+    key: Key,
+    /// All outcomes at once.
+    all: bool,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// A node of a wakeup tree: first child, next sibling.
+#[derive(Clone, Copy, Debug)]
+struct Branch {
+    step: Step,
+    child: u32,
+    sibling: u32,
+}
+
+/// All wakeup trees, with a list of free nodes.
+#[derive(Debug)]
+struct Forest {
+    nodes: Vec<Branch>,
+    free: u32,
+}
+
+impl Forest {
+    fn add(&mut self, step: Step) -> u32 {
+        let branch = Branch {
+            step,
+            child: NONE,
+            sibling: NONE,
+        };
+        if self.free == NONE {
+            self.nodes.push(branch);
+            return self.nodes.len() as u32 - 1;
+        }
+        let at = self.free;
+        self.free = self.nodes[at as usize].sibling;
+        self.nodes[at as usize] = branch;
+        at
+    }
+
+    /// Frees a list of siblings and all below them.
+    fn release_all(&mut self, mut at: u32) {
+        while at != NONE {
+            let branch = self.nodes[at as usize];
+            self.release_all(branch.child);
+            self.release(at);
+            at = branch.sibling;
+        }
+    }
+
+    fn release(&mut self, at: u32) {
+        self.nodes[at as usize].sibling = self.free;
+        self.free = at;
+    }
+}
+
+/// A state on the current path.
+#[derive(Debug)]
+struct Node {
+    /// Where its sleepers start; they end where the next node's start.
+    sleepers: u32,
+    /// Where its ready processes start; kept only where guards are in sight.
+    ready: u32,
+    /// The wakeup tree, without the branch that is being explored.
+    branches: u32,
+    /// The step that is being explored.
+    active: Option<Step>,
+    /// The step may be made with other outcomes.
+    again: Option<SmallVec<[i64; 1]>>,
+    /// Whether anything has been run from here.
+    tried: bool,
+    /// Whether all ready processes are to be tried.
+    expand: bool,
+}
+
+/// The sequence v that reverses a race: positions, and the one that comes last.
+struct Reversal<S> {
+    all: S,
+    last: usize,
+}
+
+/// The policy.
+#[derive(Debug)]
+pub(crate) struct Optimal<S> {
+    order: Order<S>,
+    nodes: Vec<Node>,
+    sleepers: Vec<Step>,
+    ready: Vec<ProcessId>,
+    forest: Forest,
+    /// Claims of sleepers and branches, each kept once.
+    claims: Vec<Claims>,
+    claims_known: FxHashMap<Claims, u32>,
+    /// For each process the claims that it had last: the first guess.
+    claims_last: Vec<u32>,
+    outcomes: Vec<SmallVec<[i64; 1]>>,
+    keys: Vec<Key>,
+    /// The current run and the last complete one agree up to here.
+    shared: usize,
+    /// The children of the branch that has just been taken.
+    woken: u32,
+    guards: bool,
+    overflow: bool,
+}
+
+impl<S: Set> Optimal<S> {
+    pub fn new() -> Self {
+        Self {
+            order: Order::new(),
+            nodes: Vec::new(),
+            sleepers: Vec::new(),
+            ready: Vec::new(),
+            forest: Forest {
+                nodes: Vec::new(),
+                free: NONE,
+            },
+            claims: vec![Claims::new()],
+            claims_known: std::iter::once((Claims::new(), 0)).collect(),
+            claims_last: Vec::new(),
+            outcomes: vec![SmallVec::new()],
+            keys: Vec::new(),
+            shared: 0,
+            woken: NONE,
+            guards: true,
+            overflow: false,
+        }
+    }
+
+    fn claims_number(&mut self, process: ProcessId, claims: &Claims) -> u32 {
+        if self.claims_last.len() <= process.index() {
+            self.claims_last.resize(process.index() + 1, 0);
+        }
+        let guess = &mut self.claims_last[process.index()];
+        if self.claims[*guess as usize] != *claims {
+            *guess = match self.claims_known.get(claims) {
+                Some(&known) => known,
+                None => {
+                    let number = self.claims.len() as u32;
+                    self.claims.push(claims.clone());
+                    self.claims_known.insert(claims.clone(), number);
+                    number
+                }
+            };
+        }
+        *guess
+    }
+
+    fn key_of(&mut self, event: &Event) -> Key {
+        if event.outcomes.is_empty() {
+            return 0;
+        }
+        let values: SmallVec<[i64; 1]> = event.outcomes.iter().map(|o| o.value).collect();
+        let known = self.outcomes.iter().position(|known| *known == values);
+        known.unwrap_or_else(|| {
+            self.outcomes.push(values);
+            self.outcomes.len() - 1
+        }) as Key
+    }
+
+    fn sleepers_of(&self, node: usize) -> &[Step] {
+        let end = self
+            .nodes
+            .get(node + 1)
+            .map_or(self.sleepers.len(), |next| next.sleepers as usize);
+        &self.sleepers[self.nodes[node].sleepers as usize..end]
+    }
+
+    /// Whether a step can come first in v, or before all of it.
+    fn is_weak_initial(&self, step: &Step, v: &Reversal<S>) -> bool {
+        let events = &self.order.of_process[step.process.index()];
+        match events.lowest_common(&v.all) {
+            Some(first) => {
+                // The reversed acquisition leaves the critical section behind that it followed.
+                let before = if first == v.last && self.order.events[first].acquires {
+                    &self.order.program[first]
+                } else {
+                    &self.order.before[first]
+                };
+                !before.meets(&v.all) && (step.all || self.keys[first] == step.key)
+            }
+            None => {
+                step.all
+                    && !self
+                        .order
+                        .conflicts(&self.claims[step.claims as usize], &v.all)
+            }
+        }
+    }
+
+    /// Looks at the races of the run that is complete.
+    fn races(&mut self, run: &[Event]) {
+        let len = self.order.len();
+        // The events that happen before all the new ones: a race that starts there is as it was.
+        let mut settled = S::default();
+        if self.shared < len {
+            settled = self.order.before[self.shared].clone();
+            for at in self.shared + 1..len {
+                settled.keep_all(&self.order.before[at]);
+            }
+        }
+        for second in 0..len {
+            let mut firsts = self.order.races[second].clone();
+            if second < self.shared {
+                firsts.remove_all(&settled);
+            }
+            if !firsts.is_empty() && !self.order.events[second].guarded {
+                for_each(&firsts, |first| self.reverse(first, second, run));
+            }
+        }
+    }
+
+    /// Makes sure that the run with these two events reversed is explored.
+    fn reverse(&mut self, first: usize, second: usize, run: &[Event]) {
+        let mut all = self.order.not_after(first);
+        all.insert(second);
+        let v = Reversal { all, last: second };
+        let sleepers = self.sleepers_of(first);
+        if !sleepers
+            .iter()
+            .any(|sleeper| self.is_weak_initial(sleeper, &v))
+        {
+            self.insert(first, v, run);
+        }
+    }
+
+    /// Inserts v into the wakeup tree of the state before an event.
+    fn insert(&mut self, node: usize, mut v: Reversal<S>, run: &[Event]) {
+        // Where the list of siblings that we look at hangs: a node of the path, or a branch.
+        let mut parent = None;
+        let mut list = self.nodes[node].branches;
+        loop {
+            let mut last = NONE;
+            let mut at = list;
+            while at != NONE && !self.is_weak_initial(&self.forest.nodes[at as usize].step, &v) {
+                last = at;
+                at = self.forest.nodes[at as usize].sibling;
+            }
+            if at == NONE {
+                let added = self.chain(&v, run);
+                match (last, parent) {
+                    (NONE, None) => self.nodes[node].branches = added,
+                    (NONE, Some(parent)) => self.forest.nodes[parent as usize].child = added,
+                    (last, _) => self.forest.nodes[last as usize].sibling = added,
+                }
+                return;
+            }
+            let branch = self.forest.nodes[at as usize];
+            if branch.child == NONE {
+                return;
+            }
+            let events = &self.order.of_process[branch.step.process.index()];
+            if let Some(first) = events.lowest_common(&v.all) {
+                v.all.remove(first);
+            }
+            if v.all.is_empty() {
+                return;
+            }
+            parent = Some(at);
+            list = branch.child;
+        }
+    }
+
+    /// A new branch for v: its events in their order, the reversed one last.
+    fn chain(&mut self, v: &Reversal<S>, run: &[Event]) -> u32 {
+        let mut top = NONE;
+        let mut bottom = NONE;
+        let mut from = 0;
+        let mut done = false;
+        while !done {
+            let at = match v.all.next_from(from) {
+                Some(at) => {
+                    from = at + 1;
+                    if at == v.last {
+                        continue;
+                    }
+                    at
+                }
+                None => {
+                    done = true;
+                    if !v.all.contains(v.last) {
+                        break;
+                    }
+                    v.last
+                }
+            };
+            let process = self.order.events[at].process;
+            let claims = match run.get(at) {
+                Some(event) => self.claims_number(process, &event.claims),
+                // The last event is one that was not made: its claims have just been asked for.
+                None => self.claims_last[process.index()],
+            };
+            let key = self.keys[at];
+            let added = self.forest.add(Step {
+                process,
+                claims,
+                key,
+                all: key == 0,
+            });
+            if bottom == NONE {
+                top = added;
+            } else {
+                self.forest.nodes[bottom as usize].child = added;
+            }
+            bottom = added;
+        }
+        top
+    }
+
+    /// Marks all states where somebody could have changed what a guarded step waits for.
+    fn expand_rivals(&mut self, process: ProcessId, claims: &[Access]) {
+        let nodes = &mut self.nodes;
+        self.order
+            .for_each_rival(process, claims, |at| nodes[at].expand = true);
+    }
+
+    /// The steps that processes wait to make at the end of a run.
+    fn pending<E: Execution>(&mut self, program: &E) {
+        let mut claims = Claims::new();
+        for at in 0..program.processes().len() {
+            let process = program.processes().in_order()[at];
+            let status = program.status(process);
+            if !matches!(status, Status::Ready | Status::Waiting) || !program.waits(process) {
+                continue;
+            }
+            program.claims(process, &mut claims);
+            if only_acquires(&claims) {
+                if status == Status::Waiting {
+                    self.claims_number(process, &claims);
+                    self.order.push_virtual(process, &claims);
+                    self.keys.push(0);
+                    let second = self.order.len() - 1;
+                    let firsts = self.order.races[second].clone();
+                    for_each(&firsts, |first| {
+                        self.reverse(first, second, program.events())
+                    });
+                    self.keys.pop();
+                    self.order.pop_virtual(&claims);
+                }
+            } else {
+                self.expand_rivals(process, &claims);
+            }
+        }
+    }
+
+    /// Adds a branch for every ready process that is not asleep and has none.
+    fn expand(&mut self, program: &impl Execution) {
+        let node = self.nodes.len() - 1;
+        let mut claims = Claims::new();
+        for at in self.nodes[node].ready as usize..self.ready.len() {
+            let process = self.ready[at];
+            let asleep = self
+                .sleepers_of(node)
+                .iter()
+                .any(|s| s.process == process && s.all);
+            let mut last = NONE;
+            let mut branch = self.nodes[node].branches;
+            let mut known = false;
+            while branch != NONE {
+                let here = self.forest.nodes[branch as usize];
+                known |= here.step.process == process;
+                last = branch;
+                branch = here.sibling;
+            }
+            if asleep || known {
+                continue;
+            }
+            program.claims(process, &mut claims);
+            let claims = self.claims_number(process, &claims);
+            let added = self.forest.add(Step {
+                process,
+                claims,
+                key: 0,
+                all: true,
+            });
+            if last == NONE {
+                self.nodes[node].branches = added;
+            } else {
+                self.forest.nodes[last as usize].sibling = added;
+            }
+        }
+    }
+
+    fn is_asleep(&self, node: usize, process: ProcessId, key: Key) -> bool {
+        let mut sleepers = self.sleepers_of(node).iter();
+        sleepers.any(|s| s.process == process && (s.all || (key != 0 && s.key == key)))
+    }
+
+    /// Takes the first branch that is not asleep from the wakeup tree.
+    fn wake(&mut self, node: usize) -> Option<Choice> {
+        while self.nodes[node].branches != NONE {
+            let at = self.nodes[node].branches;
+            let branch = self.forest.nodes[at as usize];
+            self.nodes[node].branches = branch.sibling;
+            self.forest.release(at);
+            let Step { process, key, .. } = branch.step;
+            if self.is_asleep(node, process, key) {
+                self.forest.release_all(branch.child);
+                continue;
+            }
+            self.woken = branch.child;
+            self.nodes[node].active = Some(branch.step);
+            return Some(Choice {
+                process,
+                outcomes: self.outcomes[key as usize].clone(),
+            });
+        }
+        None
+    }
+}
+
+impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
+    const UNIQUE: bool = true;
+
+    fn enter(&mut self, program: &E) {
+        let start = self.sleepers.len();
+        let branches = std::mem::replace(&mut self.woken, NONE);
+        let mut covered = false;
+        match program.events().last() {
+            None => self.guards = program.guarded(),
+            Some(event) => {
+                // One more for a step that is not made.
+                self.overflow |= program.events().len() + 1 >= S::CAPACITY;
+                if self.overflow {
+                    return;
+                }
+                if event.waits && !only_acquires(&event.claims) {
+                    self.expand_rivals(event.process, &event.claims);
+                }
+                self.order.push(event);
+                let key = self.key_of(event);
+                self.keys.push(key);
+                let parent = self.nodes.len() - 1;
+                covered = key != 0 && self.is_asleep(parent, event.process, key);
+                for at in self.nodes[parent].sleepers as usize..start {
+                    let sleeper = self.sleepers[at];
+                    let claims = &self.claims[sleeper.claims as usize];
+                    let conflict = claims
+                        .iter()
+                        .any(|a| event.claims.iter().any(|b| a.conflicts(*b)));
+                    if sleeper.process != event.process && !conflict {
+                        self.sleepers.push(sleeper);
+                    }
+                }
+            }
+        }
+        self.nodes.push(Node {
+            sleepers: start as u32,
+            ready: self.ready.len() as u32,
+            branches,
+            active: None,
+            again: None,
+            tried: covered,
+            expand: false,
+        });
+        if self.guards {
+            let all = program.processes().in_order().iter();
+            self.ready
+                .extend(all.filter(|&&p| program.status(p) == Status::Ready));
+        }
+    }
+
+    fn next(&mut self, program: &E) -> Option<Choice> {
+        if self.overflow {
+            return None;
+        }
+        let node = self.nodes.len() - 1;
+        if let (Some(outcomes), Some(active)) =
+            (self.nodes[node].again.take(), self.nodes[node].active)
+        {
+            return Some(Choice {
+                process: active.process,
+                outcomes,
+            });
+        }
+        let mut choice = self.wake(node);
+        if choice.is_none() && std::mem::take(&mut self.nodes[node].expand) {
+            self.expand(program);
+            choice = self.wake(node);
+        }
+        if choice.is_none() && !self.nodes[node].tried {
+            let all = program.processes().in_order().iter();
+            let mut awake = all.filter(|&&p| !self.is_asleep(node, p, 0));
+            let process = *awake.find(|&&p| program.status(p) == Status::Ready)?;
+            self.nodes[node].active = Some(Step {
+                process,
+                claims: 0,
+                key: 0,
+                all: true,
+            });
+            choice = Some(Choice {
+                process,
+                outcomes: SmallVec::new(),
+            });
+        }
+        self.nodes[node].tried = true;
+        choice
+    }
+
+    fn leave(&mut self, program: &E) {
+        let Some(event) = program.events().last() else {
+            return;
+        };
+        if self.overflow {
+            return;
+        }
+        if let Some(node) = self.nodes.pop() {
+            self.sleepers.truncate(node.sleepers as usize);
+            self.ready.truncate(node.ready as usize);
+            self.forest.release_all(node.branches);
+        }
+        self.order.pop(event);
+        let key = self.keys.pop().unwrap_or(0);
+        self.shared = self.shared.min(self.order.len());
+        let claims = self.claims_number(event.process, &event.claims);
+        let Some(parent) = self.nodes.last_mut() else {
+            return;
+        };
+        let all = key == 0 || parent.active.is_some_and(|step| step.all);
+        if all && key != 0 {
+            parent.again = next_outcomes(event);
+        }
+        if parent.again.is_none() {
+            self.sleepers.push(Step {
+                process: event.process,
+                claims,
+                key,
+                all,
+            });
+        }
+    }
+
+    fn leaf(&mut self, program: &E) {
+        if self.overflow {
+            return;
+        }
+        self.races(program.events());
+        self.pending(program);
+        self.shared = self.order.len();
+    }
+
+    fn overflowed(&self) -> bool {
+        self.overflow
+    }
+}

@@ -1,0 +1,286 @@
+//! Happens-before and races of the current execution, kept as it grows and shrinks.
+//!
+//! Everything is a set of positions: each event keeps all its predecessors, each process its
+//! events, each cell its accesses and its writes. The last write, the reads since, the first event of a process
+//! after a position are then questions about highest and lowest bits, and taking an event back
+//! is clearing one bit.
+//!
+//! A race (JACM 2017, Definition 3.3) is a pair of conflicting events of different
+//! processes with nothing between them in happens-before. Locks are special: an acquisition races
+//! with the *previous acquisition*, for a release cannot be moved before its own acquisition.
+
+use mazurka_core::{Access, AccessKind, Event, ProcessId};
+
+use crate::set::{Set, for_each};
+
+/// What a position holds, beside its sets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Occurrence {
+    pub process: ProcessId,
+    /// The step acquires one lock and does nothing else.
+    pub acquires: bool,
+    /// The step could have had to wait, other than for a lock or a process.
+    pub guarded: bool,
+    pub failed: bool,
+}
+
+/// The sets of a cell.
+#[derive(Clone, Debug, Default)]
+struct Cell<S> {
+    accesses: S,
+    writes: S,
+    acquisitions: S,
+}
+
+/// The order of the current execution.
+#[derive(Clone, Debug)]
+pub(crate) struct Order<S> {
+    pub events: Vec<Occurrence>,
+    /// For each event all that happens before it.
+    pub before: Vec<S>,
+    /// The part of it that program order, spawns and joins account for.
+    pub program: Vec<S>,
+    /// The events that race with it, those before it.
+    pub races: Vec<S>,
+    pub of_process: Vec<S>,
+    cells: Vec<Cell<S>>,
+    /// For each process the position of the event that started it, plus 1.
+    spawned_at: Vec<usize>,
+}
+
+/// Whether a step does nothing but acquire one lock.
+pub(crate) fn only_acquires(claims: &[Access]) -> bool {
+    matches!(claims, [one] if one.kind == AccessKind::Acquire && one.len == 1)
+}
+
+impl<S: Set> Order<S> {
+    pub fn new() -> Self {
+        Self {
+            events: Vec::new(),
+            before: Vec::new(),
+            program: Vec::new(),
+            races: Vec::new(),
+            of_process: Vec::new(),
+            cells: Vec::new(),
+            spawned_at: Vec::new(),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    fn make_room(&mut self, process: ProcessId, claims: &[Access]) {
+        if self.of_process.len() <= process.index() {
+            self.of_process.resize_with(process.index() + 1, S::default);
+            self.spawned_at.resize(process.index() + 1, 0);
+        }
+        for access in claims {
+            if self.cells.len() < access.cells().end {
+                self.cells.resize_with(access.cells().end, Cell::default);
+            }
+        }
+    }
+
+    /// What program order puts before the next step of a process.
+    pub fn program_past(&self, process: ProcessId, joined: &[ProcessId]) -> S {
+        let mut past = S::default();
+        let mut add = |at: usize| {
+            past.insert(at);
+            past.add_all(&self.before[at]);
+        };
+        if let Some(events) = self.of_process.get(process.index()) {
+            match events.highest() {
+                Some(last) => add(last),
+                None => {
+                    if let Some(at) = self.spawned_at[process.index()].checked_sub(1) {
+                        add(at);
+                    }
+                }
+            }
+        }
+        for child in joined {
+            let events = self.of_process.get(child.index());
+            match events.and_then(S::highest) {
+                Some(last) => add(last),
+                None => {
+                    let spawned = self.spawned_at.get(child.index()).copied().unwrap_or(0);
+                    if let Some(at) = spawned.checked_sub(1) {
+                        add(at);
+                    }
+                }
+            }
+        }
+        past
+    }
+
+    /// The events whose accesses conflict with these.
+    pub fn conflicting(&self, claims: &[Access]) -> S {
+        let mut all = S::default();
+        for access in claims {
+            let cells = access.cells();
+            let end = cells.end.min(self.cells.len());
+            for cell in &self.cells[cells.start.min(end)..end] {
+                all.add_all(if access.writes() {
+                    &cell.accesses
+                } else {
+                    &cell.writes
+                });
+            }
+        }
+        all
+    }
+
+    /// Whether these accesses conflict with an event of a set.
+    pub fn conflicts(&self, claims: &[Access], with: &S) -> bool {
+        claims.iter().any(|access| {
+            let cells = access.cells();
+            let end = cells.end.min(self.cells.len());
+            self.cells[cells.start.min(end)..end].iter().any(|cell| {
+                with.meets(if access.writes() {
+                    &cell.accesses
+                } else {
+                    &cell.writes
+                })
+            })
+        })
+    }
+
+    /// Extends the execution by an event.
+    pub fn push(&mut self, event: &Event) {
+        let process = event.process;
+        self.make_room(process, &event.claims);
+        let acquires = only_acquires(&event.claims);
+        let occurrence = Occurrence {
+            process,
+            acquires,
+            guarded: event.waits && !acquires,
+            failed: !event.mishaps.is_empty(),
+        };
+        self.extend(occurrence, &event.claims, &event.joined);
+        let at = self.len();
+        for child in &event.spawned {
+            self.make_room(*child, &[]);
+            self.spawned_at[child.index()] = at;
+        }
+    }
+
+    /// Extends the execution by a step that is not made, such as an acquisition that has to wait.
+    pub fn push_virtual(&mut self, process: ProcessId, claims: &[Access]) {
+        self.make_room(process, claims);
+        let occurrence = Occurrence {
+            process,
+            acquires: only_acquires(claims),
+            guarded: false,
+            failed: false,
+        };
+        self.extend(occurrence, claims, &[]);
+    }
+
+    fn extend(&mut self, occurrence: Occurrence, claims: &[Access], joined: &[ProcessId]) {
+        let at = self.len();
+        let program = self.program_past(occurrence.process, joined);
+        let mut candidates = self.conflicting(claims);
+        candidates.remove_all(&program);
+        let mut before = program.clone();
+        let mut races = S::default();
+        while let Some(last) = candidates.highest() {
+            races.insert(last);
+            before.insert(last);
+            before.add_all(&self.before[last]);
+            candidates.remove_all(&before);
+        }
+        if occurrence.acquires {
+            races = self.lock_race(claims[0].first as usize, &races, &program);
+        }
+        for access in claims {
+            for cell in &mut self.cells[access.cells()] {
+                cell.accesses.insert(at);
+                if access.writes() {
+                    cell.writes.insert(at);
+                }
+                if access.kind == AccessKind::Acquire {
+                    cell.acquisitions.insert(at);
+                }
+            }
+        }
+        self.of_process[occurrence.process.index()].insert(at);
+        self.events.push(occurrence);
+        self.before.push(before);
+        self.program.push(program);
+        self.races.push(races);
+    }
+
+    /// An acquisition follows a release; it can only be moved before the acquisition that this belongs to.
+    fn lock_race(&self, lock: usize, last: &S, program: &S) -> S {
+        let mut races = S::default();
+        let Some(last) = last.highest() else {
+            return races;
+        };
+        let acquisitions = &self.cells[lock].acquisitions;
+        let partner = if self.events[last].failed || acquisitions.contains(last) {
+            // A release of a lock that was not held moves freely.
+            Some(last)
+        } else {
+            acquisitions.highest()
+        };
+        if let Some(partner) = partner.filter(|&partner| !program.contains(partner)) {
+            races.insert(partner);
+        }
+        races
+    }
+
+    /// Takes the last event back; `event` must be the one that was pushed.
+    pub fn pop(&mut self, event: &Event) {
+        self.shrink(&event.claims);
+        for child in &event.spawned {
+            self.spawned_at[child.index()] = 0;
+        }
+    }
+
+    /// Takes the last step back, if it was not made.
+    pub fn pop_virtual(&mut self, claims: &[Access]) {
+        self.shrink(claims);
+    }
+
+    fn shrink(&mut self, claims: &[Access]) {
+        let Some(last) = self.events.pop() else {
+            return;
+        };
+        let at = self.len();
+        self.before.pop();
+        self.program.pop();
+        self.races.pop();
+        self.of_process[last.process.index()].remove(at);
+        for access in claims {
+            for cell in &mut self.cells[access.cells()] {
+                cell.accesses.remove(at);
+                if access.writes() {
+                    cell.writes.remove(at);
+                }
+                if access.kind == AccessKind::Acquire {
+                    cell.acquisitions.remove(at);
+                }
+            }
+        }
+    }
+
+    /// The events after a position that do not happen after the event there.
+    pub fn not_after(&self, at: usize) -> S {
+        let mut all = S::default();
+        for later in at + 1..self.len() {
+            if !self.before[later].contains(at) {
+                all.insert(later);
+            }
+        }
+        all
+    }
+
+    /// The positions of events that a guarded step waits for or is closed by: all that conflict
+    /// with it and are not in its program past (errata E3).
+    pub fn for_each_rival(&self, process: ProcessId, claims: &[Access], visit: impl FnMut(usize)) {
+        let mut rivals = self.conflicting(claims);
+        rivals.remove_all(&self.program_past(process, &[]));
+        for_each(&rivals, visit);
+    }
+}

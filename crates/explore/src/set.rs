@@ -1,0 +1,264 @@
+//! Sets of positions in the current execution, as bits.
+//!
+//! One word instead of two makes exploration half as fast again, so the width is a type, chosen
+//! for each search; executions longer than any of the fixed widths use sets that grow.
+
+/// A set of small numbers.
+pub(crate) trait Set: Clone + Default {
+    /// The numbers that fit are below this.
+    const CAPACITY: usize;
+
+    fn insert(&mut self, at: usize);
+    fn remove(&mut self, at: usize);
+    fn contains(&self, at: usize) -> bool;
+    fn add_all(&mut self, other: &Self);
+    fn remove_all(&mut self, other: &Self);
+    fn keep_all(&mut self, other: &Self);
+    fn meets(&self, other: &Self) -> bool;
+    fn is_empty(&self) -> bool;
+    fn highest(&self) -> Option<usize>;
+    /// The lowest number in both.
+    fn lowest_common(&self, other: &Self) -> Option<usize>;
+    /// The lowest number that is at least this.
+    fn next_from(&self, at: usize) -> Option<usize>;
+}
+
+/// The numbers below 64·W.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fixed<const W: usize>([u64; W]);
+
+impl<const W: usize> Default for Fixed<W> {
+    #[inline]
+    fn default() -> Self {
+        Self([0; W])
+    }
+}
+
+impl<const W: usize> Set for Fixed<W> {
+    const CAPACITY: usize = 64 * W;
+
+    #[inline]
+    fn insert(&mut self, at: usize) {
+        self.0[at / 64] |= 1 << (at % 64);
+    }
+
+    #[inline]
+    fn remove(&mut self, at: usize) {
+        self.0[at / 64] &= !(1 << (at % 64));
+    }
+
+    #[inline]
+    fn contains(&self, at: usize) -> bool {
+        self.0[at / 64] >> (at % 64) & 1 == 1
+    }
+
+    #[inline]
+    fn add_all(&mut self, other: &Self) {
+        for (a, b) in self.0.iter_mut().zip(&other.0) {
+            *a |= b;
+        }
+    }
+
+    #[inline]
+    fn remove_all(&mut self, other: &Self) {
+        for (a, b) in self.0.iter_mut().zip(&other.0) {
+            *a &= !b;
+        }
+    }
+
+    #[inline]
+    fn keep_all(&mut self, other: &Self) {
+        for (a, b) in self.0.iter_mut().zip(&other.0) {
+            *a &= b;
+        }
+    }
+
+    #[inline]
+    fn meets(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(|&word| word == 0)
+    }
+
+    #[inline]
+    fn highest(&self) -> Option<usize> {
+        let word = self.0.iter().rposition(|&word| word != 0)?;
+        Some(word * 64 + 63 - self.0[word].leading_zeros() as usize)
+    }
+
+    #[inline]
+    fn lowest_common(&self, other: &Self) -> Option<usize> {
+        let mut words = self.0.iter().zip(&other.0).map(|(a, b)| a & b).enumerate();
+        let (word, bits) = words.find(|&(_, bits)| bits != 0)?;
+        Some(word * 64 + bits.trailing_zeros() as usize)
+    }
+
+    #[inline]
+    fn next_from(&self, at: usize) -> Option<usize> {
+        let mut word = at / 64;
+        let mut bits = *self.0.get(word)? & (!0 << (at % 64));
+        while bits == 0 {
+            word += 1;
+            bits = *self.0.get(word)?;
+        }
+        Some(word * 64 + bits.trailing_zeros() as usize)
+    }
+}
+
+/// Any numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Growing(Vec<u64>);
+
+impl Set for Growing {
+    const CAPACITY: usize = usize::MAX;
+
+    fn insert(&mut self, at: usize) {
+        if self.0.len() <= at / 64 {
+            self.0.resize(at / 64 + 1, 0);
+        }
+        self.0[at / 64] |= 1 << (at % 64);
+    }
+
+    fn remove(&mut self, at: usize) {
+        if let Some(word) = self.0.get_mut(at / 64) {
+            *word &= !(1 << (at % 64));
+        }
+    }
+
+    fn contains(&self, at: usize) -> bool {
+        self.0
+            .get(at / 64)
+            .is_some_and(|word| word >> (at % 64) & 1 == 1)
+    }
+
+    fn add_all(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (a, b) in self.0.iter_mut().zip(&other.0) {
+            *a |= b;
+        }
+    }
+
+    fn remove_all(&mut self, other: &Self) {
+        for (a, b) in self.0.iter_mut().zip(&other.0) {
+            *a &= !b;
+        }
+    }
+
+    fn keep_all(&mut self, other: &Self) {
+        self.0.truncate(other.0.len());
+        for (a, b) in self.0.iter_mut().zip(&other.0) {
+            *a &= b;
+        }
+    }
+
+    fn meets(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(|&word| word == 0)
+    }
+
+    fn highest(&self) -> Option<usize> {
+        let word = self.0.iter().rposition(|&word| word != 0)?;
+        Some(word * 64 + 63 - self.0[word].leading_zeros() as usize)
+    }
+
+    fn lowest_common(&self, other: &Self) -> Option<usize> {
+        let mut words = self.0.iter().zip(&other.0).map(|(a, b)| a & b).enumerate();
+        let (word, bits) = words.find(|&(_, bits)| bits != 0)?;
+        Some(word * 64 + bits.trailing_zeros() as usize)
+    }
+
+    fn next_from(&self, at: usize) -> Option<usize> {
+        let mut word = at / 64;
+        let mut bits = *self.0.get(word)? & (!0 << (at % 64));
+        while bits == 0 {
+            word += 1;
+            bits = *self.0.get(word)?;
+        }
+        Some(word * 64 + bits.trailing_zeros() as usize)
+    }
+}
+
+/// Calls `visit` on the members, lowest first.
+#[inline]
+pub(crate) fn for_each<S: Set>(set: &S, mut visit: impl FnMut(usize)) {
+    let mut from = 0;
+    while let Some(at) = set.next_from(from) {
+        visit(at);
+        from = at + 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn agrees<S: Set>() {
+        let mut seed = 7_u64;
+        let mut next = |below: usize| {
+            seed = seed
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            (seed >> 33) as usize % below
+        };
+        for _ in 0..200 {
+            let (mut sets, mut models) = (
+                (S::default(), S::default()),
+                (BTreeSet::new(), BTreeSet::new()),
+            );
+            for _ in 0..next(40) {
+                let (a, b) = (next(128), next(128));
+                sets.0.insert(a);
+                models.0.insert(a);
+                sets.1.insert(b);
+                models.1.insert(b);
+            }
+            let gone = next(128);
+            sets.0.remove(gone);
+            models.0.remove(&gone);
+            let list = |set: &S| {
+                let mut all = BTreeSet::new();
+                for_each(set, |at| {
+                    all.insert(at);
+                });
+                all
+            };
+            assert_eq!(list(&sets.0), models.0);
+            assert_eq!(sets.0.highest(), models.0.last().copied());
+            assert_eq!(sets.0.is_empty(), models.0.is_empty());
+            let common: BTreeSet<_> = models.0.intersection(&models.1).copied().collect();
+            assert_eq!(sets.0.meets(&sets.1), !common.is_empty());
+            assert_eq!(sets.0.lowest_common(&sets.1), common.first().copied());
+            let combined = |change: fn(&mut S, &S)| {
+                let mut set = sets.0.clone();
+                change(&mut set, &sets.1);
+                list(&set)
+            };
+            assert_eq!(combined(S::keep_all), common);
+            assert_eq!(
+                combined(S::add_all),
+                models.0.union(&models.1).copied().collect()
+            );
+            assert_eq!(
+                combined(S::remove_all),
+                models.0.difference(&models.1).copied().collect()
+            );
+            assert!(models.0.iter().all(|&at| sets.0.contains(at)));
+        }
+    }
+
+    #[test]
+    fn sets_of_bits_are_sets() {
+        agrees::<Fixed<2>>();
+        agrees::<Fixed<16>>();
+        agrees::<Growing>();
+    }
+}
