@@ -64,7 +64,15 @@ fn the_documentation_names_every_key() {
 
 #[test]
 fn the_counts_of_a_small_program() {
-    let record = mazurka(&["explore", "examples/counter.maz", "--format", "json"]).json();
+    let record = mazurka(&[
+        "explore",
+        "examples/counter.maz",
+        "--algorithm",
+        "naive",
+        "--format",
+        "json",
+    ])
+    .json();
     assert_eq!(record["executions"], 6);
     assert_eq!(record["traces"], 4);
     assert_eq!(record["final_states"], 2);
@@ -104,7 +112,11 @@ fn deterministic_is_null_where_no_run_is_final() {
 #[test]
 fn discarded_runs_count_for_nothing() {
     let program = "var x: int = 0 process { x := choose(0..3); assume x != 1; assert x != 1 }";
-    let record = with_input(&["explore", "-", "--format", "json"], program).json();
+    let record = with_input(
+        &["explore", "-", "--algorithm", "naive", "--format", "json"],
+        program,
+    )
+    .json();
     assert_eq!(record["executions"], 2);
     assert_eq!(record["discarded"], 1);
     assert_eq!(record["failures"], 0);
