@@ -38,6 +38,7 @@ pub struct Access {
 
 impl Access {
     /// An access of one cell.
+    #[inline]
     pub fn new(kind: AccessKind, first: u32) -> Self {
         Self {
             first,
@@ -47,11 +48,13 @@ impl Access {
     }
 
     /// A read of one cell.
+    #[inline]
     pub fn read(cell: u32) -> Self {
         Self::new(AccessKind::Read, cell)
     }
 
     /// A write of one cell.
+    #[inline]
     pub fn write(cell: u32) -> Self {
         Self::new(AccessKind::Write, cell)
     }
@@ -76,6 +79,7 @@ impl Access {
     }
 
     /// The cells it touches.
+    #[inline]
     pub fn cells(self) -> std::ops::Range<usize> {
         self.first as usize..(self.first + self.len) as usize
     }
@@ -94,6 +98,7 @@ pub type Claims = SmallVec<[Access; 4]>;
 /// add_claim(&mut claims, Access::read(3));
 /// assert_eq!(claims[..], [Access::write(3)]);
 /// ```
+#[inline]
 pub fn add_claim(claims: &mut Claims, access: Access) {
     let covers = |wide: &Access, narrow: &Access| {
         wide.first <= narrow.first

@@ -51,7 +51,9 @@ pub struct Event {
     pub outcomes: Outcomes,
     /// Every access that any path through the step might make: these decide dependence (errata E2).
     pub claims: Claims,
-    /// The accesses that it really made.
+    /// Events with the same number here claim the same, unless it is 0: then nothing is known.
+    pub claims_key: u32,
+    /// The accesses that it really made, in order.
     pub touched: Claims,
     /// The processes that it started.
     pub spawned: SmallVec<[ProcessId; 1]>,
@@ -71,6 +73,7 @@ impl Event {
             number,
             outcomes: SmallVec::new(),
             claims: Claims::new(),
+            claims_key: 0,
             touched: Claims::new(),
             spawned: SmallVec::new(),
             joined: SmallVec::new(),
@@ -80,11 +83,13 @@ impl Event {
     }
 
     /// Makes it an event that touches nothing yet, keeping its memory.
+    #[inline]
     pub fn reset(&mut self, process: ProcessId, number: u32) {
         self.process = process;
         self.number = number;
         self.outcomes.clear();
         self.claims.clear();
+        self.claims_key = 0;
         self.touched.clear();
         self.spawned.clear();
         self.joined.clear();

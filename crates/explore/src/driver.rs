@@ -132,8 +132,9 @@ impl Findings {
     }
 }
 
-/// How often limits are looked at, in steps. Steps take well under a microsecond, so this is prompt.
-const STEPS_BETWEEN_CHECKS: u64 = 1024;
+/// How often limits are looked at, in steps: at most so many, and fewer if the steps are slow.
+const STEPS_BETWEEN_CHECKS: u64 = 4096;
+const TIME_BETWEEN_CHECKS: Duration = Duration::from_millis(20);
 
 /// Called every now and then: it may show progress, and break off the search.
 pub type Watch<'a> = dyn FnMut(&Progress) -> ControlFlow<Bound> + 'a;
@@ -207,10 +208,18 @@ impl Search<'_> {
         }
         policy.enter(program);
         let mut fresh = true;
+        let mut batch = 1;
         let mut until_check = 0;
+        let mut checked = self.start;
         while !self.certain {
             if until_check == 0 {
-                until_check = STEPS_BETWEEN_CHECKS;
+                let now = Instant::now();
+                batch = match now - checked > TIME_BETWEEN_CHECKS {
+                    true => (batch / 2).max(1),
+                    false => (batch * 2).min(STEPS_BETWEEN_CHECKS),
+                };
+                checked = now;
+                until_check = batch;
                 if let ControlFlow::Break(bound) = self.check_limits(policy.progress(), watch) {
                     self.found.bounds.push(bound);
                     return;

@@ -144,6 +144,8 @@ pub(crate) struct Optimal<S> {
     claims_known: FxHashMap<Claims, u32>,
     /// For each process the claims that it had last: the first guess.
     claims_last: Vec<u32>,
+    /// For each key of claims their number.
+    claims_keyed: Vec<u32>,
     outcomes: Vec<SmallVec<[i64; 1]>>,
     keys: Vec<Key>,
     /// The current run and the last complete one agree up to here.
@@ -168,6 +170,7 @@ impl<S: Set> Optimal<S> {
             claims: vec![Claims::new()],
             claims_known: std::iter::once((Claims::new(), 0)).collect(),
             claims_last: Vec::new(),
+            claims_keyed: Vec::new(),
             outcomes: vec![SmallVec::new()],
             keys: Vec::new(),
             shared: 0,
@@ -175,6 +178,21 @@ impl<S: Set> Optimal<S> {
             guards: true,
             overflow: false,
         }
+    }
+
+    /// The number of an event's claims.
+    fn claims_of(&mut self, event: &Event) -> u32 {
+        let key = event.claims_key as usize;
+        if key == 0 {
+            return self.claims_number(event.process, &event.claims);
+        }
+        if self.claims_keyed.len() <= key {
+            self.claims_keyed.resize(key + 1, NONE);
+        }
+        if self.claims_keyed[key] == NONE {
+            self.claims_keyed[key] = self.claims_number(event.process, &event.claims);
+        }
+        self.claims_keyed[key]
     }
 
     fn claims_number(&mut self, process: ProcessId, claims: &Claims) -> u32 {
@@ -336,7 +354,7 @@ impl<S: Set> Optimal<S> {
             };
             let process = self.order.events[at].process;
             let claims = match run.get(at) {
-                Some(event) => self.claims_number(process, &event.claims),
+                Some(event) => self.claims_of(event),
                 // The last event is one that was not made: its claims have just been asked for.
                 None => self.claims_last[process.index()],
             };
@@ -562,7 +580,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         self.order.pop(event);
         let key = self.keys.pop().unwrap_or(0);
         self.shared = self.shared.min(self.order.len());
-        let claims = self.claims_number(event.process, &event.claims);
+        let claims = self.claims_of(event);
         let Some(parent) = self.nodes.last_mut() else {
             return;
         };

@@ -150,6 +150,11 @@ impl Walk<'_> {
             | Op::Assume => {}
             Op::Load(cell) => self.claim(Claim::Fixed(Access::read(cell))),
             Op::LoadAt(range) => self.element(pc, AccessKind::Read, range, &at, &changed),
+            Op::Fetch { cell, slot } => {
+                self.claim(Claim::Fixed(Access::read(cell)));
+                changed.push(slot);
+            }
+            Op::Increment(slot, _) => changed.push(slot),
             Op::Store(cell) => {
                 self.claim(Claim::Fixed(Access::write(cell)));
                 self.invariants(cell..cell + 1);
@@ -158,7 +163,7 @@ impl Walk<'_> {
             Op::SetLocal(slot) => changed.push(slot),
             Op::SetLocalAt(range) => changed.extend(range.first..range.first + range.len),
             Op::Jump(to) => at.pc = to,
-            Op::JumpIfFalse(to) => {
+            Op::JumpIfFalse(to) | Op::JumpUnlessLess { to, .. } => {
                 let mut other = at.clone();
                 other.pc = to;
                 work.push((other, changed.clone()));

@@ -69,9 +69,22 @@ pub(crate) enum Op {
     Compare(Compare, bool),
     /// Takes the value after the last and the first value.
     Choose,
+    /// Reads a cell into a slot.
+    Fetch {
+        cell: u32,
+        slot: u32,
+    },
+    /// Adds 1 to a slot.
+    Increment(u32, Type),
 
     Jump(u32),
     JumpIfFalse(u32),
+    /// Jumps if the first slot is not less than the second.
+    JumpUnlessLess {
+        slots: [u16; 2],
+        unsigned: bool,
+        to: u32,
+    },
     SetLocal(u32),
     /// Takes the value, then the index.
     SetLocalAt(Range),

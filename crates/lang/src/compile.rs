@@ -278,6 +278,13 @@ impl<'a> Compiler<'a> {
         let op = &mut self.code.ops[jump as usize];
         *op = match *op {
             Op::JumpIfFalse(_) => Op::JumpIfFalse(here),
+            Op::JumpUnlessLess {
+                slots, unsigned, ..
+            } => Op::JumpUnlessLess {
+                slots,
+                unsigned,
+                to: here,
+            },
             _ => Op::Jump(here),
         };
     }
@@ -598,16 +605,24 @@ impl<'a> Compiler<'a> {
             c.emit(Op::SetLocal(end));
         });
         let start = self.here();
-        self.emit(Op::Local(counter));
-        self.emit(Op::Local(end));
-        self.emit(Op::Compare(Compare::Lt, ty == Type::Unsigned(64)));
-        let exit = self.jump(Op::JumpIfFalse);
+        let unsigned = ty == Type::Unsigned(64);
+        let exit = match (u16::try_from(counter), u16::try_from(end)) {
+            (Ok(a), Ok(b)) => self.emit(Op::JumpUnlessLess {
+                slots: [a, b],
+                unsigned,
+                to: 0,
+            }),
+            // Frames this large are rare; they take the long way.
+            _ => {
+                self.emit(Op::Local(counter));
+                self.emit(Op::Local(end));
+                self.emit(Op::Compare(Compare::Lt, unsigned));
+                self.jump(Op::JumpIfFalse)
+            }
+        };
         let open = self.maybe_open;
         self.block(body);
-        self.emit(Op::Local(counter));
-        self.emit(Op::Const(1));
-        self.emit(Op::Arith(Arith::Add, ty));
-        self.emit(Op::SetLocal(counter));
+        self.emit(Op::Increment(counter, ty));
         self.emit(Op::Jump(start));
         self.land(exit);
         self.maybe_open |= open;
@@ -944,7 +959,15 @@ impl<'a> Compiler<'a> {
         };
         self.note(at, note);
         self.span = outer;
-        self.spill(expr)
+        let result = self.spill(expr);
+        // Most steps of atomicity access are such a read: one instruction instead of two.
+        if let [.., Op::Load(cell), Op::SetLocal(slot)] = self.code.ops[..] {
+            self.code.ops[at as usize] = Op::Fetch { cell, slot };
+            self.code.ops.pop();
+            self.code.spans.pop();
+            self.code.bodies.pop();
+        }
+        result
     }
 
     /// Compiles an expression without marks; leaves its value as an operand.

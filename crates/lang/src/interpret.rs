@@ -1,10 +1,10 @@
 //! Running one step.
 
 use mazurka_core::{
-    Access, AccessKind, Event, Mishap, MishapKind, Outcome, ProcessId, ProcessTable, add_claim,
+    Access, AccessKind, Event, Mishap, MishapKind, Outcome, ProcessId, ProcessTable,
 };
 
-use crate::code::{Code, Op, Range};
+use crate::code::{Arith, Code, Compare, Op, Range};
 use crate::numbers::{self, Undefined};
 use crate::state::{Life, Process, Registers, State};
 
@@ -230,6 +230,27 @@ impl<L: Listener> Cpu<'_, L> {
                 Op::Not | Op::Neg(_) | Op::Arith(..) | Op::Compare(..) => {
                     compute(code.ops[pc as usize], self.operands)?;
                 }
+                Op::Fetch { cell, slot } => {
+                    self.event.touched.push(Access::read(cell));
+                    let value = self.state.cells[cell as usize];
+                    self.set_slot(process, r.frame + slot, value);
+                }
+                Op::Increment(slot, ty) => {
+                    let value = self.slot(process, r.frame + slot);
+                    let value = numbers::arith(Arith::Add, ty, value, 1).map_err(Fault::from)?;
+                    self.set_slot(process, r.frame + slot, value);
+                }
+                Op::JumpUnlessLess {
+                    slots,
+                    unsigned,
+                    to,
+                } => {
+                    let [a, b] = slots.map(|slot| self.slot(process, r.frame + u32::from(slot)));
+                    if !numbers::compare(Compare::Lt, unsigned, a, b) {
+                        r.pc = to;
+                        continue;
+                    }
+                }
                 Op::Choose => {
                     let value = self.choose()?;
                     self.operands.push(value);
@@ -373,13 +394,13 @@ impl<L: Listener> Cpu<'_, L> {
 
     #[inline]
     fn load(&mut self, cell: u32) {
-        add_claim(&mut self.event.touched, Access::read(cell));
+        self.event.touched.push(Access::read(cell));
         self.operands.push(self.state.cells[cell as usize]);
     }
 
     #[inline]
     fn store(&mut self, cell: u32, value: i64) {
-        add_claim(&mut self.event.touched, Access::write(cell));
+        self.event.touched.push(Access::write(cell));
         self.dirty.extend(&self.code.watched[cell as usize]);
         self.set_cell(cell, value);
     }
@@ -425,19 +446,17 @@ impl<L: Listener> Cpu<'_, L> {
         if self.state.cells[cell as usize] != 0 {
             return Err(Halt::Stop(Stop::Blocked(pc)));
         }
-        add_claim(
-            &mut self.event.touched,
-            Access::new(AccessKind::Acquire, cell),
-        );
+        self.event
+            .touched
+            .push(Access::new(AccessKind::Acquire, cell));
         self.set_cell(cell, i64::from(process.0) + 1);
         Ok(())
     }
 
     fn unlock(&mut self, process: ProcessId, cell: u32) -> Result<(), Fault> {
-        add_claim(
-            &mut self.event.touched,
-            Access::new(AccessKind::Release, cell),
-        );
+        self.event
+            .touched
+            .push(Access::new(AccessKind::Release, cell));
         if self.state.cells[cell as usize] != i64::from(process.0) + 1 {
             return Err(Fault::NotHeld);
         }

@@ -135,17 +135,22 @@ impl Machine {
         if self.run.len() == depth {
             self.run.push(Event::of(process, 0));
         }
-        let registers = self.state.processes[process.index()].registers;
+        let state = &self.state.processes[process.index()];
+        let registers = state.registers;
         let taken = Taken {
             process,
             registers,
             undo: self.undo.len(),
         };
-        self.run[depth].reset(process, registers.steps);
-        let mut claims = std::mem::take(&mut self.run[depth].claims);
-        self.claims_into(process, &mut claims);
-        self.run[depth].claims = claims;
-        self.run[depth].waits = self.waits(process);
+        let event = &mut self.run[depth];
+        event.reset(process, registers.steps);
+        if let Op::Mark(step) | Op::Open(step) = self.code.ops[registers.pc as usize] {
+            let locals = &state.stack[registers.frame as usize..registers.top as usize];
+            let operands = &mut self.operands;
+            event.claims_key = claims_of(&self.code, step, locals, operands, &mut event.claims);
+            event.waits = self.code.steps[step as usize].waits != Waits::Never;
+            operands.clear();
+        }
         let mut cpu = Cpu {
             code: &self.code,
             state: &mut self.state,
@@ -206,6 +211,7 @@ impl Machine {
     }
 
     /// The step at which a process rests, if it is alive.
+    #[inline]
     pub(crate) fn resting(&self, process: ProcessId) -> Option<u32> {
         let registers = &self.state.processes.get(process.index())?.registers;
         match self.code.ops[registers.pc as usize] {
@@ -217,42 +223,6 @@ impl Machine {
     fn locals(&self, process: ProcessId) -> &[i64] {
         let process = &self.state.processes[process.index()];
         &process.stack[process.registers.frame as usize..process.registers.top as usize]
-    }
-
-    fn claims_into(&self, process: ProcessId, into: &mut Claims) {
-        into.clear();
-        let Some(step) = self.resting(process) else {
-            return;
-        };
-        let info = &self.code.steps[step as usize];
-        if let Some(fixed) = &info.fixed {
-            into.extend_from_slice(fixed);
-            return;
-        }
-        let operands = &mut *self.scratch.borrow_mut();
-        let locals = self.locals(process);
-        for claim in &info.claims {
-            match *claim {
-                Claim::Fixed(access) => add_claim(into, access),
-                Claim::Element { kind, range, index } => {
-                    let snippet = &self.code.snippets[index as usize];
-                    let value = peek(snippet, 0, snippet.len(), &[], locals, operands);
-                    // An index that fails or is out of bounds touches nothing.
-                    let Some(Ok(index)) = value else { continue };
-                    if !(0..i64::from(range.len)).contains(&index) {
-                        continue;
-                    }
-                    let cell = range.first + index as u32;
-                    add_claim(into, Access::new(kind, cell));
-                    if kind == AccessKind::Write {
-                        for &invariant in &self.code.watched[cell as usize] {
-                            add_claim(into, Access::write(self.code.invariant_cell(invariant)));
-                        }
-                    }
-                }
-            }
-        }
-        into.sort_unstable();
     }
 
     /// Tries the next step of a process on a copy: why is it not possible?
@@ -309,6 +279,46 @@ impl Machine {
     }
 }
 
+/// What a step claims when it starts with these locals. Gives the claims' key.
+#[inline]
+fn claims_of(
+    code: &Code,
+    step: u32,
+    locals: &[i64],
+    operands: &mut Vec<i64>,
+    into: &mut Claims,
+) -> u32 {
+    into.clear();
+    let info = &code.steps[step as usize];
+    if let Some(fixed) = &info.fixed {
+        into.extend_from_slice(fixed);
+        return step + 1;
+    }
+    for claim in &info.claims {
+        match *claim {
+            Claim::Fixed(access) => add_claim(into, access),
+            Claim::Element { kind, range, index } => {
+                let snippet = &code.snippets[index as usize];
+                let value = peek(snippet, 0, snippet.len(), &[], locals, operands);
+                // An index that fails or is out of bounds touches nothing.
+                let Some(Ok(index)) = value else { continue };
+                if !(0..i64::from(range.len)).contains(&index) {
+                    continue;
+                }
+                let cell = range.first + index as u32;
+                add_claim(into, Access::new(kind, cell));
+                if kind == AccessKind::Write {
+                    for &invariant in &code.watched[cell as usize] {
+                        add_claim(into, Access::write(code.invariant_cell(invariant)));
+                    }
+                }
+            }
+        }
+    }
+    into.sort_unstable();
+    0
+}
+
 impl Execution for Machine {
     fn processes(&self) -> &ProcessTable {
         &self.table
@@ -332,7 +342,11 @@ impl Execution for Machine {
     }
 
     fn claims(&self, process: ProcessId, into: &mut Claims) {
-        self.claims_into(process, into);
+        into.clear();
+        if let Some(step) = self.resting(process) {
+            let operands = &mut *self.scratch.borrow_mut();
+            claims_of(&self.code, step, self.locals(process), operands, into);
+        }
     }
 
     fn waits(&self, process: ProcessId) -> bool {

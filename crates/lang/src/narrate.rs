@@ -87,7 +87,7 @@ impl Listener for Scribe {
         let op = code.ops[pc as usize];
         let top = heard.operands.last().copied().unwrap_or(0);
         let cell = |below: usize| match op {
-            Op::Load(cell) | Op::Store(cell) => Some(cell),
+            Op::Load(cell) | Op::Store(cell) | Op::Fetch { cell, .. } => Some(cell),
             Op::LoadAt(range) | Op::StoreAt(range) => {
                 let index = *heard
                     .operands
@@ -97,7 +97,7 @@ impl Listener for Scribe {
             }
             _ => None,
         };
-        if let (Op::Load(_) | Op::LoadAt(_), Some(cell)) = (op, cell(1)) {
+        if let (Op::Load(_) | Op::LoadAt(_) | Op::Fetch { .. }, Some(cell)) = (op, cell(1)) {
             self.reads.push((cell, heard.cells[cell as usize]));
         }
         let Some(note) = code.notes.get(&pc) else {
