@@ -17,6 +17,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::hir::{self, Type};
+use crate::liveness::Live;
 use crate::source::Span;
 
 /// Arithmetic that can fail or wrap.
@@ -237,9 +238,17 @@ pub struct Code {
     /// Whether a step may have to wait for anything but a lock or a process.
     pub(crate) guarded: bool,
 }
+    pub(crate) may_loop: bool,
+    pub(crate) live: Live,
 
 impl Code {
     /// Whether the file says what determinism is about.
+    /// Whether a run may not end, or come back to a state that it was in: there is a loop without a constant
+    /// bound, or recursion.
+    pub fn may_loop(&self) -> bool {
+        self.may_loop
+    }
+
     pub fn observes(&self) -> bool {
         self.program.observe.is_some()
     }

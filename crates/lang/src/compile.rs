@@ -21,6 +21,8 @@ use crate::hir::{
 };
 use crate::interpret;
 use crate::refuse;
+use crate::liveness::{self, Live};
+use crate::loops;
 use crate::shared::Shared;
 use crate::source::Span;
 
@@ -128,6 +130,8 @@ impl<'a> Compiler<'a> {
             states_property: !program.invariants.is_empty() || !program.ensures.is_empty(),
             guarded: false,
         };
+            may_loop: false,
+            live: Live::default(),
         Self {
             program,
             shared,
@@ -181,7 +185,9 @@ impl<'a> Compiler<'a> {
         }
         self.code.program = Arc::new(program.clone());
         claims::analyse(&mut self.code, &self.indices);
+        self.code.may_loop = loops::may_loop(program, &self.shared);
         self.code
+        self.code.live = liveness::analyse(&self.code);
     }
 
     fn property(&mut self, property: &Property) -> Checked {

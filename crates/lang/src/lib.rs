@@ -26,6 +26,8 @@ pub mod diagnostic;
 mod hints;
 pub mod hir;
 mod interpret;
+mod liveness;
+mod loops;
 mod machine;
 mod narrate;
 mod numbers;
