@@ -1,0 +1,70 @@
+//! The claims that steps make, each kept once and known by a number.
+//!
+//! A program makes few different claims, and a process that sleeps takes its own along from state to
+//! state: a number is cheaper to take along than a list of accesses.
+
+use mazurka_core::{Access, Claims, ProcessId};
+use rustc_hash::FxHashMap;
+
+/// All claims met so far; number 0 claims nothing.
+#[derive(Debug)]
+pub(crate) struct Catalogue {
+    claims: Vec<Claims>,
+    known: FxHashMap<Claims, u32>,
+    /// For each process the claims that it made last: the first guess.
+    last: Vec<u32>,
+}
+
+impl Catalogue {
+    pub fn new() -> Self {
+        Self {
+            claims: vec![Claims::new()],
+            known: std::iter::once((Claims::new(), 0)).collect(),
+            last: Vec::new(),
+        }
+    }
+
+    /// The number of what a step of a process claims.
+    pub fn number(&mut self, process: ProcessId, claims: &Claims) -> u32 {
+        if self.last.len() <= process.index() {
+            self.last.resize(process.index() + 1, 0);
+        }
+        let guess = &mut self.last[process.index()];
+        if self.claims[*guess as usize] != *claims {
+            *guess = *self.known.entry(claims.clone()).or_insert_with(|| {
+                self.claims.push(claims.clone());
+                self.claims.len() as u32 - 1
+            });
+        }
+        *guess
+    }
+
+    /// Whether the claims of that number conflict with these.
+    pub fn conflict(&self, number: u32, with: &[Access]) -> bool {
+        conflict(&self.claims[number as usize], with)
+    }
+}
+
+/// Whether two steps touch a cell that at least one of them changes.
+pub(crate) fn conflict(one: &[Access], other: &[Access]) -> bool {
+    one.iter().any(|a| other.iter().any(|b| a.conflicts(*b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_claims_have_equal_numbers() {
+        let mut catalogue = Catalogue::new();
+        let claims = |cell| Claims::from_slice(&[Access::write(cell)]);
+        let one = catalogue.number(ProcessId(3), &claims(1));
+        let other = catalogue.number(ProcessId(3), &claims(2));
+        assert_ne!(one, other);
+        assert_eq!(catalogue.number(ProcessId(0), &claims(1)), one);
+        assert_eq!(catalogue.number(ProcessId(0), &Claims::new()), 0);
+        assert!(catalogue.conflict(one, &[Access::read(1)]));
+        assert!(!catalogue.conflict(one, &[Access::write(2)]));
+        assert!(!catalogue.conflict(0, &[Access::write(1)]));
+    }
+}

@@ -1,0 +1,210 @@
+//! The states on the current path: who is ready in each, who sleeps there, who is to be run from there.
+//!
+//! Sleep sets are Godefroid's (LNCS 1032, 1996, chapter 5): a process that has been run from a state sleeps in
+//! the states after its later siblings, until a step is made that conflicts with its own. What sleeps is
+//! always ready, so one list for each state tells everything, and a sleeper is looked up in the list of the state before.
+//!
+//! A process is run with all outcomes of its `choose` expressions, one after the other, and then
+//! sleeps as a whole.
+
+use mazurka_core::{Event, Execution, ProcessId, Status};
+use smallvec::SmallVec;
+
+use crate::Choice;
+use crate::catalogue::Catalogue;
+use crate::naive::next_outcomes;
+
+/// What is to become of a process that is ready in a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// Nothing asks for running it.
+    Idle,
+    /// It is to be run.
+    Wanted,
+    /// It is being run, or has been.
+    Taken,
+    /// What it could lead to has been explored from an earlier state.
+    Asleep,
+}
+
+/// A process that is ready in a state.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    process: ProcessId,
+    mark: Mark,
+    /// What its step claims; known of processes that have been run or sleep.
+    claims: u32,
+}
+
+/// A state.
+#[derive(Debug)]
+struct Node {
+    /// Where its candidates start; they end where those of the next state start.
+    first: usize,
+    /// The candidate that is being run.
+    active: usize,
+    /// It is to be run again, with these outcomes.
+    again: Option<SmallVec<[i64; 1]>>,
+    tried: bool,
+}
+
+/// The states on the current path.
+#[derive(Debug)]
+pub(crate) struct Path {
+    nodes: Vec<Node>,
+    /// The candidates of all of them; those of one state in the order of their names.
+    candidates: Vec<Candidate>,
+    catalogue: Catalogue,
+}
+
+impl Path {
+    pub fn new() -> Self {
+        Self {
+            nodes: Vec::new(),
+            candidates: Vec::new(),
+            catalogue: Catalogue::new(),
+        }
+    }
+
+    /// A step has led to a new state.
+    pub fn enter(&mut self, program: &impl Execution) {
+        let first = self.candidates.len();
+        let event = program.events().last();
+        let mut parent = self.nodes.last().map_or(first, |node| node.first);
+        for &process in program.processes().in_order() {
+            if program.status(process) != Status::Ready {
+                continue;
+            }
+            let mut candidate = Candidate {
+                process,
+                mark: Mark::Idle,
+                claims: 0,
+            };
+            let before = &self.candidates[parent..first];
+            if let Some(at) = before.iter().position(|known| known.process == process) {
+                let known = before[at];
+                parent += at + 1;
+                if matches!(known.mark, Mark::Taken | Mark::Asleep)
+                    && event.is_some_and(|event| self.sleeps_on(known, event))
+                {
+                    candidate.mark = Mark::Asleep;
+                    candidate.claims = known.claims;
+                }
+            }
+            self.candidates.push(candidate);
+        }
+        self.nodes.push(Node {
+            first,
+            active: first,
+            again: None,
+            tried: false,
+        });
+    }
+
+    fn sleeps_on(&self, sleeper: Candidate, event: &Event) -> bool {
+        sleeper.process != event.process && !self.catalogue.conflict(sleeper.claims, &event.claims)
+    }
+
+    /// Who runs next from the last state: who is wanted, or, if nobody has been run from there, whoever is awake.
+    pub fn next(&mut self) -> Option<Choice> {
+        let node = self.nodes.last_mut()?;
+        let outcomes = match node.again.take() {
+            Some(outcomes) => outcomes,
+            None => {
+                let here = &mut self.candidates[node.first..];
+                let mut at = here.iter().position(|c| c.mark == Mark::Wanted);
+                if at.is_none() && !node.tried {
+                    at = here.iter().position(|c| c.mark == Mark::Idle);
+                }
+                let at = at?;
+                here[at].mark = Mark::Taken;
+                node.active = node.first + at;
+                node.tried = true;
+                SmallVec::new()
+            }
+        };
+        Some(Choice {
+            process: self.candidates[node.active].process,
+            outcomes,
+        })
+    }
+
+    /// The step that led to the last state is about to be taken back.
+    pub fn leave(&mut self, event: &Event) {
+        if let Some(node) = self.nodes.pop() {
+            self.candidates.truncate(node.first);
+        }
+        if let Some(parent) = self.nodes.last_mut() {
+            let claims = self.catalogue.number(event.process, &event.claims);
+            self.candidates[parent.active].claims = claims;
+            parent.again = next_outcomes(event);
+        }
+    }
+
+    fn range(&self, node: usize) -> std::ops::Range<usize> {
+        let next = self.nodes.get(node + 1);
+        self.nodes[node].first..next.map_or(self.candidates.len(), |next| next.first)
+    }
+
+    /// What is to become of a process; none if it is not ready there.
+    pub fn mark(&self, node: usize, process: ProcessId) -> Option<Mark> {
+        let here = &self.candidates[self.range(node)];
+        let found = here.iter().find(|c| c.process == process);
+        found.map(|candidate| candidate.mark)
+    }
+
+    /// The process shall run from there.
+    pub fn want(&mut self, node: usize, process: ProcessId) {
+        self.want_where(node, |candidate| candidate == process);
+    }
+
+    /// Every process that is ready and awake there shall run.
+    pub fn want_all(&mut self, node: usize) {
+        self.want_where(node, |_| true);
+    }
+
+    fn want_where(&mut self, node: usize, who: impl Fn(ProcessId) -> bool) {
+        let range = self.range(node);
+        for candidate in &mut self.candidates[range] {
+            if candidate.mark == Mark::Idle && who(candidate.process) {
+                candidate.mark = Mark::Wanted;
+            }
+        }
+    }
+
+    /// One of these shall run from there, unless one of them does so anyway or sleeps. If none of them is
+    /// ready, all that are shall run.
+    pub fn want_one_of(&mut self, node: usize, who: impl Fn(ProcessId) -> bool) {
+        let range = self.range(node);
+        let here = &mut self.candidates[range];
+        let mut first = None;
+        for (at, candidate) in here.iter().enumerate() {
+            if who(candidate.process) {
+                if candidate.mark != Mark::Idle {
+                    return;
+                }
+                first = first.or(Some(at));
+            }
+        }
+        match first {
+            Some(at) => here[at].mark = Mark::Wanted,
+            None => self.want_all(node),
+        }
+    }
+
+    /// The part of the search that is done if no more processes become wanted, every branch taken to be equally large.
+    pub fn progress(&self) -> f64 {
+        let mut done = 0.0;
+        let mut share = 1.0;
+        for at in 0..self.nodes.len() {
+            let count = |mark: Mark| {
+                let here = self.candidates[self.range(at)].iter();
+                here.filter(|candidate| candidate.mark == mark).count()
+            };
+            let taken = count(Mark::Taken);
+            share /= (taken + count(Mark::Wanted)).max(1) as f64;
+            done += share * taken.saturating_sub(1) as f64;
+        }
+        done
+    }
+}

@@ -1,0 +1,166 @@
+//! Source-DPOR: from each state only a source set of processes is run.
+//!
+//! Abdulla, Aronis, Jonsson, Sagonas, "Source Sets: A Foundation for Optimal Dynamic Partial Order Reduction",
+//! JACM 64(4), 2017, section 5, Algorithm 1. Printed again in section 2 of the context-sensitive paper.
+//!
+//! | paper | here |
+//! |---|---|
+//! | E | the current execution, [`Order`] |
+//! | e →_E e' | `order.before` |
+//! | e ≾_E.p next_\[E\](p) (reversible race) | `order.races` |
+//! | pre(E, e) | the node with the number of e's position |
+//! | v = notdep(e, E).p | a set of positions, [`Reversal`] |
+//! | I_\[E'\](v) (initials) | [`Reversal::is_initial`] |
+//! | backtrack(E) | the candidates of a state of [`Path`] with `Mark::Wanted` and `Mark::Taken` |
+//! | sleep(E) | those with `Mark::Taken` (of which the one being run is none) and `Mark::Asleep` |
+//!
+//! Where it deviates:
+//! - An initial that sleeps counts as one that is in the backtrack set. The paper may add such a one, and then
+//!   never runs it.
+//! - *Locks*: an acquisition races with the acquisition before it, and in v it counts with its program past only (its
+//!   other predecessors came through the critical section that the reversal removes). An acquisition that has to wait at
+//!   the end of a run is a last event that is not made (errata E3).
+//! - *Guards* (errata E3): whether a guarded step is possible after a reversal cannot be told from the run. So at every
+//!   event that conflicts with a guarded step, made or waiting, and is not in its program past, all
+//!   ready processes are run. Why this is enough is told in `optimal`.
+//! - *Outcomes* of `choose`: a process is run with all of them, and sleeps as a whole.
+//!
+//! Tried and dropped: weak initials in the place of initials, which loses traces, since a process outside of v may be
+//! kept from its step by what comes after v.
+
+use mazurka_core::{Claims, Execution, ProcessId, Status, Wait};
+
+use crate::driver::{Choice, End, Policy};
+use crate::order::Order;
+use crate::path::Path;
+use crate::set::{Set, for_each};
+
+/// The policy.
+#[derive(Debug)]
+pub(crate) struct Source<S> {
+    order: Order<S>,
+    path: Path,
+    overflow: bool,
+}
+
+/// The sequence v that reverses a race: positions, and the one that comes last.
+struct Reversal<S> {
+    all: S,
+    last: usize,
+}
+
+impl<S: Set> Reversal<S> {
+    /// Whether a process can make the first step of v.
+    fn is_initial(&self, process: ProcessId, order: &Order<S>) -> bool {
+        let events = order.of_process.get(process.index());
+        let Some(first) = events.and_then(|events| events.lowest_common(&self.all)) else {
+            return false;
+        };
+        // The reversed acquisition leaves the critical section behind that it followed.
+        let before = if first == self.last && order.events[first].acquires {
+            &order.program[first]
+        } else {
+            &order.before[first]
+        };
+        !before.meets(&self.all)
+    }
+}
+
+impl<S: Set> Source<S> {
+    pub fn new() -> Self {
+        Self {
+            order: Order::new(),
+            path: Path::new(),
+            overflow: false,
+        }
+    }
+
+    /// Makes sure that the last event is also tried before each that it races with.
+    fn reverse_races(&mut self) {
+        let Self { order, path, .. } = self;
+        let last = order.len() - 1;
+        for_each(&order.races[last], |first| {
+            let mut all = order.not_after(first);
+            all.insert(last);
+            let v = Reversal { all, last };
+            path.want_one_of(first, |process| v.is_initial(process, order));
+        });
+    }
+
+    /// Runs everything wherever somebody could have changed what a guarded step waits for.
+    fn expand_rivals(&mut self, process: ProcessId, claims: &Claims) {
+        let Self { order, path, .. } = self;
+        order.for_each_rival(process, claims, |at| path.want_all(at));
+    }
+
+    /// The steps that processes wait to make, or could make, at the end of a run.
+    fn pending(&mut self, program: &impl Execution) {
+        let mut claims = Claims::new();
+        for &process in program.processes().in_order() {
+            let status = program.status(process);
+            if !matches!(status, Status::Ready | Status::Waiting) {
+                continue;
+            }
+            match program.wait(process) {
+                Wait::Guard => {
+                    program.claims(process, &mut claims);
+                    self.expand_rivals(process, &claims);
+                }
+                Wait::Lock if status == Status::Waiting => {
+                    program.claims(process, &mut claims);
+                    self.order.push_virtual(process, &claims);
+                    self.reverse_races();
+                    self.order.pop_virtual(&claims);
+                }
+                Wait::Never | Wait::Process | Wait::Lock => {}
+            }
+        }
+    }
+}
+
+impl<E: Execution, S: Set> Policy<E> for Source<S> {
+    const UNIQUE: bool = true;
+
+    fn enter(&mut self, program: &E) {
+        if let Some(event) = program.events().last() {
+            // One more for a step that is not made.
+            self.overflow |= program.events().len() + 1 >= S::CAPACITY;
+            if self.overflow {
+                return;
+            }
+            let guarded = event.wait == Wait::Guard;
+            if guarded {
+                self.expand_rivals(event.process, &event.claims);
+            }
+            self.order.push(event);
+            if !guarded {
+                self.reverse_races();
+            }
+        }
+        self.path.enter(program);
+    }
+
+    fn next(&mut self, _program: &E) -> Option<Choice> {
+        if self.overflow {
+            return None;
+        }
+        self.path.next()
+    }
+
+    fn leave(&mut self, program: &E) {
+        if let Some(event) = program.events().last().filter(|_| !self.overflow) {
+            self.path.leave(event);
+            self.order.pop(event);
+        }
+    }
+
+    fn leaf(&mut self, program: &E, end: End) {
+        if !self.overflow && end != End::Final {
+            self.pending(program);
+        }
+    }
+
+    fn overflowed(&self) -> bool {
+        self.overflow
+    }
+}
