@@ -40,6 +40,20 @@ pub struct Mishap {
     pub site: u32,
 }
 
+/// What a step may have to wait for, at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Wait {
+    /// Nothing: it is possible whenever its process gets there.
+    #[default]
+    Never,
+    /// The step acquires one lock for certain and does nothing else.
+    Lock,
+    /// The end of other processes; it touches nothing.
+    Process,
+    /// A condition, or several of these at once.
+    Guard,
+}
+
 /// One step of one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
@@ -61,8 +75,8 @@ pub struct Event {
     pub joined: SmallVec<[ProcessId; 1]>,
     /// What went wrong in it.
     pub mishaps: SmallVec<[Mishap; 1]>,
-    /// Whether such a step may have to wait: for a lock, a guard, the end of a process.
-    pub waits: bool,
+    /// What such a step may have to wait for.
+    pub wait: Wait,
 }
 
 impl Event {
@@ -78,7 +92,7 @@ impl Event {
             spawned: SmallVec::new(),
             joined: SmallVec::new(),
             mishaps: SmallVec::new(),
-            waits: false,
+            wait: Wait::Never,
         }
     }
 
@@ -94,7 +108,7 @@ impl Event {
         self.spawned.clear();
         self.joined.clear();
         self.mishaps.clear();
-        self.waits = false;
+        self.wait = Wait::Never;
     }
 }
 

@@ -33,7 +33,7 @@ mod verdict;
 
 pub use access::{Access, AccessKind, Claims, add_claim};
 pub use canonical::{TraceHasher, canonical_order, immediate_predecessors};
-pub use event::{Event, Mishap, MishapKind, Outcome, Outcomes, dependent};
+pub use event::{Event, Mishap, MishapKind, Outcome, Outcomes, Wait, dependent};
 pub use fingerprint::Fingerprint;
 pub use happens_before::HappensBefore;
 pub use process::{ParseProcessError, ProcessId, ProcessPath, ProcessTable};

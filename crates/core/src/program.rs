@@ -2,7 +2,7 @@
 
 use std::hash::Hash;
 
-use crate::{Claims, Event, Fingerprint, Mishap, ProcessId, ProcessTable};
+use crate::{Access, Claims, Event, Fingerprint, Mishap, ProcessId, ProcessTable, Wait};
 
 /// What a process can do in the current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,11 +50,11 @@ pub trait Execution {
     /// What the next step of a ready or waiting process claims to touch. Replaces the content of `into`.
     fn claims(&self, process: ProcessId, into: &mut Claims);
 
-    /// Whether the next step of a ready or waiting process is one that may have to wait.
-    fn waits(&self, process: ProcessId) -> bool;
+    /// What the next step of a ready or waiting process may have to wait for.
+    fn wait(&self, process: ProcessId) -> Wait;
 
-    /// Whether any step of the program may have to wait for anything but a lock or a process.
-    fn guarded(&self) -> bool;
+    /// What steps that wait for a [`Wait::Guard`] may touch, in any execution; empty if there are none.
+    fn guards(&self) -> &[Access];
 
     /// Lets a ready process make its next step. A `choose` takes its value from `outcomes`, in
     /// order, and where these end its least value.
@@ -84,8 +84,15 @@ pub trait Semantics: Execution {
     /// The current state.
     fn state(&self) -> Self::State;
 
-    /// The current state as 128 bits, the same whatever order processes were met in.
+    /// The current state as 128 bits, the same whatever order processes were met in. What cannot
+    /// matter any more may be left out: states with one fingerprint have the same future.
     fn fingerprint(&self) -> Fingerprint;
+
+    /// Whether a run may come back to a state that it was in, or go on without end. If not, nobody need
+    /// look for cycles.
+    fn may_repeat(&self) -> bool {
+        true
+    }
 
     /// Makes this the state, with no events before it.
     fn restore(&mut self, state: &Self::State);

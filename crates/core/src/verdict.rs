@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 /// How far a search may go. All of them at once; none lives in a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Steps of one execution.
-    pub depth: u64,
+    /// Steps of one execution; if not given, [`Limits::DEPTH`], and no limit where states are merged, for there
+    /// a path may be long though no execution need be.
+    pub depth: Option<u64>,
     /// Steps in total.
     pub steps: Option<u64>,
     /// Executions.
@@ -25,13 +26,23 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            depth: 10_000,
+            depth: None,
             steps: None,
             executions: None,
             local: 1_000_000,
             time: None,
             memory: None,
         }
+    }
+}
+
+impl Limits {
+    /// Steps of one execution, unless the user says otherwise.
+    pub const DEPTH: u64 = 10_000;
+
+    /// Steps of one execution.
+    pub fn depth(&self) -> u64 {
+        self.depth.unwrap_or(Self::DEPTH)
     }
 }
 

@@ -8,21 +8,24 @@
 //! | S, pre(S, i) | the current execution, [`Order`]; the node with the number i of [`Path`] |
 //! | next(s, p) | what `program.claims` tells of p |
 //! | i →_S p | i is in `order.program_past` of p |
-//! | i = max { i : S_i is dependent and may be co-enabled with next(s, p), i ↛_S p } | [`last_race`] |
-//! | E = { q ∈ enabled(pre(S, i)) : q = p, or j > i, q = proc(S_j), j →_S p } | p, or the initials among the others |
+//! | i = max { i : S_i is dependent and may be co-enabled with next(s, p), i ↛_S p } | the highest of [`Dpor::races`] |
+//! | E = { q ∈ enabled(pre(S, i)) : q = p, or j > i, q = proc(S_j), j →_S p } | p, or the initials of [`Reversal`] |
 //! | backtrack(s), done | the candidates of a state with `Mark::Wanted`, with `Mark::Taken` |
 //! | Sleep(s) | those with `Mark::Taken` (of which the one being run is none) and `Mark::Asleep` |
 //!
 //! Where it deviates:
+//! - *All races*, not only the last: a step of the paper accesses one object, and all accesses of it are dependent, so that
+//!   they are in one line. Ours may claim several, and reads commute: with the last race only, traces are lost (found by
+//!   random programs).
 //! - Only the process that made the last step, one that it started and those whose next steps conflict with it are looked
 //!   at in a state: for the others the paper finds what it found in the state before.
-//! - *Who is added* (errata E11): the paper may take any q of E. We take p where p is ready and awake. If
-//!   p sleeps, nothing that is run from the state need show the steps that p's own depends on, and the trace that reverses the race
-//!   may be lost. Then one of the initials of the steps from i on that happen before p's is added, unless one
-//!   is there or sleeps itself: what starts with a sleeping initial has been explored. With E11's more careful
-//!   rule (all other initials) nothing more was found, only more blocked runs.
-//! - *Locks*: two acquisitions of a lock may be co-enabled, an acquisition and a release never. So an acquisition, also one that
-//!   has to wait, races with the acquisition before it.
+//! - *Who is added* (errata E11): the paper may take any q of E. We take p where p is ready and awake: if p's first step from there
+//!   is not what the reversal starts with, running it shows the steps that must come before it, as races of their own. If
+//!   p sleeps it is not run, and nothing shows them. So then, and where p is not ready, one of the
+//!   initials of the reversal v is added, as in Source-DPOR, unless one is there or sleeps itself: what starts with a sleeping initial
+//!   has been explored. If no initial is ready, all ready processes are run.
+//! - *Locks*: two acquisitions of a lock may be co-enabled, an acquisition and a release never. So an acquisition, made or
+//!   waiting, races with the acquisition before it.
 //! - *Guards* (errata E3): a guarded step races with every event that conflicts with it and is not in its program past, for it may have
 //!   been open long before the last of them; there all ready processes are run.
 //! - *Outcomes* of `choose`: a process is run with all of them, and sleeps as a whole.
@@ -33,6 +36,7 @@ use crate::catalogue::conflict;
 use crate::driver::{Choice, Policy};
 use crate::order::Order;
 use crate::path::{Mark, Path};
+use crate::reversal::Reversal;
 use crate::set::{Set, for_each};
 
 /// The policy.
@@ -56,7 +60,8 @@ impl<S: Set> Dpor<S> {
     fn next_steps(&mut self, program: &impl Execution, event: &Event) {
         let mut claims = Claims::new();
         for &process in program.processes().in_order() {
-            if !matches!(program.status(process), Status::Ready | Status::Waiting) {
+            let status = program.status(process);
+            if !matches!(status, Status::Ready | Status::Waiting) {
                 continue;
             }
             program.claims(process, &mut claims);
@@ -64,57 +69,57 @@ impl<S: Set> Dpor<S> {
             if !new && !conflict(&claims, &event.claims) {
                 continue;
             }
-            let Self { order, path, .. } = self;
-            let wait = program.wait(process);
-            if wait == Wait::Guard {
-                order.for_each_rival(process, &claims, |at| path.want_all(at));
-            } else if let Some(last) = last_race(order, process, &claims, wait) {
-                self.reverse(last, process);
+            match program.wait(process) {
+                Wait::Process => {}
+                Wait::Guard => {
+                    let Self { order, path, .. } = self;
+                    order.for_each_rival(process, &claims, |at| path.want_all(at));
+                }
+                Wait::Never => {
+                    let races = self.races(process, &claims);
+                    self.reverse(&races, process, &claims, Wait::Never);
+                }
+                // One that need not wait is looked at when it is made.
+                Wait::Lock if status == Status::Ready => {}
+                Wait::Lock => {
+                    self.order.push_virtual(process, &claims);
+                    self.reverse_last(process, &claims);
+                    self.order.pop_virtual(&claims);
+                }
             }
         }
     }
 
-    /// Makes sure that the next step of a process is also tried before an event that it races with.
-    fn reverse(&mut self, last: usize, process: ProcessId) {
+    /// The events that the next step of a process could have come before, as the run stands.
+    fn races(&self, process: ProcessId, claims: &Claims) -> S {
+        let mut races = S::default();
+        let mut rivals = self.order.conflicting(claims);
+        rivals.remove_all(&self.order.program_past(process, &[]));
+        while let Some(last) = rivals.highest() {
+            races.insert(last);
+            rivals.remove(last);
+            rivals.remove_all(&self.order.before[last]);
+        }
+        races
+    }
+
+    /// The last event is an acquisition of this process, made or not: makes sure that it is also tried earlier.
+    fn reverse_last(&mut self, process: ProcessId, claims: &Claims) {
+        let races = self.order.races[self.order.len() - 1].clone();
+        self.reverse(&races, process, claims, Wait::Lock);
+    }
+
+    /// Makes sure that a step of a process is also tried before each event that it races with.
+    fn reverse(&mut self, races: &S, process: ProcessId, claims: &Claims, wait: Wait) {
         let Self { order, path, .. } = self;
-        match path.mark(last, process) {
-            Some(Mark::Idle) => path.want(last, process),
-            Some(Mark::Wanted | Mark::Taken) => {}
+        for_each(races, |first| match path.mark(first, process) {
+            Some(Mark::Idle | Mark::Wanted | Mark::Taken) => path.want(first, process),
             Some(Mark::Asleep) | None => {
-                let mut between = S::default();
-                for_each(&order.program_past(process, &[]), |at| {
-                    if at > last {
-                        between.insert(at);
-                    }
-                });
-                path.want_one_of(last, |candidate| {
-                    let events = order.of_process.get(candidate.index());
-                    match events.and_then(|events| events.lowest_common(&between)) {
-                        Some(first) => !order.before[first].meets(&between),
-                        None => candidate == process && between.is_empty(),
-                    }
-                });
+                let v = Reversal::of(order, first, process, claims, wait);
+                path.want_one_of(first, |candidate| v.is_initial(order, candidate));
             }
-        }
+        });
     }
-}
-
-/// The last event that the next step of a process could have come before.
-fn last_race<S: Set>(
-    order: &mut Order<S>,
-    process: ProcessId,
-    claims: &Claims,
-    wait: Wait,
-) -> Option<usize> {
-    if wait == Wait::Lock {
-        order.push_virtual(process, claims);
-        let last = order.races[order.len() - 1].highest();
-        order.pop_virtual(claims);
-        return last;
-    }
-    let mut rivals = order.conflicting(claims);
-    rivals.remove_all(&order.program_past(process, &[]));
-    rivals.highest()
 }
 
 impl<E: Execution, S: Set> Policy<E> for Dpor<S> {
@@ -128,6 +133,9 @@ impl<E: Execution, S: Set> Policy<E> for Dpor<S> {
                 return;
             }
             self.order.push(event);
+            if event.wait == Wait::Lock {
+                self.reverse_last(event.process, &event.claims);
+            }
             self.next_steps(program, event);
         }
         self.path.enter(program);

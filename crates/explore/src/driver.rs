@@ -32,6 +32,10 @@ pub trait Policy<E: Execution> {
     /// Whether no two complete runs are equivalent, so that traces need not be told apart.
     const UNIQUE: bool;
 
+    /// Whether it merges equal states: then nobody knows about traces, each transition is executed at
+    /// most once, and runs end where a process meets a false `assume`.
+    const MERGES: bool = false;
+
     /// The search has reached a state that it was not in.
     fn enter(&mut self, program: &E);
 
@@ -39,11 +43,16 @@ pub trait Policy<E: Execution> {
     /// somebody could, the run counts as blocked.
     fn next(&mut self, program: &E) -> Option<Choice>;
 
+    /// Whether the state that was entered last is covered elsewhere, even if nobody can go on.
+    fn known(&self) -> bool {
+        false
+    }
+
     /// The search is about to take back the last step.
     fn leave(&mut self, program: &E);
 
-    /// The run ends here: nobody can make a step, or all that could be done is covered elsewhere.
-    fn leaf(&mut self, _program: &E) {}
+    /// The run ends here.
+    fn leaf(&mut self, _program: &E, _end: End) {}
 
     /// Whether the policy must be given up for one with room for longer runs.
     fn overflowed(&self) -> bool {
@@ -53,6 +62,43 @@ pub trait Policy<E: Execution> {
     /// The part of the search that is done, between 0 and 1, if the algorithm can tell.
     fn progress(&self) -> Option<f64> {
         None
+    }
+}
+
+/// How a run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Every process has ended.
+    Final,
+    /// Nobody can go on, and nobody has failed.
+    Deadlock,
+    /// Nobody can go on, and somebody has failed.
+    Failure,
+    /// A false `assume`.
+    Discarded,
+    /// Beyond what the evaluator can tell.
+    Lost,
+    /// Somebody can go on, but all that could follow is covered elsewhere.
+    Blocked,
+    /// Somebody can go on, but the run is as long as a run may be.
+    Cut,
+}
+
+impl End {
+    /// How the current run ends, if the policy has nothing to run.
+    fn of<E: Execution>(program: &E) -> Self {
+        let mut end = End::Final;
+        for &process in program.processes().in_order() {
+            end = match (program.status(process), end) {
+                (Status::Ready, _) => return End::Blocked,
+                (Status::Unborn | Status::Ended, end) => end,
+                (Status::Lost, _) | (_, End::Lost) => End::Lost,
+                (Status::Discarded, _) | (_, End::Discarded) => End::Discarded,
+                (Status::Failed, _) | (_, End::Failure) => End::Failure,
+                (Status::Waiting, _) => End::Deadlock,
+            };
+        }
+        end
     }
 }
 
@@ -117,6 +163,8 @@ pub struct Findings {
     pub deadlock: Option<Finding>,
     /// The first final state, and the first that differs from it.
     pub finals: Vec<Finding>,
+    /// A way to a cycle that can be followed for ever, and once round it.
+    pub livelock: Option<Finding>,
     /// Time taken.
     pub elapsed: Duration,
 }
@@ -153,6 +201,7 @@ pub fn explore<E: Execution, P: Policy<E>, O: Observer<E>>(
         limits,
         start: Instant::now(),
         counts: Counts::default(),
+        merges: P::MERGES,
         traces: (!P::UNIQUE).then(Traces::default),
         failed: FxHashSet::default(),
         broken_ensures: 0,
@@ -164,6 +213,7 @@ pub fn explore<E: Execution, P: Policy<E>, O: Observer<E>>(
             failures: Vec::new(),
             deadlock: None,
             finals: Vec::new(),
+            livelock: None,
             elapsed: Duration::ZERO,
         },
         certain: false,
@@ -184,6 +234,7 @@ struct Search<'a> {
     limits: &'a Limits,
     start: Instant,
     counts: Counts,
+    merges: bool,
     traces: Option<Traces>,
     failed: FxHashSet<Fingerprint>,
     /// Traces whose final state breaks an `ensures`, for each `ensures`.
@@ -226,13 +277,25 @@ impl Search<'_> {
                 }
             }
             let depth = program.events().len();
-            let too_deep = depth as u64 >= self.limits.depth && fresh && any_ready(program);
+            let too_deep = fresh
+                && depth as u64 >= self.limits.depth()
+                && !policy.known()
+                && End::of(program) == End::Blocked;
             if too_deep {
-                self.bound(Bound::MaxDepth(self.limits.depth));
+                self.bound(Bound::MaxDepth(self.limits.depth()));
             }
             let choice = if too_deep { None } else { policy.next(program) };
             match choice {
                 Some(choice) => {
+                    let executions = self.counts.executions;
+                    if self
+                        .limits
+                        .executions
+                        .is_some_and(|most| executions >= most)
+                    {
+                        self.bound(Bound::MaxExecutions(executions));
+                        return;
+                    }
                     if self
                         .limits
                         .steps
@@ -262,27 +325,25 @@ impl Search<'_> {
                     fresh = true;
                 }
                 None => {
-                    if fresh && !too_deep {
-                        if policy.overflowed() {
-                            return;
-                        }
-                        if any_ready(program) {
-                            self.counts.blocked += 1;
-                        } else {
-                            self.complete(program);
-                            observer.complete(program);
-                        }
-                        policy.leaf(program);
-                    }
-                    if depth == 0 {
+                    if policy.overflowed() {
                         return;
                     }
-                    if self
-                        .limits
-                        .executions
-                        .is_some_and(|most| self.counts.executions >= most)
-                    {
-                        self.bound(Bound::MaxExecutions(self.counts.executions));
+                    if fresh {
+                        let end = match () {
+                            () if too_deep => End::Cut,
+                            () if policy.known() => End::Blocked,
+                            () => match End::of(program) {
+                                End::Blocked if P::MERGES => End::Discarded,
+                                end => end,
+                            },
+                        };
+                        self.end(program, end);
+                        if !matches!(end, End::Blocked | End::Cut) {
+                            observer.complete(program);
+                        }
+                        policy.leaf(program, end);
+                    }
+                    if depth == 0 {
                         return;
                     }
                     policy.leave(program);
@@ -311,7 +372,7 @@ impl Search<'_> {
     fn counts_so_far(&self) -> Counts {
         let met = self.traces.as_ref().map(|traces| traces.met.len() as u64);
         Counts {
-            traces: Some(met.unwrap_or(self.counts.executions)),
+            traces: (!self.merges).then(|| met.unwrap_or(self.counts.executions)),
             failures: self.failed.len() as u64 + self.broken_ensures,
             final_states: self.observed.len() as u64,
             ..self.counts
@@ -360,6 +421,8 @@ impl Search<'_> {
         }
         let run = program.events();
         let past = match at {
+            // Where states are merged, only the event itself can have a false `assume`.
+            Some(at) if known && self.merges => vec![at],
             Some(at) => HappensBefore::of(&run[..=at]).past(at),
             None => Vec::new(),
         };
@@ -386,6 +449,9 @@ impl Search<'_> {
         if let Some(traces) = &self.traces {
             return traces.hasher.event(at);
         }
+        if self.merges {
+            return Fingerprint::EMPTY.then(u64::MAX).then(self.counts.steps);
+        }
         // Failures are rare enough to hash the run for each.
         let mut hasher = TraceHasher::new();
         for event in &program.events()[..=at] {
@@ -398,37 +464,30 @@ impl Search<'_> {
         self.certain |= self.goal != Goal::Everything;
     }
 
-    /// Nobody can make a step.
-    fn complete<E: Execution>(&mut self, program: &E) {
-        let mut ended = true;
-        let mut failed = false;
-        let mut discarded = false;
-        for &process in program.processes().in_order() {
-            match program.status(process) {
-                Status::Unborn | Status::Ended => {}
-                Status::Ready | Status::Waiting => ended = false,
-                Status::Failed => failed = true,
-                Status::Discarded => discarded = true,
-                Status::Lost => return,
-            }
+    /// A run has ended.
+    fn end<E: Execution>(&mut self, program: &E, end: End) {
+        match end {
+            End::Blocked => self.counts.blocked += 1,
+            End::Discarded => self.counts.discarded += 1,
+            End::Lost | End::Cut => {}
+            End::Final | End::Deadlock | End::Failure => self.complete(program, end),
         }
-        if discarded {
-            self.counts.discarded += 1;
-            return;
-        }
+    }
+
+    fn complete<E: Execution>(&mut self, program: &E, end: End) {
         self.counts.executions += 1;
         let new = match &mut self.traces {
             Some(traces) => traces.met.insert(traces.hasher.trace()),
             None => true,
         };
-        if failed {
+        if end == End::Failure {
             return;
         }
         let here = || Finding {
             mishap: None,
             schedule: Schedule::of(program.events(), program.processes()),
         };
-        if !ended {
+        if end == End::Deadlock {
             self.counts.deadlocks += u64::from(new);
             self.found.deadlock.get_or_insert_with(here);
             self.violated();
@@ -460,11 +519,4 @@ impl Search<'_> {
                     };
         }
     }
-}
-
-fn any_ready<E: Execution>(program: &E) -> bool {
-    let processes = program.processes().in_order();
-    processes
-        .iter()
-        .any(|&p| program.status(p) == Status::Ready)
 }

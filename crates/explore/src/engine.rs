@@ -3,12 +3,17 @@
 use std::str::FromStr;
 use std::time::Instant;
 
-use mazurka_core::{Execution, Limits};
+use mazurka_core::{Execution, Limits, Semantics, StopReason};
 
+use crate::dpor::Dpor;
 use crate::driver::{Findings, Goal, Observer, Policy, Watch, explore};
+use crate::livelock;
 use crate::naive::Naive;
 use crate::optimal::Optimal;
-use crate::set::{Fixed, Growing, Set};
+use crate::set::{Fixed, Growing};
+use crate::sleep::Sleep;
+use crate::source::Source;
+use crate::stateful::Stateful;
 
 /// How to explore.
 ///
@@ -21,19 +26,38 @@ use crate::set::{Fixed, Growing, Set};
 pub enum Algorithm {
     /// All interleavings.
     Naive,
+    /// All interleavings but those that sleep sets rule out.
+    Sleep,
+    /// Persistent sets, found on the way.
+    Dpor,
+    /// Source sets, found on the way.
+    Source,
     /// Each trace exactly once.
     Optimal,
+    /// Each state once.
+    Stateful,
 }
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: &[Algorithm] = &[Algorithm::Naive, Algorithm::Optimal];
+    pub const ALL: &[Algorithm] = &[
+        Algorithm::Naive,
+        Algorithm::Sleep,
+        Algorithm::Dpor,
+        Algorithm::Source,
+        Algorithm::Optimal,
+        Algorithm::Stateful,
+    ];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Naive => "naive",
+            Algorithm::Sleep => "sleep",
+            Algorithm::Dpor => "dpor",
+            Algorithm::Source => "source",
             Algorithm::Optimal => "optimal",
+            Algorithm::Stateful => "stateful",
         }
     }
 }
@@ -43,7 +67,11 @@ impl Algorithm {
     pub fn summary(self) -> &'static str {
         match self {
             Algorithm::Naive => "all interleavings",
+            Algorithm::Sleep => "all interleavings that sleep sets leave",
+            Algorithm::Dpor => "persistent sets found on the way, with sleep sets",
+            Algorithm::Source => "source sets found on the way, with sleep sets",
             Algorithm::Optimal => "each trace exactly once (wakeup trees)",
+            Algorithm::Stateful => "each state once (fingerprints); finds livelocks",
         }
     }
 }
@@ -83,8 +111,19 @@ impl FromStr for Algorithm {
     }
 }
 
+/// As narrow as the runs allow: if one turns out longer, it starts anew, with more room.
+macro_rules! in_widths {
+    ($session:ident, $policy:ident) => {
+        None.or_else(|| $session.attempt($policy::<Fixed<1>>::new()))
+            .or_else(|| $session.attempt($policy::<Fixed<2>>::new()))
+            .or_else(|| $session.attempt($policy::<Fixed<4>>::new()))
+            .or_else(|| $session.attempt($policy::<Fixed<16>>::new()))
+            .unwrap_or_else(|| $session.explore(&mut $policy::<Growing>::new()))
+    };
+}
+
 /// Explores a program with an algorithm.
-pub fn search<E: Execution, O: Observer<E>>(
+pub fn search_states<E: Semantics, O: Observer<E>>(
     program: &mut E,
     algorithm: Algorithm,
     limits: &Limits,
@@ -93,29 +132,51 @@ pub fn search<E: Execution, O: Observer<E>>(
     observer: &mut O,
 ) -> Findings {
     match algorithm {
-        Algorithm::Naive => explore(
-            program,
-            &mut Naive::default(),
-            limits,
-            goal,
-            watch,
-            observer,
-        ),
-        Algorithm::Optimal => {
-            let mut session = Session {
-                program,
-                limits: limits.clone(),
-                goal,
-                watch,
-                observer,
+        Algorithm::Stateful => {
+            let limits = &Limits {
+                depth: limits.depth.or(Some(u64::MAX)),
+                ..limits.clone()
             };
-            // As narrow as the runs allow: if one turns out longer, it starts anew, with more room.
-            None.or_else(|| session.attempt(Optimal::<Fixed<1>>::new()))
-                .or_else(|| session.attempt(Optimal::<Fixed<2>>::new()))
-                .or_else(|| session.attempt(Optimal::<Fixed<4>>::new()))
-                .or_else(|| session.attempt(Optimal::<Fixed<16>>::new()))
-                .unwrap_or_else(|| session.explore(&mut Optimal::<Growing>::new()))
+            let mut policy = Stateful::default();
+            let mut found = explore(program, &mut policy, limits, goal, watch, observer);
+            let cycle = policy.found_cycle();
+            drop(policy);
+            if cycle && found.stopped == StopReason::Complete {
+                livelock::find(program, limits, watch, &mut found);
+            }
+            found
         }
+        other => search(program, other, limits, goal, watch, observer),
+    }
+}
+
+/// Explores a program that keeps no states.
+///
+/// # Panics
+///
+/// If the algorithm is [`Algorithm::Stateful`]: that is for [`search_states`].
+pub fn search<E: Execution, O: Observer<E>>(
+    program: &mut E,
+    algorithm: Algorithm,
+    limits: &Limits,
+    goal: Goal,
+    watch: &mut Watch<'_>,
+    observer: &mut O,
+) -> Findings {
+    let mut session = Session {
+        program,
+        limits: limits.clone(),
+        goal,
+        watch,
+        observer,
+    };
+    match algorithm {
+        Algorithm::Naive => session.explore(&mut Naive::default()),
+        Algorithm::Sleep => session.explore(&mut Sleep::new()),
+        Algorithm::Dpor => in_widths!(session, Dpor),
+        Algorithm::Source => in_widths!(session, Source),
+        Algorithm::Optimal => in_widths!(session, Optimal),
+        Algorithm::Stateful => panic!("this program keeps no states to compare"),
     }
 }
 
@@ -141,10 +202,10 @@ impl<E: Execution, O: Observer<E>> Session<'_, '_, E, O> {
     }
 
     /// None if the policy has no room for the program's runs.
-    fn attempt<S: Set>(&mut self, mut policy: Optimal<S>) -> Option<Findings> {
+    fn attempt<P: Policy<E>>(&mut self, mut policy: P) -> Option<Findings> {
         let start = Instant::now();
         let findings = self.explore(&mut policy);
-        if !Policy::<E>::overflowed(&policy) {
+        if !policy.overflowed() {
             return Some(findings);
         }
         let left = |time: std::time::Duration| time.saturating_sub(start.elapsed());

@@ -3,13 +3,24 @@
 //! One algorithm, one file; what they share, the loop with its limits, counts and findings, is
 //! the [`driver`]. Explorers see programs only as [`mazurka_core::Execution`]; they never name a language.
 
+mod catalogue;
+mod dpor;
 pub mod driver;
 mod engine;
+mod graph;
+mod livelock;
 mod naive;
 mod optimal;
 mod order;
+mod path;
+mod reversal;
 mod set;
+mod sleep;
+mod source;
+mod stateful;
 
-pub use driver::{Choice, Finding, Findings, Goal, Observer, Policy, Progress, Watch, explore};
-pub use engine::{Algorithm, UnknownAlgorithm, search};
+pub use driver::{
+    Choice, End, Finding, Findings, Goal, Observer, Policy, Progress, Watch, explore,
+};
+pub use engine::{Algorithm, UnknownAlgorithm, search, search_states};
 pub use naive::Naive;

@@ -28,20 +28,22 @@
 //!   explored step at E that is no weak initial of w, and q's step in w the first that depends on p. If that step is guarded,
 //!   every run through E·p holds it too, made or waiting, with p not in its program past, and E is expanded. If it
 //!   is not, the paper's argument applies.
-//! - *Outcomes* of `choose`: steps of one process with different outcomes are different steps. One
-//!   that was woken with one outcome sleeps with that outcome only.
+//!   This cover is by *true* initials only. A sleeper that is a guarded step's rival, or that still sleeps where a wakeup
+//!   sequence ends (which never happens in the paper), is `inherited`: that v could come after it says nothing.
+//! - *Outcomes* of `choose`: where a process is explored, it is with all its outcomes, one after the other, and then it
+//!   sleeps. In a wakeup sequence a step keeps the outcomes that the rest of the sequence builds on.
 //! - Blocked runs are analysed for races too.
 //!
 //! Memory: the branches still to be explored, along one path.
 
-use mazurka_core::{Access, Claims, Event, Execution, ProcessId, Status};
+use mazurka_core::{Access, Claims, Event, Execution, ProcessId, Status, Wait};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::driver::{Choice, End, Policy};
 use crate::naive::next_outcomes;
-use crate::order::{Order, only_acquires};
-use crate::set::{Set, for_each};
-use crate::{Choice, Policy};
+use crate::order::Order;
+use crate::set::{Set, for_each, members};
 
 /// The outcomes of a step, as a number; 0 stands for a step that chooses nothing.
 type Key = u32;
@@ -51,12 +53,15 @@ type Key = u32;
 struct Step {
     process: ProcessId,
     claims: u32,
+    /// In a wakeup tree: the outcomes that the branch is for.
     key: Key,
-    /// All outcomes at once.
-    all: bool,
+    /// Asleep where the wakeup tree had nothing to say: see the head of this file.
+    inherited: bool,
 }
 
 const NONE: u32 = u32::MAX;
+/// A position that no event has.
+const NOWHERE: usize = usize::MAX;
 
 /// A node of a wakeup tree: first child, next sibling.
 #[derive(Clone, Copy, Debug)]
@@ -106,6 +111,13 @@ impl Forest {
     }
 }
 
+/// Where the roots of a wakeup tree hang.
+#[derive(Clone, Copy)]
+enum Parent {
+    Node(usize),
+    Branch(u32),
+}
+
 /// A state on the current path.
 #[derive(Debug)]
 struct Node {
@@ -115,17 +127,20 @@ struct Node {
     ready: u32,
     /// The wakeup tree, without the branch that is being explored.
     branches: u32,
-    /// The step that is being explored.
-    active: Option<Step>,
+    /// The process that is being explored.
+    active: Option<ProcessId>,
     /// The step may be made with other outcomes.
     again: Option<SmallVec<[i64; 1]>>,
     /// Whether anything has been run from here.
     tried: bool,
     /// Whether all ready processes are to be tried.
     expand: bool,
+    /// Whether the step that is being explored is a guarded step's rival.
+    rival: bool,
 }
 
 /// The sequence v that reverses a race: positions, and the one that comes last.
+#[derive(Clone)]
 struct Reversal<S> {
     all: S,
     last: usize,
@@ -148,11 +163,14 @@ pub(crate) struct Optimal<S> {
     claims_keyed: Vec<u32>,
     outcomes: Vec<SmallVec<[i64; 1]>>,
     keys: Vec<Key>,
+    /// For each event those that it races with, while a run is looked at.
+    seconds: Vec<S>,
     /// The current run and the last complete one agree up to here.
     shared: usize,
     /// The children of the branch that has just been taken.
     woken: u32,
-    guards: bool,
+    /// What guarded steps may touch.
+    guards: Claims,
     overflow: bool,
 }
 
@@ -173,9 +191,10 @@ impl<S: Set> Optimal<S> {
             claims_keyed: Vec::new(),
             outcomes: vec![SmallVec::new()],
             keys: Vec::new(),
+            seconds: Vec::new(),
             shared: 0,
             woken: NONE,
-            guards: true,
+            guards: Claims::new(),
             overflow: false,
         }
     }
@@ -245,13 +264,11 @@ impl<S: Set> Optimal<S> {
                 } else {
                     &self.order.before[first]
                 };
-                !before.meets(&v.all) && (step.all || self.keys[first] == step.key)
+                !before.meets(&v.all)
             }
             None => {
-                step.all
-                    && !self
-                        .order
-                        .conflicts(&self.claims[step.claims as usize], &v.all)
+                let claims = step.claims as usize;
+                !step.inherited && !self.order.conflicts(&self.claims[claims], &v.all)
             }
         }
     }
@@ -267,39 +284,65 @@ impl<S: Set> Optimal<S> {
                 settled.keep_all(&self.order.before[at]);
             }
         }
+        let mut seconds = std::mem::take(&mut self.seconds);
+        seconds.resize_with(len, S::default);
+        let mut any = S::default();
         for second in 0..len {
+            if self.order.races[second].is_empty() || self.order.events[second].guarded {
+                continue;
+            }
             let mut firsts = self.order.races[second].clone();
             if second < self.shared {
                 firsts.remove_all(&settled);
             }
-            if !firsts.is_empty() && !self.order.events[second].guarded {
-                for_each(&firsts, |first| self.reverse(first, second, run));
+            for_each(&firsts, |first| seconds[first].insert(second));
+            any.add_all(&firsts);
+        }
+        for_each(&any, |first| {
+            let seconds = std::mem::take(&mut seconds[first]);
+            self.reverse(first, members(&seconds), run);
+        });
+        self.seconds = seconds;
+    }
+
+    /// Makes sure that the runs are explored in which an event is reversed with others that it races with.
+    fn reverse(&mut self, first: usize, seconds: impl Iterator<Item = usize>, run: &[Event]) {
+        let mut v = Reversal {
+            all: self.order.not_after(first),
+            last: NOWHERE,
+        };
+        // What is the same for all reversals is looked at once: a sleeper that comes first in v
+        // covers them all; one without events in v may, depending on the last event.
+        let mut undecided: SmallVec<[Step; 8]> = SmallVec::new();
+        for sleeper in self.sleepers_of(first) {
+            let events = &self.order.of_process[sleeper.process.index()];
+            if events.lowest_common(&v.all).is_none() {
+                undecided.push(*sleeper);
+            } else if self.is_weak_initial(sleeper, &v) {
+                return;
             }
         }
-    }
-
-    /// Makes sure that the run with these two events reversed is explored.
-    fn reverse(&mut self, first: usize, second: usize, run: &[Event]) {
-        let mut all = self.order.not_after(first);
-        all.insert(second);
-        let v = Reversal { all, last: second };
-        let sleepers = self.sleepers_of(first);
-        if !sleepers
-            .iter()
-            .any(|sleeper| self.is_weak_initial(sleeper, &v))
-        {
-            self.insert(first, v, run);
+        for second in seconds {
+            v.all.insert(second);
+            v.last = second;
+            if !undecided
+                .iter()
+                .any(|sleeper| self.is_weak_initial(sleeper, &v))
+            {
+                self.insert(Parent::Node(first), v.clone(), run);
+            }
+            v.all.remove(second);
         }
     }
 
-    /// Inserts v into the wakeup tree of the state before an event.
-    fn insert(&mut self, node: usize, mut v: Reversal<S>, run: &[Event]) {
-        // Where the list of siblings that we look at hangs: a node of the path, or a branch.
-        let mut parent = None;
-        let mut list = self.nodes[node].branches;
+    /// Inserts v into a wakeup tree: that of a state, or what hangs below one of its branches.
+    fn insert(&mut self, mut parent: Parent, mut v: Reversal<S>, run: &[Event]) {
         loop {
             let mut last = NONE;
-            let mut at = list;
+            let mut at = match parent {
+                Parent::Node(node) => self.nodes[node].branches,
+                Parent::Branch(branch) => self.forest.nodes[branch as usize].child,
+            };
             while at != NONE && !self.is_weak_initial(&self.forest.nodes[at as usize].step, &v) {
                 last = at;
                 at = self.forest.nodes[at as usize].sibling;
@@ -307,25 +350,49 @@ impl<S: Set> Optimal<S> {
             if at == NONE {
                 let added = self.chain(&v, run);
                 match (last, parent) {
-                    (NONE, None) => self.nodes[node].branches = added,
-                    (NONE, Some(parent)) => self.forest.nodes[parent as usize].child = added,
+                    (NONE, Parent::Node(node)) => self.nodes[node].branches = added,
+                    (NONE, Parent::Branch(up)) => self.forest.nodes[up as usize].child = added,
                     (last, _) => self.forest.nodes[last as usize].sibling = added,
                 }
                 return;
             }
             let branch = self.forest.nodes[at as usize];
-            if branch.child == NONE {
-                return;
-            }
             let events = &self.order.of_process[branch.step.process.index()];
-            if let Some(first) = events.lowest_common(&v.all) {
+            let first = events.lowest_common(&v.all);
+            if let Some(first) = first {
                 v.all.remove(first);
             }
-            if v.all.is_empty() {
+            if branch.step.key != 0 {
+                return self.insert_for_outcomes(at, first, &v, run);
+            }
+            if branch.child == NONE || v.all.is_empty() {
                 return;
             }
-            parent = Some(at);
-            list = branch.child;
+            parent = Parent::Branch(at);
+        }
+    }
+
+    /// Inserts the rest of v below a step that chooses: below the branch of its outcomes, or of all of them
+    /// if v does not say which. Outcomes without a branch are explored anyway.
+    fn insert_for_outcomes(
+        &mut self,
+        mut at: u32,
+        first: Option<usize>,
+        v: &Reversal<S>,
+        run: &[Event],
+    ) {
+        let process = self.forest.nodes[at as usize].step.process;
+        let key = first
+            .filter(|&first| first != v.last)
+            .map(|first| self.keys[first]);
+        while at != NONE {
+            let branch = self.forest.nodes[at as usize];
+            let same =
+                branch.step.process == process && key.is_none_or(|key| key == branch.step.key);
+            if same && branch.child != NONE && !v.all.is_empty() {
+                self.insert(Parent::Branch(at), v.clone(), run);
+            }
+            at = branch.sibling;
         }
     }
 
@@ -358,12 +425,13 @@ impl<S: Set> Optimal<S> {
                 // The last event is one that was not made: its claims have just been asked for.
                 None => self.claims_last[process.index()],
             };
-            let key = self.keys[at];
+            // The reversed step may see other values, and have other outcomes to choose from.
+            let key = if at == v.last { 0 } else { self.keys[at] };
             let added = self.forest.add(Step {
                 process,
                 claims,
                 key,
-                all: key == 0,
+                inherited: false,
             });
             if bottom == NONE {
                 top = added;
@@ -378,35 +446,40 @@ impl<S: Set> Optimal<S> {
     /// Marks all states where somebody could have changed what a guarded step waits for.
     fn expand_rivals(&mut self, process: ProcessId, claims: &[Access]) {
         let nodes = &mut self.nodes;
-        self.order
-            .for_each_rival(process, claims, |at| nodes[at].expand = true);
+        self.order.for_each_rival(process, claims, |at| {
+            nodes[at].expand = true;
+            nodes[at].rival = true;
+        });
     }
 
     /// The steps that processes wait to make at the end of a run.
     fn pending<E: Execution>(&mut self, program: &E) {
         let mut claims = Claims::new();
-        for at in 0..program.processes().len() {
-            let process = program.processes().in_order()[at];
+        for &process in program.processes().in_order() {
             let status = program.status(process);
-            if !matches!(status, Status::Ready | Status::Waiting) || !program.waits(process) {
+            if !matches!(status, Status::Ready | Status::Waiting) {
                 continue;
             }
-            program.claims(process, &mut claims);
-            if only_acquires(&claims) {
-                if status == Status::Waiting {
+            match program.wait(process) {
+                Wait::Never | Wait::Process => {}
+                Wait::Lock if status == Status::Ready => {}
+                Wait::Lock => {
+                    program.claims(process, &mut claims);
                     self.claims_number(process, &claims);
                     self.order.push_virtual(process, &claims);
                     self.keys.push(0);
                     let second = self.order.len() - 1;
                     let firsts = self.order.races[second].clone();
                     for_each(&firsts, |first| {
-                        self.reverse(first, second, program.events())
+                        self.reverse(first, std::iter::once(second), program.events());
                     });
                     self.keys.pop();
                     self.order.pop_virtual(&claims);
                 }
-            } else {
-                self.expand_rivals(process, &claims);
+                Wait::Guard => {
+                    program.claims(process, &mut claims);
+                    self.expand_rivals(process, &claims);
+                }
             }
         }
     }
@@ -417,10 +490,7 @@ impl<S: Set> Optimal<S> {
         let mut claims = Claims::new();
         for at in self.nodes[node].ready as usize..self.ready.len() {
             let process = self.ready[at];
-            let asleep = self
-                .sleepers_of(node)
-                .iter()
-                .any(|s| s.process == process && s.all);
+            let asleep = self.is_asleep(node, process);
             let mut last = NONE;
             let mut branch = self.nodes[node].branches;
             let mut known = false;
@@ -439,7 +509,7 @@ impl<S: Set> Optimal<S> {
                 process,
                 claims,
                 key: 0,
-                all: true,
+                inherited: false,
             });
             if last == NONE {
                 self.nodes[node].branches = added;
@@ -449,31 +519,49 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    fn is_asleep(&self, node: usize, process: ProcessId, key: Key) -> bool {
-        let mut sleepers = self.sleepers_of(node).iter();
-        sleepers.any(|s| s.process == process && (s.all || (key != 0 && s.key == key)))
+    fn is_asleep(&self, node: usize, process: ProcessId) -> bool {
+        self.sleepers_of(node).iter().any(|s| s.process == process)
     }
 
     /// Takes the first branch that is not asleep from the wakeup tree.
-    fn wake(&mut self, node: usize) -> Option<Choice> {
+    fn wake(&mut self, node: usize) -> Option<ProcessId> {
         while self.nodes[node].branches != NONE {
             let at = self.nodes[node].branches;
             let branch = self.forest.nodes[at as usize];
+            let asleep = self.is_asleep(node, branch.step.process);
+            if !asleep && branch.step.key != 0 {
+                // Its time comes when the process has got these outcomes.
+                return Some(branch.step.process);
+            }
             self.nodes[node].branches = branch.sibling;
             self.forest.release(at);
-            let Step { process, key, .. } = branch.step;
-            if self.is_asleep(node, process, key) {
-                self.forest.release_all(branch.child);
-                continue;
+            if !asleep {
+                self.woken = branch.child;
+                return Some(branch.step.process);
             }
-            self.woken = branch.child;
-            self.nodes[node].active = Some(branch.step);
-            return Some(Choice {
-                process,
-                outcomes: self.outcomes[key as usize].clone(),
-            });
+            self.forest.release_all(branch.child);
         }
         None
+    }
+
+    /// Takes the branch of a process with the outcomes it got from the wakeup tree: what hangs below it.
+    fn wake_with(&mut self, node: usize, process: ProcessId, key: Key) -> u32 {
+        let mut before = NONE;
+        let mut at = self.nodes[node].branches;
+        while at != NONE {
+            let branch = self.forest.nodes[at as usize];
+            if branch.step.process == process && branch.step.key == key {
+                match before {
+                    NONE => self.nodes[node].branches = branch.sibling,
+                    before => self.forest.nodes[before as usize].sibling = branch.sibling,
+                }
+                self.forest.release(at);
+                return branch.child;
+            }
+            before = at;
+            at = branch.sibling;
+        }
+        NONE
     }
 }
 
@@ -482,26 +570,28 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
 
     fn enter(&mut self, program: &E) {
         let start = self.sleepers.len();
-        let branches = std::mem::replace(&mut self.woken, NONE);
-        let mut covered = false;
+        let mut branches = std::mem::replace(&mut self.woken, NONE);
         match program.events().last() {
-            None => self.guards = program.guarded(),
+            None => self.guards = program.guards().into(),
             Some(event) => {
                 // One more for a step that is not made.
                 self.overflow |= program.events().len() + 1 >= S::CAPACITY;
                 if self.overflow {
                     return;
                 }
-                if event.waits && !only_acquires(&event.claims) {
+                if event.wait == Wait::Guard {
                     self.expand_rivals(event.process, &event.claims);
                 }
                 self.order.push(event);
                 let key = self.key_of(event);
                 self.keys.push(key);
                 let parent = self.nodes.len() - 1;
-                covered = key != 0 && self.is_asleep(parent, event.process, key);
+                if key != 0 {
+                    branches = self.wake_with(parent, event.process, key);
+                }
                 for at in self.nodes[parent].sleepers as usize..start {
-                    let sleeper = self.sleepers[at];
+                    let mut sleeper = self.sleepers[at];
+                    sleeper.inherited |= branches == NONE;
                     let claims = &self.claims[sleeper.claims as usize];
                     let conflict = claims
                         .iter()
@@ -518,10 +608,11 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
             branches,
             active: None,
             again: None,
-            tried: covered,
+            tried: false,
             expand: false,
+            rival: false,
         });
-        if self.guards {
+        if !self.guards.is_empty() {
             let all = program.processes().in_order().iter();
             self.ready
                 .extend(all.filter(|&&p| program.status(p) == Status::Ready));
@@ -533,36 +624,28 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
             return None;
         }
         let node = self.nodes.len() - 1;
-        if let (Some(outcomes), Some(active)) =
+        if let (Some(outcomes), Some(process)) =
             (self.nodes[node].again.take(), self.nodes[node].active)
         {
-            return Some(Choice {
-                process: active.process,
-                outcomes,
-            });
+            return Some(Choice { process, outcomes });
         }
-        let mut choice = self.wake(node);
-        if choice.is_none() && std::mem::take(&mut self.nodes[node].expand) {
+        let mut process = self.wake(node);
+        if process.is_none() && std::mem::take(&mut self.nodes[node].expand) {
             self.expand(program);
-            choice = self.wake(node);
+            process = self.wake(node);
         }
-        if choice.is_none() && !self.nodes[node].tried {
-            let all = program.processes().in_order().iter();
-            let mut awake = all.filter(|&&p| !self.is_asleep(node, p, 0));
-            let process = *awake.find(|&&p| program.status(p) == Status::Ready)?;
-            self.nodes[node].active = Some(Step {
-                process,
-                claims: 0,
-                key: 0,
-                all: true,
-            });
-            choice = Some(Choice {
-                process,
-                outcomes: SmallVec::new(),
-            });
+        if process.is_none() && !self.nodes[node].tried {
+            let mut all = program.processes().in_order().iter();
+            let ready =
+                |&&p: &&ProcessId| !self.is_asleep(node, p) && program.status(p) == Status::Ready;
+            process = all.find(ready).copied();
         }
         self.nodes[node].tried = true;
-        choice
+        self.nodes[node].active = process;
+        process.map(|process| Choice {
+            process,
+            outcomes: SmallVec::new(),
+        })
     }
 
     fn leave(&mut self, program: &E) {
@@ -584,26 +667,28 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         let Some(parent) = self.nodes.last_mut() else {
             return;
         };
-        let all = key == 0 || parent.active.is_some_and(|step| step.all);
-        if all && key != 0 {
+        if key != 0 {
             parent.again = next_outcomes(event);
         }
         if parent.again.is_none() {
+            let inherited = std::mem::take(&mut parent.rival);
             self.sleepers.push(Step {
                 process: event.process,
                 claims,
-                key,
-                all,
+                key: 0,
+                inherited,
             });
         }
     }
 
-    fn leaf(&mut self, program: &E) {
+    fn leaf(&mut self, program: &E, end: End) {
         if self.overflow {
             return;
         }
         self.races(program.events());
-        self.pending(program);
+        if end != End::Final {
+            self.pending(program);
+        }
         self.shared = self.order.len();
     }
 

@@ -9,7 +9,7 @@
 //! processes with nothing between them in happens-before. Locks are special: an acquisition races
 //! with the *previous acquisition*, for a release cannot be moved before its own acquisition.
 
-use mazurka_core::{Access, AccessKind, Event, ProcessId};
+use mazurka_core::{Access, AccessKind, Event, ProcessId, Wait};
 
 use crate::set::{Set, for_each};
 
@@ -19,9 +19,8 @@ pub(crate) struct Occurrence {
     pub process: ProcessId,
     /// The step acquires one lock and does nothing else.
     pub acquires: bool,
-    /// The step could have had to wait, other than for a lock or a process.
+    /// The step could have had to wait for a condition.
     pub guarded: bool,
-    pub failed: bool,
 }
 
 /// The sets of a cell.
@@ -29,7 +28,9 @@ pub(crate) struct Occurrence {
 struct Cell<S> {
     accesses: S,
     writes: S,
-    acquisitions: S,
+    /// Events that really took the lock, and that really gave it back.
+    acquired: S,
+    released: S,
 }
 
 /// The order of the current execution.
@@ -46,11 +47,6 @@ pub(crate) struct Order<S> {
     cells: Vec<Cell<S>>,
     /// For each process the position of the event that started it, plus 1.
     spawned_at: Vec<usize>,
-}
-
-/// Whether a step does nothing but acquire one lock.
-pub(crate) fn only_acquires(claims: &[Access]) -> bool {
-    matches!(claims, [one] if one.kind == AccessKind::Acquire && one.len == 1)
 }
 
 impl<S: Set> Order<S> {
@@ -150,14 +146,13 @@ impl<S: Set> Order<S> {
     pub fn push(&mut self, event: &Event) {
         let process = event.process;
         self.make_room(process, &event.claims);
-        let acquires = only_acquires(&event.claims);
         let occurrence = Occurrence {
             process,
-            acquires,
-            guarded: event.waits && !acquires,
-            failed: !event.mishaps.is_empty(),
+            // An index out of bounds acquires nothing.
+            acquires: event.wait == Wait::Lock && !event.claims.is_empty(),
+            guarded: event.wait == Wait::Guard,
         };
-        self.extend(occurrence, &event.claims, &event.joined);
+        self.extend(occurrence, &event.claims, &event.touched, &event.joined);
         let at = self.len();
         for child in &event.spawned {
             self.make_room(*child, &[]);
@@ -165,19 +160,24 @@ impl<S: Set> Order<S> {
         }
     }
 
-    /// Extends the execution by a step that is not made, such as an acquisition that has to wait.
+    /// Extends the execution by an acquisition that is not made because it has to wait.
     pub fn push_virtual(&mut self, process: ProcessId, claims: &[Access]) {
         self.make_room(process, claims);
         let occurrence = Occurrence {
             process,
-            acquires: only_acquires(claims),
+            acquires: true,
             guarded: false,
-            failed: false,
         };
-        self.extend(occurrence, claims, &[]);
+        self.extend(occurrence, claims, &[], &[]);
     }
 
-    fn extend(&mut self, occurrence: Occurrence, claims: &[Access], joined: &[ProcessId]) {
+    fn extend(
+        &mut self,
+        occurrence: Occurrence,
+        claims: &[Access],
+        touched: &[Access],
+        joined: &[ProcessId],
+    ) {
         let at = self.len();
         let program = self.program_past(occurrence.process, joined);
         let mut candidates = self.conflicting(claims);
@@ -191,7 +191,8 @@ impl<S: Set> Order<S> {
             candidates.remove_all(&before);
         }
         if occurrence.acquires {
-            races = self.lock_race(claims[0].first as usize, &races, &program);
+            let lock = claims[0].first as usize;
+            races = self.lock_race(lock, &races, &program, touched.is_empty());
         }
         for access in claims {
             for cell in &mut self.cells[access.cells()] {
@@ -199,9 +200,9 @@ impl<S: Set> Order<S> {
                 if access.writes() {
                     cell.writes.insert(at);
                 }
-                if access.kind == AccessKind::Acquire {
-                    cell.acquisitions.insert(at);
-                }
+            }
+            if matches!(access.kind, AccessKind::Acquire | AccessKind::Release) {
+                self.lock_event(touched, |set| set.insert(at));
             }
         }
         self.of_process[occurrence.process.index()].insert(at);
@@ -211,18 +212,31 @@ impl<S: Set> Order<S> {
         self.races.push(races);
     }
 
-    /// An acquisition follows a release; it can only be moved before the acquisition that this belongs to.
-    fn lock_race(&self, lock: usize, last: &S, program: &S) -> S {
+    /// Changes the sets of the locks that an event really took or gave back.
+    fn lock_event(&mut self, touched: &[Access], change: impl Fn(&mut S)) {
+        for access in touched {
+            let cell = &mut self.cells[access.first as usize];
+            match access.kind {
+                AccessKind::Acquire => change(&mut cell.acquired),
+                AccessKind::Release => change(&mut cell.released),
+                AccessKind::Read | AccessKind::Write => {}
+            }
+        }
+    }
+
+    /// The race of an acquisition. It follows a release, and can only be moved before the acquisition that
+    /// this belongs to; so can one that waits, which follows an acquisition. What claims the lock but leaves it as it is moves freely.
+    fn lock_race(&self, lock: usize, last: &S, program: &S, waits: bool) -> S {
         let mut races = S::default();
         let Some(last) = last.highest() else {
             return races;
         };
-        let acquisitions = &self.cells[lock].acquisitions;
-        let partner = if self.events[last].failed || acquisitions.contains(last) {
-            // A release of a lock that was not held moves freely.
-            Some(last)
-        } else {
-            acquisitions.highest()
+        let Cell {
+            acquired, released, ..
+        } = &self.cells[lock];
+        let partner = match waits || released.contains(last) {
+            true => acquired.highest(),
+            false => Some(last),
         };
         if let Some(partner) = partner.filter(|&partner| !program.contains(partner)) {
             races.insert(partner);
@@ -232,7 +246,7 @@ impl<S: Set> Order<S> {
 
     /// Takes the last event back; `event` must be the one that was pushed.
     pub fn pop(&mut self, event: &Event) {
-        self.shrink(&event.claims);
+        self.shrink(&event.claims, &event.touched);
         for child in &event.spawned {
             self.spawned_at[child.index()] = 0;
         }
@@ -240,10 +254,10 @@ impl<S: Set> Order<S> {
 
     /// Takes the last step back, if it was not made.
     pub fn pop_virtual(&mut self, claims: &[Access]) {
-        self.shrink(claims);
+        self.shrink(claims, &[]);
     }
 
-    fn shrink(&mut self, claims: &[Access]) {
+    fn shrink(&mut self, claims: &[Access], touched: &[Access]) {
         let Some(last) = self.events.pop() else {
             return;
         };
@@ -258,9 +272,9 @@ impl<S: Set> Order<S> {
                 if access.writes() {
                     cell.writes.remove(at);
                 }
-                if access.kind == AccessKind::Acquire {
-                    cell.acquisitions.remove(at);
-                }
+            }
+            if matches!(access.kind, AccessKind::Acquire | AccessKind::Release) {
+                self.lock_event(touched, |set| set.remove(at));
             }
         }
     }

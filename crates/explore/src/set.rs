@@ -186,6 +186,16 @@ impl Set for Growing {
     }
 }
 
+/// The members, lowest first.
+pub(crate) fn members<S: Set>(set: &S) -> impl Iterator<Item = usize> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let at = set.next_from(from)?;
+        from = at + 1;
+        Some(at)
+    })
+}
+
 /// Calls `visit` on the members, lowest first.
 #[inline]
 pub(crate) fn for_each<S: Set>(set: &S, mut visit: impl FnMut(usize)) {

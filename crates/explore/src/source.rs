@@ -9,7 +9,7 @@
 //! | e →_E e' | `order.before` |
 //! | e ≾_E.p next_\[E\](p) (reversible race) | `order.races` |
 //! | pre(E, e) | the node with the number of e's position |
-//! | v = notdep(e, E).p | a set of positions, [`Reversal`] |
+//! | v = notdep(e, E).p | [`Reversal`] |
 //! | I_\[E'\](v) (initials) | [`Reversal::is_initial`] |
 //! | backtrack(E) | the candidates of a state of [`Path`] with `Mark::Wanted` and `Mark::Taken` |
 //! | sleep(E) | those with `Mark::Taken` (of which the one being run is none) and `Mark::Asleep` |
@@ -33,6 +33,7 @@ use mazurka_core::{Claims, Execution, ProcessId, Status, Wait};
 use crate::driver::{Choice, End, Policy};
 use crate::order::Order;
 use crate::path::Path;
+use crate::reversal::Reversal;
 use crate::set::{Set, for_each};
 
 /// The policy.
@@ -41,29 +42,6 @@ pub(crate) struct Source<S> {
     order: Order<S>,
     path: Path,
     overflow: bool,
-}
-
-/// The sequence v that reverses a race: positions, and the one that comes last.
-struct Reversal<S> {
-    all: S,
-    last: usize,
-}
-
-impl<S: Set> Reversal<S> {
-    /// Whether a process can make the first step of v.
-    fn is_initial(&self, process: ProcessId, order: &Order<S>) -> bool {
-        let events = order.of_process.get(process.index());
-        let Some(first) = events.and_then(|events| events.lowest_common(&self.all)) else {
-            return false;
-        };
-        // The reversed acquisition leaves the critical section behind that it followed.
-        let before = if first == self.last && order.events[first].acquires {
-            &order.program[first]
-        } else {
-            &order.before[first]
-        };
-        !before.meets(&self.all)
-    }
 }
 
 impl<S: Set> Source<S> {
@@ -75,15 +53,12 @@ impl<S: Set> Source<S> {
         }
     }
 
-    /// Makes sure that the last event is also tried before each that it races with.
-    fn reverse_races(&mut self) {
+    /// Makes sure that the last event, which is a step of this process, is also tried before each that it races with.
+    fn reverse_races(&mut self, process: ProcessId, claims: &Claims, wait: Wait) {
         let Self { order, path, .. } = self;
-        let last = order.len() - 1;
-        for_each(&order.races[last], |first| {
-            let mut all = order.not_after(first);
-            all.insert(last);
-            let v = Reversal { all, last };
-            path.want_one_of(first, |process| v.is_initial(process, order));
+        for_each(&order.races[order.len() - 1], |first| {
+            let v = Reversal::of(order, first, process, claims, wait);
+            path.want_one_of(first, |candidate| v.is_initial(order, candidate));
         });
     }
 
@@ -109,7 +84,7 @@ impl<S: Set> Source<S> {
                 Wait::Lock if status == Status::Waiting => {
                     program.claims(process, &mut claims);
                     self.order.push_virtual(process, &claims);
-                    self.reverse_races();
+                    self.reverse_races(process, &claims, Wait::Lock);
                     self.order.pop_virtual(&claims);
                 }
                 Wait::Never | Wait::Process | Wait::Lock => {}
@@ -134,7 +109,7 @@ impl<E: Execution, S: Set> Policy<E> for Source<S> {
             }
             self.order.push(event);
             if !guarded {
-                self.reverse_races();
+                self.reverse_races(event.process, &event.claims, event.wait);
             }
         }
         self.path.enter(program);

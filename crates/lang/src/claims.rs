@@ -5,7 +5,7 @@
 //! the step may have changed: an index over other slots is fixed when the step starts and
 //! claims one element, any other claims the whole array.
 
-use mazurka_core::{Access, AccessKind, Claims, add_claim};
+use mazurka_core::{Access, AccessKind, Claims, Wait, add_claim};
 use rustc_hash::FxHashMap;
 
 use crate::code::{Claim, Code, Op, Range, Waits};
@@ -37,19 +37,44 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
         } else {
             walk.claims
         };
-        let only_lock = matches!(waits, Waits::Lock(_))
-            || matches!(
-                &claims[..],
-                [Claim::Element {
-                    kind: AccessKind::Acquire,
-                    ..
-                }]
-            );
-        code.guarded |= waits != Waits::Never && !only_lock && !claims.is_empty();
+        let wait = kind_of_wait(waits, &claims, &code.ops);
+        if wait == Wait::Guard {
+            for claim in &claims {
+                let access = match *claim {
+                    Claim::Fixed(access) => access,
+                    Claim::Element { kind, range, .. } => {
+                        Access::new(kind, range.first).over(range.len)
+                    }
+                };
+                add_claim(&mut code.guards, access);
+            }
+        }
         let info = &mut code.steps[step as usize];
         info.fixed = fixed(&claims);
         info.claims = claims;
         info.waits = waits;
+        info.wait = wait;
+    }
+}
+
+fn kind_of_wait(waits: Waits, claims: &[Claim], ops: &[Op]) -> Wait {
+    let acquires = |claim: &Claim| match claim {
+        Claim::Fixed(access) => access.kind == AccessKind::Acquire && access.len == 1,
+        Claim::Element { kind, .. } => *kind == AccessKind::Acquire,
+    };
+    match (waits, claims) {
+        (Waits::Never, _) => Wait::Never,
+        (Waits::Lock(_), _) => Wait::Lock,
+        (Waits::At(pc), [claim]) if acquires(claim) => match ops[pc as usize] {
+            // A guard over locals in front of the lock would be a second reason to wait.
+            Op::Lock(_) | Op::LockAt(_) => Wait::Lock,
+            _ => Wait::Guard,
+        },
+        (Waits::At(pc), []) => match ops[pc as usize] {
+            Op::Join | Op::JoinAll => Wait::Process,
+            _ => Wait::Guard,
+        },
+        _ => Wait::Guard,
     }
 }
 

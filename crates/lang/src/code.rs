@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use mazurka_core::{Access, AccessKind};
+use mazurka_core::{Access, AccessKind, Claims, Wait};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -146,8 +146,9 @@ pub(crate) enum Waits {
 pub(crate) struct StepInfo {
     pub claims: Vec<Claim>,
     /// The claims, if all are fixed.
-    pub fixed: Option<mazurka_core::Claims>,
+    pub fixed: Option<Claims>,
     pub waits: Waits,
+    pub wait: Wait,
     pub span: Span,
 }
 
@@ -235,20 +236,20 @@ pub struct Code {
     pub(crate) first_cells: Vec<u32>,
     pub(crate) lock_cells: Vec<u32>,
     pub(crate) states_property: bool,
-    /// Whether a step may have to wait for anything but a lock or a process.
-    pub(crate) guarded: bool,
-}
+    /// What steps may touch that wait for a condition.
+    pub(crate) guards: Claims,
     pub(crate) may_loop: bool,
     pub(crate) live: Live,
+}
 
 impl Code {
-    /// Whether the file says what determinism is about.
     /// Whether a run may not end, or come back to a state that it was in: there is a loop without a constant
     /// bound, or recursion.
     pub fn may_loop(&self) -> bool {
         self.may_loop
     }
 
+    /// Whether the file says what determinism is about.
     pub fn observes(&self) -> bool {
         self.program.observe.is_some()
     }

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use mazurka_core::Wait;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -20,9 +21,9 @@ use crate::hir::{
     StmtKind, Type, UnaryOp,
 };
 use crate::interpret;
-use crate::refuse;
 use crate::liveness::{self, Live};
 use crate::loops;
+use crate::refuse;
 use crate::shared::Shared;
 use crate::source::Span;
 
@@ -128,10 +129,10 @@ impl<'a> Compiler<'a> {
             first_cells,
             lock_cells,
             states_property: !program.invariants.is_empty() || !program.ensures.is_empty(),
-            guarded: false,
-        };
+            guards: mazurka_core::Claims::new(),
             may_loop: false,
             live: Live::default(),
+        };
         Self {
             program,
             shared,
@@ -184,10 +185,10 @@ impl<'a> Compiler<'a> {
             self.code.observed.extend(first..first + len);
         }
         self.code.program = Arc::new(program.clone());
-        claims::analyse(&mut self.code, &self.indices);
         self.code.may_loop = loops::may_loop(program, &self.shared);
-        self.code
+        claims::analyse(&mut self.code, &self.indices);
         self.code.live = liveness::analyse(&self.code);
+        self.code
     }
 
     fn property(&mut self, property: &Property) -> Checked {
@@ -301,6 +302,7 @@ impl<'a> Compiler<'a> {
             claims: Vec::new(),
             fixed: None,
             waits: Waits::Never,
+            wait: Wait::Never,
             span: self.span,
         });
         self.emit(op(number));

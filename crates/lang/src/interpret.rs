@@ -454,12 +454,12 @@ impl<L: Listener> Cpu<'_, L> {
     }
 
     fn unlock(&mut self, process: ProcessId, cell: u32) -> Result<(), Fault> {
-        self.event
-            .touched
-            .push(Access::new(AccessKind::Release, cell));
         if self.state.cells[cell as usize] != i64::from(process.0) + 1 {
             return Err(Fault::NotHeld);
         }
+        self.event
+            .touched
+            .push(Access::new(AccessKind::Release, cell));
         self.set_cell(cell, 0);
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use mazurka_core::{
     Access, AccessKind, Claims, Event, Execution, Fingerprint, Mishap, MishapKind, ProcessId,
-    ProcessTable, Semantics, Status, StepError, add_claim,
+    ProcessTable, Semantics, Status, StepError, Wait, add_claim,
 };
 
 use crate::code::{Claim, Code, Op, Waits};
@@ -148,7 +148,7 @@ impl Machine {
             let locals = &state.stack[registers.frame as usize..registers.top as usize];
             let operands = &mut self.operands;
             event.claims_key = claims_of(&self.code, step, locals, operands, &mut event.claims);
-            event.waits = self.code.steps[step as usize].waits != Waits::Never;
+            event.wait = self.code.steps[step as usize].wait;
             operands.clear();
         }
         let mut cpu = Cpu {
@@ -279,6 +279,35 @@ impl Machine {
     }
 }
 
+impl Machine {
+    /// All of a process that can matter later, as a fingerprint.
+    #[inline]
+    fn essence(&self, id: ProcessId, process: &Process) -> Fingerprint {
+        let r = &process.registers;
+        let mut all = self.table.name(id);
+        if r.life != Life::Alive {
+            return all.then(u64::from(u32::MAX) + r.life as u64);
+        }
+        let (mut pc, mut frame) = (r.pc, r.frame as usize);
+        all = all.then((u64::from(r.children) << 32) | u64::from(pc));
+        loop {
+            for slot in self.code.live.at(pc) {
+                let value = process.stack[frame + slot.at as usize];
+                all = match slot.handle {
+                    true => all.then_all(self.table.name(ProcessId(value as u32))),
+                    false => all.then(value as u64),
+                };
+            }
+            if frame == 0 {
+                return all;
+            }
+            pc = process.stack[frame - 2] as u32;
+            frame = process.stack[frame - 1] as usize;
+            all = all.then(u64::from(pc));
+        }
+    }
+}
+
 /// What a step claims when it starts with these locals. Gives the claims' key.
 #[inline]
 fn claims_of(
@@ -324,6 +353,7 @@ impl Execution for Machine {
         &self.table
     }
 
+    #[inline]
     fn status(&self, process: ProcessId) -> Status {
         let Some(state) = self.state.processes.get(process.index()) else {
             return Status::Unborn;
@@ -349,13 +379,13 @@ impl Execution for Machine {
         }
     }
 
-    fn waits(&self, process: ProcessId) -> bool {
+    fn wait(&self, process: ProcessId) -> Wait {
         let step = self.resting(process);
-        step.is_some_and(|step| self.code.steps[step as usize].waits != Waits::Never)
+        step.map_or(Wait::Never, |step| self.code.steps[step as usize].wait)
     }
 
-    fn guarded(&self) -> bool {
-        self.code.guarded
+    fn guards(&self) -> &[Access] {
+        &self.code.guards
     }
 
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
@@ -441,6 +471,7 @@ impl Semantics for Machine {
         self.state.clone()
     }
 
+    /// Dead locals are left out, processes stand by their names.
     fn fingerprint(&self) -> Fingerprint {
         let (variables, locks) = self.state.cells.split_at(self.code.first_lock as usize);
         let mut all = Fingerprint::EMPTY;
@@ -454,20 +485,15 @@ impl Semantics for Machine {
             };
         }
         for (at, process) in self.state.processes.iter().enumerate() {
-            let r = &process.registers;
-            if r.life == Life::Unborn {
-                continue;
+            if process.registers.life != Life::Unborn {
+                all = all.and(self.essence(ProcessId(at as u32), process));
             }
-            let mut this = self.table.name(ProcessId(at as u32)).then(r.life as u64);
-            if r.life == Life::Alive {
-                this = this.then(u64::from(r.pc)).then(u64::from(r.children));
-                for &value in &process.stack[..r.top as usize] {
-                    this = this.then(value as u64);
-                }
-            }
-            all = all.and(this);
         }
         all
+    }
+
+    fn may_repeat(&self) -> bool {
+        self.code.may_loop
     }
 
     fn restore(&mut self, state: &State) {

@@ -1,7 +1,9 @@
 //! What a search found, told step by step.
 
 use mazurka_core::record::{Difference, Ending, Run, Witness, WitnessKind};
-use mazurka_core::{Execution, HappensBefore, Mishap, MishapKind, Schedule, Status};
+use mazurka_core::{
+    Execution, HappensBefore, Mishap, MishapKind, ProcessId, Schedule, Semantics, Status,
+};
 use mazurka_explore::Findings;
 use mazurka_lang::{Machine, ReplayError, ReplayReason};
 
@@ -78,7 +80,7 @@ fn retell(machine: &mut Machine, schedule: &Schedule) -> Told {
     }
 }
 
-/// The evidence for everything found: failures first, then the deadlock, then two results that differ.
+/// The evidence for everything found: failures first, then the deadlock, the livelock, two results that differ.
 pub(crate) fn witnesses(
     machine: &mut Machine,
     found: &Findings,
@@ -94,6 +96,13 @@ pub(crate) fn witnesses(
     if let Some(finding) = &found.deadlock {
         let told = retell(machine, &finding.schedule);
         all.push(deadlock(machine, told.run));
+    }
+    if let Some(finding) = &found.livelock {
+        let told = retell(machine, &finding.schedule);
+        match livelock(machine, told.run) {
+            Some(witness) => all.push(witness),
+            None => panic!("a cycle that the search found is none: {}", finding.schedule),
+        }
     }
     if let ([first, second], true) = (&found.finals[..], deterministic) {
         all.push(nondeterminism(machine, &first.schedule, &second.schedule));
@@ -127,6 +136,45 @@ pub(crate) fn deadlock(machine: &Machine, run: Run) -> Witness {
         waiting,
         differs: Vec::new(),
     }
+}
+
+/// A livelock at the end of a run that has just been told: its last steps form a cycle in which everybody gets a
+/// turn. None if they do not. The machine stands at the start of the run afterwards.
+pub(crate) fn livelock(machine: &mut Machine, run: Run) -> Option<Witness> {
+    let steps = machine.events().len();
+    let end = machine.fingerprint();
+    let mut start = None;
+    // Who has had no turn in the steps looked at: it was ready all the time, and not scheduled.
+    let mut passed_over = with_status(machine, Status::Ready);
+    let mut fair = false;
+    for depth in (0..steps).rev() {
+        let process = machine.events()[depth].process;
+        machine.back_to(depth);
+        let ready = with_status(machine, Status::Ready);
+        passed_over.retain(|p| *p != process && ready.contains(p));
+        if machine.fingerprint() == end {
+            start = Some(depth);
+            fair = passed_over.is_empty();
+        }
+    }
+    let start = start.filter(|_| fair)?;
+    let message = match steps - start {
+        1 => format!("livelock: step {steps} can repeat for ever"),
+        _ => format!("livelock: steps {}–{steps} can repeat for ever", start + 1),
+    };
+    Some(Witness {
+        kind: WitnessKind::Livelock,
+        message,
+        place: None,
+        runs: vec![run],
+        waiting: Vec::new(),
+        differs: Vec::new(),
+    })
+}
+
+fn with_status(machine: &Machine, status: Status) -> Vec<ProcessId> {
+    let all = machine.processes().in_order().iter().copied();
+    all.filter(|&p| machine.status(p) == status).collect()
 }
 
 /// Two runs that end differently. The machine stands at the end of the second.

@@ -177,6 +177,13 @@ fn again(machine: &mut Machine, old: &Witness) -> Result<Witness, ReplayProblem>
                 false => changed("there is no deadlock at their end"),
             }
         }
+        (WitnessKind::Livelock, [run]) => {
+            let told = same_run(machine, run)?;
+            match evidence::livelock(machine, told.run) {
+                Some(new) => Ok(new),
+                None => changed("their end is no cycle that can be followed for ever"),
+            }
+        }
         (WitnessKind::Nondeterminism, [first, second]) => {
             same_run(machine, first)?;
             same_run(machine, second)?;

@@ -144,8 +144,8 @@ fn wander(
         if ready.is_empty() {
             return None;
         }
-        if depth as u64 >= limits.depth {
-            return Some(Bound::MaxDepth(limits.depth));
+        if depth as u64 >= limits.depth() {
+            return Some(Bound::MaxDepth(limits.depth()));
         }
         if limits.steps.is_some_and(|most| depth as u64 >= most) {
             return limits.steps.map(Bound::MaxSteps);

@@ -2,7 +2,7 @@
 
 use mazurka_core::record::{Record, VERSION};
 use mazurka_core::{Scope, Verdict};
-use mazurka_explore::{Goal, search};
+use mazurka_explore::{Goal, search_states};
 
 use crate::{Algorithm, Options, Program, Watch, evidence};
 
@@ -34,7 +34,7 @@ impl Program {
         watch: &mut Watch<'_>,
     ) -> Record {
         let mut machine = self.machine(options);
-        let found = search(
+        let found = search_states(
             &mut machine,
             algorithm,
             &options.limits,

@@ -226,7 +226,8 @@ fn independent_steps_leave_pending_ones_alone() {
                     if matches!(status, Status::Ready | Status::Waiting) {
                         let mut claims = Claims::new();
                         program.claims(process, &mut claims);
-                        let able = status == Status::Ready || program.waits(process);
+                        let able = status == Status::Ready
+                            || program.wait(process) != mazurka_core::Wait::Never;
                         assert!(
                             able,
                             "process {} never waits, and waits:\n{text}",

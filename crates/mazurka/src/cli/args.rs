@@ -159,9 +159,9 @@ pub(crate) struct ProgramArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
-    /// Steps of one execution
-    #[arg(long, value_name = "N", default_value_t = Limits::default().depth, value_parser = values::count)]
-    pub max_depth: u64,
+    /// Steps of one execution (10000 unless given, and any number where states are merged)
+    #[arg(long, value_name = "N", value_parser = values::count)]
+    pub max_depth: Option<u64>,
     /// Steps in total
     #[arg(long, value_name = "N", value_parser = values::count)]
     pub max_steps: Option<u64>,

@@ -1,0 +1,48 @@
+//! The sequence that reverses a race, and who can make its first step.
+//!
+//! JACM 2017, section 5: for a race between e and the step e' of p it is v = notdep(e, E).p, all events after e that do not
+//! happen after it, and then e'. A process is an *initial* of v if its first step in v depends on nothing before it in v.
+
+use mazurka_core::{Access, ProcessId, Wait};
+
+use crate::order::Order;
+use crate::set::Set;
+
+/// The sequence v: a set of positions, and a step after them, made or not.
+pub(crate) struct Reversal<'a, S> {
+    not_after: S,
+    process: ProcessId,
+    claims: &'a [Access],
+    acquires: bool,
+}
+
+impl<'a, S: Set> Reversal<'a, S> {
+    /// For the race of the event at a position with a step of a process.
+    pub fn of(
+        order: &Order<S>,
+        first: usize,
+        process: ProcessId,
+        claims: &'a [Access],
+        wait: Wait,
+    ) -> Self {
+        Self {
+            not_after: order.not_after(first),
+            process,
+            claims,
+            acquires: wait == Wait::Lock,
+        }
+    }
+
+    /// Whether a process that is ready before the race can make the first step of v.
+    pub fn is_initial(&self, order: &Order<S>, process: ProcessId) -> bool {
+        let events = order.of_process.get(process.index());
+        match events.and_then(|events| events.lowest_common(&self.not_after)) {
+            Some(first) => !order.before[first].meets(&self.not_after),
+            // A reversed acquisition leaves the critical section behind that it followed.
+            None => {
+                process == self.process
+                    && (self.acquires || !order.conflicts(self.claims, &self.not_after))
+            }
+        }
+    }
+}
