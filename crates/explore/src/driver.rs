@@ -333,7 +333,7 @@ impl Search<'_> {
                             () if too_deep => End::Cut,
                             () if policy.known() => End::Blocked,
                             () => match End::of(program) {
-                                End::Blocked if P::MERGES => End::Discarded,
+                                End::Blocked if P::MERGES && discarded(program) => End::Discarded,
                                 end => end,
                             },
                         };
@@ -519,4 +519,9 @@ impl Search<'_> {
                     };
         }
     }
+}
+
+fn discarded<E: Execution>(program: &E) -> bool {
+    let mut all = program.processes().in_order().iter();
+    all.any(|&p| program.status(p) == Status::Discarded)
 }

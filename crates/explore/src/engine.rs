@@ -7,13 +7,13 @@ use mazurka_core::{Execution, Limits, Semantics, StopReason};
 
 use crate::dpor::Dpor;
 use crate::driver::{Findings, Goal, Observer, Policy, Watch, explore};
-use crate::livelock;
+use crate::livelock::Map;
 use crate::naive::Naive;
 use crate::optimal::Optimal;
 use crate::set::{Fixed, Growing};
 use crate::sleep::Sleep;
 use crate::source::Source;
-use crate::stateful::Stateful;
+use crate::stateful::{SleepSets, Stateful};
 
 /// How to explore.
 ///
@@ -137,12 +137,16 @@ pub fn search_states<E: Semantics, O: Observer<E>>(
                 depth: limits.depth.or(Some(u64::MAX)),
                 ..limits.clone()
             };
-            let mut policy = Stateful::default();
+            if !program.may_repeat() {
+                let mut policy = Stateful::new(SleepSets::default());
+                return explore(program, &mut policy, limits, goal, watch, observer);
+            }
+            let mut policy = Stateful::new(Map::default());
             let mut found = explore(program, &mut policy, limits, goal, watch, observer);
-            let cycle = policy.found_cycle();
-            drop(policy);
-            if cycle && found.stopped == StopReason::Complete {
-                livelock::find(program, limits, watch, &mut found);
+            if found.stopped == StopReason::Complete {
+                let start = Instant::now();
+                found.livelock = policy.into_memory().livelock(program);
+                found.elapsed += start.elapsed();
             }
             found
         }

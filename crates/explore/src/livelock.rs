@@ -10,73 +10,95 @@
 //!
 //! | paper | here |
 //! |---|---|
-//! | state graph | [`Graph`], made by [`Mapper`] |
+//! | state graph | [`Graph`], made of the [`Map`] of a search |
 //! | just component | [`fair_components`] |
-//! | enabled(τ) | `ready`: the process has a step from the state |
+//! | enabled(τ) | [`ready`]: the process has a step from the state |
 //!
-//! Deviations: the graph has every step, none left out by sleep sets, for it decides who is ready.
-//! States with a halted process are not followed: a failure has been reported already, and
-//! a run with a false `assume` does not count. The finding is a *lasso*: a shortest way into a fair
-//! component and a cycle there that shows its fairness, made of shortest ways, so
-//! short though not always shortest.
+//! Deviations: steps from states with a failed process are left out: that failure has been
+//! reported, and what the others make of it is not their fault. So are steps after a false `assume`.
+//! The finding is a *lasso*: a shortest way into a fair component and a cycle there that shows its
+//! fairness, made of shortest ways, so short though not always shortest.
+//!
+//! Memory: besides the table of the states 16 bytes for each and 12 for each step.
 
 use hashbrown::HashTable;
-use mazurka_core::{
-    Bound, Fingerprint, Limits, ProcessId, Schedule, Semantics, Status, StopReason,
-};
+use mazurka_core::{Fingerprint, ProcessId, Schedule, Semantics, Status};
 use smallvec::SmallVec;
 
-use crate::driver::{Finding, Findings, Goal, Watch, explore};
+use crate::driver::Finding;
 use crate::graph::{Edge, Graph};
 use crate::naive::next_outcomes;
-use crate::{Choice, Policy};
+use crate::stateful::{Memory, Met, Step};
 
-/// Looks for a livelock and adds what it finds to the findings of a search that went
-/// through all states.
-pub(crate) fn find<E: Semantics>(
-    program: &mut E,
-    limits: &Limits,
-    watch: &mut Watch<'_>,
-    found: &mut Findings,
-) {
-    let left = Limits {
-        steps: limits
-            .steps
-            .map(|most| most.saturating_sub(found.counts.steps)),
-        time: limits.time.map(|most| most.saturating_sub(found.elapsed)),
-        executions: None,
-        ..limits.clone()
-    };
-    let mut mapper = Mapper::default();
-    let mapped = explore(
-        program,
-        &mut mapper,
-        &left,
-        Goal::Everything,
-        watch,
-        &mut (),
-    );
-    found.counts.steps += mapped.counts.steps;
-    found.elapsed += mapped.elapsed;
-    if mapped.stopped != StopReason::Complete {
-        // The bounds are those of the whole search.
-        let whole = |bound: &Bound| match (bound, limits.steps, limits.time) {
-            (Bound::MaxSteps(_), Some(most), _) => Bound::MaxSteps(most),
-            (Bound::TimeLimit(_), _, Some(most)) => Bound::TimeLimit(most.as_millis() as u64),
-            (other, ..) => *other,
+/// The states met, with numbers, and the steps between them.
+#[derive(Debug, Default)]
+pub(crate) struct Map {
+    numbers: HashTable<u32>,
+    prints: Vec<Fingerprint>,
+    edges: Vec<Edge>,
+}
+
+impl Memory for Map {
+    /// The number of the state, if its steps are to be written down.
+    type Mark = Option<u32>;
+
+    fn meet<E: Semantics>(
+        &mut self,
+        program: &E,
+        from: Option<Step<'_, Option<u32>>>,
+    ) -> Met<Option<u32>> {
+        let Self {
+            numbers,
+            prints,
+            edges,
+        } = self;
+        let print = program.fingerprint();
+        let hash = |print: Fingerprint| print.bits() as u64;
+        let same = |&number: &u32| prints[number as usize] == print;
+        let known = numbers.find(hash(print), same).copied();
+        let number = known.unwrap_or(prints.len() as u32);
+        if let Some(Step {
+            mark: Some(before),
+            event,
+            ..
+        }) = from
+        {
+            edges.push(Edge {
+                from: before,
+                process: event.process,
+                to: number,
+            });
+        }
+        if known.is_some() {
+            return Met::Known {
+                mark: known,
+                only: 0,
+            };
+        }
+        prints.push(print);
+        numbers.insert_unique(hash(print), number, |&n| hash(prints[n as usize]));
+        let all = program.processes().in_order();
+        let halted = |&p: &ProcessId| {
+            let status = program.status(p);
+            matches!(status, Status::Failed | Status::Discarded | Status::Lost)
         };
-        found.bounds.extend(mapped.bounds.iter().map(whole));
-        found.stopped = StopReason::Bound;
-        return;
+        Met::New {
+            mark: (!all.iter().any(halted)).then_some(number),
+            but: 0,
+        }
     }
-    let Mapper { prints, edges, .. } = mapper;
-    let graph = Graph::new(prints.len(), edges);
-    if let Some(lasso) = lasso(&graph) {
-        let schedule = schedule(program, &lasso, &prints);
-        found.livelock = Some(Finding {
+}
+
+impl Map {
+    /// A livelock, if there is one. The map must be complete.
+    pub fn livelock<E: Semantics>(self, program: &mut E) -> Option<Finding> {
+        drop(self.numbers);
+        let graph = Graph::new(self.prints.len(), self.edges);
+        let lasso = lasso(&graph)?;
+        Some(Finding {
             mishap: None,
-            schedule,
-        });
+            schedule: schedule(program, &lasso, &self.prints),
+        })
     }
 }
 
@@ -97,106 +119,6 @@ fn schedule<E: Semantics>(program: &mut E, way: &[Edge], prints: &[Fingerprint])
         }
     }
     Schedule::of(program.events(), program.processes())
-}
-
-/// Writes down the whole state graph.
-#[derive(Debug, Default)]
-struct Mapper {
-    numbers: HashTable<u32>,
-    prints: Vec<Fingerprint>,
-    edges: Vec<Edge>,
-    nodes: Vec<Node>,
-    todo: Vec<ProcessId>,
-    known: bool,
-}
-
-#[derive(Debug)]
-struct Node {
-    state: u32,
-    first: usize,
-    next: usize,
-    again: Option<SmallVec<[i64; 1]>>,
-}
-
-impl Mapper {
-    /// The number of a state, and whether it has been met before.
-    fn number(&mut self, print: Fingerprint) -> (u32, bool) {
-        let Self {
-            numbers, prints, ..
-        } = self;
-        let hash = |print: Fingerprint| print.bits() as u64;
-        let is = |&number: &u32| prints[number as usize] == print;
-        if let Some(&number) = numbers.find(hash(print), is) {
-            return (number, true);
-        }
-        let number = prints.len() as u32;
-        prints.push(print);
-        numbers.insert_unique(hash(print), number, |&n| hash(prints[n as usize]));
-        (number, false)
-    }
-}
-
-impl<E: Semantics> Policy<E> for Mapper {
-    const UNIQUE: bool = true;
-    const MERGES: bool = true;
-
-    fn enter(&mut self, program: &E) {
-        let (state, known) = self.number(program.fingerprint());
-        if let (Some(parent), Some(event)) = (self.nodes.last(), program.events().last()) {
-            self.edges.push(Edge {
-                from: parent.state,
-                process: event.process,
-                to: state,
-            });
-        }
-        let first = self.todo.len();
-        self.known = known;
-        if !known {
-            let mut halted = false;
-            for &process in program.processes().in_order() {
-                match program.status(process) {
-                    Status::Ready => self.todo.push(process),
-                    Status::Failed | Status::Discarded | Status::Lost => halted = true,
-                    Status::Unborn | Status::Waiting | Status::Ended => {}
-                }
-            }
-            if halted {
-                self.todo.truncate(first);
-            }
-        }
-        self.nodes.push(Node {
-            state,
-            first,
-            next: first,
-            again: None,
-        });
-    }
-
-    fn next(&mut self, _program: &E) -> Option<Choice> {
-        let node = self.nodes.last_mut()?;
-        let outcomes = match node.again.take() {
-            Some(outcomes) => outcomes,
-            None => {
-                node.next += 1;
-                SmallVec::new()
-            }
-        };
-        let process = *self.todo.get(node.next - 1)?;
-        Some(Choice { process, outcomes })
-    }
-
-    fn leave(&mut self, program: &E) {
-        if let Some(node) = self.nodes.pop() {
-            self.todo.truncate(node.first);
-        }
-        if let (Some(node), Some(event)) = (self.nodes.last_mut(), program.events().last()) {
-            node.again = next_outcomes(event);
-        }
-    }
-
-    fn known(&self) -> bool {
-        self.known
-    }
 }
 
 /// Whether a process can make a step in a state.
