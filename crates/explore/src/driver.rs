@@ -427,11 +427,10 @@ impl Search<'_> {
             None => Vec::new(),
         };
         // Only what leads to the failure counts: with a false `assume` in its past it cannot happen.
-        let discarded = |&at: &usize| {
-            let discards = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
-            run[at].mishaps.iter().any(discards)
-        };
-        if past.iter().any(discarded) {
+        // One before any step is in the past of everything.
+        let discards = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
+        let discarded = |&at: &usize| run[at].mishaps.iter().any(discards);
+        if past.iter().any(discarded) || program.initial_mishaps().iter().any(discards) {
             return;
         }
         self.failed.insert(key);

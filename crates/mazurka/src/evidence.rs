@@ -37,6 +37,11 @@ pub(crate) fn tell(machine: &mut Machine, schedule: &Schedule) -> Result<Told, R
             failures.extend(event.mishaps.iter().copied());
         }
     }
+    // A false `assume` before any step is in the past of everything.
+    let initial = machine.initial_mishaps();
+    if initial.iter().any(|m| m.kind == MishapKind::Discarded) {
+        failures.clear();
+    }
     let processes = machine.processes();
     let with = |status: Status| -> Vec<String> {
         let all = processes.in_order().iter();
@@ -101,7 +106,10 @@ pub(crate) fn witnesses(
         let told = retell(machine, &finding.schedule);
         match livelock(machine, told.run) {
             Some(witness) => all.push(witness),
-            None => panic!("a cycle that the search found is none: {}", finding.schedule),
+            None => panic!(
+                "a cycle that the search found is none: {}",
+                finding.schedule
+            ),
         }
     }
     if let ([first, second], true) = (&found.finals[..], deterministic) {

@@ -19,6 +19,7 @@
 
 mod evidence;
 mod options;
+mod pick;
 mod program;
 mod random;
 mod replay;

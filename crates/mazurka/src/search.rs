@@ -2,51 +2,46 @@
 
 use mazurka_core::record::{Record, VERSION};
 use mazurka_core::{Scope, Verdict};
-use mazurka_explore::{Goal, search_states};
+use mazurka_explore::{Findings, Goal, search_states};
+use mazurka_lang::Machine;
 
-use crate::{Algorithm, Options, Program, Watch, evidence};
+use crate::{Algorithm, Options, Program, Watch, evidence, pick};
 
 impl Program {
-    /// The verdict, as soon as it is certain. Failures and deadlocks violate always, different results
-    /// where the [program must be deterministic](Program::must_be_deterministic).
+    /// The verdict, as soon as it is certain, by the engine that gets there first; the record says which.
+    /// Failures, deadlocks and livelocks violate always, different results where the
+    /// [program must be deterministic](Program::must_be_deterministic).
     pub fn check(&self, options: &Options, watch: &mut Watch<'_>) -> Record {
         let deterministic = self.must_be_deterministic(options);
         let goal = Goal::Verdict { deterministic };
-        self.search("check", Algorithm::Naive, goal, options, watch)
+        let mut machine = self.machine(options);
+        let (algorithm, found) = pick::decide(&mut machine, &options.limits, goal, watch);
+        self.judge("check", algorithm, deterministic, &mut machine, &found)
     }
 
-    /// The whole space with one engine, and its counts. Failures and deadlocks violate.
+    /// The whole space with one engine, and its counts. Failures, deadlocks and livelocks violate.
     pub fn explore(
         &self,
         algorithm: Algorithm,
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Record {
-        self.search("explore", algorithm, Goal::Everything, options, watch)
+        let mut machine = self.machine(options);
+        let goal = Goal::Everything;
+        let limits = &options.limits;
+        let found = search_states(&mut machine, algorithm, limits, goal, watch, &mut ());
+        self.judge("explore", algorithm, false, &mut machine, &found)
     }
 
-    fn search(
+    fn judge(
         &self,
         command: &str,
         algorithm: Algorithm,
-        goal: Goal,
-        options: &Options,
-        watch: &mut Watch<'_>,
+        deterministic: bool,
+        machine: &mut Machine,
+        found: &Findings,
     ) -> Record {
-        let mut machine = self.machine(options);
-        let found = search_states(
-            &mut machine,
-            algorithm,
-            &options.limits,
-            goal,
-            watch,
-            &mut (),
-        );
-        let deterministic = goal
-            == Goal::Verdict {
-                deterministic: true,
-            };
-        let witnesses = evidence::witnesses(&mut machine, &found, deterministic);
+        let witnesses = evidence::witnesses(machine, found, deterministic);
         // A bound that was hit takes nothing away from a violation that was found.
         let verdict = match (witnesses.is_empty(), found.bounds.is_empty()) {
             (false, _) => Verdict::Violated,

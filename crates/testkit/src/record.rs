@@ -56,6 +56,8 @@ pub struct Recorder {
     dependence: Dependence,
     hasher: TraceHasher,
     summary: Summary,
+    /// Whether a false `assume` comes before any step, and so before everything.
+    hopeless: bool,
 }
 
 impl Recorder {
@@ -65,9 +67,17 @@ impl Recorder {
             dependence,
             ..Self::default()
         };
-        for mishap in program.initial_mishaps() {
-            let key = (Fingerprint::EMPTY, mishap.site);
-            recorder.summary.failures.insert(key);
+        let initial = program.initial_mishaps();
+        recorder.hopeless = initial.iter().any(|m| m.kind == MishapKind::Discarded);
+        for mishap in initial {
+            match mishap.kind {
+                MishapKind::Failure if !recorder.hopeless => {
+                    let key = (Fingerprint::EMPTY, mishap.site);
+                    recorder.summary.failures.insert(key);
+                }
+                MishapKind::Failure | MishapKind::Discarded => {}
+                MishapKind::OutOfRange | MishapKind::LocalLimit => recorder.summary.lost = true,
+            }
         }
         recorder
     }
@@ -99,6 +109,9 @@ impl Recorder {
                 .iter()
                 .any(|mishap| mishap.kind == MishapKind::Discarded)
         };
+        if self.hopeless {
+            return;
+        }
         if run.iter().any(discards) {
             let seen: Vec<Event> = run
                 .iter()
