@@ -63,6 +63,11 @@ pub trait Execution {
     /// The events since the start.
     fn events(&self) -> &[Event];
 
+    /// All events, also those before the start if an exploration starts in the middle of an execution.
+    fn whole(&self) -> &[Event] {
+        self.events()
+    }
+
     /// Returns to the state after the first `depth` events.
     fn back_to(&mut self, depth: usize);
 

@@ -1,18 +1,16 @@
 //! The one loop that all explorers share.
 //!
 //! The driver owns the search: it makes the steps, honours the limits, recognises how runs end,
-//! counts, and keeps the first schedule of everything worth showing. An algorithm is a
+//! counts, and keeps a schedule of everything worth showing (in `findings`). An algorithm is a
 //! [`Policy`]: it only says who runs next.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use mazurka_core::{
-    Bound, Counts, Execution, Fingerprint, HappensBefore, Limits, Mishap, MishapKind, ProcessId,
-    Schedule, Status, StopReason, TraceHasher,
-};
-use rustc_hash::FxHashSet;
+use mazurka_core::{Bound, Counts, Execution, Limits, ProcessId, Status};
 use smallvec::SmallVec;
+
+use crate::findings::{Findings, Ledger};
 
 /// A process to run, and what its `choose` expressions give.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +51,9 @@ pub trait Policy<E: Execution> {
 
     /// The run ends here.
     fn leaf(&mut self, _program: &E, _end: End) {}
+
+    /// The process sleeps in the initial state: all that could start with its step is explored elsewhere.
+    fn put_to_sleep(&mut self, _program: &E, _process: ProcessId) {}
 
     /// Whether the policy must be given up for one with room for longer runs.
     fn overflowed(&self) -> bool {
@@ -139,47 +140,6 @@ pub struct Progress {
     pub done: Option<f64>,
 }
 
-/// Something found, and the schedule that leads to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// What happened; none for a deadlock or a final state.
-    pub mishap: Option<Mishap>,
-    /// How to get there. For a failing event: only what happens before it, and the event.
-    pub schedule: Schedule,
-}
-
-/// The result of a search.
-#[derive(Clone, Debug)]
-pub struct Findings {
-    /// The counts.
-    pub counts: Counts,
-    /// Bounds that were hit; empty if the search was exhaustive or certain.
-    pub bounds: Vec<Bound>,
-    /// Why it ended.
-    pub stopped: StopReason,
-    /// The first failure of each site, in order of discovery.
-    pub failures: Vec<Finding>,
-    /// The first deadlock.
-    pub deadlock: Option<Finding>,
-    /// The first final state, and the first that differs from it.
-    pub finals: Vec<Finding>,
-    /// A way to a cycle that can be followed for ever, and once round it.
-    pub livelock: Option<Finding>,
-    /// Time taken.
-    pub elapsed: Duration,
-}
-
-impl Findings {
-    /// Whether all final states agree; none if no run is final or the search was cut.
-    pub fn deterministic(&self) -> Option<bool> {
-        match self.finals.len() {
-            0 => None,
-            1 => (self.stopped == StopReason::Complete).then_some(true),
-            _ => Some(false),
-        }
-    }
-}
-
 /// How often limits are looked at, in steps: at most so many, and fewer if the steps are slow.
 const STEPS_BETWEEN_CHECKS: u64 = 4096;
 const TIME_BETWEEN_CHECKS: Duration = Duration::from_millis(20);
@@ -196,73 +156,56 @@ pub fn explore<E: Execution, P: Policy<E>, O: Observer<E>>(
     watch: &mut Watch<'_>,
     observer: &mut O,
 ) -> Findings {
-    let mut search = Search {
-        goal,
-        limits,
-        start: Instant::now(),
-        counts: Counts::default(),
-        merges: P::MERGES,
-        traces: (!P::UNIQUE).then(Traces::default),
-        failed: FxHashSet::default(),
-        broken_ensures: 0,
-        observed: FxHashSet::default(),
-        found: Findings {
-            counts: Counts::default(),
-            bounds: Vec::new(),
-            stopped: StopReason::Complete,
-            failures: Vec::new(),
-            deadlock: None,
-            finals: Vec::new(),
-            livelock: None,
-            elapsed: Duration::ZERO,
-        },
-        certain: false,
-    };
-    search.run(program, policy, watch, observer);
-    search.finish()
+    explore_part(program, &[], policy, limits, goal, watch, observer)
 }
 
-/// For algorithms that may meet a trace again: which ones have been met.
-#[derive(Default)]
-struct Traces {
-    hasher: TraceHasher,
-    met: FxHashSet<Fingerprint>,
+/// Explores what is left of a program where these processes sleep at the start.
+pub(crate) fn explore_part<E: Execution, P: Policy<E>, O: Observer<E>>(
+    program: &mut E,
+    asleep: &[ProcessId],
+    policy: &mut P,
+    limits: &Limits,
+    goal: Goal,
+    watch: &mut Watch<'_>,
+    observer: &mut O,
+) -> Findings {
+    let mut search = Search {
+        limits,
+        start: Instant::now(),
+        ledger: Ledger::new(limits, goal, P::UNIQUE, P::MERGES),
+    };
+    search.run(program, asleep, policy, watch, observer);
+    let elapsed = search.start.elapsed();
+    search.ledger.finish(elapsed)
 }
 
 struct Search<'a> {
-    goal: Goal,
     limits: &'a Limits,
     start: Instant,
-    counts: Counts,
-    merges: bool,
-    traces: Option<Traces>,
-    failed: FxHashSet<Fingerprint>,
-    /// Traces whose final state breaks an `ensures`, for each `ensures`.
-    broken_ensures: u64,
-    observed: FxHashSet<Fingerprint>,
-    found: Findings,
-    certain: bool,
+    ledger: Ledger<'a>,
 }
 
 impl Search<'_> {
     fn run<E: Execution, P: Policy<E>, O: Observer<E>>(
         &mut self,
         program: &mut E,
+        asleep: &[ProcessId],
         policy: &mut P,
         watch: &mut Watch<'_>,
         observer: &mut O,
     ) {
         program.back_to(0);
         observer.start(program);
-        for &mishap in program.initial_mishaps() {
-            self.mishap(program, mishap, None);
-        }
+        let before = self.start(program);
         policy.enter(program);
+        for &process in asleep {
+            policy.put_to_sleep(program, process);
+        }
         let mut fresh = true;
         let mut batch = 1;
         let mut until_check = 0;
         let mut checked = self.start;
-        while !self.certain {
+        while !self.ledger.certain {
             if until_check == 0 {
                 let now = Instant::now();
                 batch = match now - checked > TIME_BETWEEN_CHECKS {
@@ -272,52 +215,48 @@ impl Search<'_> {
                 checked = now;
                 until_check = batch;
                 if let ControlFlow::Break(bound) = self.check_limits(policy.progress(), watch) {
-                    self.found.bounds.push(bound);
-                    return;
+                    return self.break_off(bound);
                 }
             }
             let depth = program.events().len();
             let too_deep = fresh
-                && depth as u64 >= self.limits.depth()
+                && (before + depth) as u64 >= self.limits.depth()
                 && !policy.known()
                 && End::of(program) == End::Blocked;
             if too_deep {
-                self.bound(Bound::MaxDepth(self.limits.depth()));
+                let bound = Bound::MaxDepth(self.limits.depth());
+                self.ledger.found.bound(bound);
             }
             let choice = if too_deep { None } else { policy.next(program) };
             match choice {
                 Some(choice) => {
-                    let executions = self.counts.executions;
+                    let Counts {
+                        executions, steps, ..
+                    } = self.ledger.found.counts;
                     if self
                         .limits
                         .executions
                         .is_some_and(|most| executions >= most)
                     {
-                        self.bound(Bound::MaxExecutions(executions));
-                        return;
+                        return self.break_off(Bound::MaxExecutions(executions));
                     }
-                    if self
-                        .limits
-                        .steps
-                        .is_some_and(|most| self.counts.steps >= most)
-                    {
-                        self.bound(Bound::MaxSteps(self.counts.steps));
-                        return;
+                    if self.limits.steps.is_some_and(|most| steps >= most) {
+                        return self.break_off(Bound::MaxSteps(steps));
                     }
                     let failed = match program.step(choice.process, &choice.outcomes) {
                         Ok(event) => !event.mishaps.is_empty(),
                         Err(error) => panic!("an explorer chose an impossible step: {error}"),
                     };
-                    self.counts.steps += 1;
-                    self.counts.events += 1;
+                    self.ledger.found.counts.steps += 1;
+                    self.ledger.found.counts.events += 1;
                     until_check -= 1;
                     let event = &program.events()[depth];
-                    if let Some(traces) = &mut self.traces {
-                        traces.hasher.push(event, program.processes());
+                    if let Some(hasher) = &mut self.ledger.hasher {
+                        hasher.push(event, program.processes());
                     }
                     if failed {
                         for &mishap in &event.mishaps {
-                            self.mishap(program, mishap, Some(depth));
+                            self.ledger.mishap(program, mishap, Some(before + depth));
                         }
                     }
                     observer.pushed(program);
@@ -337,7 +276,7 @@ impl Search<'_> {
                                 end => end,
                             },
                         };
-                        self.end(program, end);
+                        self.ledger.end(program, end);
                         if !matches!(end, End::Blocked | End::Cut) {
                             observer.complete(program);
                         }
@@ -349,8 +288,8 @@ impl Search<'_> {
                     policy.leave(program);
                     observer.popping(program);
                     program.back_to(depth - 1);
-                    if let Some(traces) = &mut self.traces {
-                        traces.hasher.pop();
+                    if let Some(hasher) = &mut self.ledger.hasher {
+                        hasher.pop();
                     }
                     fresh = false;
                 }
@@ -358,31 +297,27 @@ impl Search<'_> {
         }
     }
 
-    fn finish(mut self) -> Findings {
-        self.found.counts = self.counts_so_far();
-        self.found.elapsed = self.start.elapsed();
-        self.found.stopped = match () {
-            () if self.certain => StopReason::Certain,
-            () if self.found.bounds.is_empty() => StopReason::Complete,
-            () => StopReason::Bound,
-        };
-        self.found
+    /// Looks at what comes before the search: at the initial state, and at the events that have been made there. The
+    /// number of these.
+    fn start<E: Execution>(&mut self, program: &E) -> usize {
+        for &mishap in program.initial_mishaps() {
+            self.ledger.mishap(program, mishap, None);
+        }
+        let whole = program.whole();
+        for (at, event) in whole.iter().enumerate() {
+            if let Some(hasher) = &mut self.ledger.hasher {
+                hasher.push(event, program.processes());
+            }
+            for &mishap in &event.mishaps {
+                self.ledger.mishap(program, mishap, Some(at));
+            }
+        }
+        whole.len()
     }
 
-    fn counts_so_far(&self) -> Counts {
-        let met = self.traces.as_ref().map(|traces| traces.met.len() as u64);
-        Counts {
-            traces: (!self.merges).then(|| met.unwrap_or(self.counts.executions)),
-            failures: self.failed.len() as u64 + self.broken_ensures,
-            final_states: self.observed.len() as u64,
-            ..self.counts
-        }
-    }
-
-    fn bound(&mut self, bound: Bound) {
-        if !self.found.bounds.contains(&bound) {
-            self.found.bounds.push(bound);
-        }
+    fn break_off(&mut self, bound: Bound) {
+        self.ledger.found.bound(bound);
+        self.ledger.found.broken_off = true;
     }
 
     fn check_limits(&mut self, done: Option<f64>, watch: &mut Watch<'_>) -> ControlFlow<Bound> {
@@ -393,130 +328,10 @@ impl Search<'_> {
             return ControlFlow::Break(Bound::TimeLimit(limit.as_millis() as u64));
         }
         watch(&Progress {
-            counts: self.counts_so_far(),
+            counts: self.ledger.counts(),
             elapsed,
             done,
         })
-    }
-
-    /// A mishap of the event at a position; none: of the initial state.
-    fn mishap<E: Execution>(&mut self, program: &E, mishap: Mishap, at: Option<usize>) {
-        match mishap.kind {
-            MishapKind::Discarded => return,
-            MishapKind::OutOfRange => return self.bound(Bound::IntRange),
-            MishapKind::LocalLimit => return self.bound(Bound::MaxLocal(self.limits.local)),
-            MishapKind::Failure => {}
-        }
-        let key = match at {
-            Some(at) => self.event_fingerprint(program, at),
-            None => Fingerprint::EMPTY.then(u64::from(mishap.site)),
-        };
-        let known = self
-            .found
-            .failures
-            .iter()
-            .any(|found| found.mishap.is_some_and(|known| known.site == mishap.site));
-        if self.failed.contains(&key) && known {
-            return;
-        }
-        let run = program.events();
-        let past = match at {
-            // Where states are merged, only the event itself can have a false `assume`.
-            Some(at) if known && self.merges => vec![at],
-            Some(at) => HappensBefore::of(&run[..=at]).past(at),
-            None => Vec::new(),
-        };
-        // Only what leads to the failure counts: with a false `assume` in its past it cannot happen.
-        // One before any step is in the past of everything.
-        let discards = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
-        let discarded = |&at: &usize| run[at].mishaps.iter().any(discards);
-        if past.iter().any(discarded) || program.initial_mishaps().iter().any(discards) {
-            return;
-        }
-        self.failed.insert(key);
-        if !known {
-            let events = past.iter().map(|&at| &run[at]);
-            self.found.failures.push(Finding {
-                mishap: Some(mishap),
-                schedule: Schedule::of_each(events, program.processes()),
-            });
-        }
-        self.violated();
-    }
-
-    fn event_fingerprint<E: Execution>(&self, program: &E, at: usize) -> Fingerprint {
-        if let Some(traces) = &self.traces {
-            return traces.hasher.event(at);
-        }
-        if self.merges {
-            return Fingerprint::EMPTY.then(u64::MAX).then(self.counts.steps);
-        }
-        // Failures are rare enough to hash the run for each.
-        let mut hasher = TraceHasher::new();
-        for event in &program.events()[..=at] {
-            hasher.push(event, program.processes());
-        }
-        hasher.event(at)
-    }
-
-    fn violated(&mut self) {
-        self.certain |= self.goal != Goal::Everything;
-    }
-
-    /// A run has ended.
-    fn end<E: Execution>(&mut self, program: &E, end: End) {
-        match end {
-            End::Blocked => self.counts.blocked += 1,
-            End::Discarded => self.counts.discarded += 1,
-            End::Lost | End::Cut => {}
-            End::Final | End::Deadlock | End::Failure => self.complete(program, end),
-        }
-    }
-
-    fn complete<E: Execution>(&mut self, program: &E, end: End) {
-        self.counts.executions += 1;
-        let new = match &mut self.traces {
-            Some(traces) => traces.met.insert(traces.hasher.trace()),
-            None => true,
-        };
-        if end == End::Failure {
-            return;
-        }
-        let here = || Finding {
-            mishap: None,
-            schedule: Schedule::of(program.events(), program.processes()),
-        };
-        if end == End::Deadlock {
-            self.counts.deadlocks += u64::from(new);
-            self.found.deadlock.get_or_insert_with(here);
-            self.violated();
-            return;
-        }
-        for mishap in program.final_mishaps() {
-            if mishap.kind != MishapKind::Failure {
-                self.mishap(program, mishap, None);
-                continue;
-            }
-            // The whole run is the past of a broken `ensures`; each trace has its own.
-            self.broken_ensures += u64::from(new);
-            let known = |found: &Finding| found.mishap == Some(mishap);
-            if !self.found.failures.iter().any(known) {
-                self.found.failures.push(Finding {
-                    mishap: Some(mishap),
-                    ..here()
-                });
-            }
-            self.violated();
-        }
-        let observation = program.observation();
-        if self.observed.insert(observation) && self.found.finals.len() < 2 {
-            self.found.finals.push(here());
-            self.certain |= self.found.finals.len() == 2
-                && self.goal
-                    == Goal::Verdict {
-                        deterministic: true,
-                    };
-        }
     }
 }
 

@@ -6,7 +6,8 @@ use std::time::Instant;
 use mazurka_core::{Execution, Limits, Semantics, StopReason};
 
 use crate::dpor::Dpor;
-use crate::driver::{Findings, Goal, Observer, Policy, Watch, explore};
+use crate::driver::{Goal, Observer, Policy, Watch, explore};
+use crate::findings::Findings;
 use crate::livelock::Map;
 use crate::naive::Naive;
 use crate::optimal::Optimal;

@@ -7,6 +7,7 @@ mod catalogue;
 mod dpor;
 pub mod driver;
 mod engine;
+mod findings;
 mod graph;
 mod livelock;
 mod naive;
@@ -19,8 +20,7 @@ mod sleep;
 mod source;
 mod stateful;
 
-pub use driver::{
-    Choice, End, Finding, Findings, Goal, Observer, Policy, Progress, Watch, explore,
-};
+pub use driver::{Choice, End, Goal, Observer, Policy, Progress, Watch, explore};
 pub use engine::{Algorithm, UnknownAlgorithm, search, search_states};
+pub use findings::{Finding, Findings, Seen, Tally};
 pub use naive::Naive;

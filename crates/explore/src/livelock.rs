@@ -25,7 +25,7 @@ use hashbrown::HashTable;
 use mazurka_core::{Fingerprint, ProcessId, Schedule, Semantics, Status};
 use smallvec::SmallVec;
 
-use crate::driver::Finding;
+use crate::findings::Finding;
 use crate::graph::{Edge, Graph};
 use crate::naive::next_outcomes;
 use crate::stateful::{Memory, Met, Step};

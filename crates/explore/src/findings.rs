@@ -1,0 +1,432 @@
+//! What a search has found: counts, and a schedule for everything worth showing.
+//!
+//! Where the whole space is explored, the schedule kept of a failure or a deadlock is the *least*: of all runs that show it,
+//! cut to what happens before it and in normal form, the shortest, and of these the first in the order of the names of
+//! processes. So it does not depend on the engine, nor on who explores what first. It is looked
+//! for only where something is wrong.
+
+use std::time::Duration;
+
+use mazurka_core::{
+    Bound, Counts, Event, Execution, Fingerprint, HappensBefore, Limits, Mishap, MishapKind,
+    Schedule, StopReason, TraceHasher, canonical_order,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::driver::{End, Goal};
+
+/// Something found, and the schedule that leads to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What happened; none for a deadlock or a final state.
+    pub mishap: Option<Mishap>,
+    /// How to get there. For a failing event: only what happens before it, and the event.
+    pub schedule: Schedule,
+}
+
+impl Finding {
+    /// Shorter schedules come first, then those of earlier processes.
+    fn key(&self) -> (usize, &Schedule, Option<u32>) {
+        let site = self.mishap.map(|mishap| mishap.site);
+        (self.schedule.0.len(), &self.schedule, site)
+    }
+}
+
+/// The result of a search.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    /// The counts.
+    pub counts: Counts,
+    /// Bounds that were hit; empty if the search was exhaustive or certain.
+    pub bounds: Vec<Bound>,
+    /// Why it ended.
+    pub stopped: StopReason,
+    /// Whether a bound ended the search at once, so that a part was not even looked at.
+    pub broken_off: bool,
+    /// One failure of each site: the least ones, in order, where the whole space is explored.
+    pub failures: Vec<Finding>,
+    /// A deadlock: the least one, where the whole space is explored.
+    pub deadlock: Option<Finding>,
+    /// The first final state, and the first that differs from it.
+    pub finals: Vec<Finding>,
+    /// A way to a cycle that can be followed for ever, and once round it.
+    pub livelock: Option<Finding>,
+    /// Time taken.
+    pub elapsed: Duration,
+    /// What has been told apart.
+    pub seen: Seen,
+}
+
+/// What a search has told apart, by fingerprint: what is needed to put the results of two searches together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Failing events, each with its past.
+    pub failed: FxHashSet<Fingerprint>,
+    /// What final states show.
+    pub observed: FxHashSet<Fingerprint>,
+    /// What the `finals` of the findings show.
+    pub finals: Vec<Fingerprint>,
+    /// Traces whose final state breaks an `ensures`, for each `ensures`.
+    pub broken_ensures: u64,
+    /// For algorithms that may meet a trace again: those met.
+    pub traces: Option<FxHashMap<Fingerprint, Tally>>,
+}
+
+/// What a trace counts for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// 1 if it is deadlocked.
+    pub deadlocks: u64,
+    /// How many `ensures` its final state breaks.
+    pub broken_ensures: u64,
+}
+
+impl Findings {
+    /// Of no search yet. `unique`: no trace is met twice.
+    pub(crate) fn none(unique: bool) -> Self {
+        Self {
+            counts: Counts::default(),
+            bounds: Vec::new(),
+            stopped: StopReason::Complete,
+            broken_off: false,
+            failures: Vec::new(),
+            deadlock: None,
+            finals: Vec::new(),
+            livelock: None,
+            elapsed: Duration::ZERO,
+            seen: Seen {
+                traces: (!unique).then(FxHashMap::default),
+                ..Seen::default()
+            },
+        }
+    }
+
+    /// Whether all final states agree; none if no run is final or the search was cut.
+    pub fn deterministic(&self) -> Option<bool> {
+        match self.finals.len() {
+            0 => None,
+            1 => (self.stopped == StopReason::Complete).then_some(true),
+            _ => Some(false),
+        }
+    }
+
+    /// Adds what a search of another part of the same space has found.
+    pub(crate) fn absorb(&mut self, other: Findings) {
+        let (counts, more) = (&mut self.counts, other.counts);
+        counts.executions += more.executions;
+        counts.blocked += more.blocked;
+        counts.discarded += more.discarded;
+        counts.events += more.events;
+        counts.steps += more.steps;
+        match (&mut self.seen.traces, other.seen.traces) {
+            (Some(met), Some(traces)) => {
+                for (trace, tally) in traces {
+                    if met.insert(trace, tally).is_none() {
+                        counts.deadlocks += tally.deadlocks;
+                        self.seen.broken_ensures += tally.broken_ensures;
+                    }
+                }
+            }
+            _ => {
+                counts.deadlocks += more.deadlocks;
+                self.seen.broken_ensures += other.seen.broken_ensures;
+            }
+        }
+        self.seen.failed.extend(other.seen.failed);
+        self.seen.observed.extend(other.seen.observed);
+        for (finding, observed) in other.finals.into_iter().zip(other.seen.finals) {
+            if self.finals.len() < 2 && !self.seen.finals.contains(&observed) {
+                self.finals.push(finding);
+                self.seen.finals.push(observed);
+            }
+        }
+        for finding in other.failures {
+            self.failure(finding);
+        }
+        if let Some(deadlock) = other.deadlock {
+            least(&mut self.deadlock, deadlock);
+        }
+        for bound in other.bounds {
+            self.bound(bound);
+        }
+        self.broken_off |= other.broken_off;
+        self.count();
+    }
+
+    pub(crate) fn bound(&mut self, bound: Bound) {
+        if !self.bounds.contains(&bound) {
+            self.bounds.push(bound);
+        }
+    }
+
+    /// Brings the counts of what is told apart up to date.
+    pub(crate) fn count(&mut self) {
+        let Seen {
+            failed,
+            observed,
+            broken_ensures,
+            traces,
+            ..
+        } = &self.seen;
+        let met = traces.as_ref().map(|traces| traces.len() as u64);
+        self.counts.traces = Some(met.unwrap_or(self.counts.executions));
+        self.counts.failures = failed.len() as u64 + broken_ensures;
+        self.counts.final_states = observed.len() as u64;
+    }
+
+    /// Puts everything in an order that does not depend on the search.
+    pub(crate) fn sort(&mut self) {
+        self.failures.sort_by(|a, b| a.key().cmp(&b.key()));
+        self.bounds.sort();
+    }
+
+    /// Keeps a failure if it is the first of its site, or less than the one that is known.
+    fn failure(&mut self, finding: Finding) {
+        let site = |finding: &Finding| finding.mishap.map(|mishap| mishap.site);
+        let known = self
+            .failures
+            .iter_mut()
+            .find(|known| site(known) == site(&finding));
+        match known {
+            None => self.failures.push(finding),
+            Some(known) if finding.key() < known.key() => *known = finding,
+            Some(_) => {}
+        }
+    }
+}
+
+fn least(known: &mut Option<Finding>, finding: Finding) {
+    match known {
+        Some(known) if known.key() <= finding.key() => {}
+        _ => *known = Some(finding),
+    }
+}
+
+/// Keeps the books of one search.
+pub(crate) struct Ledger<'a> {
+    pub limits: &'a Limits,
+    goal: Goal,
+    merges: bool,
+    /// For algorithms that may meet a trace again.
+    pub hasher: Option<TraceHasher>,
+    pub found: Findings,
+    /// Nothing more need be found.
+    pub certain: bool,
+}
+
+impl<'a> Ledger<'a> {
+    pub fn new(limits: &'a Limits, goal: Goal, unique: bool, merges: bool) -> Self {
+        Self {
+            limits,
+            goal,
+            merges,
+            hasher: (!unique).then(TraceHasher::default),
+            found: Findings::none(unique),
+            certain: false,
+        }
+    }
+
+    pub fn counts(&mut self) -> Counts {
+        self.found.count();
+        if self.merges {
+            self.found.counts.traces = None;
+        }
+        self.found.counts
+    }
+
+    pub fn finish(mut self, elapsed: Duration) -> Findings {
+        self.counts();
+        self.found.elapsed = elapsed;
+        self.found.stopped = match () {
+            () if self.certain => StopReason::Certain,
+            () if self.found.bounds.is_empty() => StopReason::Complete,
+            () => StopReason::Bound,
+        };
+        if self.least() {
+            self.found.sort();
+        }
+        self.found
+    }
+
+    /// Whether the least schedules are wanted: where there are traces, and all of them are met.
+    fn least(&self) -> bool {
+        self.goal == Goal::Everything && !self.merges
+    }
+
+    /// A mishap of the event at a position of the whole run; none: of the initial state.
+    pub fn mishap<E: Execution>(&mut self, program: &E, mishap: Mishap, at: Option<usize>) {
+        match mishap.kind {
+            MishapKind::Discarded => return,
+            MishapKind::OutOfRange => return self.found.bound(Bound::IntRange),
+            MishapKind::LocalLimit => return self.found.bound(Bound::MaxLocal(self.limits.local)),
+            MishapKind::Failure => {}
+        }
+        let key = match at {
+            Some(at) => self.event_fingerprint(program, at),
+            None => Fingerprint::EMPTY.then(u64::from(mishap.site)),
+        };
+        let known = self
+            .found
+            .failures
+            .iter()
+            .any(|found| found.mishap.is_some_and(|known| known.site == mishap.site));
+        if self.found.seen.failed.contains(&key) && known {
+            return;
+        }
+        let run = program.whole();
+        let past = match at {
+            // Where states are merged, only the event itself can have a false `assume`.
+            Some(at) if known && self.merges => vec![at],
+            Some(at) => HappensBefore::of(&run[..=at]).past(at),
+            None => Vec::new(),
+        };
+        // Only what leads to the failure counts: with a false `assume` in its past it cannot happen.
+        // One before any step is in the past of everything.
+        let discards = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
+        let discarded = |&at: &usize| run[at].mishaps.iter().any(discards);
+        if past.iter().any(discarded) || program.initial_mishaps().iter().any(discards) {
+            return;
+        }
+        self.found.seen.failed.insert(key);
+        let events = past.iter().map(|&at| &run[at]);
+        if self.least() {
+            let past: Vec<Event> = events.cloned().collect();
+            self.least_failure(program, mishap, &past);
+        } else if !known {
+            self.found.failures.push(Finding {
+                mishap: Some(mishap),
+                schedule: Schedule::of_each(events, program.processes()),
+            });
+        }
+        self.violated();
+    }
+
+    fn least_failure<E: Execution>(&mut self, program: &E, mishap: Mishap, past: &[Event]) {
+        let same = |found: &&Finding| found.mishap.is_some_and(|known| known.site == mishap.site);
+        let known = self.found.failures.iter().find(same);
+        if let Some(finding) = normal(program, Some(mishap), past, known) {
+            self.found.failure(finding);
+        }
+    }
+
+    fn event_fingerprint<E: Execution>(&self, program: &E, at: usize) -> Fingerprint {
+        if let Some(hasher) = &self.hasher {
+            return hasher.event(at);
+        }
+        if self.merges {
+            let steps = self.found.counts.steps;
+            return Fingerprint::EMPTY.then(u64::MAX).then(steps);
+        }
+        // Failures are rare enough to hash the run for each.
+        let mut hasher = TraceHasher::new();
+        for event in &program.whole()[..=at] {
+            hasher.push(event, program.processes());
+        }
+        hasher.event(at)
+    }
+
+    fn violated(&mut self) {
+        self.certain |= self.goal != Goal::Everything;
+    }
+
+    /// A run has ended.
+    pub fn end<E: Execution>(&mut self, program: &E, end: End) {
+        match end {
+            End::Blocked => self.found.counts.blocked += 1,
+            End::Discarded => self.found.counts.discarded += 1,
+            End::Lost | End::Cut => {}
+            End::Final | End::Deadlock | End::Failure => self.complete(program, end),
+        }
+    }
+
+    fn complete<E: Execution>(&mut self, program: &E, end: End) {
+        self.found.counts.executions += 1;
+        let trace = self.hasher.as_ref().map(TraceHasher::trace);
+        let met = self.found.seen.traces.as_ref().zip(trace);
+        let new = met.is_none_or(|(traces, trace)| !traces.contains_key(&trace));
+        let mut tally = Tally::default();
+        match end {
+            End::Deadlock if new => {
+                tally.deadlocks = 1;
+                self.deadlock(program);
+            }
+            End::Final => tally.broken_ensures = self.final_state(program),
+            _ => {}
+        }
+        if !new {
+            return;
+        }
+        self.found.counts.deadlocks += tally.deadlocks;
+        self.found.seen.broken_ensures += tally.broken_ensures;
+        if let (Some(traces), Some(trace)) = (&mut self.found.seen.traces, trace) {
+            traces.insert(trace, tally);
+        }
+    }
+
+    fn deadlock<E: Execution>(&mut self, program: &E) {
+        let known = self.found.deadlock.as_ref();
+        if self.least() {
+            if let Some(finding) = normal(program, None, program.whole(), known) {
+                least(&mut self.found.deadlock, finding);
+            }
+        } else if known.is_none() {
+            self.found.deadlock = Some(here(program, None));
+        }
+        self.violated();
+    }
+
+    /// Looks at a final state: how many `ensures` it breaks.
+    fn final_state<E: Execution>(&mut self, program: &E) -> u64 {
+        let mut broken = 0;
+        for mishap in program.final_mishaps() {
+            if mishap.kind != MishapKind::Failure {
+                self.mishap(program, mishap, None);
+                continue;
+            }
+            // The whole run is the past of a broken `ensures`; each trace has its own.
+            broken += 1;
+            let known = |found: &Finding| found.mishap == Some(mishap);
+            if self.least() {
+                self.least_failure(program, mishap, program.whole());
+            } else if !self.found.failures.iter().any(known) {
+                self.found.failures.push(here(program, Some(mishap)));
+            }
+            self.violated();
+        }
+        let observation = program.observation();
+        let found = &mut self.found;
+        if found.seen.observed.insert(observation) && found.finals.len() < 2 {
+            found.finals.push(here(program, None));
+            found.seen.finals.push(observation);
+            let deterministic = true;
+            self.certain |= found.finals.len() == 2 && self.goal == Goal::Verdict { deterministic };
+        }
+        broken
+    }
+}
+
+/// The run as it is.
+fn here<E: Execution>(program: &E, mishap: Option<Mishap>) -> Finding {
+    Finding {
+        mishap,
+        schedule: Schedule::of(program.whole(), program.processes()),
+    }
+}
+
+/// Some events in normal form, unless they are more than those known already.
+fn normal<E: Execution>(
+    program: &E,
+    mishap: Option<Mishap>,
+    events: &[Event],
+    known: Option<&Finding>,
+) -> Option<Finding> {
+    if known.is_some_and(|known| known.schedule.0.len() < events.len()) {
+        return None;
+    }
+    let processes = program.processes();
+    let order = canonical_order(events, |process| processes.path(process));
+    Some(Finding {
+        mishap,
+        schedule: Schedule::of_each(order.iter().map(|&at| &events[at]), processes),
+    })
+}
