@@ -1,7 +1,5 @@
 //! What a step touches, and when two touches conflict.
 
-use smallvec::SmallVec;
-
 /// How a cell is touched. Cells of variables are read and written, cells of
 /// locks acquired and released, cells of invariants only written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -85,8 +83,8 @@ impl Access {
     }
 }
 
-/// The accesses of one step.
-pub type Claims = SmallVec<[Access; 4]>;
+/// The accesses of one step. A plain vector: events are used again and again, so it keeps its memory.
+pub type Claims = Vec<Access>;
 
 /// Adds an access, leaving out what is claimed already: a write covers a read of the same cells.
 ///

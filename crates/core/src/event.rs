@@ -1,7 +1,5 @@
 //! Events, and the dependence that makes traces of runs.
 
-use smallvec::SmallVec;
-
 use crate::{Claims, ProcessId};
 
 /// A value that a `choose` took, and what it could have taken.
@@ -14,7 +12,7 @@ pub struct Outcome {
 }
 
 /// The outcomes of one step, in the order in which they were asked for.
-pub type Outcomes = SmallVec<[Outcome; 1]>;
+pub type Outcomes = Vec<Outcome>;
 
 /// Something that stops a process for good, other than its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -70,11 +68,11 @@ pub struct Event {
     /// The accesses that it really made, in order.
     pub touched: Claims,
     /// The processes that it started.
-    pub spawned: SmallVec<[ProcessId; 1]>,
+    pub spawned: Vec<ProcessId>,
     /// The processes whose end it waited for.
-    pub joined: SmallVec<[ProcessId; 1]>,
+    pub joined: Vec<ProcessId>,
     /// What went wrong in it.
-    pub mishaps: SmallVec<[Mishap; 1]>,
+    pub mishaps: Vec<Mishap>,
     /// What such a step may have to wait for.
     pub wait: Wait,
 }
@@ -85,13 +83,13 @@ impl Event {
         Self {
             process,
             number,
-            outcomes: SmallVec::new(),
+            outcomes: Vec::new(),
             claims: Claims::new(),
             claims_key: 0,
             touched: Claims::new(),
-            spawned: SmallVec::new(),
-            joined: SmallVec::new(),
-            mishaps: SmallVec::new(),
+            spawned: Vec::new(),
+            joined: Vec::new(),
+            mishaps: Vec::new(),
             wait: Wait::Never,
         }
     }

@@ -168,6 +168,7 @@ impl Walk<'_> {
             | Op::Not
             | Op::Neg(_)
             | Op::Arith(..)
+            | Op::ArithLocals(..)
             | Op::Compare(..)
             | Op::Choose
             | Op::Drop
@@ -293,6 +294,7 @@ impl Walk<'_> {
                 | Op::Not
                 | Op::Neg(_)
                 | Op::Arith(..)
+                | Op::ArithLocals(..)
                 | Op::Compare(..)
                 | Op::Mark(_)
                 | Op::Open(_)

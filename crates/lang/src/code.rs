@@ -68,6 +68,8 @@ pub(crate) enum Op {
     Neg(Type),
     Arith(Arith, Type),
     Compare(Compare, bool),
+    /// Arithmetic on two slots.
+    ArithLocals(Arith, Type, [u16; 2]),
     /// Takes the value after the last and the first value.
     Choose,
     /// Reads a cell into a slot.

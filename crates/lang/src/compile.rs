@@ -1028,9 +1028,17 @@ impl<'a> Compiler<'a> {
                 self.land(end);
             }
             ExprKind::Binary(op, a, b) => {
-                self.expr(a);
-                self.expr(b);
-                self.emit(binary(*op, expr.ty, a.ty));
+                let op = binary(*op, expr.ty, a.ty);
+                match self.on_locals(op, a, b) {
+                    Some(fused) => {
+                        self.emit(fused);
+                    }
+                    None => {
+                        self.expr(a);
+                        self.expr(b);
+                        self.emit(op);
+                    }
+                }
             }
             ExprKind::If(test, then, other) => {
                 self.expr(test);
@@ -1052,6 +1060,20 @@ impl<'a> Compiler<'a> {
             }
         }
         self.span = outer;
+    }
+}
+
+impl Compiler<'_> {
+    /// One instruction instead of three, if both operands are locals.
+    fn on_locals(&self, op: Op, a: &Expr, b: &Expr) -> Option<Op> {
+        let slot = |e: &Expr| match e.kind {
+            ExprKind::Local(local) => u16::try_from(self.slot(local)).ok(),
+            _ => None,
+        };
+        match op {
+            Op::Arith(op, ty) => Some(Op::ArithLocals(op, ty, [slot(a)?, slot(b)?])),
+            _ => None,
+        }
     }
 }
 

@@ -185,10 +185,6 @@ impl<L: Listener> Cpu<'_, L> {
             r.pc += 1;
         }
         loop {
-            self.fuel = self
-                .fuel
-                .checked_sub(1)
-                .ok_or(Halt::Fault(Fault::LocalLimit))?;
             let pc = r.pc;
             if L::LISTENS {
                 let stack = &self.state.processes[process.index()].stack;
@@ -251,12 +247,18 @@ impl<L: Listener> Cpu<'_, L> {
                         continue;
                     }
                 }
+                Op::ArithLocals(op, ty, slots) => {
+                    let [a, b] = slots.map(|slot| self.slot(process, r.frame + u32::from(slot)));
+                    let value = numbers::arith(op, ty, a, b).map_err(Fault::from)?;
+                    self.operands.push(value);
+                }
                 Op::Choose => {
                     let value = self.choose()?;
                     self.operands.push(value);
                 }
 
                 Op::Jump(to) => {
+                    self.burn()?;
                     r.pc = to;
                     continue;
                 }
@@ -308,8 +310,7 @@ impl<L: Listener> Cpu<'_, L> {
                 Op::SpawnCall(procedure) => {
                     let entry = code.procedures[procedure as usize];
                     let first = self.operands.len() - entry.params as usize;
-                    let mut locals: smallvec::SmallVec<[i64; 8]> =
-                        self.operands.drain(first..).collect();
+                    let mut locals: Vec<i64> = self.operands.drain(first..).collect();
                     locals.resize(entry.frame as usize, 0);
                     self.spawn(process, r, entry.pc, locals)?;
                 }
@@ -324,6 +325,7 @@ impl<L: Listener> Cpu<'_, L> {
                     }
                 }
                 Op::Call(procedure) => {
+                    self.burn()?;
                     let entry = code.procedures[procedure as usize];
                     let frame = r.top + 2;
                     let top = frame + entry.frame;
@@ -379,6 +381,13 @@ impl<L: Listener> Cpu<'_, L> {
             }
             r.pc = pc + 1;
         }
+    }
+
+    /// Every loop jumps and every recursion calls: counting these bounds the work.
+    #[inline]
+    fn burn(&mut self) -> Result<(), Fault> {
+        self.fuel = self.fuel.checked_sub(1).ok_or(Fault::LocalLimit)?;
+        Ok(())
     }
 
     #[inline]
@@ -479,7 +488,7 @@ impl<L: Listener> Cpu<'_, L> {
         parent: ProcessId,
         r: &mut Registers,
         entry: u32,
-        locals: smallvec::SmallVec<[i64; 8]>,
+        locals: Vec<i64>,
     ) -> Result<(), Halt> {
         let child = self.table.child(parent, r.children);
         r.children += 1;
@@ -588,6 +597,15 @@ pub(crate) fn peek(
                 Err(fault) => Some(fault),
             },
             Op::Not | Op::Neg(_) | Op::Arith(..) | Op::Compare(..) => compute(op, operands).err(),
+            Op::ArithLocals(op, ty, [a, b]) => {
+                match numbers::arith(op, ty, locals[a as usize], locals[b as usize]) {
+                    Ok(value) => {
+                        operands.push(value);
+                        None
+                    }
+                    Err(undefined) => Some(undefined.into()),
+                }
+            }
             Op::Jump(to) => {
                 pc = to as usize;
                 None

@@ -75,6 +75,10 @@ fn effect(op: Op) -> Effect {
             reads: [Some(range), None],
             ..NOTHING
         },
+        Op::ArithLocals(_, _, slots) => Effect {
+            reads: slots.map(|at| slot(u32::from(at))),
+            ..NOTHING
+        },
         Op::Increment(at, _) => Effect {
             reads: [slot(at), None],
             writes: Some(at),

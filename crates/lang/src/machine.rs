@@ -68,7 +68,7 @@ impl Machine {
                     life: Life::Alive,
                     ..UNBORN
                 },
-                stack: smallvec::smallvec![0; entry.frame as usize],
+                stack: vec![0; entry.frame as usize],
             })
             .collect();
         let mut machine = Self {
@@ -320,7 +320,10 @@ fn claims_of(
     into.clear();
     let info = &code.steps[step as usize];
     if let Some(fixed) = &info.fixed {
-        into.extend_from_slice(fixed);
+        // A handful at most: pushing them beats a call to copy them.
+        for &access in fixed {
+            into.push(access);
+        }
         return step + 1;
     }
     for claim in &info.claims {

@@ -2,7 +2,7 @@
 
 use mazurka_core::record::{Binding, Change, Ending, Place, Run, Step, Waiting};
 use mazurka_core::{
-    Access, AccessKind, Claims, Event, Execution, Mishap, ProcessId, ProcessPath, Schedule, Status,
+    Access, AccessKind, Claims, Event, Execution, Mishap, ProcessId, Schedule, Status,
 };
 
 use crate::code::{Action, Code, Note, Op};
@@ -11,59 +11,8 @@ use crate::interpret::{Fault, Heard, Listener, Site, Stop, peek};
 use crate::machine::Machine;
 use crate::numbers::show;
 use crate::pretty::Scope;
+use crate::replay::{ReplayError, ReplayReason};
 use crate::source::Span;
-
-/// Why a schedule could not be followed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReplayError {
-    /// The step that failed, from 1.
-    pub step: usize,
-    /// Who should have made it.
-    pub process: ProcessPath,
-    /// What is the matter.
-    pub reason: ReplayReason,
-    /// Who could have made a step there.
-    pub ready: Vec<String>,
-}
-
-/// What is the matter with a step of a schedule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReplayReason {
-    /// There is no process of that name at that point.
-    NoSuchProcess,
-    /// It has ended, failed or must wait.
-    NotReady(Status),
-    /// Its `choose` cannot give that value.
-    NoSuchOutcome,
-}
-
-impl std::fmt::Display for ReplayError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { step, process, .. } = self;
-        write!(f, "step {step} of the schedule: ")?;
-        match self.reason {
-            ReplayReason::NoSuchProcess => {
-                write!(f, "there is no process {process} at this point")?
-            }
-            ReplayReason::NotReady(Status::Waiting) => {
-                write!(f, "process {process} has to wait here")?
-            }
-            ReplayReason::NotReady(Status::Ended) => {
-                write!(f, "process {process} has already ended")?
-            }
-            ReplayReason::NotReady(_) => write!(f, "process {process} has been halted before")?,
-            ReplayReason::NoSuchOutcome => {
-                write!(f, "process {process} cannot choose that value here")?
-            }
-        }
-        match &self.ready[..] {
-            [] => f.write_str("; nobody can make a step"),
-            ready => write!(f, "; these can make a step: {}", ready.join(", ")),
-        }
-    }
-}
-
-impl std::error::Error for ReplayError {}
 
 /// Writes down what it hears.
 #[derive(Default)]
@@ -235,11 +184,14 @@ impl Machine {
             });
             let before = self.state.cells.clone();
             let mut scribe = Scribe::default();
-            if self
-                .step_heard(process, &scheduled.outcomes, &mut scribe)
-                .is_err()
-            {
-                return Err(fail(ReplayReason::NoSuchOutcome));
+            match self.step_heard(process, &scheduled.outcomes, &mut scribe) {
+                Err(_) => return Err(fail(ReplayReason::NoSuchOutcome)),
+                // A value for a `choose` that is not there would be passed over.
+                Ok(event) if event.outcomes.len() < scheduled.outcomes.len() => {
+                    let chosen = event.outcomes.len();
+                    return Err(fail(ReplayReason::TooManyOutcomes(chosen)));
+                }
+                Ok(_) => {}
             }
             steps.push(self.tell(scribe, &before, line, enabled));
         }
@@ -373,7 +325,12 @@ impl Machine {
                 .trim()
                 .trim_end_matches(';');
             let message = match &checked.name {
-                Some(name) => format!("{kind} `{name}` does not hold: `{text}`"),
+                Some(name) => {
+                    let named = text.strip_prefix(name.as_str()).map(str::trim_start);
+                    let bare = named.and_then(|rest| rest.strip_prefix(':'));
+                    let text = bare.map_or(text, str::trim_start);
+                    format!("{kind} `{name}` does not hold: `{text}`")
+                }
                 None => format!("{kind} does not hold: `{text}`"),
             };
             (message, Some(code.place(checked.span)))

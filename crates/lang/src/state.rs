@@ -2,8 +2,6 @@
 
 use std::hash::{Hash, Hasher};
 
-use smallvec::SmallVec;
-
 /// Whether a process can go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Life {
@@ -45,14 +43,14 @@ pub(crate) struct Process {
     pub registers: Registers,
     /// Frames of locals, each after the first preceded by the return address and the caller's frame.
     /// Slots from `top` on are zero.
-    pub stack: SmallVec<[i64; 8]>,
+    pub stack: Vec<i64>,
 }
 
 impl Process {
     pub fn unborn() -> Self {
         Self {
             registers: UNBORN,
-            stack: SmallVec::new(),
+            stack: Vec::new(),
         }
     }
 
