@@ -20,6 +20,9 @@ pub struct Record {
     pub command: String,
     /// The engine that explored.
     pub algorithm: String,
+    /// The options in force; none in records of before there were any.
+    #[serde(default)]
+    pub options: Option<OptionsRecord>,
     /// The answer.
     pub verdict: Verdict,
     /// What the answer is about.
@@ -46,6 +49,28 @@ pub struct ProgramRecord {
     pub hash: String,
     /// The `--set` options, in order.
     pub set: Vec<(String, String)>,
+}
+
+/// What the search was asked for, and how far it might go; none: as far as there is something to explore.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OptionsRecord {
+    /// The property that decides whatever else the file states, if one was named.
+    pub property: Option<String>,
+    /// Steps of one execution.
+    pub max_depth: Option<u64>,
+    /// Steps in total.
+    pub max_steps: Option<u64>,
+    /// Executions.
+    pub max_executions: Option<u64>,
+    /// Instructions of local work within one step.
+    pub max_local: u64,
+    /// Milliseconds.
+    pub time_limit: Option<u64>,
+    /// Bytes.
+    pub memory_limit: Option<u64>,
+    /// Workers, where an engine can have several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<u64>,
 }
 
 /// What a witness shows.

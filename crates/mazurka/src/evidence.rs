@@ -5,7 +5,7 @@ use mazurka_core::{
     Execution, HappensBefore, Mishap, MishapKind, ProcessId, Schedule, Semantics, Status,
 };
 use mazurka_explore::Findings;
-use mazurka_lang::{Machine, ReplayError, ReplayReason};
+use mazurka_lang::{Machine, ReplayError};
 
 /// A run, told, and what is wrong with it. The machine stands at its end.
 pub(crate) struct Told {
@@ -20,17 +20,6 @@ pub(crate) struct Told {
 /// Runs a schedule and looks at what happened.
 pub(crate) fn tell(machine: &mut Machine, schedule: &Schedule) -> Result<Told, ReplayError> {
     let run = machine.narrate(schedule)?;
-    // A value for a `choose` that is not there would be passed over.
-    for (at, (planned, made)) in schedule.0.iter().zip(&run.steps).enumerate() {
-        if planned.outcomes.len() > made.outcomes.len() {
-            return Err(ReplayError {
-                step: at + 1,
-                process: planned.process.clone(),
-                reason: ReplayReason::NoSuchOutcome,
-                ready: made.enabled.clone(),
-            });
-        }
-    }
     let mut failures = machine.initial_mishaps().to_vec();
     for (at, event) in machine.events().iter().enumerate() {
         if !event.mishaps.is_empty() && !past_is_discarded(machine, at) {

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use mazurka_core::record::OptionsRecord;
 use mazurka_core::{Bound, Limits};
 use mazurka_explore::Progress;
 
@@ -12,6 +13,23 @@ pub struct Options {
     pub limits: Limits,
     /// Whether different results are a violation, even if the program states other properties.
     pub deterministic: bool,
+}
+
+impl Options {
+    /// What a record says of them, for a search that looks no deeper than `depth`.
+    pub(crate) fn record(&self, depth: Option<u64>) -> OptionsRecord {
+        let limits = &self.limits;
+        OptionsRecord {
+            property: self.deterministic.then(|| "deterministic".to_owned()),
+            max_depth: depth,
+            max_steps: limits.steps,
+            max_executions: limits.executions,
+            max_local: limits.local,
+            time_limit: limits.time.map(|time| time.as_millis() as u64),
+            memory_limit: limits.memory,
+            jobs: None,
+        }
+    }
 }
 
 /// Watches without a word and breaks off nothing.

@@ -134,6 +134,7 @@ impl Program {
             program: self.record().clone(),
             command: "replay".to_owned(),
             algorithm: "schedule".to_owned(),
+            options: Some(options.record(None)),
             verdict: match witnesses.is_empty() {
                 true => Verdict::Verified,
                 false => Verdict::Violated,

@@ -84,6 +84,10 @@ impl Program {
                 Plan::Schedule(_) => "schedule".to_owned(),
                 Plan::Seed(_) => "random".to_owned(),
             },
+            options: Some(options.record(match plan {
+                Plan::Schedule(_) => None,
+                Plan::Seed(_) => Some(options.limits.depth()),
+            })),
             verdict: match (witnesses.is_empty(), bounds.is_empty()) {
                 (false, _) => Verdict::Violated,
                 (true, false) => Verdict::Inconclusive,

@@ -16,7 +16,14 @@ impl Program {
         let goal = Goal::Verdict { deterministic };
         let mut machine = self.machine(options);
         let (algorithm, found) = pick::decide(&mut machine, &options.limits, goal, watch);
-        self.judge("check", algorithm, deterministic, &mut machine, &found)
+        self.judge(
+            "check",
+            algorithm,
+            options,
+            deterministic,
+            &mut machine,
+            &found,
+        )
     }
 
     /// The whole space with one engine, and its counts. Failures, deadlocks and livelocks violate.
@@ -30,13 +37,14 @@ impl Program {
         let goal = Goal::Everything;
         let limits = &options.limits;
         let found = search_states(&mut machine, algorithm, limits, goal, watch, &mut ());
-        self.judge("explore", algorithm, false, &mut machine, &found)
+        self.judge("explore", algorithm, options, false, &mut machine, &found)
     }
 
     fn judge(
         &self,
         command: &str,
         algorithm: Algorithm,
+        options: &Options,
         deterministic: bool,
         machine: &mut Machine,
         found: &Findings,
@@ -53,6 +61,10 @@ impl Program {
             program: self.record().clone(),
             command: command.to_owned(),
             algorithm: algorithm.to_string(),
+            options: Some(options.record(match algorithm {
+                Algorithm::Stateful => options.limits.depth,
+                _ => Some(options.limits.depth()),
+            })),
             verdict,
             scope: Scope {
                 exhaustive: found.stopped == mazurka_core::StopReason::Complete,

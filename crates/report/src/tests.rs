@@ -17,6 +17,7 @@ fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witness>) -> Reco
         },
         command: "check".into(),
         algorithm: "naive".into(),
+        options: None,
         verdict: outcome,
         scope: Scope {
             exhaustive: bounds.is_empty(),

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use crate::support::{mazurka, with_input};
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "version",
     "program",
     "command",
     "algorithm",
+    "options",
     "verdict",
     "scope",
     "stopped",
