@@ -7,8 +7,8 @@ use crate::support::{Said, command, with_input};
 /// Far more interleavings than anyone can wait for, each a trace of its own.
 const ENDLESS: &str =
     "var x: int = 0 ensures x >= 0 process (p in 0..12) { x := 1; x := 2; x := 1 }";
-/// A process that never ends.
-const LOOP: &str = "var x: int = 0 ensures x >= 0 process { while x < 2 { x := 1 - x } }";
+/// A process that never ends, in ever new states.
+const LOOP: &str = "var x: i64 = 0 ensures x >= 0 process { while x >= 0 { x := x + 1 } }";
 
 #[track_caller]
 fn cut(said: &Said, name: &str) {
@@ -62,8 +62,8 @@ fn steps() {
 
 #[test]
 fn executions() {
-    // Runs that agree, so that nothing is certain before the limit.
-    let program = "var x: int = 0 process (p in 0..5) { x := 1 }";
+    // Runs that agree, so that nothing is certain before the limit, in states that do not.
+    let program = "var x, y: int = 0 observe y process (p in 0..5) { x := p }";
     names(
         &["--max-executions", "3"],
         program,
