@@ -1,0 +1,182 @@
+//! Every program of the corpus with every algorithm: they agree with the figures of `expect.toml`, and so with each other.
+//!
+//! `corpus.rs` is about the figures themselves, and about brute force; here brute force is left out.
+
+use std::fmt::Debug;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use mazurka::{Algorithm, Options, Program, quietly};
+use serde::Deserialize;
+
+#[derive(Debug, Deserialize)]
+struct Expect {
+    needs: Option<String>,
+    #[serde(default)]
+    case: Vec<Case>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+struct Case {
+    #[serde(default)]
+    set: toml::Table,
+    deterministic: Option<bool>,
+    traces: Option<u64>,
+    deadlocks: Option<u64>,
+    failures: Option<u64>,
+    final_states: Option<u64>,
+    discarded: Option<u64>,
+}
+
+/// Whether runs that are equivalent to an earlier one are cut, and nothing else.
+fn counts_traces(algorithm: Algorithm) -> bool {
+    ["sleep", "dpor", "source", "optimal"].contains(&algorithm.name())
+}
+
+/// More traces than this are for `optimal` alone.
+const MANY_TRACES: u64 = 10_000;
+
+/// A search that is longer is cut, and only what it found until then is compared.
+const STEPS: u64 = 1_000_000;
+
+/// One program with one set of constants and one algorithm.
+struct Job {
+    name: String,
+    source: String,
+    case: Case,
+    algorithm: Algorithm,
+}
+
+fn jobs() -> Vec<Job> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let corpus = here.ancestors().nth(2).expect("the workspace");
+    let entries = fs::read_dir(corpus.join("corpus/maz")).expect("the corpus");
+    let mut folders: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    folders.retain(|path| path.is_dir());
+    folders.sort();
+    let mut jobs = Vec::new();
+    for folder in folders {
+        let read = |file: &str| match fs::read_to_string(folder.join(file)) {
+            Ok(text) => text,
+            Err(error) => panic!("{}/{file}: {error}", folder.display()),
+        };
+        let expect: Expect = toml::from_str(&read("expect.toml")).expect("an expect.toml");
+        if expect.needs.is_some() {
+            continue;
+        }
+        let name = folder.file_name().expect("a name").to_string_lossy();
+        for case in &expect.case {
+            let many = case.traces.is_some_and(|traces| traces > MANY_TRACES);
+            let set: Vec<String> = case.set.iter().map(|(k, v)| format!(" {k}={v}")).collect();
+            for &algorithm in Algorithm::ALL {
+                let too_slow = many && counts_traces(algorithm) && algorithm != Algorithm::Optimal;
+                if algorithm != Algorithm::Naive && !too_slow {
+                    jobs.push(Job {
+                        name: format!("{name}{}, {algorithm}", set.concat()),
+                        source: read("program.maz"),
+                        case: case.clone(),
+                        algorithm,
+                    });
+                }
+            }
+        }
+    }
+    jobs
+}
+
+/// What is wrong, and whether the search was cut.
+fn run(job: &Job) -> (Vec<String>, bool) {
+    let text = |value: &toml::Value| match value {
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let case = &job.case;
+    let settings: Vec<_> = (case.set.iter())
+        .map(|(name, value)| (name.clone(), text(value)))
+        .collect();
+    let program = match Program::load(&job.name, &job.source, &settings) {
+        Ok(program) => program,
+        Err(mistakes) => return (vec![format!("does not load: {mistakes:?}")], false),
+    };
+    let mut options = Options::default();
+    options.limits.steps = Some(STEPS);
+    let record = program.explore(job.algorithm, &options, &mut quietly());
+    let counts = &record.counts;
+    let cut = !record.scope.exhaustive;
+    let mut wrong = Vec::new();
+    let mut number = |what: &str, expected: Option<u64>, found: u64| {
+        if let Some(expected) = expected
+            && (if cut {
+                found > expected
+            } else {
+                found != expected
+            })
+        {
+            wrong.push(format!("{what}: expected {expected}, found {found}"));
+        }
+    };
+    number("final states", case.final_states, counts.final_states);
+    if counts_traces(job.algorithm) {
+        number("traces", case.traces, counts.traces.unwrap_or(0));
+        number("executions", case.traces, counts.executions);
+        number("deadlocks", case.deadlocks, counts.deadlocks);
+        number("failures", case.failures, counts.failures);
+        if case.discarded == Some(0) {
+            number("discarded", case.discarded, counts.discarded);
+        }
+    } else {
+        // States are merged, so that only their being there can be compared.
+        let any = |count: u64| u64::from(count > 0);
+        number("deadlocks", case.deadlocks.map(any), any(counts.deadlocks));
+        number("failures", case.failures.map(any), any(counts.failures));
+    }
+    if let (Some(expected), false) = (case.deterministic, cut)
+        && record.deterministic != Some(expected)
+    {
+        let found = record.deterministic;
+        wrong.push(format!(
+            "deterministic: expected {expected}, found {found:?}"
+        ));
+    }
+    (wrong, cut)
+}
+
+#[test]
+fn every_algorithm_agrees_on_the_corpus() {
+    let jobs = jobs();
+    let all = jobs.len();
+    assert!(all > 500, "most of the corpus was not found");
+    let jobs = Mutex::new(jobs);
+    let done = Mutex::new((Vec::new(), Vec::new()));
+    let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let job = jobs.lock().expect("no worker panics").pop();
+                    let Some(job) = job else { return };
+                    let result = std::panic::catch_unwind(|| run(&job));
+                    let (wrong, cut) = result.unwrap_or((vec!["panics".to_owned()], false));
+                    let mut done = done.lock().expect("no worker panics");
+                    if !wrong.is_empty() {
+                        done.0.push(format!("{}: {}", job.name, wrong.join("; ")));
+                    }
+                    if cut {
+                        done.1.push(job.name);
+                    }
+                }
+            });
+        }
+    });
+    let (mut wrong, cut) = done.into_inner().expect("no worker panics");
+    wrong.sort();
+    println!("{} of {all} searches were cut: {cut:?}", cut.len());
+    assert!(cut.len() * 10 < all, "too many searches were cut: {cut:?}");
+    assert!(
+        wrong.is_empty(),
+        "{} searches:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
