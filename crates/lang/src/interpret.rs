@@ -197,6 +197,10 @@ impl<L: Listener> Cpu<'_, L> {
                 };
                 self.listener.hear(code, pc, heard);
             }
+            if self.compute(process, r)? {
+                continue;
+            }
+            let pc = r.pc;
             match code.ops[pc as usize] {
                 Op::Mark(_) if atomic > 0 || merged => {}
                 Op::Mark(_) if open => open = false,
@@ -208,75 +212,6 @@ impl<L: Listener> Cpu<'_, L> {
                 Op::BeginSimple => merged |= std::mem::take(&mut open),
                 Op::EndSimple => merged = false,
 
-                Op::Const(value) => self.operands.push(value),
-                Op::Local(slot) => {
-                    let value = self.slot(process, r.frame + slot);
-                    self.operands.push(value);
-                }
-                Op::LocalAt(range) => {
-                    let slot = self.select(range)?;
-                    let value = self.slot(process, r.frame + slot);
-                    self.operands.push(value);
-                }
-                Op::Load(cell) => self.load(cell),
-                Op::LoadAt(range) => {
-                    let cell = self.select(range)?;
-                    self.load(cell);
-                }
-                Op::Not | Op::Neg(_) | Op::Arith(..) | Op::Compare(..) => {
-                    compute(code.ops[pc as usize], self.operands)?;
-                }
-                Op::Fetch { cell, slot } => {
-                    self.event.touched.push(Access::read(cell));
-                    let value = self.state.cells[cell as usize];
-                    self.set_slot(process, r.frame + slot, value);
-                }
-                Op::Increment(slot, ty) => {
-                    let value = self.slot(process, r.frame + slot);
-                    let value = numbers::arith(Arith::Add, ty, value, 1).map_err(Fault::from)?;
-                    self.set_slot(process, r.frame + slot, value);
-                }
-                Op::JumpUnlessLess {
-                    slots,
-                    unsigned,
-                    to,
-                } => {
-                    let [a, b] = slots.map(|slot| self.slot(process, r.frame + u32::from(slot)));
-                    if !numbers::compare(Compare::Lt, unsigned, a, b) {
-                        r.pc = to;
-                        continue;
-                    }
-                }
-                Op::ArithLocals(op, ty, slots) => {
-                    let [a, b] = slots.map(|slot| self.slot(process, r.frame + u32::from(slot)));
-                    let value = numbers::arith(op, ty, a, b).map_err(Fault::from)?;
-                    self.operands.push(value);
-                }
-                Op::Choose => {
-                    let value = self.choose()?;
-                    self.operands.push(value);
-                }
-
-                Op::Jump(to) => {
-                    self.burn()?;
-                    r.pc = to;
-                    continue;
-                }
-                Op::JumpIfFalse(to) => {
-                    if self.pop() == 0 {
-                        r.pc = to;
-                        continue;
-                    }
-                }
-                Op::SetLocal(slot) => {
-                    let value = self.pop();
-                    self.set_slot(process, r.frame + slot, value);
-                }
-                Op::SetLocalAt(range) => {
-                    let value = self.pop();
-                    let slot = self.select(range)?;
-                    self.set_slot(process, r.frame + slot, value);
-                }
                 Op::Store(cell) => {
                     let value = self.pop();
                     self.store(cell, value);
@@ -285,6 +220,10 @@ impl<L: Listener> Cpu<'_, L> {
                     let value = self.pop();
                     let cell = self.select(range)?;
                     self.store(cell, value);
+                }
+                Op::Choose => {
+                    let value = self.choose()?;
+                    self.operands.push(value);
                 }
 
                 Op::Guard => {
@@ -303,16 +242,21 @@ impl<L: Listener> Cpu<'_, L> {
                     self.unlock(process, cell)?;
                 }
                 Op::SpawnBlock(entry) => {
+                    let child = self.born(process, r);
                     let frame = r.frame as usize..r.top as usize;
-                    let locals = self.state.processes[process.index()].stack[frame].into();
-                    self.spawn(process, r, entry, locals)?;
+                    let mut stack = std::mem::take(&mut self.state.processes[child.index()].stack);
+                    stack.extend_from_slice(&self.state.processes[process.index()].stack[frame]);
+                    self.state.processes[child.index()].stack = stack;
+                    self.start(child, entry)?;
                 }
                 Op::SpawnCall(procedure) => {
                     let entry = code.procedures[procedure as usize];
+                    let child = self.born(process, r);
                     let first = self.operands.len() - entry.params as usize;
-                    let mut locals: Vec<i64> = self.operands.drain(first..).collect();
-                    locals.resize(entry.frame as usize, 0);
-                    self.spawn(process, r, entry.pc, locals)?;
+                    let stack = &mut self.state.processes[child.index()].stack;
+                    stack.extend(self.operands.drain(first..));
+                    stack.resize(entry.frame as usize, 0);
+                    self.start(child, entry.pc)?;
                 }
                 Op::Join => {
                     let joined = ProcessId(self.pop() as u32);
@@ -325,7 +269,7 @@ impl<L: Listener> Cpu<'_, L> {
                     }
                 }
                 Op::Call(procedure) => {
-                    self.burn()?;
+                    self.fuel = self.fuel.checked_sub(1).ok_or(Fault::LocalLimit)?;
                     let entry = code.procedures[procedure as usize];
                     let frame = r.top + 2;
                     let top = frame + entry.frame;
@@ -378,16 +322,112 @@ impl<L: Listener> Cpu<'_, L> {
                     r.life = Life::Ended;
                     return Ok(());
                 }
+                _ => unreachable!("computed above"),
             }
             r.pc = pc + 1;
         }
     }
 
-    /// Every loop jumps and every recursion calls: counting these bounds the work.
+    /// Runs the instructions that compute, up to the next one that does more; just one if somebody
+    /// listens. Most of the time is spent here. Says whether to go on from the start.
     #[inline]
-    fn burn(&mut self) -> Result<(), Fault> {
-        self.fuel = self.fuel.checked_sub(1).ok_or(Fault::LocalLimit)?;
-        Ok(())
+    fn compute(&mut self, process: ProcessId, r: &mut Registers) -> Result<bool, Fault> {
+        let ops = &self.code.ops[..];
+        let State { cells, processes } = &mut *self.state;
+        let frame = r.frame as usize..r.top as usize;
+        let locals = &mut processes[process.index()].stack[frame];
+        let operands = &mut *self.operands;
+        let undo = &mut *self.undo;
+        let touched = &mut self.event.touched;
+        let mut set_local = |locals: &mut [i64], slot: u32, value: i64| {
+            let value = std::mem::replace(&mut locals[slot as usize], value);
+            undo.push(Undo::Slot {
+                process: process.0,
+                slot: r.frame + slot,
+                value,
+            });
+        };
+        // The compiler balances operands.
+        let pop = |operands: &mut Vec<i64>| operands.pop().unwrap_or(0);
+        loop {
+            match ops[r.pc as usize] {
+                Op::Const(value) => operands.push(value),
+                Op::Local(slot) => operands.push(locals[slot as usize]),
+                Op::LocalAt(range) => {
+                    let slot = select(range, pop(operands))?;
+                    operands.push(locals[slot as usize]);
+                }
+                Op::Load(cell) => {
+                    touched.push(Access::read(cell));
+                    operands.push(cells[cell as usize]);
+                }
+                Op::LoadAt(range) => {
+                    let cell = select(range, pop(operands))?;
+                    touched.push(Access::read(cell));
+                    operands.push(cells[cell as usize]);
+                }
+                op @ (Op::Not | Op::Neg(_) | Op::Arith(..) | Op::Compare(..)) => {
+                    compute(op, operands)?;
+                }
+                Op::ArithLocals(op, ty, [a, b]) => {
+                    let value = numbers::arith(op, ty, locals[a as usize], locals[b as usize])?;
+                    operands.push(value);
+                }
+                Op::Fetch { cell, slot } => {
+                    touched.push(Access::read(cell));
+                    set_local(locals, slot, cells[cell as usize]);
+                }
+                Op::Increment(slot, ty) => {
+                    let value = numbers::arith(Arith::Add, ty, locals[slot as usize], 1)?;
+                    set_local(locals, slot, value);
+                }
+                Op::SetLocal(slot) => {
+                    let value = pop(operands);
+                    set_local(locals, slot, value);
+                }
+                Op::SetLocalAt(range) => {
+                    let value = pop(operands);
+                    let slot = select(range, pop(operands))?;
+                    set_local(locals, slot, value);
+                }
+                Op::Jump(to) => {
+                    // Every loop jumps and every recursion calls: counting these bounds the work.
+                    self.fuel = self.fuel.checked_sub(1).ok_or(Fault::LocalLimit)?;
+                    r.pc = to;
+                    if L::LISTENS {
+                        return Ok(true);
+                    }
+                    continue;
+                }
+                Op::JumpIfFalse(to) if pop(operands) == 0 => {
+                    r.pc = to;
+                    if L::LISTENS {
+                        return Ok(true);
+                    }
+                    continue;
+                }
+                Op::JumpIfFalse(_) => {}
+                Op::JumpUnlessLess {
+                    slots: [a, b],
+                    unsigned,
+                    to,
+                } => {
+                    let (a, b) = (locals[a as usize], locals[b as usize]);
+                    if !numbers::compare(Compare::Lt, unsigned, a, b) {
+                        r.pc = to;
+                        if L::LISTENS {
+                            return Ok(true);
+                        }
+                        continue;
+                    }
+                }
+                _ => return Ok(false),
+            }
+            r.pc += 1;
+            if L::LISTENS {
+                return Ok(true);
+            }
+        }
     }
 
     #[inline]
@@ -402,12 +442,6 @@ impl<L: Listener> Cpu<'_, L> {
     }
 
     #[inline]
-    fn load(&mut self, cell: u32) {
-        self.event.touched.push(Access::read(cell));
-        self.operands.push(self.state.cells[cell as usize]);
-    }
-
-    #[inline]
     fn store(&mut self, cell: u32, value: i64) {
         self.event.touched.push(Access::write(cell));
         self.dirty.extend(&self.code.watched[cell as usize]);
@@ -418,11 +452,6 @@ impl<L: Listener> Cpu<'_, L> {
     fn set_cell(&mut self, cell: u32, value: i64) {
         let old = std::mem::replace(&mut self.state.cells[cell as usize], value);
         self.undo.push(Undo::Cell(cell, old));
-    }
-
-    #[inline]
-    fn slot(&self, process: ProcessId, slot: u32) -> i64 {
-        self.state.processes[process.index()].stack[slot as usize]
     }
 
     #[inline]
@@ -483,13 +512,8 @@ impl<L: Listener> Cpu<'_, L> {
         Ok(())
     }
 
-    fn spawn(
-        &mut self,
-        parent: ProcessId,
-        r: &mut Registers,
-        entry: u32,
-        locals: Vec<i64>,
-    ) -> Result<(), Halt> {
+    /// The next child of a process, with an empty stack.
+    fn born(&mut self, parent: ProcessId, r: &mut Registers) -> ProcessId {
         let child = self.table.child(parent, r.children);
         r.children += 1;
         if self.state.processes.len() <= child.index() {
@@ -498,17 +522,22 @@ impl<L: Listener> Cpu<'_, L> {
         }
         self.undo.push(Undo::Born(child.0));
         self.event.spawned.push(child);
-        self.state.processes[child.index()] = Process {
-            registers: Registers {
-                pc: entry,
-                frame: 0,
-                top: locals.len() as u32,
-                children: 0,
-                steps: 0,
-                life: Life::Alive,
-            },
-            stack: locals,
+        self.state.processes[child.index()].stack.clear();
+        child
+    }
+
+    /// Lets a new process, whose stack holds its locals, do its local work; leaves its handle.
+    fn start(&mut self, child: ProcessId, entry: u32) -> Result<(), Halt> {
+        let process = &mut self.state.processes[child.index()];
+        process.registers = Registers {
+            pc: entry,
+            frame: 0,
+            top: process.stack.len() as u32,
+            children: 0,
+            steps: 0,
+            life: Life::Alive,
         };
+        // Its operands lie above those of its parent.
         self.run(child, false).map_err(Halt::Stop)?;
         self.operands.push(i64::from(child.0));
         Ok(())
