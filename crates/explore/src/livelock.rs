@@ -200,3 +200,93 @@ fn lasso(graph: &Graph) -> Option<Vec<Edge>> {
     lasso.extend(graph.way(here, inside, |state| state == start, |_| false)?);
     Some(lasso)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lasso of a graph, as states passed through.
+    fn found(states: usize, edges: &[(u32, u32, u32)]) -> Option<Vec<u32>> {
+        let edge = |&(from, process, to): &(u32, u32, u32)| Edge {
+            from,
+            process: ProcessId(process),
+            to,
+        };
+        let graph = Graph::new(states, edges.iter().map(edge).collect());
+        let lasso = lasso(&graph)?;
+        let mut at = 0;
+        for edge in &lasso {
+            assert_eq!(edge.from, at, "the lasso is a way");
+            at = edge.to;
+        }
+        Some(lasso.iter().map(|edge| edge.to).collect())
+    }
+
+    #[test]
+    fn no_cycle_no_livelock() {
+        assert_eq!(found(1, &[]), None);
+        assert_eq!(found(3, &[(0, 0, 1), (0, 1, 2), (1, 1, 2)]), None);
+    }
+
+    #[test]
+    fn a_step_that_changes_nothing_is_a_cycle() {
+        assert_eq!(found(1, &[(0, 0, 0)]), Some(vec![0]));
+        assert_eq!(found(2, &[(0, 1, 1), (1, 0, 1)]), Some(vec![1, 1]));
+    }
+
+    #[test]
+    fn an_unfair_spin_is_none() {
+        // Process 1 is always ready, and its step ends the spinning.
+        assert_eq!(found(2, &[(0, 0, 0), (0, 1, 1)]), None);
+        assert_eq!(
+            found(3, &[(0, 0, 1), (1, 0, 0), (0, 1, 2), (1, 1, 2)]),
+            None
+        );
+    }
+
+    #[test]
+    fn who_is_not_ready_now_and_then_is_not_passed_over() {
+        // In state 1 process 1 has to wait.
+        let found = found(3, &[(0, 0, 1), (1, 0, 0), (0, 1, 2)]);
+        assert_eq!(found, Some(vec![1, 0]));
+    }
+
+    #[test]
+    fn a_fair_cycle_may_have_a_way_out() {
+        let edges = [(0, 0, 1), (1, 1, 0), (0, 1, 2), (1, 0, 2)];
+        assert_eq!(found(3, &edges), Some(vec![1, 0]));
+    }
+
+    #[test]
+    fn the_cycle_gives_everybody_a_turn() {
+        // Two ways back: one round is process 0's, the other process 1's; both are ready everywhere.
+        let edges = [
+            (0, 0, 1),
+            (1, 0, 0),
+            (0, 1, 2),
+            (2, 1, 0),
+            (1, 1, 3),
+            (2, 0, 3),
+        ];
+        let way = found(4, &edges).expect("a livelock");
+        assert!(way.contains(&1) && way.contains(&2), "{way:?}");
+        assert_eq!(way.last(), Some(&0));
+    }
+
+    #[test]
+    fn the_nearest_component_is_shown() {
+        // A long way to the trap 4, a short one to the trap 5; the cycle of 0 and 1 is unfair.
+        let edges = [
+            (0, 0, 1),
+            (1, 0, 0),
+            (0, 1, 2),
+            (1, 1, 2),
+            (2, 0, 3),
+            (3, 0, 4),
+            (4, 0, 4),
+            (2, 1, 5),
+            (5, 1, 5),
+        ];
+        assert_eq!(found(6, &edges), Some(vec![2, 5, 5]));
+    }
+}
