@@ -46,9 +46,10 @@ impl std::fmt::Display for ReplayError {
             ReplayReason::NoSuchOutcome => {
                 write!(f, "process {process} cannot choose that value here")?
             }
-            ReplayReason::TooManyOutcomes(0) => {
-                write!(f, "process {process} chooses nothing here, and a value is given")?
-            }
+            ReplayReason::TooManyOutcomes(0) => write!(
+                f,
+                "process {process} chooses nothing here, and a value is given"
+            )?,
             ReplayReason::TooManyOutcomes(n) => write!(
                 f,
                 "process {process} chooses {n} value{} here, and more are given",

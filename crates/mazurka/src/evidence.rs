@@ -7,6 +7,10 @@ use mazurka_core::{
 use mazurka_explore::Findings;
 use mazurka_lang::{Machine, ReplayError};
 
+use crate::minimise::{closest, minimise};
+use crate::race;
+use crate::rehearse::Violation;
+
 /// A run, told, and what is wrong with it. The machine stands at its end.
 pub(crate) struct Told {
     pub run: Run,
@@ -53,7 +57,7 @@ pub(crate) fn tell(machine: &mut Machine, schedule: &Schedule) -> Result<Told, R
     })
 }
 
-fn past_is_discarded(machine: &Machine, at: usize) -> bool {
+pub(crate) fn past_is_discarded(machine: &Machine, at: usize) -> bool {
     let run = machine.events();
     let discards = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
     // The past costs time, and most runs have no false `assume`.
@@ -83,12 +87,18 @@ pub(crate) fn witnesses(
     let mut all = Vec::new();
     for finding in &found.failures {
         if let Some(mishap) = finding.mishap {
-            let told = retell(machine, &finding.schedule);
+            retell(machine, &finding.schedule);
+            let violation = Violation::Failure(mishap.site);
+            let schedule = minimise(machine, &finding.schedule, &violation);
+            let told = retell(machine, &schedule);
             all.push(failure(machine, told.run, &mishap));
         }
     }
     if let Some(finding) = &found.deadlock {
-        let told = retell(machine, &finding.schedule);
+        retell(machine, &finding.schedule);
+        let violation = Violation::Deadlock(with_status(machine, Status::Waiting));
+        let schedule = minimise(machine, &finding.schedule, &violation);
+        let told = retell(machine, &schedule);
         all.push(deadlock(machine, told.run));
     }
     if let Some(finding) = &found.livelock {
@@ -102,13 +112,17 @@ pub(crate) fn witnesses(
         }
     }
     if let ([first, second], true) = (&found.finals[..], deterministic) {
-        all.push(nondeterminism(machine, &first.schedule, &second.schedule));
+        retell(machine, &first.schedule);
+        retell(machine, &second.schedule);
+        let (first, second) = closest(machine, &first.schedule, &second.schedule);
+        all.push(nondeterminism(machine, &first, &second));
     }
     all
 }
 
 /// A failure of a run that has just been told.
-pub(crate) fn failure(machine: &Machine, run: Run, mishap: &Mishap) -> Witness {
+pub(crate) fn failure(machine: &mut Machine, mut run: Run, mishap: &Mishap) -> Witness {
+    race::mark(machine, &mut run, &Violation::Failure(mishap.site));
     let (message, place) = machine.explain(mishap);
     Witness {
         kind: WitnessKind::Failure,
@@ -121,7 +135,9 @@ pub(crate) fn failure(machine: &Machine, run: Run, mishap: &Mishap) -> Witness {
 }
 
 /// A deadlock at the end of a run that has just been told.
-pub(crate) fn deadlock(machine: &Machine, run: Run) -> Witness {
+pub(crate) fn deadlock(machine: &mut Machine, mut run: Run) -> Witness {
+    let violation = Violation::Deadlock(with_status(machine, Status::Waiting));
+    race::mark(machine, &mut run, &violation);
     let waiting = machine.waiting();
     let names: Vec<&str> = waiting.iter().map(|w| w.process.as_str()).collect();
     let verb = if names.len() == 1 { "waits" } else { "wait" };
@@ -176,10 +192,18 @@ fn with_status(machine: &Machine, status: Status) -> Vec<ProcessId> {
 
 /// Two runs that end differently. The machine stands at the end of the second.
 pub(crate) fn nondeterminism(machine: &mut Machine, one: &Schedule, other: &Schedule) -> Witness {
-    let first = retell(machine, one).run;
+    let mut first = retell(machine, one).run;
     let in_first = machine.bindings(true);
-    let second = retell(machine, other).run;
+    let events = machine.events().to_vec();
+    let mut second = retell(machine, other).run;
     let in_second = machine.bindings(true);
+    let races = race::first_difference(&events, machine.events());
+    for (run, marked) in [&mut first, &mut second]
+        .into_iter()
+        .zip(races.iter().flatten())
+    {
+        marked.iter().for_each(|&at| run.steps[at].racing = true);
+    }
     let pairs = in_first.into_iter().zip(in_second);
     let differ = |(a, b): (mazurka_core::record::Binding, mazurka_core::record::Binding)| {
         (a.value != b.value).then_some(Difference {

@@ -18,10 +18,13 @@
 //! ```
 
 mod evidence;
+mod minimise;
 mod options;
 mod pick;
 mod program;
+mod race;
 mod random;
+mod rehearse;
 mod replay;
 mod run;
 mod search;

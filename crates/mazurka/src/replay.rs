@@ -164,10 +164,9 @@ fn again(machine: &mut Machine, old: &Witness) -> Result<Witness, ReplayProblem>
     match (old.kind, &old.runs[..]) {
         (WitnessKind::Failure, [run]) => {
             let told = same_run(machine, run)?;
-            let failures = told.failures.iter();
-            let mut fresh = failures.map(|m| evidence::failure(machine, told.run.clone(), m));
-            match fresh.find(|new| new.message == old.message) {
-                Some(new) => Ok(new),
+            let mut failures = told.failures.iter();
+            match failures.find(|m| machine.explain(m).0 == old.message) {
+                Some(mishap) => Ok(evidence::failure(machine, told.run, mishap)),
                 None => changed("the recorded failure does not happen"),
             }
         }
@@ -237,6 +236,11 @@ fn same_run(machine: &mut Machine, old: &Run) -> Result<Told, ReplayProblem> {
 
 /// What is not as it was, most telling first.
 fn difference(was: &Step, is: &Step) -> Option<String> {
+    // The marks say something about the step; the step is the same without them.
+    let unmarked = |step: &Step| Step {
+        racing: false,
+        ..step.clone()
+    };
     let differ = |what: &str, was: String, is: String| {
         (was != is).then(|| format!("{what}: recorded {was}, now {is}"))
     };
@@ -245,5 +249,8 @@ fn difference(was: &Step, is: &Step) -> Option<String> {
     differ("the process", quoted(&was.process), quoted(&is.process))
         .or_else(|| differ("who could go on", enabled(was), enabled(is)))
         .or_else(|| differ("the label", quoted(&was.label), quoted(&is.label)))
-        .or_else(|| (was != is).then(|| "what the step read, changed or ran into".to_owned()))
+        .or_else(|| {
+            (unmarked(was) != unmarked(is))
+                .then(|| "what the step read, changed or ran into".to_owned())
+        })
 }

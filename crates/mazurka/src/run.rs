@@ -56,7 +56,7 @@ impl Program {
                 Schedule::of(machine.events(), machine.processes())
             }
         };
-        let told = evidence::tell(&mut machine, &schedule)?;
+        let mut told = evidence::tell(&mut machine, &schedule)?;
         for event in machine.events() {
             for mishap in &event.mishaps {
                 bounds.extend(match mishap.kind {
@@ -69,10 +69,13 @@ impl Program {
         bounds.dedup();
         let mut witnesses = Vec::new();
         for mishap in &told.failures {
-            witnesses.push(evidence::failure(&machine, told.run.clone(), mishap));
+            witnesses.push(evidence::failure(&mut machine, told.run.clone(), mishap));
         }
         if told.deadlocked {
-            witnesses.push(evidence::deadlock(&machine, told.run.clone()));
+            witnesses.push(evidence::deadlock(&mut machine, told.run.clone()));
+        }
+        if let Some(marked) = witnesses.first().and_then(|witness| witness.runs.first()) {
+            told.run = marked.clone();
         }
         let complete = evidence::is_complete(&told.run) && told.run.ending != Ending::Discarded;
         let steps = told.run.steps.len() as u64;

@@ -1,6 +1,8 @@
 //! One dense line per event: number, process, label, values, source line.
 
-use mazurka_core::record::{Binding, Step};
+use std::ops::Range;
+
+use mazurka_core::record::{Binding, Ending, Run, Step};
 
 use crate::{Paint, clip, pad};
 
@@ -8,47 +10,121 @@ use crate::{Paint, clip, pad};
 const LABEL_WIDTH: usize = 60;
 const VALUES_WIDTH: usize = 48;
 
-/// The steps of a run. At most `most` of them, if that is given: from the middle of a long run the
-/// rest is left out, and the text says so.
-pub(crate) fn events(steps: &[Step], most: Option<usize>, paint: Paint) -> String {
-    let rows: Vec<Row> = steps.iter().enumerate().map(Row::of).collect();
-    let widest = |cell: fn(&Row) -> &str| {
-        let widths = rows.iter().map(|row| cell(row).chars().count());
-        widths.max().unwrap_or(0)
-    };
-    let number = widest(|row| &row.number);
-    let process = widest(|row| &row.process);
-    let label = widest(|row| &row.label);
-    let values = widest(|row| &row.values);
-    let hidden = match most {
-        Some(most) if rows.len() > most => most / 2..rows.len() - most.div_ceil(2),
-        _ => 0..0,
-    };
-    let mut text = String::new();
-    for (at, row) in rows.iter().enumerate() {
-        if !hidden.is_empty() && at == hidden.start {
-            text += &format!("  … {} steps …\n", hidden.len());
+/// Tables of steps with the same columns.
+pub(crate) struct Columns {
+    number: usize,
+    process: usize,
+    label: usize,
+    values: usize,
+    line: usize,
+}
+
+impl Columns {
+    /// As wide as these runs need.
+    pub fn of(runs: &[Run]) -> Self {
+        let rows: Vec<Row> = runs
+            .iter()
+            .flat_map(|run| run.steps.iter().enumerate().map(Row::of))
+            .collect();
+        let widest = |cell: fn(&Row) -> &str| {
+            let widths = rows.iter().map(|row| cell(row).chars().count());
+            widths.max().unwrap_or(0)
+        };
+        Self {
+            number: widest(|row| &row.number),
+            process: widest(|row| &row.process),
+            label: widest(|row| &row.label),
+            values: widest(|row| &row.values),
+            line: widest(|row| &row.line),
         }
-        if hidden.contains(&at) {
-            continue;
+    }
+
+    /// Some steps of a run. At most `most` of them, if that is given, and the racing ones: from the middle of a long
+    /// run the rest is left out, and the text says so and how to see it.
+    pub fn steps(
+        &self,
+        run: &Run,
+        range: Range<usize>,
+        most: Option<usize>,
+        paint: Paint,
+    ) -> String {
+        let middle = match most {
+            Some(most) if range.len() > most => {
+                range.start + most / 2..range.end - most.div_ceil(2)
+            }
+            _ => 0..0,
+        };
+        let marks = marks(run);
+        let hidden = |at: usize| middle.contains(&at) && !run.steps[at].racing;
+        let mut left_out = 0;
+        let mut text = String::new();
+        for at in range {
+            if hidden(at) {
+                left_out += 1;
+                continue;
+            }
+            if left_out > 0 {
+                text += &elided(left_out);
+                left_out = 0;
+            }
+            text += &self.line(&Row::of((at, &run.steps[at])), &marks[at], paint);
         }
+        text
+    }
+
+    fn line(&self, row: &Row, mark: &str, paint: Paint) -> String {
+        let number = self.number;
         let mut line = format!(
             "  {:>number$}  {}  {}",
             row.number,
-            pad(&row.process, process),
-            pad(&row.label, label)
+            pad(&row.process, self.process),
+            pad(&row.label, self.label)
         );
-        if values > 0 {
-            line += &format!("  {}", pad(&row.values, values));
+        if self.values > 0 {
+            line += &format!("  {}", pad(&row.values, self.values));
         }
         line += &format!("  {}", paint.dim(&row.line));
+        if !mark.is_empty() || row.mishap.is_some() {
+            line += &" ".repeat(self.line.saturating_sub(row.line.chars().count()));
+        }
+        if !mark.is_empty() {
+            line += &format!("  {}", paint.unsure(mark));
+        }
         if let Some(mishap) = &row.mishap {
             line += &format!("  {}", paint.bad(&format!("<- {mishap}")));
         }
-        text += line.trim_end();
-        text.push('\n');
+        format!("{}\n", line.trim_end())
     }
-    text
+}
+
+fn elided(steps: usize) -> String {
+    let steps = crate::counted(steps as u64, "step", "steps");
+    format!("  … {steps} left out: `mazurka run` with the schedule below shows all …\n")
+}
+
+/// For each step what is to be said of it beside the others that race.
+fn marks(run: &Run) -> Vec<String> {
+    let racing: Vec<usize> = (0..run.steps.len())
+        .filter(|&at| run.steps[at].racing)
+        .collect();
+    // Locks that are taken crosswise are different ones; a race is about one.
+    let label = |&at: &usize| run.steps[at].label.as_str();
+    let crossing = run.ending == Ending::Deadlock
+        && racing.iter().all(|at| label(at).contains("lock("))
+        && (1..racing.len()).all(|k| !racing[..k].iter().any(|at| label(at) == label(&racing[k])));
+    let verb = if crossing { "crosses" } else { "races with" };
+    let mark = |at: usize| {
+        let others = racing.iter().filter(|&&other| other != at);
+        let others: Vec<String> = others.map(|other| (other + 1).to_string()).collect();
+        match (run.steps[at].racing, &others[..]) {
+            (true, [other]) => format!("◀ {verb} step {other}"),
+            (true, [most @ .., last]) => {
+                format!("◀ {verb} steps {} and {last}", most.join(", "))
+            }
+            _ => String::new(),
+        }
+    };
+    (0..run.steps.len()).map(mark).collect()
 }
 
 struct Row {
@@ -97,6 +173,17 @@ pub(crate) fn bindings(all: &[Binding]) -> String {
 mod tests {
     use super::*;
     use mazurka_core::record::Change;
+
+    fn events(steps: &[Step], most: Option<usize>, paint: Paint) -> String {
+        let run = Run {
+            schedule: String::new(),
+            ending: Ending::Open,
+            steps: steps.to_vec(),
+            state: Vec::new(),
+        };
+        let columns = Columns::of(std::slice::from_ref(&run));
+        columns.steps(&run, 0..steps.len(), most, paint)
+    }
 
     fn step(process: &str, label: &str, changes: &[(&str, &str, &str)]) -> Step {
         let change = |&(name, from, to): &(&str, &str, &str)| Change {
@@ -149,11 +236,27 @@ mod tests {
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         let shown = [
             "1  0  x := 1  line 7",
-            "… 7 steps …",
+            "… 7 steps left out: `mazurka run` with the schedule below shows all …",
             "9  0  x := 1  line 7",
         ];
         assert_eq!(lines[..3], shown);
         assert_eq!(lines[3..], ["10  0  x := 1  line 7"]);
+    }
+
+    #[test]
+    fn racing_steps_name_each_other_and_are_never_left_out() {
+        let mut steps = vec![step("0", "x := 1", &[]); 9];
+        steps[3].racing = true;
+        steps[5].racing = true;
+        insta::assert_snapshot!(events(&steps, Some(2), Paint::Plain), @r"
+          1  0  x := 1  line 7
+          … 2 steps left out: `mazurka run` with the schedule below shows all …
+          4  0  x := 1  line 7  ◀ races with step 6
+          … 1 step left out: `mazurka run` with the schedule below shows all …
+          6  0  x := 1  line 7  ◀ races with step 4
+          … 2 steps left out: `mazurka run` with the schedule below shows all …
+          9  0  x := 1  line 7
+        ");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use mazurka_core::record::{Ending, Record, Run};
 
-use crate::events::{bindings, events};
+use crate::events::{Columns, bindings};
 use crate::verdict::{cut, title};
 use crate::{View, replay_command, witness};
 
@@ -25,7 +25,8 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
         Some(seed) => format!("{}: a random run, seed {seed}\n", record.program.file),
         None => format!("{}: the run of a schedule\n", record.program.file),
     };
-    text += &events(&run.steps, None, paint);
+    let columns = Columns::of(std::slice::from_ref(run));
+    text += &columns.steps(run, 0..run.steps.len(), None, paint);
     // What is wrong first; a run with a failed invariant or `ensures` can still go on or be final.
     for evidence in &record.witnesses {
         text += &format!("{}\n", paint.bad(&title(evidence)));

@@ -1,12 +1,12 @@
 //! The evidence for a violation, and how to see it again.
 
-use mazurka_core::record::{Record, Run, Waiting, Witness, WitnessKind};
+use mazurka_core::record::{Record, Run, Step, Waiting, Witness, WitnessKind};
 
-use crate::events::{bindings, events};
+use crate::events::{Columns, bindings};
 use crate::{View, clip, pad, replay_command};
 
-/// Steps of a run that a verdict shows; `run` shows all.
-const STEPS_SHOWN: usize = 400;
+/// Steps of a run, or of a part of one, that a verdict shows; `run` shows all.
+const STEPS_SHOWN: usize = 100;
 const STATE_WIDTH: usize = 240;
 
 /// The whole evidence, without the command that replays it.
@@ -17,14 +17,28 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
     if !text.is_empty() {
         text.push('\n');
     }
+    let columns = Columns::of(&witness.runs);
     match &witness.runs[..] {
-        [only] => text += &one(only, view),
-        several => {
-            for (at, run) in several.iter().enumerate() {
-                let title = if at == 0 { "one run:" } else { "another run:" };
-                text += &format!("{}\n{}", paint.strong(title), one(run, view));
+        [one, other] => {
+            let common = common(one, other);
+            let titles = match common {
+                0 => ["one run:", "the other run:"],
+                _ => {
+                    let title = paint.strong("both runs begin:");
+                    let steps = columns.steps(one, 0..common, Some(STEPS_SHOWN), paint);
+                    text += &format!("{title}\n{steps}");
+                    ["one goes on:", "the other goes on:"]
+                }
+            };
+            for (title, run) in titles.into_iter().zip([one, other]) {
+                text += &format!(
+                    "{}\n{}",
+                    paint.strong(title),
+                    rest(run, common, &columns, view)
+                );
             }
         }
+        all => text.extend(all.iter().map(|run| rest(run, 0, &columns, view))),
     }
     if !witness.differs.is_empty() {
         text += &format!("{}\n", paint.strong("what differs at the end:"));
@@ -40,8 +54,21 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
     text
 }
 
-fn one(run: &Run, view: &View) -> String {
-    let mut text = events(&run.steps, Some(STEPS_SHOWN), view.paint);
+/// How many steps two runs have in common at their beginning.
+fn common(one: &Run, other: &Run) -> usize {
+    let pairs = one.steps.iter().zip(&other.steps);
+    let same = |(a, b): &(&Step, &Step)| {
+        (&a.process, &a.outcomes, &a.label, a.racing)
+            == (&b.process, &b.outcomes, &b.label, b.racing)
+            && a.changes == b.changes
+            && a.reads == b.reads
+    };
+    pairs.take_while(same).count()
+}
+
+/// The steps from there on, and the state at the end.
+fn rest(run: &Run, from: usize, columns: &Columns, view: &View) -> String {
+    let mut text = columns.steps(run, from..run.steps.len(), Some(STEPS_SHOWN), view.paint);
     if run.steps.is_empty() {
         text += "  (before any step)\n";
     }

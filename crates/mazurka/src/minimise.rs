@@ -1,0 +1,302 @@
+//! Witnesses that people can read: short, with few changes from one process to another.
+//!
+//! What a search finds first is seldom what one would show. Three things make it better, each tried on the
+//! machine before it is believed: another order of the same trace, in which everybody runs as long as
+//! possible; fewer steps, with the same violation at their end; and other traces, in which a process that was
+//! interrupted is not. Of two runs that end differently the second follows the first as long as it can.
+//!
+//! The work is bounded by a number of steps, so the result is always the same.
+
+use mazurka_core::{Execution, Schedule, Status, immediate_predecessors};
+use mazurka_lang::Machine;
+
+use crate::rehearse::{Move, NO_FAILURE, Rehearsal, Violation, switches};
+
+/// Steps to spend on each of the three ways: some hundredths of a second.
+const EFFORT: u64 = 60_000;
+
+/// A run that shows the same violation, no longer than this one and with no more changes between processes.
+/// The machine must have met the processes of the schedule.
+pub(crate) fn minimise(
+    machine: &mut Machine,
+    schedule: &Schedule,
+    violation: &Violation,
+) -> Schedule {
+    let mut stage = Rehearsal::new(machine, u64::MAX);
+    let Some(moves) = stage.read(schedule) else {
+        return schedule.clone();
+    };
+    // A run may be longer than what may be spent; it is there all the same.
+    let Some(mut best) = stage.attempt(&moves, violation) else {
+        return schedule.clone();
+    };
+    for way in [tidy, shorten, join_blocks, tidy] {
+        stage.rest(EFFORT + 2 * best.len() as u64);
+        way(&mut stage, &mut best, violation);
+    }
+    stage.rest(u64::MAX);
+    stage.play(&best, violation);
+    stage.schedule()
+}
+
+/// Takes the candidate if the violation is there, nothing is worse and something is better.
+fn improve(
+    stage: &mut Rehearsal<'_>,
+    best: &mut Vec<Move>,
+    candidate: &[Move],
+    violation: &Violation,
+) -> bool {
+    let Some(done) = stage.attempt(candidate, violation) else {
+        return false;
+    };
+    let (old, new) = ((best.len(), switches(best)), (done.len(), switches(&done)));
+    let better = new.0 <= old.0 && new.1 <= old.1 && new != old;
+    if better {
+        *best = done;
+    }
+    better
+}
+
+/// Another order of the same trace.
+fn tidy(stage: &mut Rehearsal<'_>, best: &mut Vec<Move>, violation: &Violation) {
+    stage.play(best, violation);
+    for prefer in [Prefer::Names, Prefer::LongStretches] {
+        let order = linearise(stage.machine, 0, prefer);
+        let candidate: Vec<Move> = order.iter().map(|&at| best[at].clone()).collect();
+        improve(stage, best, &candidate, violation);
+        stage.play(best, violation);
+    }
+}
+
+/// Fewer steps: without the last ones of a process, then without any that follow each other.
+fn shorten(stage: &mut Rehearsal<'_>, best: &mut Vec<Move>, violation: &Violation) {
+    for &process in stage.machine.processes().in_order().to_vec().iter().rev() {
+        let mut tail = best.iter().filter(|m| m.process == process).count();
+        while tail > 0 && !stage.tired() {
+            let own = best.iter().filter(|m| m.process == process).count();
+            let mut seen = 0;
+            let keep = |m: &&Move| {
+                seen += usize::from(m.process == process);
+                m.process != process || seen + tail <= own
+            };
+            let candidate: Vec<Move> = best.iter().filter(keep).cloned().collect();
+            if !improve(stage, best, &candidate, violation) {
+                tail /= 2;
+            }
+        }
+    }
+    let mut window = best.len() / 2;
+    while window > 0 && !stage.tired() {
+        let mut end = best.len();
+        while end >= window && !stage.tired() {
+            let candidate = [&best[..end - window], &best[end..]].concat();
+            let taken = improve(stage, best, &candidate, violation);
+            end = match taken {
+                true => end.min(best.len()),
+                false => end - window,
+            };
+        }
+        window /= 2;
+    }
+}
+
+/// Other traces: the steps of a process before and after an interruption, without it.
+fn join_blocks(stage: &mut Rehearsal<'_>, best: &mut Vec<Move>, violation: &Violation) {
+    'again: loop {
+        let blocks: Vec<Vec<Move>> = best
+            .chunk_by(|a, b| a.process == b.process)
+            .map(<[Move]>::to_vec)
+            .collect();
+        for later in (1..blocks.len()).rev() {
+            let process = blocks[later][0].process;
+            let Some(earlier) = blocks[..later]
+                .iter()
+                .rposition(|b| b[0].process == process)
+            else {
+                continue;
+            };
+            let between = blocks[earlier + 1..later].concat();
+            let (before, after) = (blocks[..earlier].concat(), blocks[later + 1..].concat());
+            let (one, other) = (&blocks[earlier], &blocks[later]);
+            for middle in [
+                [one, other, &between].map(Vec::as_slice).concat(),
+                [&between, one, other].map(Vec::as_slice).concat(),
+            ] {
+                if stage.tired() {
+                    return;
+                }
+                let candidate = [before.as_slice(), &middle, &after].concat();
+                if improve(stage, best, &candidate, violation) {
+                    continue 'again;
+                }
+            }
+        }
+        return;
+    }
+}
+
+/// Who goes on where somebody else must.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Prefer {
+    /// The first in the order of names.
+    Names,
+    /// Who can make most steps at once.
+    LongStretches,
+}
+
+/// The events of the current run in an equivalent order, as positions: the first `fixed` stay, then everybody
+/// runs as long as what happens before allows.
+fn linearise(machine: &Machine, fixed: usize, prefer: Prefer) -> Vec<usize> {
+    let run = machine.events();
+    let before = immediate_predecessors(run);
+    let mut done = vec![false; run.len()];
+    let mut order: Vec<usize> = (0..fixed).collect();
+    done[..fixed].fill(true);
+    // For each process, in the order of names, its events that are still to come.
+    let processes = machine.processes().in_order();
+    let mut own: Vec<Vec<usize>> = vec![Vec::new(); machine.processes().len()];
+    for at in (fixed..run.len()).rev() {
+        own[run[at].process.index()].push(at);
+    }
+    let possible = |done: &[bool], at: usize| before[at].iter().all(|&p| done[p as usize]);
+    let mut current = fixed.checked_sub(1).map(|at| run[at].process);
+    while order.len() < run.len() {
+        let stays = current.filter(|p| {
+            let next = own[p.index()].last();
+            next.is_some_and(|&at| possible(&done, at))
+        });
+        let Some(process) = stays else {
+            let able = processes.iter().copied().filter(|p| {
+                let next = own[p.index()].last();
+                next.is_some_and(|&at| possible(&done, at))
+            });
+            current = match prefer {
+                Prefer::Names => able.into_iter().next(),
+                Prefer::LongStretches => {
+                    let stretch = |p: usize| {
+                        let mut done = done.clone();
+                        let mut length = 0;
+                        for &at in own[p].iter().rev() {
+                            if !possible(&done, at) {
+                                break;
+                            }
+                            done[at] = true;
+                            length += 1;
+                        }
+                        length
+                    };
+                    // Of equals the first: `max_by_key` would take the last.
+                    let all: Vec<_> = able.collect();
+                    all.into_iter().rev().max_by_key(|p| stretch(p.index()))
+                }
+            };
+            // What happens before is no circle, so somebody can always go on.
+            if current.is_none() {
+                return (0..run.len()).collect();
+            }
+            continue;
+        };
+        if let Some(at) = own[process.index()].pop() {
+            done[at] = true;
+            order.push(at);
+        }
+    }
+    order
+}
+
+/// Two runs that end differently, the second like the first as long as possible.
+pub(crate) fn closest(
+    machine: &mut Machine,
+    one: &Schedule,
+    other: &Schedule,
+) -> (Schedule, Schedule) {
+    let unchanged = || (one.clone(), other.clone());
+    let mut stage = Rehearsal::new(machine, u64::MAX);
+    let (Some(one), Some(other)) = (stage.read(one), stage.read(other)) else {
+        return unchanged();
+    };
+    let mut observe = |moves: &[Move]| {
+        stage.play(moves, &NO_FAILURE);
+        Violation::Otherwise(stage.machine.observation())
+    };
+    let (differs_from_one, differs_from_other) = (observe(&one), observe(&other));
+    let most = switches(&one) + switches(&other);
+    let (mut first, mut second) = (one, other);
+    stage.rest(EFFORT + 4 * first.len() as u64);
+    tidy(&mut stage, &mut first, &differs_from_other);
+    stage.rest(EFFORT + 4 * second.len() as u64);
+    tidy(&mut stage, &mut second, &differs_from_one);
+    stage.rest(2 * EFFORT);
+    if let Some(near) = nearest(&mut stage, &first, &differs_from_one, most) {
+        second = near;
+    }
+    stage.rest(u64::MAX);
+    stage.play(&first, &differs_from_other);
+    let first = stage.schedule();
+    stage.play(&second, &differs_from_one);
+    (first, stage.schedule())
+}
+
+/// A run that ends differently and leaves the first as late as possible, with at most so many changes of process
+/// in both together.
+fn nearest(
+    stage: &mut Rehearsal<'_>,
+    first: &[Move],
+    violation: &Violation,
+    most: usize,
+) -> Option<Vec<Move>> {
+    for depth in (0..first.len()).rev() {
+        stage.play(&first[..depth], violation);
+        let planned = &first[depth];
+        let others = stage.with(Status::Ready).into_iter();
+        let others = others.filter(|&p| p != planned.process);
+        let mut instead: Vec<Move> = Vec::new();
+        for process in others {
+            let own = first[depth..].iter().find(|m| m.process == process);
+            instead.push(own.cloned().unwrap_or(Move {
+                process,
+                outcomes: Vec::new(),
+            }));
+        }
+        // Another value of a `choose` is another run too: the least, or the next one.
+        if let [value] = planned.outcomes[..] {
+            for outcomes in [vec![], vec![value.saturating_add(1)]] {
+                instead.push(Move {
+                    process: planned.process,
+                    outcomes,
+                });
+            }
+        }
+        for change in instead {
+            let moved = first[depth..]
+                .iter()
+                .position(|m| m.process == change.process);
+            let mut candidate = [&first[..depth], &[change]].concat();
+            for (at, later) in first[depth..].iter().enumerate() {
+                if Some(at) != moved {
+                    candidate.push(later.clone());
+                }
+            }
+            stage.play(&candidate, violation);
+            stage.complete(violation);
+            if stage.tired() {
+                return None;
+            }
+            if !stage.shows(violation) {
+                continue;
+            }
+            let found = stage.moves();
+            for prefer in [Prefer::Names, Prefer::LongStretches] {
+                let order = linearise(stage.machine, depth + 1, prefer);
+                let tidied: Vec<Move> = order.iter().map(|&at| found[at].clone()).collect();
+                if switches(&tidied) + switches(first) <= most
+                    && stage.attempt(&tidied, violation).is_some()
+                {
+                    return Some(tidied);
+                }
+                stage.play(&found, violation);
+            }
+        }
+    }
+    None
+}

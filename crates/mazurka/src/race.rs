@@ -1,0 +1,191 @@
+//! Which two steps race: had they come in the other order, all would be well.
+
+use std::collections::HashMap;
+
+use mazurka_core::record::{Ending, Run};
+use mazurka_core::{AccessKind, Event, Execution, HappensBefore, ProcessId, Status, dependent};
+use mazurka_lang::Machine;
+
+use crate::rehearse::{Move, NO_FAILURE, Rehearsal, Violation};
+
+/// Steps to spend on orders that did not happen.
+const EFFORT: u64 = 60_000;
+/// A race is looked for among so many steps that follow each other.
+const REACH: usize = 500;
+
+/// Marks the racing steps of a run that the machine has just made. Where the order of no two
+/// steps matters, nothing is marked. The machine stands where it stood.
+pub(crate) fn mark(machine: &mut Machine, run: &mut Run, violation: &Violation) {
+    let crossing = match violation {
+        Violation::Deadlock(_) => crossing(machine),
+        _ => Vec::new(),
+    };
+    let marked = match crossing.is_empty() {
+        true => reversible(machine, violation),
+        false => crossing,
+    };
+    for at in marked {
+        if let Some(step) = run.steps.get_mut(at) {
+            step.racing = true;
+        }
+    }
+}
+
+/// The acquisitions of locks for which others wait who hold locks themselves.
+fn crossing(machine: &Machine) -> Vec<usize> {
+    let run = machine.events();
+    let processes = machine.processes().in_order().iter().copied();
+    let waiting: Vec<ProcessId> = processes
+        .filter(|&p| machine.status(p) == Status::Waiting)
+        .collect();
+    let mut marked = Vec::new();
+    let mut claims = Vec::new();
+    for &process in &waiting {
+        machine.claims(process, &mut claims);
+        for wanted in &claims {
+            if wanted.kind != AccessKind::Acquire || wanted.len != 1 {
+                continue;
+            }
+            let touches = |event: &Event| {
+                let touched = event.touched.iter();
+                let of_lock = touched.filter(|a| a.writes() && a.cells() == wanted.cells());
+                of_lock.last().map(|a| a.kind)
+            };
+            let last = run.iter().enumerate().rev();
+            let mut last = last.filter_map(|(at, event)| Some((at, touches(event)?)));
+            let Some((at, AccessKind::Acquire)) = last.next() else {
+                continue;
+            };
+            let holder = run[at].process;
+            if holder != process && waiting.contains(&holder) {
+                marked.push(at);
+            }
+        }
+    }
+    marked.sort_unstable();
+    marked.dedup();
+    match marked.len() {
+        0 | 1 => Vec::new(),
+        _ => marked,
+    }
+}
+
+/// The last two conflicting steps that could have come in the other order, if the violation is not there then.
+fn reversible(machine: &mut Machine, violation: &Violation) -> Vec<usize> {
+    let mut stage = Rehearsal::new(machine, u64::MAX);
+    let whole = stage.moves();
+    // Up to the failure, if it is one of a step.
+    stage.play(&whole, violation);
+    let run: Vec<Event> = stage.machine.events().to_vec();
+    let moves = stage.moves();
+    let order = HappensBefore::of(&run);
+    stage.rest(EFFORT);
+    let mut found = Vec::new();
+    'search: for later in (1..run.len()).rev() {
+        // Of a failing step only the past counts; of a final state or a deadlock everything does.
+        let last = run.len() - 1;
+        let failing = matches!(violation, Violation::Failure(site)
+            if run[last].mishaps.iter().any(|m| m.site == *site));
+        if failing && later != last && !order.before(later, last) {
+            continue;
+        }
+        for earlier in (later.saturating_sub(REACH)..later).rev() {
+            if !race(&run, &order, earlier, later) {
+                continue;
+            }
+            if stage.tired() {
+                break 'search;
+            }
+            if saves(&mut stage, &moves, &order, (earlier, later), violation) {
+                found = vec![earlier, later];
+                break 'search;
+            }
+        }
+    }
+    stage.rest(u64::MAX);
+    stage.play(&whole, &NO_FAILURE);
+    found
+}
+
+/// Whether two steps of different processes conflict with nothing between them.
+fn race(run: &[Event], order: &HappensBefore, earlier: usize, later: usize) -> bool {
+    let (one, other) = (&run[earlier], &run[later]);
+    if one.process == other.process {
+        return false;
+    }
+    let mut locks = false;
+    let mut data = false;
+    for a in &one.claims {
+        for b in other.claims.iter().filter(|b| a.conflicts(**b)) {
+            match (a.kind, b.kind) {
+                (AccessKind::Acquire, AccessKind::Acquire) => locks = true,
+                // A lock cannot be given back before it is taken, nor taken before it is given back.
+                (AccessKind::Acquire | AccessKind::Release, _) => {}
+                _ => data = true,
+            }
+        }
+    }
+    let between = |k: &usize| order.before(earlier, *k) && order.before(*k, later);
+    let mut inner = (earlier + 1..later).filter(between);
+    match (locks, data) {
+        // Who took the lock first gives it back in between.
+        (true, _) => inner.all(|k| run[k].process == one.process),
+        (false, true) => inner.next().is_none(),
+        (false, false) => false,
+    }
+}
+
+/// Whether the violation is gone if the later step comes before the earlier one, all else as far as possible as it was.
+fn saves(
+    stage: &mut Rehearsal<'_>,
+    moves: &[Move],
+    order: &HappensBefore,
+    (earlier, later): (usize, usize),
+    violation: &Violation,
+) -> bool {
+    let free = |&at: &usize| !order.before(earlier, at);
+    let mut first: Vec<usize> = (0..earlier).collect();
+    first.extend((earlier + 1..later).filter(free));
+    first.push(later);
+    let rest = (0..moves.len()).filter(|at| !first.contains(at));
+    let begin: Vec<Move> = first.iter().map(|&at| moves[at].clone()).collect();
+    stage.play(&begin, violation);
+    if stage.machine.events().len() < begin.len() {
+        // The later step is not possible there, so the two do not race; or the failure is there already.
+        return false;
+    }
+    let all: Vec<Move> = [begin, rest.map(|at| moves[at].clone()).collect()].concat();
+    stage.play(&all, violation);
+    stage.complete(violation);
+    let still = match violation {
+        // Others may wait, but they wait for ever.
+        Violation::Deadlock(_) => stage.machine.ending() == Ending::Deadlock,
+        _ => stage.shows(violation),
+    };
+    !stage.tired() && !still
+}
+
+/// The first two dependent steps that come in different orders in two runs: their positions in each.
+pub(crate) fn first_difference(one: &[Event], other: &[Event]) -> Option<[[usize; 2]; 2]> {
+    let key = |event: &Event| (event.process, event.number);
+    let known: HashMap<_, usize> = other
+        .iter()
+        .enumerate()
+        .map(|(at, e)| (key(e), at))
+        .collect();
+    let places: Vec<Option<usize>> = one.iter().map(|e| known.get(&key(e)).copied()).collect();
+    for later in 1..one.len() {
+        for earlier in (0..later).rev() {
+            let (Some(a), Some(b)) = (places[earlier], places[later]) else {
+                continue;
+            };
+            if b < a
+                && one[earlier].process != one[later].process
+                && dependent(&one[earlier], &one[later])
+            {
+                return Some([[earlier, later], [b, a]]);
+            }
+        }
+    }
+    None
+}
