@@ -108,7 +108,7 @@ impl<S: Set> Dpor<S> {
         while let Some(last) = rivals.highest() {
             races.insert(last);
             past.insert(last);
-            past.add_all(&self.order.before[last]);
+            past.add_all(&self.order.events[last].before);
             rivals.remove_all(&past);
         }
         (races, past)
@@ -118,7 +118,10 @@ impl<S: Set> Dpor<S> {
     /// so only its program past counts.
     fn reverse_last(&mut self, process: ProcessId) {
         let last = self.order.len() - 1;
-        let (races, past) = (&self.order.races[last], &self.order.program[last]);
+        let (races, past) = (
+            &self.order.events[last].races,
+            &self.order.events[last].program,
+        );
         let (races, past) = (races.clone(), past.clone());
         self.reverse(&races, process, &past);
     }
@@ -138,7 +141,7 @@ impl<S: Set> Dpor<S> {
                 path.want_one_of(first, |candidate| {
                     let events = order.of_process.get(candidate.index());
                     match events.and_then(|events| events.lowest_common(&between)) {
-                        Some(first) => !order.before[first].meets(&between),
+                        Some(first) => !order.events[first].before.meets(&between),
                         None => candidate == process && between.is_empty(),
                     }
                 });
@@ -171,6 +174,10 @@ impl<E: Execution, S: Set> Policy<E> for Dpor<S> {
             return None;
         }
         self.path.next()
+    }
+
+    fn put_to_sleep(&mut self, program: &E, process: ProcessId) {
+        self.path.put_to_sleep(program, process);
     }
 
     fn leave(&mut self, program: &E) {

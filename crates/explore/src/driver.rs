@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use mazurka_core::{Bound, Counts, Execution, Limits, ProcessId, Status};
 use smallvec::SmallVec;
 
+use crate::estimate::Estimate;
 use crate::findings::{Findings, Ledger};
 
 /// A process to run, and what its `choose` expressions give.
@@ -138,6 +139,8 @@ pub struct Progress {
     pub elapsed: Duration,
     /// The part that is done, if known.
     pub done: Option<f64>,
+    /// How many executions there will be, if anything can be said.
+    pub estimate: Option<Estimate>,
 }
 
 /// How often limits are looked at, in steps: at most so many, and fewer if the steps are slow.
@@ -327,10 +330,12 @@ impl Search<'_> {
         {
             return ControlFlow::Break(Bound::TimeLimit(limit.as_millis() as u64));
         }
+        let counts = self.ledger.counts();
         watch(&Progress {
-            counts: self.ledger.counts(),
+            counts,
             elapsed,
             done,
+            estimate: done.and_then(|done| Estimate::at(counts.executions, done)),
         })
     }
 }

@@ -3,10 +3,10 @@
 use std::str::FromStr;
 use std::time::Instant;
 
-use mazurka_core::{Execution, Limits, Semantics, StopReason};
+use mazurka_core::{Execution, Limits, ProcessId, Semantics, StopReason};
 
 use crate::dpor::Dpor;
-use crate::driver::{Goal, Observer, Policy, Watch, explore};
+use crate::driver::{Goal, Observer, Policy, Watch, explore, explore_part};
 use crate::findings::Findings;
 use crate::livelock::Map;
 use crate::naive::Naive;
@@ -115,11 +115,19 @@ impl FromStr for Algorithm {
 /// As narrow as the runs allow: if one turns out longer, it starts anew, with more room.
 macro_rules! in_widths {
     ($session:ident, $policy:ident) => {
-        None.or_else(|| $session.attempt($policy::<Fixed<1>>::new()))
-            .or_else(|| $session.attempt($policy::<Fixed<2>>::new()))
-            .or_else(|| $session.attempt($policy::<Fixed<4>>::new()))
-            .or_else(|| $session.attempt($policy::<Fixed<16>>::new()))
-            .unwrap_or_else(|| $session.explore(&mut $policy::<Growing>::new()))
+        loop {
+            let found = match $session.start.width {
+                0 => $session.attempt($policy::<Fixed<1>>::new()),
+                1 => $session.attempt($policy::<Fixed<2>>::new()),
+                2 => $session.attempt($policy::<Fixed<4>>::new()),
+                3 => $session.attempt($policy::<Fixed<16>>::new()),
+                _ => Some($session.explore(&mut $policy::<Growing>::new())),
+            };
+            match found {
+                Some(found) => break found,
+                None => $session.start.width += 1,
+            }
+        }
     };
 }
 
@@ -168,8 +176,32 @@ pub fn search<E: Execution, O: Observer<E>>(
     watch: &mut Watch<'_>,
     observer: &mut O,
 ) -> Findings {
+    let start = &mut Start::default();
+    search_part(program, start, algorithm, limits, goal, watch, observer)
+}
+
+/// How a search starts.
+#[derive(Debug, Default)]
+pub(crate) struct Start {
+    /// The processes that sleep at the start.
+    pub asleep: Vec<ProcessId>,
+    /// Which of the widths to try first; afterwards the one that was needed.
+    pub width: usize,
+}
+
+/// Explores a program where some processes sleep at the start.
+pub(crate) fn search_part<E: Execution, O: Observer<E>>(
+    program: &mut E,
+    start: &mut Start,
+    algorithm: Algorithm,
+    limits: &Limits,
+    goal: Goal,
+    watch: &mut Watch<'_>,
+    observer: &mut O,
+) -> Findings {
     let mut session = Session {
         program,
+        start,
         limits: limits.clone(),
         goal,
         watch,
@@ -188,6 +220,7 @@ pub fn search<E: Execution, O: Observer<E>>(
 /// One search, which may need several attempts.
 struct Session<'a, 'w, E, O> {
     program: &'a mut E,
+    start: &'a mut Start,
     limits: Limits,
     goal: Goal,
     watch: &'a mut Watch<'w>,
@@ -196,8 +229,9 @@ struct Session<'a, 'w, E, O> {
 
 impl<E: Execution, O: Observer<E>> Session<'_, '_, E, O> {
     fn explore<P: Policy<E>>(&mut self, policy: &mut P) -> Findings {
-        explore(
+        explore_part(
             self.program,
+            &self.start.asleep,
             policy,
             &self.limits,
             self.goal,

@@ -4,23 +4,31 @@
 //! the [`driver`]. Explorers see programs only as [`mazurka_core::Execution`]; they never name a language.
 
 mod catalogue;
+mod cut;
 mod dpor;
 pub mod driver;
 mod engine;
+mod estimate;
 mod findings;
 mod graph;
 mod livelock;
 mod naive;
 mod optimal;
 mod order;
+mod parallel;
 mod path;
 mod reversal;
 mod set;
 mod sleep;
 mod source;
 mod stateful;
+mod suffix;
 
+pub use cut::Part;
 pub use driver::{Choice, End, Goal, Observer, Policy, Progress, Watch, explore};
 pub use engine::{Algorithm, UnknownAlgorithm, search, search_states};
+pub use estimate::Estimate;
 pub use findings::{Finding, Findings, Seen, Tally};
 pub use naive::Naive;
+pub use parallel::{Parts, search_with};
+pub use suffix::Suffix;

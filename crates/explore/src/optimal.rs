@@ -7,8 +7,8 @@
 //! | paper | here |
 //! |---|---|
 //! | E | the current execution, [`Order`] |
-//! | e →_E e' | `order.before` |
-//! | e ≾_E e' (reversible race) | `order.races` |
+//! | e →_E e' | `Occurrence::before` |
+//! | e ≾_E e' (reversible race) | `Occurrence::races` |
 //! | notdep(e, E)·proc(e') = v | a set of positions, [`Reversal`] |
 //! | WI_\[E\](v) (weak initials) | [`Optimal::is_weak_initial`] |
 //! | sleep(E) | `sleepers`, with the claims of each sleeper's next step |
@@ -130,7 +130,7 @@ struct Node {
     /// The process that is being explored.
     active: Option<ProcessId>,
     /// The step may be made with other outcomes.
-    again: Option<SmallVec<[i64; 1]>>,
+    again: Option<Box<[i64]>>,
     /// Whether anything has been run from here.
     tried: bool,
     /// Whether all ready processes are to be tried.
@@ -188,7 +188,7 @@ impl<S: Set> Optimal<S> {
             claims: vec![Claims::new()],
             claims_known: std::iter::once((Claims::new(), 0)).collect(),
             claims_last: Vec::new(),
-            claims_keyed: Vec::new(),
+            claims_keyed: vec![NONE],
             outcomes: vec![SmallVec::new()],
             keys: Vec::new(),
             seconds: Vec::new(),
@@ -200,7 +200,17 @@ impl<S: Set> Optimal<S> {
     }
 
     /// The number of an event's claims.
+    #[inline]
     fn claims_of(&mut self, event: &Event) -> u32 {
+        let key = event.claims_key as usize;
+        match self.claims_keyed.get(key) {
+            Some(&number) if number != NONE => number,
+            _ => self.new_claims_of(event),
+        }
+    }
+
+    #[cold]
+    fn new_claims_of(&mut self, event: &Event) -> u32 {
         let key = event.claims_key as usize;
         if key == 0 {
             return self.claims_number(event.process, &event.claims);
@@ -260,9 +270,9 @@ impl<S: Set> Optimal<S> {
             Some(first) => {
                 // The reversed acquisition leaves the critical section behind that it followed.
                 let before = if first == v.last && self.order.events[first].acquires {
-                    &self.order.program[first]
+                    &self.order.events[first].program
                 } else {
-                    &self.order.before[first]
+                    &self.order.events[first].before
                 };
                 !before.meets(&v.all)
             }
@@ -274,33 +284,45 @@ impl<S: Set> Optimal<S> {
     }
 
     /// Looks at the races of the run that is complete.
+    #[inline(never)]
     fn races(&mut self, run: &[Event]) {
-        let len = self.order.len();
+        let (old, new) = self.order.events.split_at(self.shared);
         // The events that happen before all the new ones: a race that starts there is as it was.
         let mut settled = S::default();
-        if self.shared < len {
-            settled = self.order.before[self.shared].clone();
-            for at in self.shared + 1..len {
-                settled.keep_all(&self.order.before[at]);
+        if let Some((first, others)) = new.split_first() {
+            settled = first.before.clone();
+            for event in others {
+                settled.keep_all(&event.before);
             }
         }
         let mut seconds = std::mem::take(&mut self.seconds);
-        seconds.resize_with(len, S::default);
+        if seconds.len() < self.order.len() {
+            seconds.resize_with(self.order.len(), S::default);
+        }
         let mut any = S::default();
-        for second in 0..len {
-            if self.order.races[second].is_empty() || self.order.events[second].guarded {
-                continue;
+        for (offset, event) in new.iter().enumerate() {
+            if !event.guarded {
+                for_each(&event.races, |first| {
+                    seconds[first].insert(old.len() + offset)
+                });
+                any.add_all(&event.races);
             }
-            let mut firsts = self.order.races[second].clone();
-            if second < self.shared {
-                firsts.remove_all(&settled);
+        }
+        if let Some(last) = old.last() {
+            let mut open = last.firsts.clone();
+            open.remove_all(&settled);
+            if !open.is_empty() {
+                for (second, event) in old.iter().enumerate().filter(|(_, event)| !event.guarded) {
+                    let mut firsts = event.races.clone();
+                    firsts.keep_all(&open);
+                    for_each(&firsts, |first| seconds[first].insert(second));
+                }
+                any.add_all(&open);
             }
-            for_each(&firsts, |first| seconds[first].insert(second));
-            any.add_all(&firsts);
         }
         for_each(&any, |first| {
-            let seconds = std::mem::take(&mut seconds[first]);
-            self.reverse(first, members(&seconds), run);
+            let of_first = std::mem::take(&mut seconds[first]);
+            self.reverse(first, members(&of_first), run);
         });
         self.seconds = seconds;
     }
@@ -336,6 +358,7 @@ impl<S: Set> Optimal<S> {
     }
 
     /// Inserts v into a wakeup tree: that of a state, or what hangs below one of its branches.
+    #[inline(never)]
     fn insert(&mut self, mut parent: Parent, mut v: Reversal<S>, run: &[Event]) {
         loop {
             let mut last = NONE;
@@ -469,7 +492,7 @@ impl<S: Set> Optimal<S> {
                     self.order.push_virtual(process, &claims);
                     self.keys.push(0);
                     let second = self.order.len() - 1;
-                    let firsts = self.order.races[second].clone();
+                    let firsts = self.order.events[second].races.clone();
                     for_each(&firsts, |first| {
                         self.reverse(first, std::iter::once(second), program.events());
                     });
@@ -504,6 +527,7 @@ impl<S: Set> Optimal<S> {
                 continue;
             }
             program.claims(process, &mut claims);
+            self.order.make_room(process, &claims);
             let claims = self.claims_number(process, &claims);
             let added = self.forest.add(Step {
                 process,
@@ -627,9 +651,15 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         if let (Some(outcomes), Some(process)) =
             (self.nodes[node].again.take(), self.nodes[node].active)
         {
-            return Some(Choice { process, outcomes });
+            return Some(Choice {
+                process,
+                outcomes: SmallVec::from_slice(&outcomes),
+            });
         }
-        let mut process = self.wake(node);
+        let mut process = match self.nodes[node].branches {
+            NONE => None,
+            _ => self.wake(node),
+        };
         if process.is_none() && std::mem::take(&mut self.nodes[node].expand) {
             self.expand(program);
             process = self.wake(node);
@@ -646,6 +676,19 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
             process,
             outcomes: SmallVec::new(),
         })
+    }
+
+    fn put_to_sleep(&mut self, program: &E, process: ProcessId) {
+        let mut claims = Claims::new();
+        program.claims(process, &mut claims);
+        self.order.make_room(process, &claims);
+        let claims = self.claims_number(process, &claims);
+        self.sleepers.push(Step {
+            process,
+            claims,
+            key: 0,
+            inherited: true,
+        });
     }
 
     fn leave(&mut self, program: &E) {
@@ -668,7 +711,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
             return;
         };
         if key != 0 {
-            parent.again = next_outcomes(event);
+            parent.again = next_outcomes(event).map(|outcomes| outcomes.into_vec().into());
         }
         if parent.again.is_none() {
             let inherited = std::mem::take(&mut parent.rival);

@@ -13,14 +13,22 @@ use mazurka_core::{Access, AccessKind, Event, ProcessId, Wait};
 
 use crate::set::{Set, for_each};
 
-/// What a position holds, beside its sets.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Occurrence {
+/// An event of the current execution.
+#[derive(Clone, Debug)]
+pub(crate) struct Occurrence<S> {
     pub process: ProcessId,
     /// The step acquires one lock and does nothing else.
     pub acquires: bool,
     /// The step could have had to wait for a condition.
     pub guarded: bool,
+    /// All that happens before it.
+    pub before: S,
+    /// The part of it that program order, spawns and joins account for.
+    pub program: S,
+    /// The events before it that race with it.
+    pub races: S,
+    /// The first events of all races up to here whose second event is not guarded.
+    pub firsts: S,
 }
 
 /// The sets of a cell.
@@ -36,13 +44,7 @@ struct Cell<S> {
 /// The order of the current execution.
 #[derive(Clone, Debug)]
 pub(crate) struct Order<S> {
-    pub events: Vec<Occurrence>,
-    /// For each event all that happens before it.
-    pub before: Vec<S>,
-    /// The part of it that program order, spawns and joins account for.
-    pub program: Vec<S>,
-    /// The events that race with it, those before it.
-    pub races: Vec<S>,
+    pub events: Vec<Occurrence<S>>,
     pub of_process: Vec<S>,
     cells: Vec<Cell<S>>,
     /// For each process the position of the event that started it, plus 1.
@@ -53,9 +55,6 @@ impl<S: Set> Order<S> {
     pub fn new() -> Self {
         Self {
             events: Vec::new(),
-            before: Vec::new(),
-            program: Vec::new(),
-            races: Vec::new(),
             of_process: Vec::new(),
             cells: Vec::new(),
             spawned_at: Vec::new(),
@@ -66,7 +65,8 @@ impl<S: Set> Order<S> {
         self.events.len()
     }
 
-    fn make_room(&mut self, process: ProcessId, claims: &[Access]) {
+    /// There may be events of this process, and with these claims.
+    pub fn make_room(&mut self, process: ProcessId, claims: &[Access]) {
         if self.of_process.len() <= process.index() {
             self.of_process.resize_with(process.index() + 1, S::default);
             self.spawned_at.resize(process.index() + 1, 0);
@@ -83,7 +83,7 @@ impl<S: Set> Order<S> {
         let mut past = S::default();
         let mut add = |at: usize| {
             past.insert(at);
-            past.add_all(&self.before[at]);
+            past.add_all(&self.events[at].before);
         };
         if let Some(events) = self.of_process.get(process.index()) {
             match events.highest() {
@@ -144,81 +144,96 @@ impl<S: Set> Order<S> {
 
     /// Extends the execution by an event.
     pub fn push(&mut self, event: &Event) {
-        let process = event.process;
-        self.make_room(process, &event.claims);
-        let occurrence = Occurrence {
-            process,
-            // An index out of bounds acquires nothing.
-            acquires: event.wait == Wait::Lock && !event.claims.is_empty(),
-            guarded: event.wait == Wait::Guard,
-        };
-        self.extend(occurrence, &event.claims, &event.touched, &event.joined);
-        let at = self.len();
+        // An index out of bounds acquires nothing.
+        let acquires = event.wait == Wait::Lock && !event.claims.is_empty();
+        let program = self.program_past(event.process, &event.joined);
+        self.extend(
+            event.process,
+            &event.claims,
+            &event.touched,
+            program,
+            acquires,
+        );
+        let at = self.events.len() - 1;
+        self.events[at].guarded = event.wait == Wait::Guard;
+        if event.wait != Wait::Guard {
+            let races = self.events[at].races.clone();
+            self.events[at].firsts.add_all(&races);
+        }
         for child in &event.spawned {
             self.make_room(*child, &[]);
-            self.spawned_at[child.index()] = at;
+            self.spawned_at[child.index()] = at + 1;
         }
     }
 
     /// Extends the execution by an acquisition that is not made because it has to wait.
     pub fn push_virtual(&mut self, process: ProcessId, claims: &[Access]) {
-        self.make_room(process, claims);
-        let occurrence = Occurrence {
-            process,
-            acquires: true,
-            guarded: false,
-        };
-        self.extend(occurrence, claims, &[], &[]);
+        let program = self.program_past(process, &[]);
+        self.extend(process, claims, &[], program, true);
     }
 
     fn extend(
         &mut self,
-        occurrence: Occurrence,
+        process: ProcessId,
         claims: &[Access],
         touched: &[Access],
-        joined: &[ProcessId],
+        program: S,
+        acquires: bool,
     ) {
-        let at = self.len();
-        let program = self.program_past(occurrence.process, joined);
-        let mut candidates = self.conflicting(claims);
+        let at = self.events.len();
+        let highest = claims.iter().map(|access| access.cells().end).max();
+        if highest.unwrap_or(0) > self.cells.len() || process.index() >= self.of_process.len() {
+            self.make_room(process, claims);
+        }
+        let mut candidates = S::default();
+        for access in claims {
+            for cell in &mut self.cells[access.cells()] {
+                if access.writes() {
+                    candidates.add_all(&cell.accesses);
+                    cell.writes.insert(at);
+                } else {
+                    candidates.add_all(&cell.writes);
+                }
+                cell.accesses.insert(at);
+            }
+        }
+        candidates.remove(at);
         candidates.remove_all(&program);
         let mut before = program.clone();
         let mut races = S::default();
         while let Some(last) = candidates.highest() {
             races.insert(last);
             before.insert(last);
-            before.add_all(&self.before[last]);
+            before.add_all(&self.events[last].before);
             candidates.remove_all(&before);
         }
-        if occurrence.acquires {
+        if acquires {
             let lock = claims[0].first as usize;
             races = self.lock_race(lock, &races, &program, touched.is_empty());
         }
-        for access in claims {
-            for cell in &mut self.cells[access.cells()] {
-                cell.accesses.insert(at);
-                if access.writes() {
-                    cell.writes.insert(at);
-                }
-            }
-            if matches!(access.kind, AccessKind::Acquire | AccessKind::Release) {
-                self.lock_event(touched, |set| set.insert(at));
-            }
-        }
-        self.of_process[occurrence.process.index()].insert(at);
-        self.events.push(occurrence);
-        self.before.push(before);
-        self.program.push(program);
-        self.races.push(races);
+        self.lock_event(touched, |set| set.insert(at));
+        self.of_process[process.index()].insert(at);
+        let firsts = match self.events.last() {
+            Some(last) => last.firsts.clone(),
+            None => S::default(),
+        };
+        self.events.push(Occurrence {
+            process,
+            acquires,
+            guarded: false,
+            before,
+            program,
+            races,
+            firsts,
+        });
     }
 
     /// Changes the sets of the locks that an event really took or gave back.
     fn lock_event(&mut self, touched: &[Access], change: impl Fn(&mut S)) {
         for access in touched {
-            let cell = &mut self.cells[access.first as usize];
             match access.kind {
-                AccessKind::Acquire => change(&mut cell.acquired),
-                AccessKind::Release => change(&mut cell.released),
+                AccessKind::Acquire => change(&mut self.cells[access.first as usize].acquired),
+                AccessKind::Release => change(&mut self.cells[access.first as usize].released),
                 AccessKind::Read | AccessKind::Write => {}
             }
         }
@@ -261,10 +276,7 @@ impl<S: Set> Order<S> {
         let Some(last) = self.events.pop() else {
             return;
         };
-        let at = self.len();
-        self.before.pop();
-        self.program.pop();
-        self.races.pop();
+        let at = self.events.len();
         self.of_process[last.process.index()].remove(at);
         for access in claims {
             for cell in &mut self.cells[access.cells()] {
@@ -273,18 +285,16 @@ impl<S: Set> Order<S> {
                     cell.writes.remove(at);
                 }
             }
-            if matches!(access.kind, AccessKind::Acquire | AccessKind::Release) {
-                self.lock_event(touched, |set| set.remove(at));
-            }
         }
+        self.lock_event(touched, |set| set.remove(at));
     }
 
     /// The events after a position that do not happen after the event there.
     pub fn not_after(&self, at: usize) -> S {
         let mut all = S::default();
-        for later in at + 1..self.len() {
-            if !self.before[later].contains(at) {
-                all.insert(later);
+        for (offset, event) in self.events[at + 1..].iter().enumerate() {
+            if !event.before.contains(at) {
+                all.insert(at + 1 + offset);
             }
         }
         all

@@ -7,7 +7,7 @@
 //! A process is run with all outcomes of its `choose` expressions, one after the other, and then
 //! sleeps as a whole.
 
-use mazurka_core::{Event, Execution, ProcessId, Status};
+use mazurka_core::{Claims, Event, Execution, ProcessId, Status};
 use smallvec::SmallVec;
 
 use crate::Choice;
@@ -103,6 +103,20 @@ impl Path {
 
     fn sleeps_on(&self, sleeper: Candidate, event: &Event) -> bool {
         sleeper.process != event.process && !self.catalogue.conflict(sleeper.claims, &event.claims)
+    }
+
+    /// A process sleeps in the last state.
+    pub fn put_to_sleep(&mut self, program: &impl Execution, process: ProcessId) {
+        let mut claims = Claims::new();
+        program.claims(process, &mut claims);
+        let claims = self.catalogue.number(process, &claims);
+        let first = self.nodes.last().map_or(0, |node| node.first);
+        for candidate in &mut self.candidates[first..] {
+            if candidate.process == process {
+                candidate.mark = Mark::Asleep;
+                candidate.claims = claims;
+            }
+        }
     }
 
     /// Who runs next from the last state: who is wanted, or, if nobody has been run from there, whoever is awake.

@@ -21,7 +21,7 @@
 //! The number of states is not reduced, only the number of ways to each, so this is slower than any of the engines
 //! that look for races, and simpler: it is what they are compared with where brute force takes too long.
 
-use mazurka_core::Execution;
+use mazurka_core::{Execution, ProcessId};
 
 use crate::path::Path;
 use crate::{Choice, Policy};
@@ -48,6 +48,10 @@ impl<E: Execution> Policy<E> for Sleep {
 
     fn next(&mut self, _program: &E) -> Option<Choice> {
         self.path.next()
+    }
+
+    fn put_to_sleep(&mut self, program: &E, process: ProcessId) {
+        self.path.put_to_sleep(program, process);
     }
 
     fn leave(&mut self, program: &E) {

@@ -6,8 +6,8 @@
 //! | paper | here |
 //! |---|---|
 //! | E | the current execution, [`Order`] |
-//! | e →_E e' | `order.before` |
-//! | e ≾_E.p next_\[E\](p) (reversible race) | `order.races` |
+//! | e →_E e' | `Occurrence::before` |
+//! | e ≾_E.p next_\[E\](p) (reversible race) | `Occurrence::races` |
 //! | pre(E, e) | the node with the number of e's position |
 //! | v = notdep(e, E).p | [`Reversal`] |
 //! | I_\[E'\](v) (initials) | [`Reversal::is_initial`] |
@@ -59,7 +59,7 @@ impl<S: Set> Source<S> {
     /// Makes sure that the last event, which is a step of this process, is also tried before each that it races with.
     fn reverse_races(&mut self, process: ProcessId, claims: &Claims, wait: Wait) {
         let Self { order, path, .. } = self;
-        for_each(&order.races[order.len() - 1], |first| {
+        for_each(&order.events[order.len() - 1].races, |first| {
             let v = Reversal::of(order, first, process, claims, wait);
             path.want_one_of(first, |candidate| v.is_initial(order, candidate));
         });
@@ -123,6 +123,10 @@ impl<E: Execution, S: Set> Policy<E> for Source<S> {
             return None;
         }
         self.path.next()
+    }
+
+    fn put_to_sleep(&mut self, program: &E, process: ProcessId) {
+        self.path.put_to_sleep(program, process);
     }
 
     fn leave(&mut self, program: &E) {

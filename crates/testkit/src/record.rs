@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use mazurka_core::{
-    Event, Execution, Fingerprint, HappensBefore, Mishap, MishapKind, Status, TraceHasher,
+    Event, Execution, Fingerprint, HappensBefore, Mishap, MishapKind, ProcessTable, Status,
+    TraceHasher,
 };
 use mazurka_explore::Observer;
 
@@ -84,18 +85,22 @@ impl Recorder {
 
     /// The program has made a step.
     pub fn push<E: Execution>(&mut self, program: &E) {
-        let Some(event) = program.events().last() else {
+        self.push_last(program.whole(), program.processes());
+    }
+
+    fn push_last(&mut self, run: &[Event], processes: &ProcessTable) {
+        let Some(event) = run.last() else {
             return;
         };
         match self.dependence {
-            Dependence::Claimed => self.hasher.push(event, program.processes()),
-            seen => self.hasher.push(&seen.view(event), program.processes()),
+            Dependence::Claimed => self.hasher.push(event, processes),
+            seen => self.hasher.push(&seen.view(event), processes),
         }
         for mishap in &event.mishaps {
             match mishap.kind {
                 MishapKind::Discarded => {}
                 MishapKind::OutOfRange | MishapKind::LocalLimit => self.summary.lost = true,
-                MishapKind::Failure => self.failure(program.events(), mishap),
+                MishapKind::Failure => self.failure(run, mishap),
             }
         }
     }
@@ -201,7 +206,12 @@ impl Recording {
 
 impl<E: Execution> Observer<E> for Recording {
     fn start(&mut self, program: &E) {
-        self.recorder = Some(Recorder::new(program, Dependence::Claimed));
+        let mut recorder = Recorder::new(program, Dependence::Claimed);
+        // A search may start in the middle of a run.
+        for at in 0..program.whole().len() {
+            recorder.push_last(&program.whole()[..=at], program.processes());
+        }
+        self.recorder = Some(recorder);
     }
 
     fn pushed(&mut self, program: &E) {

@@ -1,0 +1,199 @@
+//! Cuts the search space into parts that can be explored one by one, by anybody.
+//!
+//! A part is the end of a schedule and the processes that sleep there: the leaves of the upper part of the plain sleep-set tree
+//! (see `sleep`), in which every process that is ready and awake is run. Each trace is a path of that tree to a
+//! complete run, and just one: so it belongs to exactly one part. What an engine explores in a part are the traces that
+//! start with its prefix and then with no sleeper; the engine must promise to treat processes that
+//! sleep at the start as it treats those that it has put to sleep itself.
+//!
+//! Why not cut the tree that the engine itself explores: there a state may owe branches to races that have not been
+//! seen yet, by the time its first branch is handed out. In the sleep-set tree nothing is owed: everything is tried, and
+//! races with events of the prefix need not be looked at. The price is that a sleeper which no race of
+//! the part wakes may end a run (blocked).
+//!
+//! For `naive` nobody sleeps: the parts are those of the tree of all interleavings.
+//!
+//! The largest part is cut first, until there are enough; a part is taken to be as large as its share of the one that it was cut
+//! from. Nothing depends on time or on the number of workers, so the parts are always the same.
+//!
+//! Tested (testkit/tests/parallel.rs): the parts of random programs, and of the corpus, together have the traces, deadlocks,
+//! failures and final states that brute force finds, and no trace is in two of them.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use mazurka_core::{
+    Claims, Execution, Limits, ProcessId, ProcessPath, Schedule, ScheduledStep, Status,
+};
+use smallvec::SmallVec;
+
+use crate::catalogue::conflict;
+use crate::naive::next_outcomes;
+use crate::suffix::Suffix;
+
+/// How many parts are cut at most.
+const CUTS: usize = 4096;
+
+/// A part of the search space.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// The steps that all its runs start with.
+    pub prefix: Schedule,
+    /// The processes that sleep after them.
+    pub asleep: Vec<ProcessPath>,
+    /// The part of the whole that it is taken to be.
+    pub share: f64,
+}
+
+/// The parts, and what it took to find them.
+#[derive(Clone, Debug)]
+pub(crate) struct Cut {
+    pub parts: Vec<Part>,
+    /// Edges of the tree above the parts.
+    pub events: u64,
+    pub steps: u64,
+}
+
+/// A part and its place among the others.
+struct Piece {
+    part: Part,
+    place: Vec<u32>,
+}
+
+impl PartialEq for Piece {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Piece {}
+
+impl PartialOrd for Piece {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Piece {
+    /// The largest is the greatest, and of equal ones the first.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let shares = self.part.share.total_cmp(&other.part.share);
+        shares.then_with(|| other.place.cmp(&self.place))
+    }
+}
+
+/// Cuts the space of a program into so many parts with something to run in them, if it has as many. `sleep`: whether there are sleep sets.
+pub(crate) fn cut<E: Execution>(
+    program: &mut E,
+    parts: usize,
+    sleep: bool,
+    limits: &Limits,
+) -> Cut {
+    let mut result = Cut {
+        parts: Vec::new(),
+        events: 0,
+        steps: 0,
+    };
+    let mut uncut = Vec::new();
+    let mut pieces = BinaryHeap::new();
+    pieces.push(Piece {
+        part: Part {
+            prefix: Schedule::default(),
+            asleep: Vec::new(),
+            share: 1.0,
+        },
+        place: Vec::new(),
+    });
+    for _ in 0..CUTS {
+        if pieces.len() >= parts {
+            break;
+        }
+        let Some(piece) = pieces.pop() else { break };
+        let deep = piece.part.prefix.0.len() as u64 >= limits.depth();
+        let children = match deep {
+            true => Vec::new(),
+            false => children(program, &piece.part, sleep, &mut result.steps),
+        };
+        if children.is_empty() {
+            uncut.push(piece);
+            continue;
+        }
+        result.events += children.len() as u64;
+        for (k, part) in children.into_iter().enumerate() {
+            let mut place = piece.place.clone();
+            place.push(k as u32);
+            pieces.push(Piece { part, place });
+        }
+    }
+    uncut.extend(pieces);
+    uncut.sort_by(|a, b| a.place.cmp(&b.place));
+    result.parts = uncut.into_iter().map(|piece| piece.part).collect();
+    program.back_to(0);
+    result
+}
+
+/// The parts of a part, one for each process that can run and each of its outcomes; none if its runs end there.
+fn children<E: Execution>(program: &mut E, part: &Part, sleep: bool, steps: &mut u64) -> Vec<Part> {
+    let rest = Suffix::after(program, &part.prefix);
+    let mut rest = rest.expect("a schedule that could be made can be made again");
+    *steps += part.prefix.0.len() as u64;
+    let processes = rest.processes().in_order().iter().copied();
+    let ready: Vec<ProcessId> = processes
+        .filter(|&process| rest.status(process) == Status::Ready)
+        .collect();
+    let is_asleep = |process: &ProcessId| part.asleep.contains(rest.processes().path(*process));
+    let (mut asleep, awake): (Vec<_>, Vec<_>) = ready.into_iter().partition(is_asleep);
+    let mut children = Vec::new();
+    for &process in &awake {
+        let first = children.len();
+        let mut outcomes = Some(SmallVec::new());
+        while let Some(values) = outcomes {
+            let (child, next) = child(&mut rest, part, process, &values, &asleep);
+            children.push(child);
+            outcomes = next;
+            *steps += 1;
+            rest.back_to(0);
+        }
+        let share = part.share / awake.len() as f64 / (children.len() - first) as f64;
+        for child in &mut children[first..] {
+            child.share = share;
+        }
+        if sleep {
+            asleep.push(process);
+        }
+    }
+    children
+}
+
+/// The part after one more step, and the outcomes that this step can have next.
+fn child<E: Execution>(
+    rest: &mut Suffix<'_, E>,
+    part: &Part,
+    process: ProcessId,
+    values: &[i64],
+    asleep: &[ProcessId],
+) -> (Part, Option<SmallVec<[i64; 1]>>) {
+    let mut claims: Vec<(ProcessId, Claims)> = Vec::new();
+    for &sleeper in asleep {
+        let mut claimed = Claims::new();
+        rest.claims(sleeper, &mut claimed);
+        claims.push((sleeper, claimed));
+    }
+    let event = rest.step(process, values);
+    let event = event.expect("a process that is ready can make a step");
+    let next = next_outcomes(event);
+    let made = event.outcomes.iter().map(|o| o.value).collect();
+    claims.retain(|(_, claimed)| !conflict(claimed, &event.claims));
+    let path = |process: ProcessId| rest.processes().path(process).clone();
+    let mut prefix = part.prefix.clone();
+    prefix.0.push(ScheduledStep {
+        process: path(process),
+        outcomes: made,
+    });
+    let part = Part {
+        prefix,
+        asleep: claims.iter().map(|&(sleeper, _)| path(sleeper)).collect(),
+        share: 0.0,
+    };
+    (part, next)
+}

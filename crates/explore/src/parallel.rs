@@ -1,0 +1,482 @@
+//! Workers: the parts of a search space (see `cut`), explored by several threads.
+//!
+//! Each worker has a program of its own and takes the next part when it is done with one. Nothing that changes is shared while a part
+//! is explored but a few counters, looked at every few thousand steps. The thread that asked for the
+//! search only listens: it puts results together, calls the watch, and stops everybody at a limit.
+//!
+//! The result does not depend on the number of workers, nor on who is faster:
+//! - the parts are always the same, and what is found in one depends on nothing else;
+//! - counts are added, sets united, and the schedules shown are the least ones, or, where the search ends as soon as the
+//!   verdict is certain, those of the *first* part, in the order of the tree, that makes it so: later parts are given up, earlier ones
+//!   are explored to their end.
+//!
+//! A search that is cut short by a limit is another matter: which parts it got to is up to the clock. Limits are for all workers
+//! together; steps and executions are counted exactly by one worker, by several to within a few thousand steps each.
+//!
+//! With one worker there is nothing to gain from parts, so [`search_with`] explores with the plain engine, and it begins so with
+//! any number of workers: most programs are small, and need no parts.
+//!
+//! An index that counts up is all the scheduling there is: parts are many more than workers, and are taken seldom.
+
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use mazurka_core::{Bound, Counts, Execution, Limits, StepError, StopReason};
+
+use crate::cut::{Part, cut};
+use crate::driver::{Goal, Observer, Progress, Watch};
+use crate::engine::{Algorithm, Start, search, search_part};
+use crate::estimate::Estimate;
+use crate::findings::Findings;
+use crate::suffix::Suffix;
+
+/// How many parts there are: enough for workers to be busy until the end, and to lose little where one is given up.
+const PARTS: usize = 256;
+/// Steps of the first attempt, without parts: some milliseconds.
+const FIRST_ATTEMPT: u64 = 1 << 18;
+/// How often the watch is called where nothing happens.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+
+/// A search in parts: what has been found in those that are done, and those that are left.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    /// The engine.
+    pub algorithm: Algorithm,
+    /// What has been found in the parts that are done.
+    pub found: Findings,
+    /// The parts that are left, in order.
+    pub left: Vec<Part>,
+}
+
+impl Parts {
+    /// Cuts the search space of a program.
+    pub fn new<E: Execution>(program: &mut E, algorithm: Algorithm, limits: &Limits) -> Self {
+        Self::at_least(PARTS, program, algorithm, limits)
+    }
+
+    /// Cuts it into so many parts that have more than one run, if there are as many.
+    pub fn at_least<E: Execution>(
+        parts: usize,
+        program: &mut E,
+        algorithm: Algorithm,
+        limits: &Limits,
+    ) -> Self {
+        let naive = algorithm == Algorithm::Naive;
+        let cut = cut(program, parts, !naive, limits);
+        let mut found = Findings::none(!naive);
+        found.counts.events = cut.events;
+        found.counts.steps = cut.steps;
+        found.count();
+        Self {
+            algorithm,
+            found,
+            left: cut.parts,
+        }
+    }
+
+    /// Whether the parts that are left are parts of this program.
+    pub fn fit<E: Execution>(&self, program: &mut E) -> Result<(), StepError> {
+        let mut parts = self.left.iter();
+        parts.try_for_each(|part| Suffix::after(program, &part.prefix).map(drop))
+    }
+
+    /// Explores what is left with some workers, each with a program of its own. The result tells also of parts that
+    /// were not finished; these stay among those that are left, as if they had not been started.
+    pub fn run<E: Execution>(
+        &mut self,
+        programs: &(dyn Fn() -> E + Sync),
+        workers: usize,
+        limits: &Limits,
+        goal: Goal,
+        watch: &mut Watch<'_>,
+    ) -> Findings {
+        self.run_observed(programs, workers, limits, goal, watch, &|| ())
+            .0
+    }
+
+    /// The same, with an observer of each part; those of the parts that have been looked at come with the result.
+    pub fn run_observed<E, O>(
+        &mut self,
+        programs: &(dyn Fn() -> E + Sync),
+        workers: usize,
+        limits: &Limits,
+        goal: Goal,
+        watch: &mut Watch<'_>,
+        observers: &(dyn Fn() -> O + Sync),
+    ) -> (Findings, Vec<O>)
+    where
+        E: Execution,
+        O: for<'a> Observer<Suffix<'a, E>> + Send,
+    {
+        let start = Instant::now();
+        let already = self.found.elapsed;
+        let workers = workers.clamp(1, self.left.len().max(1));
+        let desk = Desk::new(self, workers, limits, goal);
+        let (sender, receiver) = channel();
+        let mut done: Vec<Option<(Findings, O)>> = self.left.iter().map(|_| None).collect();
+        let mut finished = 0.0;
+        std::thread::scope(|scope| {
+            for worker in 0..workers {
+                let (sender, desk) = (sender.clone(), &desk);
+                scope.spawn(move || desk.work(worker, programs, observers, &sender));
+            }
+            drop(sender);
+            loop {
+                match receiver.recv_timeout(BETWEEN_LOOKS) {
+                    Ok((at, found, observer)) => {
+                        if !found.broken_off {
+                            finished += self.left[at].share;
+                        }
+                        done[at] = Some((found, observer));
+                        if certain(&done, at, goal) {
+                            desk.last.fetch_min(at, Ordering::Relaxed);
+                        }
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+                let elapsed = already + start.elapsed();
+                if limits.time.is_some_and(|limit| start.elapsed() >= limit) {
+                    let limit = limits.time.unwrap_or_default().as_millis() as u64;
+                    desk.stop(Bound::TimeLimit(limit));
+                }
+                let left: f64 = self.left.iter().map(|part| part.share).sum();
+                let share = 1.0 - left + finished + desk.shares(&self.left);
+                if let ControlFlow::Break(bound) = watch(&desk.progress(share, elapsed)) {
+                    desk.stop(bound);
+                }
+            }
+        });
+        let stopped_by = desk.stopped_by();
+        let mut result = self.gather(done, goal);
+        let (findings, _) = &mut result;
+        if let Some(bound) = stopped_by {
+            findings.bound(bound);
+        }
+        findings.stopped = match () {
+            () if is_violation(findings, goal) => StopReason::Certain,
+            () if findings.bounds.is_empty() => StopReason::Complete,
+            () => StopReason::Bound,
+        };
+        self.found.elapsed = already + start.elapsed();
+        findings.elapsed = self.found.elapsed;
+        findings.sort();
+        result
+    }
+
+    /// Puts the results together, in the order of the parts, as far as is needed.
+    fn gather<O>(&mut self, done: Vec<Option<(Findings, O)>>, goal: Goal) -> (Findings, Vec<O>) {
+        let mut observers = Vec::new();
+        let mut unfinished = Vec::new();
+        let mut left = Vec::new();
+        for (part, result) in std::mem::take(&mut self.left).into_iter().zip(done) {
+            match result {
+                _ if is_violation(&self.found, goal) => left.push(part),
+                None => left.push(part),
+                Some((found, observer)) => {
+                    observers.push(observer);
+                    if found.broken_off {
+                        left.push(part);
+                        unfinished.push(found);
+                    } else {
+                        self.found.absorb(found);
+                    }
+                }
+            }
+        }
+        self.left = left;
+        let mut all = self.found.clone();
+        for found in unfinished {
+            all.absorb(found);
+        }
+        (all, observers)
+    }
+}
+
+/// Whether the verdict is certain by what has been found in a part, or in it and another one.
+fn certain<O>(done: &[Option<(Findings, O)>], at: usize, goal: Goal) -> bool {
+    let Goal::Verdict { deterministic } = goal else {
+        return false;
+    };
+    let finals = |part: &Option<(Findings, O)>| match part {
+        Some((found, _)) if !found.broken_off => found.seen.finals.first().copied(),
+        _ => None,
+    };
+    let this = finals(&done[at]);
+    let mut before = done[..at].iter().filter_map(finals);
+    let differs = deterministic && before.any(|other| this.is_some_and(|this| this != other));
+    let found = done[at].as_ref().map(|(found, _)| found);
+    differs || found.is_some_and(|found| is_violation(found, goal))
+}
+
+fn is_violation(found: &Findings, goal: Goal) -> bool {
+    let Goal::Verdict { deterministic } = goal else {
+        return false;
+    };
+    let differ = deterministic && found.finals.len() > 1;
+    differ || found.deadlock.is_some() || !found.failures.is_empty()
+}
+
+/// What a worker is doing, for those who want to know.
+#[derive(Debug, Default)]
+struct Slot {
+    executions: AtomicU64,
+    blocked: AtomicU64,
+    steps: AtomicU64,
+    part: AtomicUsize,
+    /// The bits of a number between 0 and 1.
+    done: AtomicU64,
+}
+
+impl Slot {
+    fn set(&self, counts: &Counts, done: f64) {
+        self.executions.store(counts.executions, Ordering::Relaxed);
+        self.blocked.store(counts.blocked, Ordering::Relaxed);
+        self.steps.store(counts.steps, Ordering::Relaxed);
+        self.done.store(done.to_bits(), Ordering::Relaxed);
+    }
+}
+
+/// What the workers share.
+struct Desk<'a> {
+    parts: &'a [Part],
+    algorithm: Algorithm,
+    limits: &'a Limits,
+    goal: Goal,
+    /// The next part to be taken.
+    next: AtomicUsize,
+    /// Parts after this one need not be explored.
+    last: AtomicUsize,
+    stopped: AtomicBool,
+    bound: Mutex<Option<Bound>>,
+    /// One for each worker, and the last for all parts that are done.
+    slots: Vec<Slot>,
+    /// Counted before this search, which has limits of its own.
+    before: Counts,
+}
+
+impl<'a> Desk<'a> {
+    fn new(parts: &'a Parts, workers: usize, limits: &'a Limits, goal: Goal) -> Self {
+        Self {
+            parts: &parts.left,
+            algorithm: parts.algorithm,
+            limits,
+            goal,
+            next: AtomicUsize::new(0),
+            last: AtomicUsize::new(usize::MAX),
+            stopped: AtomicBool::new(false),
+            bound: Mutex::new(None),
+            slots: (0..=workers).map(|_| Slot::default()).collect(),
+            before: parts.found.counts,
+        }
+    }
+
+    /// Stops everybody. The first reason counts.
+    fn stop(&self, bound: Bound) {
+        let mut reason = self.bound.lock().expect("nobody panics with the reason");
+        reason.get_or_insert(bound);
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    fn stopped_by(&self) -> Option<Bound> {
+        *self.bound.lock().expect("nobody panics with the reason")
+    }
+
+    fn sum(&self, of: impl Fn(&Slot) -> &AtomicU64) -> u64 {
+        let values = self
+            .slots
+            .iter()
+            .map(|slot| of(slot).load(Ordering::Relaxed));
+        values.sum()
+    }
+
+    /// How much of the whole the workers have done of their present parts.
+    fn shares(&self, parts: &[Part]) -> f64 {
+        let share = |slot: &Slot| {
+            let part = parts.get(slot.part.load(Ordering::Relaxed));
+            let done = f64::from_bits(slot.done.load(Ordering::Relaxed));
+            part.map_or(0.0, |part| part.share * done)
+        };
+        let (_, workers) = self.slots.split_last().expect("a slot for all");
+        workers.iter().map(share).sum()
+    }
+
+    fn progress(&self, done: f64, elapsed: Duration) -> Progress {
+        let executions = self.before.executions + self.sum(|slot| &slot.executions);
+        let counts = Counts {
+            executions,
+            traces: None,
+            blocked: self.before.blocked + self.sum(|slot| &slot.blocked),
+            steps: self.before.steps + self.sum(|slot| &slot.steps),
+            ..self.before
+        };
+        Progress {
+            counts,
+            elapsed,
+            done: Some(done),
+            estimate: Estimate::at(executions, done),
+        }
+    }
+
+    /// The limit that all workers together have reached, if they have.
+    fn reached(&self) -> Option<Bound> {
+        let limits = self.limits;
+        let steps = limits
+            .steps
+            .filter(|&most| self.sum(|slot| &slot.steps) > most);
+        let executions = limits
+            .executions
+            .filter(|&most| self.sum(|slot| &slot.executions) > most);
+        steps
+            .map(Bound::MaxSteps)
+            .or(executions.map(Bound::MaxExecutions))
+    }
+
+    fn work<E, O>(
+        &self,
+        worker: usize,
+        programs: &(dyn Fn() -> E + Sync),
+        observers: &(dyn Fn() -> O + Sync),
+        results: &Sender<(usize, Findings, O)>,
+    ) where
+        E: Execution,
+        O: for<'p> Observer<Suffix<'p, E>>,
+    {
+        let mut program = programs();
+        let mut start = Start::default();
+        loop {
+            let at = self.next.fetch_add(1, Ordering::Relaxed);
+            let given_up = || at > self.last.load(Ordering::Relaxed);
+            if at >= self.parts.len() || self.stopped.load(Ordering::Relaxed) || given_up() {
+                return;
+            }
+            let slot = &self.slots[worker];
+            slot.part.store(at, Ordering::Relaxed);
+            let mut observer = observers();
+            let mut watch = |progress: &Progress| {
+                slot.set(&progress.counts, progress.done.unwrap_or(0.0));
+                if let Some(bound) = self.reached() {
+                    self.stop(bound);
+                }
+                match given_up() || self.stopped.load(Ordering::Relaxed) {
+                    true => ControlFlow::Break(Bound::Interrupted),
+                    false => ControlFlow::Continue(()),
+                }
+            };
+            let found = self.explore(&mut program, &mut start, at, &mut watch, &mut observer);
+            slot.set(&Counts::default(), 0.0);
+            let all = &self.slots[self.slots.len() - 1];
+            all.executions
+                .fetch_add(found.counts.executions, Ordering::Relaxed);
+            all.blocked
+                .fetch_add(found.counts.blocked, Ordering::Relaxed);
+            all.steps.fetch_add(found.counts.steps, Ordering::Relaxed);
+            if results.send((at, found, observer)).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Explores one part.
+    fn explore<E, O>(
+        &self,
+        program: &mut E,
+        start: &mut Start,
+        at: usize,
+        watch: &mut Watch<'_>,
+        observer: &mut O,
+    ) -> Findings
+    where
+        E: Execution,
+        O: for<'p> Observer<Suffix<'p, E>>,
+    {
+        let part = &self.parts[at];
+        let rest = Suffix::after(program, &part.prefix);
+        let mut rest = rest.expect("a part of this program");
+        let find = |path| {
+            rest.processes()
+                .find(path)
+                .expect("a process that is ready")
+        };
+        start.asleep = part.asleep.iter().map(find).collect();
+        let way = part.prefix.0.len() as u64;
+        let spent = |limit: Option<u64>, spent: u64| limit.map(|most| most.saturating_sub(spent));
+        let limits = Limits {
+            steps: spent(self.limits.steps, self.sum(|slot| &slot.steps) + way),
+            executions: spent(self.limits.executions, self.sum(|slot| &slot.executions)),
+            time: None,
+            ..self.limits.clone()
+        };
+        let (algorithm, goal) = (self.algorithm, self.goal);
+        let mut found = search_part(&mut rest, start, algorithm, &limits, goal, watch, observer);
+        found.counts.steps += way;
+        // Limits are named as they were given, by whoever reaches them first.
+        found.bounds.retain(|bound| match bound {
+            Bound::MaxDepth(_) | Bound::MaxLocal(_) | Bound::IntRange => true,
+            Bound::MaxSteps(_) => {
+                self.limits
+                    .steps
+                    .map(|most| self.stop(Bound::MaxSteps(most)));
+                false
+            }
+            Bound::MaxExecutions(_) => {
+                let limit = self.limits.executions;
+                limit.map(|most| self.stop(Bound::MaxExecutions(most)));
+                false
+            }
+            Bound::TimeLimit(_) | Bound::MemoryLimit(_) | Bound::Interrupted => false,
+        });
+        found
+    }
+}
+
+/// Explores a program that keeps no states with a number of workers. `programs` makes a program for each.
+///
+/// # Panics
+///
+/// If the algorithm is [`Algorithm::Stateful`]: its states are of one worker.
+pub fn search_with<E: Execution>(
+    programs: &(dyn Fn() -> E + Sync),
+    workers: usize,
+    algorithm: Algorithm,
+    limits: &Limits,
+    goal: Goal,
+    watch: &mut Watch<'_>,
+) -> Findings {
+    let mut program = programs();
+    if workers <= 1 {
+        return search(&mut program, algorithm, limits, goal, watch, &mut ());
+    }
+    let steps = limits
+        .steps
+        .map_or(FIRST_ATTEMPT, |most| most.min(FIRST_ATTEMPT));
+    let first = Limits {
+        steps: Some(steps),
+        ..limits.clone()
+    };
+    let attempt = search(&mut program, algorithm, &first, goal, watch, &mut ());
+    let enough = limits.steps == Some(steps) || !attempt.bounds.contains(&Bound::MaxSteps(steps));
+    if enough {
+        return attempt;
+    }
+    let mut parts = Parts::new(&mut program, algorithm, limits);
+    let rest = Limits {
+        steps: limits.steps.map(|most| most - steps),
+        time: limits.time.map(|most| most.saturating_sub(attempt.elapsed)),
+        ..limits.clone()
+    };
+    parts.found.elapsed = attempt.elapsed;
+    parts.found.counts.steps += attempt.counts.steps;
+    let mut found = parts.run(programs, workers, &rest, goal, watch);
+    for bound in &mut found.bounds {
+        *bound = match (*bound, limits.steps, limits.time) {
+            (Bound::MaxSteps(_), Some(most), _) => Bound::MaxSteps(most),
+            (Bound::TimeLimit(_), _, Some(most)) => Bound::TimeLimit(most.as_millis() as u64),
+            (other, ..) => other,
+        };
+    }
+    found
+}

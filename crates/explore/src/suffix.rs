@@ -1,0 +1,90 @@
+//! What is left of a program in the middle of one of its executions, as a program of its own.
+//!
+//! For an explorer the end of the prefix is the initial state: it never goes back before it, and events of the prefix race with
+//! nothing, because it does not see them. Only those who tell of runs look at [`Execution::whole`].
+
+use mazurka_core::{
+    Access, Claims, Event, Execution, Fingerprint, Mishap, ProcessId, ProcessTable, Schedule,
+    Status, StepError, Wait,
+};
+
+/// The rest of a program after some steps.
+#[derive(Debug)]
+pub struct Suffix<'a, E> {
+    program: &'a mut E,
+    before: usize,
+}
+
+impl<'a, E: Execution> Suffix<'a, E> {
+    /// Makes the steps of a schedule. The error is that of the first step that cannot be made.
+    pub fn after(program: &'a mut E, prefix: &Schedule) -> Result<Self, StepError> {
+        program.back_to(0);
+        for step in &prefix.0 {
+            let process = program.processes().find(&step.process);
+            program.step(process.ok_or(StepError::NotReady)?, &step.outcomes)?;
+        }
+        Ok(Self {
+            program,
+            before: prefix.0.len(),
+        })
+    }
+}
+
+impl<E: Execution> Execution for Suffix<'_, E> {
+    #[inline]
+    fn processes(&self) -> &ProcessTable {
+        self.program.processes()
+    }
+
+    #[inline]
+    fn status(&self, process: ProcessId) -> Status {
+        self.program.status(process)
+    }
+
+    #[inline]
+    fn claims(&self, process: ProcessId, into: &mut Claims) {
+        self.program.claims(process, into);
+    }
+
+    #[inline]
+    fn wait(&self, process: ProcessId) -> Wait {
+        self.program.wait(process)
+    }
+
+    #[inline]
+    fn guards(&self) -> &[Access] {
+        self.program.guards()
+    }
+
+    #[inline]
+    fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
+        self.program.step(process, outcomes)
+    }
+
+    #[inline]
+    fn events(&self) -> &[Event] {
+        &self.program.events()[self.before..]
+    }
+
+    #[inline]
+    fn whole(&self) -> &[Event] {
+        self.program.events()
+    }
+
+    #[inline]
+    fn back_to(&mut self, depth: usize) {
+        self.program.back_to(self.before + depth);
+    }
+
+    fn initial_mishaps(&self) -> &[Mishap] {
+        self.program.initial_mishaps()
+    }
+
+    fn final_mishaps(&self) -> Vec<Mishap> {
+        self.program.final_mishaps()
+    }
+
+    fn observation(&self) -> Fingerprint {
+        self.program.observation()
+    }
+}
