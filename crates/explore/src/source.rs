@@ -29,7 +29,8 @@
 //!
 //! Tried and dropped: leaving out the steps that wait at the end of a *blocked* run, as if the run that covers it had shown them.
 //! Random programs lost traces: `x := 0 | if y <= y { y := 1 } | y == 0 |> x := x` one of 3. The covering run shows them
-//! in other states. And the testkit's rule that an awake initial is added although another one sleeps: it only costs.
+//! in other states. And the testkit's rule that an awake initial is added although another one sleeps: 6 philosophers have 1291
+//! blocked runs with it and none without.
 
 use mazurka_core::{Claims, Execution, ProcessId, Status, Wait};
 
