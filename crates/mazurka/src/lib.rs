@@ -28,6 +28,8 @@ mod rehearse;
 mod replay;
 mod run;
 mod search;
+#[cfg(test)]
+mod witness_tests;
 
 pub use mazurka_core::{Bound, Limits, Schedule, Scope, StopReason, Verdict, record};
 pub use mazurka_explore::Progress;
