@@ -37,7 +37,7 @@ impl<'a, S: Set> Reversal<'a, S> {
     pub fn is_initial(&self, order: &Order<S>, process: ProcessId) -> bool {
         let events = order.of_process.get(process.index());
         match events.and_then(|events| events.lowest_common(&self.not_after)) {
-            Some(first) => !order.before[first].meets(&self.not_after),
+            Some(first) => !order.events[first].before.meets(&self.not_after),
             // A reversed acquisition leaves the critical section behind that it followed.
             None => {
                 process == self.process
