@@ -32,19 +32,16 @@ pub fn table(record: &Record, view: &View) -> String {
     let traces = counts
         .traces
         .map_or("unknown".to_owned(), |n| n.to_string());
+    // Without traces, states were merged, and these are counted.
+    let [deadlocked, failing] = match counts.traces {
+        Some(_) => ["deadlocked traces", "failing events, each with its past"],
+        None => ["deadlocked states", "failing steps, each from its state"],
+    };
     let rows = [
         ("executions", counts.executions.to_string(), "complete runs"),
         ("traces", traces, "really different ones"),
-        (
-            "deadlocks",
-            counts.deadlocks.to_string(),
-            "deadlocked traces",
-        ),
-        (
-            "failures",
-            counts.failures.to_string(),
-            "failing events, each with its past",
-        ),
+        ("deadlocks", counts.deadlocks.to_string(), deadlocked),
+        ("failures", counts.failures.to_string(), failing),
         ("final states", counts.final_states.to_string(), determinism),
         (
             "discarded",

@@ -93,7 +93,8 @@ fn scope(record: &Record) -> String {
     if let Some(traces) = counts.traces {
         parts.push(counted(traces, "trace", "traces"));
     }
-    parts.push(counted(counts.executions, "execution", "executions"));
+    let executions = counted(counts.executions, "execution", "executions");
+    parts.push(format!("{executions} by {}", record.algorithm));
     if counts.discarded > 0 {
         parts.push(format!("{} discarded", counts.discarded));
     }
