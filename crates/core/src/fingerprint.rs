@@ -54,6 +54,14 @@ impl Fingerprint {
         }
     }
 
+    /// With these 128 bits.
+    pub fn from_bits(bits: u128) -> Self {
+        Self {
+            high: (bits >> 64) as u64,
+            low: bits as u64,
+        }
+    }
+
     /// The 128 bits.
     pub fn bits(self) -> u128 {
         (u128::from(self.high) << 64) | u128::from(self.low)

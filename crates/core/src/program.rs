@@ -47,6 +47,12 @@ pub trait Execution {
     /// What a process can do now.
     fn status(&self, process: ProcessId) -> Status;
 
+    /// Whether every process has ended. Asked in every state, so worth a counter.
+    fn is_final(&self) -> bool {
+        let mut all = self.processes().in_order().iter();
+        all.all(|&process| matches!(self.status(process), Status::Unborn | Status::Ended))
+    }
+
     /// What the next step of a ready or waiting process claims to touch. Replaces the content of `into`.
     fn claims(&self, process: ProcessId, into: &mut Claims);
 

@@ -90,6 +90,9 @@ impl End {
     /// How the current run ends, if the policy has nothing to run.
     fn of<E: Execution>(program: &E) -> Self {
         let mut end = End::Final;
+        if program.is_final() {
+            return end;
+        }
         for &process in program.processes().in_order() {
             end = match (program.status(process), end) {
                 (Status::Ready, _) => return End::Blocked,

@@ -664,7 +664,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
             self.expand(program);
             process = self.wake(node);
         }
-        if process.is_none() && !self.nodes[node].tried {
+        if process.is_none() && !self.nodes[node].tried && !program.is_final() {
             let mut all = program.processes().in_order().iter();
             let ready =
                 |&&p: &&ProcessId| !self.is_asleep(node, p) && program.status(p) == Status::Ready;

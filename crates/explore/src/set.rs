@@ -34,22 +34,23 @@ impl<const W: usize> Default for Fixed<W> {
     }
 }
 
+// The remainder by W changes nothing, and tells the compiler that the index is in bounds.
 impl<const W: usize> Set for Fixed<W> {
     const CAPACITY: usize = 64 * W;
 
     #[inline]
     fn insert(&mut self, at: usize) {
-        self.0[at / 64] |= 1 << (at % 64);
+        self.0[(at / 64) % W] |= 1 << (at % 64);
     }
 
     #[inline]
     fn remove(&mut self, at: usize) {
-        self.0[at / 64] &= !(1 << (at % 64));
+        self.0[(at / 64) % W] &= !(1 << (at % 64));
     }
 
     #[inline]
     fn contains(&self, at: usize) -> bool {
-        self.0[at / 64] >> (at % 64) & 1 == 1
+        self.0[(at / 64) % W] >> (at % 64) & 1 == 1
     }
 
     #[inline]

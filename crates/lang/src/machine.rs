@@ -21,6 +21,7 @@ struct Taken {
     process: ProcessId,
     registers: Registers,
     undo: usize,
+    unfinished: usize,
 }
 
 /// Runs a compiled program step by step, forwards and backwards.
@@ -51,6 +52,8 @@ pub struct Machine {
     operands: Vec<i64>,
     dirty: Vec<u32>,
     initial: Vec<Mishap>,
+    /// How many processes have been started and have not ended.
+    unfinished: usize,
     max_local: u64,
     scratch: RefCell<Vec<i64>>,
 }
@@ -83,6 +86,7 @@ impl Machine {
             operands: Vec::new(),
             dirty: Vec::new(),
             initial: Vec::new(),
+            unfinished: 0,
             max_local,
             scratch: RefCell::default(),
             code,
@@ -113,6 +117,7 @@ impl Machine {
             self.operands.clear();
         }
         self.undo.clear();
+        self.unfinished = self.count_unfinished();
         self.initial.extend(&event.mishaps);
         for invariant in 0..self.code.invariants.len() as u32 {
             self.initial.extend(self.broken_invariant(invariant, None));
@@ -141,6 +146,7 @@ impl Machine {
             process,
             registers,
             undo: self.undo.len(),
+            unfinished: self.unfinished,
         };
         let event = &mut self.run[depth];
         event.reset(process, registers.steps);
@@ -174,7 +180,19 @@ impl Machine {
         if !self.dirty.is_empty() {
             self.check_invariants(process, depth);
         }
+        let ended = |p: ProcessId| self.state.processes[p.index()].registers.life == Life::Ended;
+        self.unfinished -= usize::from(ended(process));
+        for &child in &self.run[depth].spawned {
+            self.unfinished += usize::from(!ended(child));
+        }
         Ok(&self.run[depth])
+    }
+
+    fn count_unfinished(&self) -> usize {
+        let lives = self.state.processes.iter().map(|p| p.registers.life);
+        lives
+            .filter(|life| !matches!(life, Life::Unborn | Life::Ended))
+            .count()
     }
 
     fn check_invariants(&mut self, process: ProcessId, depth: usize) {
@@ -374,6 +392,11 @@ impl Execution for Machine {
         }
     }
 
+    #[inline]
+    fn is_final(&self) -> bool {
+        self.unfinished == 0
+    }
+
     fn claims(&self, process: ProcessId, into: &mut Claims) {
         into.clear();
         if let Some(step) = self.resting(process) {
@@ -430,6 +453,7 @@ impl Execution for Machine {
                 }
             }
             self.state.processes[taken.process.index()].registers = taken.registers;
+            self.unfinished = taken.unfinished;
         }
     }
 
@@ -503,5 +527,6 @@ impl Semantics for Machine {
         self.state.clone_from(state);
         self.taken.clear();
         self.undo.clear();
+        self.unfinished = self.count_unfinished();
     }
 }
