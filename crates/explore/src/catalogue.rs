@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn equal_claims_have_equal_numbers() {
         let mut catalogue = Catalogue::new();
-        let claims = |cell| Claims::from_slice(&[Access::write(cell)]);
+        let claims = |cell| -> Claims { [Access::write(cell)].into_iter().collect() };
         let one = catalogue.number(ProcessId(3), &claims(1));
         let other = catalogue.number(ProcessId(3), &claims(2));
         assert_ne!(one, other);
