@@ -17,6 +17,7 @@
 //! assert_eq!([&runs[0].schedule, &runs[1].schedule], ["0 1", "1 0"]);
 //! ```
 
+mod checkpoint;
 mod evidence;
 mod minimise;
 mod options;
@@ -28,17 +29,20 @@ mod rehearse;
 mod replay;
 mod run;
 mod search;
+mod tree;
 #[cfg(test)]
 mod witness_tests;
 
 pub use mazurka_core::{Bound, Limits, Schedule, Scope, StopReason, Verdict, record};
-pub use mazurka_explore::Progress;
+pub use mazurka_explore::{Estimate, Progress};
 pub use mazurka_lang::ReplayError;
 pub use mazurka_lang::diagnostic::Diagnostic;
 
+pub use checkpoint::{Checkpoint, ResumeError};
 pub use mazurka_explore::{Algorithm, Watch};
 pub use options::{Options, quietly};
 pub use program::Program;
 pub use random::Random;
 pub use replay::{Recording, RecordingError, ReplayProblem};
 pub use run::{Plan, RunRecord};
+pub use tree::TreeTooLarge;

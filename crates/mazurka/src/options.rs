@@ -13,6 +13,8 @@ pub struct Options {
     pub limits: Limits,
     /// Whether different results are a violation, even if the program states other properties.
     pub deterministic: bool,
+    /// How many workers explore at the same time, where an engine can have several; 0 stands for 1.
+    pub jobs: usize,
 }
 
 impl Options {

@@ -170,6 +170,7 @@ fn wander(
             },
             elapsed,
             done: None,
+            estimate: None,
         };
         if let std::ops::ControlFlow::Break(bound) = watch(&progress) {
             return Some(bound);

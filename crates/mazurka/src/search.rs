@@ -2,10 +2,10 @@
 
 use mazurka_core::record::{Record, VERSION};
 use mazurka_core::{Scope, Verdict};
-use mazurka_explore::{Findings, Goal, search_states};
+use mazurka_explore::{Findings, Goal, Parts, search_states, search_with};
 use mazurka_lang::Machine;
 
-use crate::{Algorithm, Options, Program, Watch, evidence, pick};
+use crate::{Algorithm, Checkpoint, Options, Program, ResumeError, Watch, evidence, pick};
 
 impl Program {
     /// The verdict, as soon as it is certain, by the engine that gets there first; the record says which.
@@ -36,11 +36,45 @@ impl Program {
         let mut machine = self.machine(options);
         let goal = Goal::Everything;
         let limits = &options.limits;
-        let found = search_states(&mut machine, algorithm, limits, goal, watch, &mut ());
+        let found = match algorithm {
+            Algorithm::Stateful => {
+                search_states(&mut machine, algorithm, limits, goal, watch, &mut ())
+            }
+            other => {
+                let programs = || self.machine(options);
+                search_with(&programs, options.jobs, other, limits, goal, watch)
+            }
+        };
         self.judge("explore", algorithm, options, false, &mut machine, &found)
     }
 
-    fn judge(
+    /// The same as [`explore`](Program::explore), in parts: if it is broken off, there is a checkpoint to go on from. Limits
+    /// are for this search alone; the counts are of all.
+    pub fn explore_from(
+        &self,
+        checkpoint: Option<&Checkpoint>,
+        algorithm: Algorithm,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Record, Option<Checkpoint>), ResumeError> {
+        if algorithm == Algorithm::Stateful {
+            return Err(ResumeError::Engine(algorithm));
+        }
+        let mut machine = self.machine(options);
+        let limits = &options.limits;
+        let mut parts = match checkpoint {
+            Some(checkpoint) => checkpoint.parts(self, algorithm, options)?,
+            None => Parts::new(&mut machine, algorithm, limits),
+        };
+        let programs = || self.machine(options);
+        let found = parts.run(&programs, options.jobs, limits, Goal::Everything, watch);
+        let left = !parts.left.is_empty();
+        let checkpoint = left.then(|| Checkpoint::of(self, options, &parts));
+        let record = self.judge("explore", algorithm, options, false, &mut machine, &found);
+        Ok((record, checkpoint))
+    }
+
+    pub(crate) fn judge(
         &self,
         command: &str,
         algorithm: Algorithm,

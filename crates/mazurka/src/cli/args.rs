@@ -52,6 +52,8 @@ Failures and deadlocks are violations always. Different final states are one if 
     #[command(after_help = format!("Examples:
   mazurka explore readers.maz --algorithm naive --set N=6
   mazurka explore readers.maz --algorithm naive --format json
+  mazurka explore large.maz --checkpoint later.json --time-limit 1h
+  mazurka explore large.maz --resume later.json
 
 {EXIT_CODES}
 A failure or a deadlock that was found is exit code 1; different final states are not.")
@@ -111,6 +113,15 @@ pub(crate) struct ExploreArgs {
     /// The engine
     #[arg(long, value_parser = algorithm(), default_value_t = Algorithm::Optimal)]
     pub algorithm: Algorithm,
+    /// Workers that explore at the same time (the cores unless given); they change no result
+    #[arg(long, short, value_name = "N", value_parser = values::count)]
+    pub jobs: Option<u64>,
+    /// If the search is broken off by Ctrl-C or a limit, save here what is needed to go on
+    #[arg(long, value_name = "FILE")]
+    pub checkpoint: Option<PathBuf>,
+    /// Go on from a checkpoint, of the same program and options; it is brought up to date if broken off again
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]

@@ -2,12 +2,18 @@
 
 use clap::CommandFactory;
 use mazurka::record::Record;
-use mazurka::{Limits, Options, Plan, Program, Recording, RecordingError, ReplayProblem, Schedule};
+use mazurka::{
+    Algorithm, Bound, Checkpoint, Limits, Options, Plan, Program, Recording, RecordingError,
+    ReplayProblem, Schedule,
+};
 use mazurka_report::{OneRun, Paint, View};
 
 use super::args::{CheckArgs, Cli, Command, ExploreArgs, Format, OutputArgs, ReplayArgs, RunArgs};
 use super::watch::Watcher;
 use super::{Exit, diagnose, files, output};
+
+/// More workers than this would only get in each other's way.
+const MOST_JOBS: u64 = 1024;
 
 /// Does it, and says how it went.
 pub(crate) fn run(command: &Command) -> Exit {
@@ -57,6 +63,7 @@ fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     let options = Options {
         limits: args.limits.limits(),
         deterministic: args.property.is_some(),
+        jobs: 1,
     };
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
     let record = program.check(&options, &mut |progress| watcher.look(progress));
@@ -77,14 +84,62 @@ fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let options = Options {
         limits: args.limits.limits(),
         deterministic: false,
+        jobs: jobs(args.jobs),
     };
+    let resumed = match &args.resume {
+        None => None,
+        Some(path) => {
+            let name = path.display().to_string();
+            let checkpoint = Checkpoint::parse(&files::record(&name)?);
+            Some(checkpoint.map_err(|error| format!("`{name}`: {error}"))?)
+        }
+    };
+    let save = args.checkpoint.as_ref().or(args.resume.as_ref());
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
     let watch = &mut |progress: &mazurka::Progress| watcher.look(progress);
-    let record = program.explore(args.algorithm, &options, watch);
+    let (record, checkpoint) = match save {
+        None => (program.explore(args.algorithm, &options, watch), None),
+        Some(_) => program
+            .explore_from(resumed.as_ref(), args.algorithm, &options, watch)
+            .map_err(|error| error.to_string())?,
+    };
     watcher.finish();
+    let advice = match (save, checkpoint) {
+        (Some(path), Some(checkpoint)) => {
+            files::save(path, &json(&checkpoint)?)?;
+            let path = mazurka_report::quote(&path.display().to_string());
+            Some(format!("to go on, run it again with --resume {path}"))
+        }
+        _ if save.is_none() && args.algorithm != Algorithm::Stateful && broken_off(&record) => {
+            let text =
+                "to be able to go on from where a search ends, start it with --checkpoint FILE";
+            Some(text.to_owned())
+        }
+        _ => None,
+    };
     let view = view(&options.limits);
     show(&record, &args.output, &record, || {
         mazurka_report::table(&record, &view)
+    })
+    .inspect(|_| {
+        if let Some(advice) = advice.filter(|_| !args.output.quiet) {
+            output::complain(&advice);
+        }
+    })
+}
+
+/// How many workers, unless the user says so.
+fn jobs(wanted: Option<u64>) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    wanted.map_or_else(cores, |wanted| wanted.min(MOST_JOBS) as usize)
+}
+
+/// Whether more time or a larger limit would have found more.
+fn broken_off(record: &Record) -> bool {
+    record.scope.bounds.iter().any(|bound| match bound {
+        Bound::MaxSteps(_) | Bound::MaxExecutions(_) => true,
+        Bound::TimeLimit(_) | Bound::MemoryLimit(_) | Bound::Interrupted => true,
+        Bound::MaxDepth(_) | Bound::MaxLocal(_) | Bound::IntRange => false,
     })
 }
 
@@ -100,6 +155,7 @@ fn run_one(args: &RunArgs) -> Result<Exit, Refusal> {
     let options = Options {
         limits: args.limits.limits(),
         deterministic: false,
+        jobs: 1,
     };
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
     let record = program.run(&plan, &options, &mut |progress| watcher.look(progress));
@@ -149,6 +205,7 @@ fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
     let options = Options {
         limits,
         deterministic: false,
+        jobs: 1,
     };
     let record = program
         .replay(&recording, &options)

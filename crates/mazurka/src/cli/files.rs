@@ -1,4 +1,4 @@
-//! Reading what the user names.
+//! Reading and writing what the user names.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -17,6 +17,14 @@ pub(crate) fn program(name: &str) -> Result<String, String> {
 /// The text of a record.
 pub(crate) fn record(name: &str) -> Result<String, String> {
     text(name, MOST_RECORD_BYTES, "a record")
+}
+
+/// Saves a text, all of it or nothing: what was in the file stays there until the new text is complete.
+pub(crate) fn save(path: &Path, text: &str) -> Result<(), String> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let saved = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
+    saved.map_err(|error| format!("cannot write `{}`: {error}", path.display()))
 }
 
 fn text(name: &str, most: u64, what: &str) -> Result<String, String> {

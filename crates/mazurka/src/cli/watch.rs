@@ -132,6 +132,7 @@ mod tests {
             counts: Default::default(),
             elapsed: Duration::from_secs(2),
             done: Some(0.25),
+            estimate: None,
         };
         progress.counts.executions = 3_000_000;
         assert_eq!(
@@ -151,6 +152,7 @@ mod tests {
             counts: Default::default(),
             elapsed: Duration::ZERO,
             done: None,
+            estimate: None,
         };
         let broken = ControlFlow::Break(Bound::MemoryLimit(1));
         assert_eq!(watcher.look(&progress), broken);

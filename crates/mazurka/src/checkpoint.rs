@@ -1,0 +1,329 @@
+//! A search that was broken off, as a file to go on from.
+//!
+//! The search space is cut into parts (`cut` in the explorers). A checkpoint has what was found in those that are done, put together, and the parts
+//! that are left. A part that was not finished counts as not begun, so going on gives exactly what one search
+//! would have given. It is only of use for the same program, explored in the same way by the same version of Mazurka: fingerprints and
+//! the numbers of places in the program mean nothing elsewhere.
+
+use std::fmt;
+
+use mazurka_core::record::ProgramRecord;
+use mazurka_core::{
+    Bound, Counts, Fingerprint, Mishap, MishapKind, ParseProcessError, Schedule, StopReason,
+};
+use mazurka_explore::{Finding, Findings, Part, Parts, Seen, Tally};
+use serde::{Deserialize, Serialize};
+
+use crate::{Algorithm, Options, Program};
+
+/// The version of the format.
+const VERSION: u32 = 1;
+
+/// What is needed to go on with an exploration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Checkpoint {
+    checkpoint: u32,
+    mazurka: String,
+    program: ProgramRecord,
+    options: Way,
+    seconds: f64,
+    counts: Counts,
+    bounds: Vec<Bound>,
+    failures: Vec<(u32, String)>,
+    deadlock: Option<String>,
+    finals: Vec<(Hex, String)>,
+    failed: Vec<Hex>,
+    observed: Vec<Hex>,
+    broken_ensures: u64,
+    traces: Option<Vec<(Hex, u64, u64)>>,
+    left: Vec<Left>,
+}
+
+/// The options that decide what is found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Way {
+    algorithm: String,
+    max_depth: u64,
+    max_local: u64,
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Way {
+            algorithm,
+            max_depth,
+            max_local,
+        } = self;
+        write!(
+            f,
+            "--algorithm {algorithm} --max-depth {max_depth} --max-local {max_local}"
+        )
+    }
+}
+
+/// A part that is left.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Left {
+    prefix: String,
+    asleep: Vec<String>,
+    share: f64,
+}
+
+/// A fingerprint as text: JSON has no numbers of 128 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+struct Hex(u128);
+
+impl From<Hex> for String {
+    fn from(hex: Hex) -> Self {
+        format!("{:032x}", hex.0)
+    }
+}
+
+impl TryFrom<String> for Hex {
+    type Error = std::num::ParseIntError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        u128::from_str_radix(&text, 16).map(Hex)
+    }
+}
+
+fn hex(fingerprint: &Fingerprint) -> Hex {
+    Hex(fingerprint.bits())
+}
+
+/// Why a search cannot go on from a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ResumeError {
+    /// The text is no checkpoint.
+    #[error("this is no checkpoint: {0}")]
+    Shape(String),
+    /// Another version of Mazurka made it.
+    #[error("this checkpoint was made by Mazurka {made}, and this is {here}; start anew")]
+    Version {
+        /// Who made it.
+        made: String,
+        /// Who reads it.
+        here: String,
+    },
+    /// It is of another program.
+    #[error(
+        "this is a checkpoint of another program: `{file}` with the hash {made}, not {here}; restore that program and its --set, or start anew"
+    )]
+    OtherProgram {
+        /// The file as it was named.
+        file: String,
+        /// The hash of the program in the checkpoint.
+        made: String,
+        /// The hash of the program here.
+        here: String,
+    },
+    /// It was made with other options.
+    #[error("this checkpoint was made with `{made}`, not with `{here}`; give the same options")]
+    OtherOptions {
+        /// The options then.
+        made: String,
+        /// The options now.
+        here: String,
+    },
+    /// This engine cannot be interrupted.
+    #[error(
+        "`{0}` cannot go on from a checkpoint: it compares all states with each other; leave --checkpoint and --resume out"
+    )]
+    Engine(Algorithm),
+}
+
+fn way(algorithm: Algorithm, options: &Options) -> Way {
+    Way {
+        algorithm: algorithm.to_string(),
+        max_depth: options.limits.depth(),
+        max_local: options.limits.local,
+    }
+}
+
+fn version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned()
+}
+
+impl Checkpoint {
+    /// Reads a checkpoint.
+    pub fn parse(text: &str) -> Result<Self, ResumeError> {
+        let shape = |error: serde_json::Error| ResumeError::Shape(error.to_string());
+        let any: serde_json::Value = serde_json::from_str(text).map_err(shape)?;
+        let of = |key: &str| any.get(key).cloned().unwrap_or_default();
+        if of("checkpoint").is_null() {
+            let what = "it has no field `checkpoint`";
+            return Err(ResumeError::Shape(what.to_owned()));
+        }
+        let made = of("mazurka").as_str().unwrap_or("?").to_owned();
+        if of("checkpoint") != VERSION || made != version() {
+            let here = version();
+            return Err(ResumeError::Version { made, here });
+        }
+        serde_json::from_value(any).map_err(shape)
+    }
+
+    /// How many parts are left.
+    pub fn left(&self) -> usize {
+        self.left.len()
+    }
+
+    pub(crate) fn of(program: &Program, options: &Options, parts: &Parts) -> Self {
+        let Parts {
+            algorithm,
+            found,
+            left,
+        } = parts;
+        let sorted = |mut all: Vec<Hex>| {
+            all.sort_unstable();
+            all
+        };
+        let seen = &found.seen;
+        let traces = seen.traces.as_ref().map(|traces| {
+            let entry = |(trace, tally): (&Fingerprint, &Tally)| {
+                (hex(trace), tally.deadlocks, tally.broken_ensures)
+            };
+            let mut all: Vec<_> = traces.iter().map(entry).collect();
+            all.sort_unstable();
+            all
+        });
+        let finals = found.finals.iter().zip(&seen.finals);
+        Self {
+            checkpoint: VERSION,
+            mazurka: version(),
+            program: program.record().clone(),
+            options: way(*algorithm, options),
+            seconds: found.elapsed.as_secs_f64(),
+            counts: found.counts,
+            bounds: found.bounds.clone(),
+            failures: found
+                .failures
+                .iter()
+                .filter_map(|finding| Some((finding.mishap?.site, finding.schedule.to_string())))
+                .collect(),
+            deadlock: found.deadlock.as_ref().map(|f| f.schedule.to_string()),
+            finals: finals
+                .map(|(finding, observed)| (hex(observed), finding.schedule.to_string()))
+                .collect(),
+            failed: sorted(seen.failed.iter().map(hex).collect()),
+            observed: sorted(seen.observed.iter().map(hex).collect()),
+            broken_ensures: seen.broken_ensures,
+            traces,
+            left: left.iter().map(Left::of).collect(),
+        }
+    }
+
+    /// The search as it was, if it is of this program and these options.
+    pub(crate) fn parts(
+        &self,
+        program: &Program,
+        algorithm: Algorithm,
+        options: &Options,
+    ) -> Result<Parts, ResumeError> {
+        let here = way(algorithm, options);
+        if self.program.hash != program.record().hash {
+            return Err(ResumeError::OtherProgram {
+                file: self.program.file.clone(),
+                made: self.program.hash.clone(),
+                here: program.record().hash.clone(),
+            });
+        }
+        if self.options != here {
+            return Err(ResumeError::OtherOptions {
+                made: self.options.to_string(),
+                here: here.to_string(),
+            });
+        }
+        let parts = Parts {
+            algorithm,
+            found: self.found()?,
+            left: self.left.iter().map(Left::part).collect::<Result<_, _>>()?,
+        };
+        match parts.fit(&mut program.machine(options)) {
+            Ok(()) => Ok(parts),
+            Err(error) => Err(ResumeError::Shape(error.to_string())),
+        }
+    }
+
+    fn found(&self) -> Result<Findings, ResumeError> {
+        let finding = |mishap: Option<Mishap>, schedule: &String| {
+            let schedule = schedule.parse::<Schedule>();
+            let schedule = schedule.map_err(|error| ResumeError::Shape(error.to_string()))?;
+            Ok(Finding { mishap, schedule })
+        };
+        let failure = |(site, schedule): &(u32, String)| {
+            let mishap = Mishap {
+                process: None,
+                kind: MishapKind::Failure,
+                site: *site,
+            };
+            finding(Some(mishap), schedule)
+        };
+        let print = |hex: &Hex| Fingerprint::from_bits(hex.0);
+        let traces = self.traces.as_ref().map(|traces| {
+            let entry = |&(trace, deadlocks, broken_ensures): &(Hex, u64, u64)| {
+                let tally = Tally {
+                    deadlocks,
+                    broken_ensures,
+                };
+                (print(&trace), tally)
+            };
+            traces.iter().map(entry).collect()
+        });
+        let deadlock = self.deadlock.as_ref();
+        let finals = self.finals.iter();
+        Ok(Findings {
+            counts: self.counts,
+            bounds: self.bounds.clone(),
+            stopped: StopReason::Bound,
+            broken_off: false,
+            failures: self
+                .failures
+                .iter()
+                .map(failure)
+                .collect::<Result<_, _>>()?,
+            deadlock: deadlock
+                .map(|schedule| finding(None, schedule))
+                .transpose()?,
+            finals: finals
+                .map(|(_, schedule)| finding(None, schedule))
+                .collect::<Result<_, _>>()?,
+            livelock: None,
+            elapsed: std::time::Duration::try_from_secs_f64(self.seconds)
+                .map_err(|error| ResumeError::Shape(error.to_string()))?,
+            seen: Seen {
+                failed: self.failed.iter().map(print).collect(),
+                observed: self.observed.iter().map(print).collect(),
+                finals: self
+                    .finals
+                    .iter()
+                    .map(|(observed, _)| print(observed))
+                    .collect(),
+                broken_ensures: self.broken_ensures,
+                traces,
+            },
+        })
+    }
+}
+
+impl Left {
+    fn of(part: &Part) -> Self {
+        Self {
+            prefix: part.prefix.to_string(),
+            asleep: part.asleep.iter().map(ToString::to_string).collect(),
+            share: part.share,
+        }
+    }
+
+    fn part(&self) -> Result<Part, ResumeError> {
+        let prefix = self.prefix.parse::<Schedule>();
+        let asleep = self.asleep.iter().map(|name| name.parse());
+        let asleep: Result<_, ParseProcessError> = asleep.collect();
+        Ok(Part {
+            prefix: prefix.map_err(|error| ResumeError::Shape(error.to_string()))?,
+            asleep: asleep.map_err(|error| ResumeError::Shape(error.to_string()))?,
+            share: self.share,
+        })
+    }
+}
