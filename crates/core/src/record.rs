@@ -217,3 +217,56 @@ pub struct Waiting {
     /// Where it waits.
     pub line: usize,
 }
+
+/// The tree that an exploration of a small program has walked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tree {
+    /// The states; the first is the initial one, and every state comes after the one before it.
+    pub nodes: Vec<TreeNode>,
+}
+
+/// A state of an exploration, and the step that led to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeNode {
+    /// The state before the step; none for the initial state.
+    pub parent: Option<usize>,
+    /// Who made the step, as a schedule writes it.
+    pub process: String,
+    /// The label of the step.
+    pub label: String,
+    /// The shared variables.
+    pub state: Vec<Binding>,
+    /// What went wrong in the step, or with the final state.
+    pub mishap: Option<String>,
+    /// The races that the step is part of.
+    pub races: Vec<TreeRace>,
+    /// How the run ends here, if it does.
+    pub leaf: Option<Leaf>,
+}
+
+/// A race between two steps from one state of an exploration, by its number: both steps have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeRace {
+    /// Which race, from 1.
+    pub number: usize,
+    /// Whether this is the step that the search has moved before the other.
+    pub reversed: bool,
+}
+
+/// How an explored run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Leaf {
+    /// Every process has ended.
+    Final,
+    /// Nobody can go on.
+    Deadlock,
+    /// A process has failed, or the final state is wrong.
+    Failure,
+    /// A false `assume`.
+    Discarded,
+    /// Another run covers what could follow.
+    Blocked,
+    /// A bound was hit.
+    Cut,
+}

@@ -1,4 +1,4 @@
-//! Views of a recorded result: pure functions from a [`Record`](mazurka_core::record::Record) to text and JSON.
+//! Views of a recorded result: pure functions from a [`Record`](mazurka_core::record::Record) to text, JSON and pictures.
 //!
 //! Nothing here runs a program, and nothing here writes anywhere: each function returns a string.
 //!
@@ -7,25 +7,31 @@
 //! | [`verdict`] | the answer of `check`: one line, then the evidence, last the command that replays it |
 //! | [`table`] | the counts of `explore`, and what it found |
 //! | [`run`] | one execution, in the papers' notation |
+//! | [`dot`], [`svg`] | the exploration tree of a small program |
 //! | [`json`] | any record, as the stable interface |
 
 mod bounds;
+mod dot;
 mod events;
 mod json;
 mod paint;
 mod run;
 mod shell;
+mod svg;
 mod table;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod verdict;
 mod witness;
 
 pub use bounds::advice;
+pub use dot::dot;
 pub use json::json;
 pub use paint::Paint;
 pub use run::{OneRun, run};
 pub use shell::{quote, replay_command};
+pub use svg::svg;
 pub use table::table;
 pub use verdict::{headline, replayed, verdict};
 

@@ -1,0 +1,236 @@
+//! The tree that an exploration walks, kept for a picture.
+
+use std::ops::ControlFlow;
+
+use mazurka_core::record::{Ending, Leaf, Record, Tree, TreeNode, TreeRace};
+use mazurka_core::{Bound, Event, Execution, MishapKind, Schedule, ScheduledStep, dependent};
+use mazurka_explore::{Goal, Observer, Progress, search_states};
+use mazurka_lang::Machine;
+
+use crate::{Algorithm, Options, Program, Watch};
+
+/// More states than this are no picture.
+const MOST_NODES: u64 = 500;
+
+/// A tree that is too large to be drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the exploration has {} {nodes} states, and a picture shows at most {MOST_NODES}; make the program smaller (--set), \
+     or choose an --algorithm that explores less; --format text counts what there is", if *.complete { "" } else { "at least" }
+)]
+pub struct TreeTooLarge {
+    /// The states met.
+    pub nodes: u64,
+    /// Whether these are all.
+    pub complete: bool,
+}
+
+impl Program {
+    /// [`explore`](Program::explore), and the tree that was walked.
+    pub fn explore_tree(
+        &self,
+        algorithm: Algorithm,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Record, Tree), TreeTooLarge> {
+        let mut machine = self.machine(options);
+        let mut growing = Growing::default();
+        let mut stopped = false;
+        let mut look = |progress: &Progress| {
+            // There is no need to go on where there will be no picture.
+            stopped = progress.counts.events >= MOST_NODES;
+            match stopped {
+                true => ControlFlow::Break(Bound::Interrupted),
+                false => watch(progress),
+            }
+        };
+        let (limits, goal) = (&options.limits, Goal::Everything);
+        let found = search_states(
+            &mut machine,
+            algorithm,
+            limits,
+            goal,
+            &mut look,
+            &mut growing,
+        );
+        if growing.met >= MOST_NODES {
+            return Err(TreeTooLarge {
+                nodes: growing.met + 1,
+                complete: !stopped,
+            });
+        }
+        let tree = growing.tree(&mut machine);
+        let record = self.judge("explore", algorithm, options, false, &mut machine, &found);
+        Ok((record, tree))
+    }
+}
+
+/// A state, and the step that led to it.
+struct Node {
+    parent: Option<usize>,
+    step: Option<(ScheduledStep, Event)>,
+    children: Vec<usize>,
+    /// Whether the search has come back from it.
+    left: bool,
+    leaf: Option<Leaf>,
+}
+
+impl Node {
+    fn at(parent: Option<usize>, step: Option<(ScheduledStep, Event)>) -> Self {
+        Self {
+            parent,
+            step,
+            children: Vec::new(),
+            left: false,
+            leaf: None,
+        }
+    }
+}
+
+/// Watches the search, and keeps the tree while it is small.
+#[derive(Default)]
+struct Growing {
+    nodes: Vec<Node>,
+    /// The states of the current run.
+    path: Vec<usize>,
+    /// The steps made.
+    met: u64,
+}
+
+impl Observer<Machine> for Growing {
+    fn start(&mut self, _: &Machine) {
+        *self = Self {
+            nodes: vec![Node::at(None, None)],
+            path: vec![0],
+            met: 0,
+        };
+    }
+
+    fn pushed(&mut self, machine: &Machine) {
+        self.met += 1;
+        let events = machine.events();
+        if let (Some(event), true) = (events.last(), self.met < MOST_NODES) {
+            let names = machine.processes();
+            let step = Schedule::of(std::slice::from_ref(event), names).0.pop();
+            let parent = self.path.last().copied();
+            let child = self.nodes.len();
+            if let Some(parent) = parent {
+                self.nodes[parent].children.push(child);
+            }
+            let step = step.map(|step| (step, event.clone()));
+            self.nodes.push(Node::at(parent, step));
+            self.path.push(child);
+        }
+    }
+
+    fn popping(&mut self, _: &Machine) {
+        if let (Some(at), true) = (self.path.pop(), self.met < MOST_NODES) {
+            self.nodes[at].left = true;
+        }
+    }
+
+    fn complete(&mut self, machine: &Machine) {
+        let Some(&at) = self.path.last() else { return };
+        let broken = || {
+            let mut all = machine.final_mishaps().into_iter();
+            all.any(|mishap| mishap.kind == MishapKind::Failure)
+        };
+        self.nodes[at].leaf = Some(match machine.ending() {
+            Ending::Final if broken() => Leaf::Failure,
+            Ending::Final => Leaf::Final,
+            Ending::Deadlock => Leaf::Deadlock,
+            Ending::Failure => Leaf::Failure,
+            // Where states are merged, a run ends with its first false `assume`.
+            Ending::Discarded | Ending::Open => Leaf::Discarded,
+            Ending::Lost => Leaf::Cut,
+        });
+    }
+}
+
+impl Growing {
+    /// The tree, told step by step.
+    fn tree(&self, machine: &mut Machine) -> Tree {
+        let races = self.races();
+        let mut nodes = Vec::with_capacity(self.nodes.len());
+        for (at, (node, races)) in self.nodes.iter().zip(races).enumerate() {
+            let schedule = self.schedule(at);
+            let run = match machine.narrate(&schedule) {
+                Ok(run) => run,
+                Err(error) => panic!("a run of the search does not run again: {error}"),
+            };
+            let leaf = match (node.leaf, node.children.is_empty()) {
+                (Some(leaf), _) => Some(leaf),
+                (None, false) => None,
+                (None, true) if node.left && run.steps.len() > 0 => Some(Leaf::Blocked),
+                (None, true) => Some(Leaf::Cut),
+            };
+            let final_mishaps = match leaf {
+                Some(Leaf::Failure) if run.ending == Ending::Final => machine.final_mishaps(),
+                _ => Vec::new(),
+            };
+            let last = run.steps.last();
+            let mishap = last.and_then(|step| step.mishap.clone());
+            let broken = final_mishaps.first().map(|m| machine.explain(m).0);
+            nodes.push(TreeNode {
+                parent: node.parent,
+                process: schedule.0.last().map_or(String::new(), |step| {
+                    Schedule(vec![step.clone()]).to_string()
+                }),
+                label: last.map_or(String::new(), |step| step.label.clone()),
+                state: run.state,
+                mishap: mishap.or(broken),
+                races,
+                leaf,
+            });
+        }
+        Tree { nodes }
+    }
+
+    fn schedule(&self, mut at: usize) -> Schedule {
+        let mut steps = Vec::new();
+        while let (Some((step, _)), Some(parent)) = (&self.nodes[at].step, self.nodes[at].parent) {
+            steps.push(step.clone());
+            at = parent;
+        }
+        steps.reverse();
+        Schedule(steps)
+    }
+
+    /// For each node the races of the step to it. Where the search has tried something else from a state, it is
+    /// because of a race if the steps it tried first come upon one that conflicts with an earlier choice.
+    fn races(&self) -> Vec<Vec<TreeRace>> {
+        let mut races = vec![Vec::new(); self.nodes.len()];
+        let mut number = 0;
+        for node in &self.nodes {
+            for (k, &other) in node.children.iter().enumerate() {
+                let earlier = node.children[..k].iter().rev();
+                let mut pairs = earlier.filter_map(|&one| Some((one, self.reversed(one, other)?)));
+                let Some((one, moved)) = pairs.next() else {
+                    continue;
+                };
+                number += 1;
+                for (at, reversed) in [(one, false), (moved, true)] {
+                    races[at].push(TreeRace { number, reversed });
+                }
+            }
+        }
+        races
+    }
+
+    /// The step in the run through `other` that comes before the step to `one` there and conflicts with it.
+    fn reversed(&self, one: usize, other: usize) -> Option<usize> {
+        let event = |at: usize| self.nodes[at].step.as_ref().map(|(_, event)| event);
+        let first = event(one)?;
+        let mut at = other;
+        loop {
+            let here = event(at)?;
+            if here.process == first.process {
+                return None;
+            }
+            if dependent(first, here) {
+                return Some(at);
+            }
+            at = *self.nodes[at].children.first()?;
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The tree of an exploration for Graphviz.
+
+use mazurka_core::record::{Leaf, Record, Tree};
+
+use crate::tree::{details, ending, fill, step, stroke, title};
+
+/// The tree as a `digraph`: states are nodes, steps are edges. Final states are double boxes, deadlocks
+/// octagons, failures double octagons, runs that another one covers dashed circles. A step that was moved before
+/// another one with which it races is dashed, and both have the same colour and number.
+pub fn dot(record: &Record, tree: &Tree) -> String {
+    let mut text = String::from("digraph exploration {\n");
+    text += &format!("  label={};\n", quoted(&title(record, tree)));
+    text += "  labelloc=t;\n";
+    text += "  node [shape=circle, width=0.15, label=\"\", fontname=monospace, fontsize=10];\n";
+    text += "  edge [fontname=monospace, fontsize=10, arrowsize=0.6];\n";
+    for (at, node) in tree.nodes.iter().enumerate() {
+        let mut options = vec![format!("tooltip={}", quoted(&details(node)))];
+        if let Some(leaf) = node.leaf {
+            options.push(format!("shape={}", shape(leaf)));
+            options.push(format!("label={}", quoted(&ending(node).join("\n"))));
+            let style = match leaf {
+                Leaf::Blocked | Leaf::Cut => "\"filled,dashed\"",
+                _ => "filled",
+            };
+            options.push(format!("style={style}, fillcolor=\"{}\"", fill(leaf)));
+            options.extend((leaf == Leaf::Final).then(|| "peripheries=2".to_owned()));
+        } else if node.mishap.is_some() {
+            let colour = fill(Leaf::Failure);
+            options.push(format!("style=filled, fillcolor=\"{colour}\""));
+        }
+        text += &format!("  n{at} [{}];\n", options.join(", "));
+    }
+    for (at, node) in tree.nodes.iter().enumerate() {
+        let Some(parent) = node.parent else { continue };
+        let mut options = vec![format!("label={}", quoted(&step(node)))];
+        let (colour, moved) = stroke(node);
+        if let Some(colour) = colour {
+            options.push(format!("color=\"{colour}\", fontcolor=\"{colour}\""));
+        }
+        options.extend(moved.then(|| "style=dashed".to_owned()));
+        text += &format!("  n{parent} -> n{at} [{}];\n", options.join(", "));
+    }
+    text += "}\n";
+    text
+}
+
+fn shape(leaf: Leaf) -> &'static str {
+    match leaf {
+        Leaf::Final => "box",
+        Leaf::Deadlock => "octagon",
+        Leaf::Failure => "doubleoctagon",
+        Leaf::Discarded => "diamond",
+        Leaf::Blocked => "circle",
+        Leaf::Cut => "triangle",
+    }
+}
+
+/// A string as DOT reads it back.
+fn quoted(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{}\"", escaped.replace('\n', "\\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_are_escaped() {
+        assert_eq!(quoted("a \"b\" \\ c\nd"), r#""a \"b\" \\ c\nd""#);
+    }
+}

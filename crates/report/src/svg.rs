@@ -1,0 +1,336 @@
+//! The tree of an exploration as a picture of its own: no other program draws it.
+//!
+//! Every leaf has a column. A state stands above the state that was explored first from it, so every state is in
+//! exactly one column, that of the run which went through it first; what was tried later branches off to the right, at
+//! the height of the state. A column is as wide as the words in it, and below a branch there is
+//! nothing but what it leads to: nothing overlaps.
+
+use mazurka_core::record::{Leaf, Record, Tree, TreeNode};
+
+use crate::tree::{children, details, ending, fill, name, step, stroke, title};
+
+/// Sizes, in pixels. Monospaced letters of 12 pixels are 7.2 wide; signs that another font must supply may be wider.
+const LETTER: f64 = 7.6;
+const LINE: f64 = 15.0;
+const ROW: f64 = 52.0;
+const GAP: f64 = 28.0;
+const MARGIN: f64 = 24.0;
+const TITLE: f64 = 36.0;
+const RADIUS: f64 = 6.0;
+
+const INK: &str = "#2c3e50";
+const PAPER: &str = "#ffffff";
+
+/// The tree as SVG. The shapes are explained at its foot.
+pub fn svg(record: &Record, tree: &Tree) -> String {
+    let layout = Layout::of(tree);
+    let heading = title(record, tree);
+    let legend = Legend::of(tree);
+    let deepest = layout.places.iter().map(|place| place.depth).max();
+    let last = TITLE + deepest.unwrap_or(0) as f64 * ROW + 2.0 * MARGIN;
+    let height = last + 4.0 * LINE + MARGIN + legend.height();
+    let width = layout
+        .width
+        .max(MARGIN * 2.0 + wide(&heading))
+        .max(legend.width());
+    let mut text = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+         viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"monospace\" font-size=\"12\">\n"
+    );
+    text += &format!("<rect width=\"100%\" height=\"100%\" fill=\"{PAPER}\"/>\n");
+    text += &words(MARGIN, MARGIN, &heading, "font-weight=\"bold\"");
+    for (at, node) in tree.nodes.iter().enumerate() {
+        if let Some(parent) = node.parent {
+            text += &edge(node, layout.point(parent), layout.point(at));
+        }
+    }
+    for (at, node) in tree.nodes.iter().enumerate() {
+        let (x, y) = layout.point(at);
+        text += &state(node, x, y);
+        for (k, line) in ending(node).iter().enumerate() {
+            let below = y + RADIUS + 14.0 + k as f64 * LINE;
+            text += &words(x - RADIUS, below, line, "");
+        }
+    }
+    text += &legend.draw(last + 4.0 * LINE);
+    text += "</svg>\n";
+    text
+}
+
+/// Where a state stands.
+struct Place {
+    column: usize,
+    depth: usize,
+}
+
+struct Layout {
+    places: Vec<Place>,
+    /// The left end of each column.
+    columns: Vec<f64>,
+    width: f64,
+}
+
+impl Layout {
+    fn of(tree: &Tree) -> Self {
+        let children = children(tree);
+        let mut places: Vec<Place> = Vec::with_capacity(tree.nodes.len());
+        // Nodes are in the order of the search: a first child stays in the column, every other opens one.
+        let mut columns = 1;
+        for (at, node) in tree.nodes.iter().enumerate() {
+            let Some(parent) = node.parent else {
+                places.push(Place {
+                    column: 0,
+                    depth: 0,
+                });
+                continue;
+            };
+            let column = match children[parent].first() == Some(&at) {
+                true => places[parent].column,
+                false => {
+                    columns += 1;
+                    columns - 1
+                }
+            };
+            let depth = places[parent].depth + 1;
+            places.push(Place { column, depth });
+        }
+        let mut widths = vec![0.0_f64; columns];
+        for (node, place) in tree.nodes.iter().zip(&places) {
+            let below = ending(node)
+                .iter()
+                .map(|line| wide(line))
+                .fold(0.0, f64::max);
+            let beside = 2.0 * RADIUS + wide(&step(node));
+            let width = &mut widths[place.column];
+            *width = width.max(below).max(beside);
+        }
+        let mut left = MARGIN + RADIUS;
+        let mut lefts = Vec::with_capacity(columns);
+        for width in widths {
+            lefts.push(left);
+            left += width + GAP;
+        }
+        Self {
+            places,
+            columns: lefts,
+            width: left + MARGIN - GAP,
+        }
+    }
+
+    fn point(&self, at: usize) -> (f64, f64) {
+        let place = &self.places[at];
+        let y = TITLE + MARGIN + place.depth as f64 * ROW;
+        (self.columns[place.column], y)
+    }
+}
+
+/// The step to a state: along the row of the state before it, then down.
+fn edge(node: &TreeNode, (from_x, from_y): (f64, f64), (x, y): (f64, f64)) -> String {
+    let (colour, moved) = stroke(node);
+    let ink = colour.unwrap_or(INK);
+    let dashes = if moved {
+        " stroke-dasharray=\"5 3\""
+    } else {
+        ""
+    };
+    let wide = if colour.is_some() { 2.0 } else { 1.2 };
+    let end = y - RADIUS - 2.0;
+    let mut text = format!(
+        "<path d=\"M{from_x:.1} {from_y:.1} H{x:.1} V{end:.1}\" fill=\"none\" stroke=\"{ink}\" \
+         stroke-width=\"{wide}\"{dashes}/>\n"
+    );
+    text += &format!(
+        "<path d=\"M{:.1} {:.1} L{:.1} {:.1} L{:.1} {:.1} Z\" fill=\"{ink}\"/>\n",
+        x - 3.5,
+        end - 4.0,
+        x + 3.5,
+        end - 4.0,
+        x,
+        end + 2.0
+    );
+    let middle = f64::midpoint(from_y, y) + 4.0;
+    text += &titled(
+        &details(node),
+        &words(
+            x + 2.0 * RADIUS,
+            middle,
+            &step(node),
+            &format!("fill=\"{ink}\""),
+        ),
+    );
+    text
+}
+
+/// A state, by its shape.
+fn state(node: &TreeNode, x: f64, y: f64) -> String {
+    let shape = match node.leaf {
+        Some(leaf) => shape(leaf, x, y),
+        None => {
+            let fill = match node.mishap {
+                Some(_) => fill(Leaf::Failure),
+                None => PAPER,
+            };
+            format!(
+                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{:.1}\" fill=\"{fill}\" stroke=\"{INK}\"/>",
+                RADIUS - 2.0
+            )
+        }
+    };
+    titled(&details(node), &shape)
+}
+
+fn shape(leaf: Leaf, x: f64, y: f64) -> String {
+    let colour = fill(leaf);
+    let paint = format!("fill=\"{colour}\" stroke=\"{INK}\" stroke-width=\"1.4\"");
+    let polygon = |points: &[(f64, f64)]| {
+        let all = points
+            .iter()
+            .map(|(dx, dy)| format!("{:.1},{:.1}", x + dx * RADIUS, y + dy * RADIUS));
+        let all: Vec<String> = all.collect();
+        format!("<polygon points=\"{}\" {paint}/>", all.join(" "))
+    };
+    match leaf {
+        Leaf::Final => format!(
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{RADIUS}\" {paint}/>\
+             <circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{:.1}\" {paint}/>",
+            RADIUS - 2.5
+        ),
+        Leaf::Deadlock => polygon(&[(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]),
+        Leaf::Failure => {
+            let (a, b) = (0.45, 1.1);
+            let eight = [
+                (-a, -b),
+                (a, -b),
+                (b, -a),
+                (b, a),
+                (a, b),
+                (-a, b),
+                (-b, a),
+                (-b, -a),
+            ];
+            let cross = RADIUS * 0.5;
+            format!(
+                "{}<path d=\"M{:.1} {:.1} l{:.1} {:.1} m0 {:.1} l{:.1} {:.1}\" stroke=\"#c0392b\" \
+                 stroke-width=\"1.6\" fill=\"none\"/>",
+                polygon(&eight),
+                x - cross,
+                y - cross,
+                2.0 * cross,
+                2.0 * cross,
+                -2.0 * cross,
+                -2.0 * cross,
+                2.0 * cross
+            )
+        }
+        Leaf::Discarded => polygon(&[(0.0, -1.1), (1.1, 0.0), (0.0, 1.1), (-1.1, 0.0)]),
+        Leaf::Blocked => format!(
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{RADIUS}\" {paint} stroke-dasharray=\"3 2\"/>"
+        ),
+        Leaf::Cut => polygon(&[(0.0, -1.1), (1.1, 1.0), (-1.1, 1.0)]),
+    }
+}
+
+/// What the shapes mean, as far as they occur.
+struct Legend {
+    leaves: Vec<Leaf>,
+    races: bool,
+}
+
+const RACE: &str = "⇄n: two steps that race; dashed, the one that was moved before the other";
+
+impl Legend {
+    fn of(tree: &Tree) -> Self {
+        let all = [
+            Leaf::Final,
+            Leaf::Deadlock,
+            Leaf::Failure,
+            Leaf::Discarded,
+            Leaf::Blocked,
+            Leaf::Cut,
+        ];
+        let occurs = |leaf: &Leaf| tree.nodes.iter().any(|node| node.leaf == Some(*leaf));
+        Self {
+            leaves: all.into_iter().filter(occurs).collect(),
+            races: tree.nodes.iter().any(|node| !node.races.is_empty()),
+        }
+    }
+
+    fn meaning(leaf: Leaf) -> String {
+        let meaning = match leaf {
+            Leaf::Final => "every process has ended",
+            Leaf::Deadlock => "nobody can go on",
+            Leaf::Failure => "something went wrong",
+            Leaf::Discarded => "a false `assume`",
+            Leaf::Blocked => "another run covers what follows",
+            Leaf::Cut => "not explored further",
+        };
+        format!("{}: {meaning}", name(leaf))
+    }
+
+    fn height(&self) -> f64 {
+        (self.leaves.len() + usize::from(self.races)) as f64 * LINE * 1.3
+    }
+
+    fn width(&self) -> f64 {
+        let lines = self.leaves.iter().map(|&leaf| wide(&Self::meaning(leaf)));
+        let races = self.races.then(|| wide(RACE));
+        2.0 * MARGIN + 24.0 + lines.chain(races).fold(0.0, f64::max)
+    }
+
+    fn draw(&self, top: f64) -> String {
+        let mut text = String::new();
+        let mut y = top;
+        for &leaf in &self.leaves {
+            text += &format!("{}\n", shape(leaf, MARGIN + RADIUS, y - 4.0));
+            text += &words(MARGIN + 24.0, y, &Self::meaning(leaf), "");
+            y += LINE * 1.3;
+        }
+        if self.races {
+            text += &words(MARGIN + 24.0, y, RACE, "");
+        }
+        text
+    }
+}
+
+fn wide(text: &str) -> f64 {
+    text.chars().count() as f64 * LETTER
+}
+
+/// Something with an explanation for who points at it.
+fn titled(explanation: &str, what: &str) -> String {
+    let what = what.trim_end();
+    format!("<g><title>{}</title>{what}</g>\n", escaped(explanation))
+}
+
+fn words(x: f64, y: f64, text: &str, options: &str) -> String {
+    let fill = match options.contains("fill=") {
+        true => String::new(),
+        false => format!(" fill=\"{INK}\""),
+    };
+    let options = match options {
+        "" => String::new(),
+        some => format!(" {some}"),
+    };
+    // Blanks must not be joined, or columns would not align.
+    format!(
+        "<text x=\"{x:.1}\" y=\"{y:.1}\"{fill}{options} xml:space=\"preserve\">{}</text>\n",
+        escaped(text)
+    )
+}
+
+/// Text that XML reads back. Control characters have no place in it.
+fn escaped(text: &str) -> String {
+    let mut result = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => result += "&amp;",
+            '<' => result += "&lt;",
+            '>' => result += "&gt;",
+            '"' => result += "&quot;",
+            '\n' => result.push('\n'),
+            c if c.is_control() => result.push('\u{fffd}'),
+            c => result.push(c),
+        }
+    }
+    result
+}

@@ -1,0 +1,102 @@
+//! What the pictures of an exploration have in common: who is whose child, and the words.
+
+use mazurka_core::record::{Leaf, Record, Tree, TreeNode};
+
+use crate::events::bindings;
+use crate::{clip, counted};
+
+/// Labels may be as long as the program likes; the picture may not be as wide.
+const LABEL_WIDTH: usize = 40;
+
+/// Colours of races; neighbours differ.
+const COLOURS: [&str; 6] = [
+    "#c0392b", "#2471a3", "#1e8449", "#b9770e", "#7d3c98", "#117a65",
+];
+
+/// The children of each node, in the order in which they were explored.
+pub(crate) fn children(tree: &Tree) -> Vec<Vec<usize>> {
+    let mut children = vec![Vec::new(); tree.nodes.len()];
+    for (at, node) in tree.nodes.iter().enumerate() {
+        if let Some(parent) = node.parent {
+            children[parent].push(at);
+        }
+    }
+    children
+}
+
+/// The title: what was explored, and what came out.
+pub(crate) fn title(record: &Record, tree: &Tree) -> String {
+    let counts = &record.counts;
+    let mut parts = vec![counted(counts.executions, "execution", "executions")];
+    parts.extend(counts.traces.map(|n| counted(n, "trace", "traces")));
+    parts.extend((counts.blocked > 0).then(|| format!("{} blocked", counts.blocked)));
+    parts.push(counted(tree.nodes.len() as u64, "state", "states"));
+    let file = &record.program.file;
+    format!("{file}: {}: {}", record.algorithm, parts.join(", "))
+}
+
+/// `process: label`, and the numbers of the races.
+pub(crate) fn step(node: &TreeNode) -> String {
+    let mut text = clip(&format!("{}: {}", node.process, node.label), LABEL_WIDTH);
+    for race in &node.races {
+        text += &format!(" ⇄{}", race.number);
+    }
+    text
+}
+
+/// The step in full, with what it led to.
+pub(crate) fn details(node: &TreeNode) -> String {
+    let mut parts = Vec::new();
+    if node.parent.is_some() {
+        parts.push(format!("{}: {}", node.process, node.label));
+    }
+    parts.extend(node.mishap.clone());
+    parts.push(match node.state.is_empty() {
+        true => "no shared variables".to_owned(),
+        false => bindings(&node.state),
+    });
+    parts.join("\n")
+}
+
+/// What stands at a leaf: how the run ends, and with which values.
+pub(crate) fn ending(node: &TreeNode) -> Vec<String> {
+    let Some(leaf) = node.leaf else {
+        return Vec::new();
+    };
+    let mut lines = vec![name(leaf).to_owned()];
+    lines.extend(node.mishap.as_ref().map(|text| clip(text, LABEL_WIDTH)));
+    if matches!(leaf, Leaf::Final | Leaf::Deadlock | Leaf::Failure) && !node.state.is_empty() {
+        lines.push(clip(&bindings(&node.state), LABEL_WIDTH));
+    }
+    lines
+}
+
+/// An ending in a word.
+pub(crate) fn name(leaf: Leaf) -> &'static str {
+    match leaf {
+        Leaf::Final => "final",
+        Leaf::Deadlock => "deadlock",
+        Leaf::Failure => "failure",
+        Leaf::Discarded => "discarded",
+        Leaf::Blocked => "blocked",
+        Leaf::Cut => "cut",
+    }
+}
+
+/// The colour of an ending.
+pub(crate) fn fill(leaf: Leaf) -> &'static str {
+    match leaf {
+        Leaf::Final => "#d5f5e3",
+        Leaf::Deadlock => "#fdebd0",
+        Leaf::Failure => "#fadbd8",
+        Leaf::Discarded | Leaf::Blocked | Leaf::Cut => "#f2f3f4",
+    }
+}
+
+/// How a step is drawn: its colour, if it is part of a race, and whether it is the one that was moved.
+pub(crate) fn stroke(node: &TreeNode) -> (Option<&'static str>, bool) {
+    let moved = node.races.iter().find(|race| race.reversed);
+    let race = moved.or(node.races.first());
+    let colour = race.map(|race| COLOURS[(race.number - 1) % COLOURS.len()]);
+    (colour, moved.is_some())
+}
