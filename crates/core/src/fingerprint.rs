@@ -9,10 +9,17 @@
 /// assert_ne!(one, Fingerprint::EMPTY.then(2).then(1));
 /// assert_eq!(one.and(Fingerprint::EMPTY.then(3)), Fingerprint::EMPTY.then(3).and(one));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fingerprint {
     high: u64,
     low: u64,
+}
+
+impl std::hash::Hash for Fingerprint {
+    /// Half of the bits are random enough for a table.
+    fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
+        hasher.write_u64(self.low);
+    }
 }
 
 // Odd constants with about half their bits set: digits of pi and of e.

@@ -335,26 +335,39 @@ impl<S: Set> Optimal<S> {
         };
         // What is the same for all reversals is looked at once: a sleeper that comes first in v
         // covers them all; one without events in v may, depending on the last event.
-        let mut undecided: SmallVec<[Step; 8]> = SmallVec::new();
+        let mut undecided: SmallVec<[(Step, bool); 8]> = SmallVec::new();
         for sleeper in self.sleepers_of(first) {
             let events = &self.order.of_process[sleeper.process.index()];
+            let weak = self.is_weak_initial(sleeper, &v);
             if events.lowest_common(&v.all).is_none() {
-                undecided.push(*sleeper);
-            } else if self.is_weak_initial(sleeper, &v) {
+                undecided.push((*sleeper, weak));
+            } else if weak {
                 return;
             }
         }
         for second in seconds {
             v.all.insert(second);
             v.last = second;
-            if !undecided
-                .iter()
-                .any(|sleeper| self.is_weak_initial(sleeper, &v))
-            {
+            let process = self.order.events[second].process;
+            let covers = |&(sleeper, weak): &(Step, bool)| match sleeper.process == process {
+                true => self.is_weak_initial(&sleeper, &v),
+                false => weak && !self.conflict(&sleeper, second, run),
+            };
+            if !undecided.iter().any(covers) {
                 self.insert(Parent::Node(first), v.clone(), run);
             }
             v.all.remove(second);
         }
+    }
+
+    /// Whether a sleeper's step conflicts with the event at a position.
+    fn conflict(&self, sleeper: &Step, at: usize, run: &[Event]) -> bool {
+        let claims = match run.get(at) {
+            Some(event) => &event.claims,
+            None => &self.claims[self.claims_last[self.order.events[at].process.index()] as usize],
+        };
+        let mut pairs = self.claims[sleeper.claims as usize].iter();
+        pairs.any(|a| claims.iter().any(|b| a.conflicts(*b)))
     }
 
     /// Inserts v into a wakeup tree: that of a state, or what hangs below one of its branches.

@@ -49,7 +49,15 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
                 add_claim(&mut code.guards, access);
             }
         }
+        let next = |offset: u32| code.ops.get((pc + offset) as usize);
+        let fetch = match (&code.ops[pc as usize], next(1), next(2)) {
+            (Op::Mark(_), Some(&Op::Fetch { cell, slot }), Some(Op::Mark(_) | Op::Open(_))) => {
+                Some((cell, slot))
+            }
+            _ => None,
+        };
         let info = &mut code.steps[step as usize];
+        info.fetch = fetch;
         info.fixed = fixed(&claims);
         info.claims = claims;
         info.waits = waits;

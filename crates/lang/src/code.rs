@@ -151,6 +151,8 @@ pub(crate) struct StepInfo {
     pub fixed: Option<Claims>,
     pub waits: Waits,
     pub wait: Wait,
+    /// The step only reads this cell into this slot, and the next mark follows.
+    pub fetch: Option<(u32, u32)>,
     pub span: Span,
 }
 

@@ -303,6 +303,7 @@ impl<'a> Compiler<'a> {
             fixed: None,
             waits: Waits::Never,
             wait: Wait::Never,
+            fetch: None,
             span: self.span,
         });
         self.emit(op(number));

@@ -154,8 +154,12 @@ impl Machine {
             let locals = &state.stack[registers.frame as usize..registers.top as usize];
             let operands = &mut self.operands;
             event.claims_key = claims_of(&self.code, step, locals, operands, &mut event.claims);
-            event.wait = self.code.steps[step as usize].wait;
+            let info = &self.code.steps[step as usize];
+            event.wait = info.wait;
             operands.clear();
+            if let (Some((cell, slot)), false) = (info.fetch, L::LISTENS) {
+                return Ok(self.fetch(taken, cell, slot));
+            }
         }
         let mut cpu = Cpu {
             code: &self.code,
@@ -186,6 +190,25 @@ impl Machine {
             self.unfinished += usize::from(!ended(child));
         }
         Ok(&self.run[depth])
+    }
+
+    /// Makes a step that only reads a cell into a slot: most steps of atomicity access do.
+    fn fetch(&mut self, taken: Taken, cell: u32, slot: u32) -> &Event {
+        let process = &mut self.state.processes[taken.process.index()];
+        let slot = taken.registers.frame + slot;
+        let read = self.state.cells[cell as usize];
+        let value = std::mem::replace(&mut process.stack[slot as usize], read);
+        process.registers.pc += 2;
+        process.registers.steps += 1;
+        self.undo.push(Undo::Slot {
+            process: taken.process.0,
+            slot,
+            value,
+        });
+        let event = &mut self.run[self.taken.len()];
+        event.touched.push(Access::read(cell));
+        self.taken.push(taken);
+        event
     }
 
     fn count_unfinished(&self) -> usize {
@@ -365,8 +388,20 @@ fn claims_of(
             }
         }
     }
-    into.sort_unstable();
-    0
+    match into[..] {
+        // Keys beyond those of the steps: one for each way to touch one cell.
+        [
+            Access {
+                first,
+                len: 1,
+                kind,
+            },
+        ] => code.steps.len() as u32 + 1 + 4 * first + kind as u32,
+        _ => {
+            into.sort_unstable();
+            0
+        }
+    }
 }
 
 impl Execution for Machine {
