@@ -29,7 +29,7 @@ impl Options {
             max_local: limits.local,
             time_limit: limits.time.map(|time| time.as_millis() as u64),
             memory_limit: limits.memory,
-            jobs: None,
+            jobs: (self.jobs > 0).then_some(self.jobs as u64),
         }
     }
 }

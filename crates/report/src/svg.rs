@@ -39,7 +39,8 @@ pub fn svg(record: &Record, tree: &Tree) -> String {
     );
     text += &format!("<rect width=\"100%\" height=\"100%\" fill=\"{PAPER}\"/>\n");
     text += &words(MARGIN, MARGIN, &heading, "font-weight=\"bold\"");
-    for (at, node) in tree.nodes.iter().enumerate() {
+    // What branches off nearer lies above what goes further along the same row.
+    for (at, node) in tree.nodes.iter().enumerate().rev() {
         if let Some(parent) = node.parent {
             text += &edge(node, layout.point(parent), layout.point(at));
         }

@@ -125,7 +125,7 @@ pub(crate) struct ExploreArgs {
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub output: PictureArgs,
 }
 
 #[derive(Debug, Args)]
@@ -201,12 +201,36 @@ pub(crate) struct OutputArgs {
     pub quiet: bool,
 }
 
+/// The output of a command that can draw.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct PictureArgs {
+    /// Text for people, the record for programs, or a picture of the exploration tree
+    #[arg(long, value_enum, default_value_t = Picture::Text)]
+    pub format: Picture,
+    /// No progress, and of the text only the first line
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// Text
     Text,
     /// The record, see docs/record.md
     Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Picture {
+    /// Text
+    Text,
+    /// The record, see docs/record.md
+    Json,
+    /// The tree of a small program, for Graphviz
+    Dot,
+    /// The tree of a small program, for a browser
+    Svg,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

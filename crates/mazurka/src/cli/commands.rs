@@ -1,14 +1,16 @@
 //! What each command does.
 
 use clap::CommandFactory;
-use mazurka::record::Record;
+use mazurka::record::{Record, Tree};
 use mazurka::{
     Algorithm, Bound, Checkpoint, Limits, Options, Plan, Program, Recording, RecordingError,
     ReplayProblem, Schedule,
 };
 use mazurka_report::{OneRun, Paint, View};
 
-use super::args::{CheckArgs, Cli, Command, ExploreArgs, Format, OutputArgs, ReplayArgs, RunArgs};
+use super::args::{
+    CheckArgs, Cli, Command, ExploreArgs, Format, OutputArgs, Picture, ReplayArgs, RunArgs,
+};
 use super::watch::Watcher;
 use super::{Exit, diagnose, files, output};
 
@@ -86,6 +88,12 @@ fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
         deterministic: false,
         jobs: jobs(args.jobs),
     };
+    let format = match args.output.format {
+        Picture::Text => Format::Text,
+        Picture::Json => Format::Json,
+        Picture::Dot => return draw(args, &program, &options, mazurka_report::dot),
+        Picture::Svg => return draw(args, &program, &options, mazurka_report::svg),
+    };
     let resumed = match &args.resume {
         None => None,
         Some(path) => {
@@ -118,7 +126,11 @@ fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
         _ => None,
     };
     let view = view(&options.limits);
-    show(&record, &args.output, &record, || {
+    let output = OutputArgs {
+        format,
+        quiet: args.output.quiet,
+    };
+    show(&record, &output, &record, || {
         mazurka_report::table(&record, &view)
     })
     .inspect(|_| {
@@ -126,6 +138,26 @@ fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
             output::complain(&advice);
         }
     })
+}
+
+/// The tree as a picture. One worker walks it, so that it is always the same.
+fn draw(
+    args: &ExploreArgs,
+    program: &Program,
+    options: &Options,
+    picture: fn(&Record, &Tree) -> String,
+) -> Result<Exit, Refusal> {
+    if args.checkpoint.is_some() || args.resume.is_some() {
+        let no = "a picture shows a whole exploration; --checkpoint and --resume are for --format text and json";
+        return Err(Refusal::Message(no.to_owned()));
+    }
+    let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
+    let watch = &mut |progress: &mazurka::Progress| watcher.look(progress);
+    let drawn = program.explore_tree(args.algorithm, options, watch);
+    watcher.finish();
+    let (record, tree) = drawn.map_err(|error| error.to_string())?;
+    let exit = Exit::from(record.verdict);
+    Ok(output::print_raw(&picture(&record, &tree), exit))
 }
 
 /// How many workers, unless the user says so.
