@@ -83,17 +83,13 @@ impl Ord for Piece {
 }
 
 /// Cuts the space of a program into so many parts with something to run in them, if it has as many. `sleep`: whether there are sleep sets.
-pub(crate) fn cut<E: Execution>(
-    program: &mut E,
-    parts: usize,
-    sleep: bool,
-    limits: &Limits,
-) -> Cut {
+pub(crate) fn cut<E: Execution>(program: E, parts: usize, sleep: bool, limits: &Limits) -> Cut {
     let mut result = Cut {
         parts: Vec::new(),
         events: 0,
         steps: 0,
     };
+    let mut rest = Suffix::new(program);
     let mut uncut = Vec::new();
     let mut pieces = BinaryHeap::new();
     pieces.push(Piece {
@@ -112,7 +108,7 @@ pub(crate) fn cut<E: Execution>(
         let deep = piece.part.prefix.0.len() as u64 >= limits.depth();
         let children = match deep {
             true => Vec::new(),
-            false => children(program, &piece.part, sleep, &mut result.steps),
+            false => children(&mut rest, &piece.part, sleep, &mut result.steps),
         };
         if children.is_empty() {
             uncut.push(piece);
@@ -128,14 +124,18 @@ pub(crate) fn cut<E: Execution>(
     uncut.extend(pieces);
     uncut.sort_by(|a, b| a.place.cmp(&b.place));
     result.parts = uncut.into_iter().map(|piece| piece.part).collect();
-    program.back_to(0);
     result
 }
 
 /// The parts of a part, one for each process that can run and each of its outcomes; none if its runs end there.
-fn children<E: Execution>(program: &mut E, part: &Part, sleep: bool, steps: &mut u64) -> Vec<Part> {
-    let rest = Suffix::after(program, &part.prefix);
-    let mut rest = rest.expect("a schedule that could be made can be made again");
+fn children<E: Execution>(
+    rest: &mut Suffix<E>,
+    part: &Part,
+    sleep: bool,
+    steps: &mut u64,
+) -> Vec<Part> {
+    let made = rest.start_after(&part.prefix);
+    made.expect("a schedule that could be made can be made again");
     *steps += part.prefix.0.len() as u64;
     let processes = rest.processes().in_order().iter().copied();
     let ready: Vec<ProcessId> = processes
@@ -148,7 +148,7 @@ fn children<E: Execution>(program: &mut E, part: &Part, sleep: bool, steps: &mut
         let first = children.len();
         let mut outcomes = Some(SmallVec::new());
         while let Some(values) = outcomes {
-            let (child, next) = child(&mut rest, part, process, &values, &asleep);
+            let (child, next) = child(rest, part, process, &values, &asleep);
             children.push(child);
             outcomes = next;
             *steps += 1;
@@ -167,7 +167,7 @@ fn children<E: Execution>(program: &mut E, part: &Part, sleep: bool, steps: &mut
 
 /// The part after one more step, and the outcomes that this step can have next.
 fn child<E: Execution>(
-    rest: &mut Suffix<'_, E>,
+    rest: &mut Suffix<E>,
     part: &Part,
     process: ProcessId,
     values: &[i64],

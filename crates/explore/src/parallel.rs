@@ -53,14 +53,14 @@ pub struct Parts {
 
 impl Parts {
     /// Cuts the search space of a program.
-    pub fn new<E: Execution>(program: &mut E, algorithm: Algorithm, limits: &Limits) -> Self {
+    pub fn new<E: Execution>(program: E, algorithm: Algorithm, limits: &Limits) -> Self {
         Self::at_least(PARTS, program, algorithm, limits)
     }
 
     /// Cuts it into so many parts that have more than one run, if there are as many.
     pub fn at_least<E: Execution>(
         parts: usize,
-        program: &mut E,
+        program: E,
         algorithm: Algorithm,
         limits: &Limits,
     ) -> Self {
@@ -78,9 +78,10 @@ impl Parts {
     }
 
     /// Whether the parts that are left are parts of this program.
-    pub fn fit<E: Execution>(&self, program: &mut E) -> Result<(), StepError> {
+    pub fn fit<E: Execution>(&self, program: E) -> Result<(), StepError> {
+        let mut rest = Suffix::new(program);
         let mut parts = self.left.iter();
-        parts.try_for_each(|part| Suffix::after(program, &part.prefix).map(drop))
+        parts.try_for_each(|part| rest.start_after(&part.prefix))
     }
 
     /// Explores what is left with some workers, each with a program of its own. The result tells also of parts that
@@ -109,7 +110,7 @@ impl Parts {
     ) -> (Findings, Vec<O>)
     where
         E: Execution,
-        O: for<'a> Observer<Suffix<'a, E>> + Send,
+        O: Observer<Suffix<E>> + Send,
     {
         let start = Instant::now();
         let already = self.found.elapsed;
@@ -343,9 +344,9 @@ impl<'a> Desk<'a> {
         results: &Sender<(usize, Findings, O)>,
     ) where
         E: Execution,
-        O: for<'p> Observer<Suffix<'p, E>>,
+        O: Observer<Suffix<E>>,
     {
-        let mut program = programs();
+        let mut rest = Suffix::new(programs());
         let mut start = Start::default();
         loop {
             let at = self.next.fetch_add(1, Ordering::Relaxed);
@@ -366,7 +367,7 @@ impl<'a> Desk<'a> {
                     false => ControlFlow::Continue(()),
                 }
             };
-            let found = self.explore(&mut program, &mut start, at, &mut watch, &mut observer);
+            let found = self.explore(&mut rest, &mut start, at, &mut watch, &mut observer);
             slot.set(&Counts::default(), 0.0);
             let all = &self.slots[self.slots.len() - 1];
             all.executions
@@ -383,7 +384,7 @@ impl<'a> Desk<'a> {
     /// Explores one part.
     fn explore<E, O>(
         &self,
-        program: &mut E,
+        rest: &mut Suffix<E>,
         start: &mut Start,
         at: usize,
         watch: &mut Watch<'_>,
@@ -391,11 +392,11 @@ impl<'a> Desk<'a> {
     ) -> Findings
     where
         E: Execution,
-        O: for<'p> Observer<Suffix<'p, E>>,
+        O: Observer<Suffix<E>>,
     {
         let part = &self.parts[at];
-        let rest = Suffix::after(program, &part.prefix);
-        let mut rest = rest.expect("a part of this program");
+        let made = rest.start_after(&part.prefix);
+        made.expect("a part of this program");
         let find = |path| {
             rest.processes()
                 .find(path)
@@ -411,7 +412,7 @@ impl<'a> Desk<'a> {
             ..self.limits.clone()
         };
         let (algorithm, goal) = (self.algorithm, self.goal);
-        let mut found = search_part(&mut rest, start, algorithm, &limits, goal, watch, observer);
+        let mut found = search_part(rest, start, algorithm, &limits, goal, watch, observer);
         found.counts.steps += way;
         // Limits are named as they were given, by whoever reaches them first.
         found.bounds.retain(|bound| match bound {
@@ -462,7 +463,7 @@ pub fn search_with<E: Execution>(
     if enough {
         return attempt;
     }
-    let mut parts = Parts::new(&mut program, algorithm, limits);
+    let mut parts = Parts::new(program, algorithm, limits);
     let rest = Limits {
         steps: limits.steps.map(|most| most - steps),
         time: limits.time.map(|most| most.saturating_sub(attempt.elapsed)),

@@ -9,28 +9,32 @@ use mazurka_core::{
 };
 
 /// The rest of a program after some steps.
-#[derive(Debug)]
-pub struct Suffix<'a, E> {
-    program: &'a mut E,
+#[derive(Clone, Debug)]
+pub struct Suffix<E> {
+    program: E,
     before: usize,
 }
 
-impl<'a, E: Execution> Suffix<'a, E> {
-    /// Makes the steps of a schedule. The error is that of the first step that cannot be made.
-    pub fn after(program: &'a mut E, prefix: &Schedule) -> Result<Self, StepError> {
-        program.back_to(0);
+impl<E: Execution> Suffix<E> {
+    /// All of a program.
+    pub fn new(program: E) -> Self {
+        Self { program, before: 0 }
+    }
+
+    /// Makes it the rest after a schedule. The error is that of the first step that cannot be made.
+    pub fn start_after(&mut self, prefix: &Schedule) -> Result<(), StepError> {
+        self.program.back_to(0);
         for step in &prefix.0 {
-            let process = program.processes().find(&step.process);
-            program.step(process.ok_or(StepError::NotReady)?, &step.outcomes)?;
+            let process = self.program.processes().find(&step.process);
+            let process = process.ok_or(StepError::NotReady)?;
+            self.program.step(process, &step.outcomes)?;
         }
-        Ok(Self {
-            program,
-            before: prefix.0.len(),
-        })
+        self.before = prefix.0.len();
+        Ok(())
     }
 }
 
-impl<E: Execution> Execution for Suffix<'_, E> {
+impl<E: Execution> Execution for Suffix<E> {
     #[inline]
     fn processes(&self) -> &ProcessTable {
         self.program.processes()

@@ -240,7 +240,7 @@ impl Checkpoint {
             found: self.found()?,
             left: self.left.iter().map(Left::part).collect::<Result<_, _>>()?,
         };
-        match parts.fit(&mut program.machine(options)) {
+        match parts.fit(program.machine(options)) {
             Ok(()) => Ok(parts),
             Err(error) => Err(ResumeError::Shape(error.to_string())),
         }

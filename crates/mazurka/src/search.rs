@@ -64,7 +64,7 @@ impl Program {
         let limits = &options.limits;
         let mut parts = match checkpoint {
             Some(checkpoint) => checkpoint.parts(self, algorithm, options)?,
-            None => Parts::new(&mut machine, algorithm, limits),
+            None => Parts::new(self.machine(options), algorithm, limits),
         };
         let programs = || self.machine(options);
         let found = parts.run(&programs, options.jobs, limits, Goal::Everything, watch);

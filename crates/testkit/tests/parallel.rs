@@ -40,7 +40,7 @@ fn copies(program: &Machine) -> impl Fn() -> Machine + Sync {
 /// What the parts of a program give, put together; an error if a trace is in two of them.
 fn in_parts(program: &Machine, algorithm: Algorithm, parts: usize) -> Result<Summary, String> {
     let limits = Limits::default();
-    let mut parts = Parts::at_least(parts, &mut program.clone(), algorithm, &limits);
+    let mut parts = Parts::at_least(parts, program.clone(), algorithm, &limits);
     let (found, recordings) = parts.run_observed(
         &copies(program),
         2,
@@ -160,7 +160,7 @@ fn result(found: &Findings) -> String {
 
 fn with_workers(program: &Machine, algorithm: Algorithm, goal: Goal, workers: usize) -> Findings {
     let limits = Limits::default();
-    let mut parts = Parts::at_least(6, &mut program.clone(), algorithm, &limits);
+    let mut parts = Parts::at_least(6, program.clone(), algorithm, &limits);
     let found = parts.run(&copies(program), workers, &limits, goal, &mut |_| {
         ControlFlow::Continue(())
     });
