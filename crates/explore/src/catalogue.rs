@@ -3,7 +3,7 @@
 //! A program makes few different claims, and a process that sleeps takes its own along from state to
 //! state: a number is cheaper to take along than a list of accesses.
 
-use mazurka_core::{Access, Claims, ProcessId};
+use mazurka_core::{Access, Claims, Event, ProcessId};
 use rustc_hash::FxHashMap;
 
 /// All claims met so far; number 0 claims nothing.
@@ -13,6 +13,8 @@ pub(crate) struct Catalogue {
     known: FxHashMap<Claims, u32>,
     /// For each process the claims that it made last: the first guess.
     last: Vec<u32>,
+    /// For each key of an event's claims their number, if it has been met.
+    keyed: Vec<Option<u32>>,
 }
 
 impl Catalogue {
@@ -21,7 +23,36 @@ impl Catalogue {
             claims: vec![Claims::new()],
             known: std::iter::once((Claims::new(), 0)).collect(),
             last: Vec::new(),
+            keyed: Vec::new(),
         }
+    }
+
+    /// The number of what an event claims.
+    #[inline]
+    pub fn of(&mut self, event: &Event) -> u32 {
+        match self.keyed.get(event.claims_key as usize) {
+            Some(Some(number)) => *number,
+            _ => self.meet(event),
+        }
+    }
+
+    #[cold]
+    fn meet(&mut self, event: &Event) -> u32 {
+        let number = self.number(event.process, &event.claims);
+        let key = event.claims_key as usize;
+        if key != 0 {
+            if self.keyed.len() <= key {
+                self.keyed.resize(key + 1, None);
+            }
+            self.keyed[key] = Some(number);
+        }
+        number
+    }
+
+    /// The claims of a number.
+    #[inline]
+    pub fn claims(&self, number: u32) -> &[Access] {
+        &self.claims[number as usize]
     }
 
     /// The number of what a step of a process claims.

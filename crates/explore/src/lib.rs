@@ -23,6 +23,7 @@ mod sleep;
 mod source;
 mod stateful;
 mod suffix;
+mod wakeup;
 
 pub use cut::Part;
 pub use driver::{Choice, End, Goal, Observer, Policy, Progress, Watch, explore};

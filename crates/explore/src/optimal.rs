@@ -37,79 +37,17 @@
 //! Memory: the branches still to be explored, along one path.
 
 use mazurka_core::{Access, Claims, Event, Execution, ProcessId, Status, Wait};
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::catalogue::Catalogue;
 use crate::driver::{Choice, End, Policy};
 use crate::naive::next_outcomes;
 use crate::order::Order;
 use crate::set::{Set, for_each, members};
+use crate::wakeup::{Forest, Key, NONE, Step};
 
-/// The outcomes of a step, as a number; 0 stands for a step that chooses nothing.
-type Key = u32;
-
-/// The next step of a process: what it claims and what it chose.
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    process: ProcessId,
-    claims: u32,
-    /// In a wakeup tree: the outcomes that the branch is for.
-    key: Key,
-    /// Asleep where the wakeup tree had nothing to say: see the head of this file.
-    inherited: bool,
-}
-
-const NONE: u32 = u32::MAX;
 /// A position that no event has.
 const NOWHERE: usize = usize::MAX;
-
-/// A node of a wakeup tree: first child, next sibling.
-#[derive(Clone, Copy, Debug)]
-struct Branch {
-    step: Step,
-    child: u32,
-    sibling: u32,
-}
-
-/// All wakeup trees, with a list of free nodes.
-#[derive(Debug)]
-struct Forest {
-    nodes: Vec<Branch>,
-    free: u32,
-}
-
-impl Forest {
-    fn add(&mut self, step: Step) -> u32 {
-        let branch = Branch {
-            step,
-            child: NONE,
-            sibling: NONE,
-        };
-        if self.free == NONE {
-            self.nodes.push(branch);
-            return self.nodes.len() as u32 - 1;
-        }
-        let at = self.free;
-        self.free = self.nodes[at as usize].sibling;
-        self.nodes[at as usize] = branch;
-        at
-    }
-
-    /// Frees a list of siblings and all below them.
-    fn release_all(&mut self, mut at: u32) {
-        while at != NONE {
-            let branch = self.nodes[at as usize];
-            self.release_all(branch.child);
-            self.release(at);
-            at = branch.sibling;
-        }
-    }
-
-    fn release(&mut self, at: u32) {
-        self.nodes[at as usize].sibling = self.free;
-        self.free = at;
-    }
-}
 
 /// Where the roots of a wakeup tree hang.
 #[derive(Clone, Copy)]
@@ -154,19 +92,16 @@ pub(crate) struct Optimal<S> {
     sleepers: Vec<Step>,
     ready: Vec<ProcessId>,
     forest: Forest,
-    /// Claims of sleepers and branches, each kept once.
-    claims: Vec<Claims>,
-    claims_known: FxHashMap<Claims, u32>,
-    /// For each process the claims that it had last: the first guess.
-    claims_last: Vec<u32>,
-    /// For each key of claims their number.
-    claims_keyed: Vec<u32>,
+    /// Claims of sleepers and branches.
+    catalogue: Catalogue,
     outcomes: Vec<SmallVec<[i64; 1]>>,
     keys: Vec<Key>,
     /// For each event those that it races with, while a run is looked at.
     seconds: Vec<S>,
     /// The current run and the last complete one agree up to here.
     shared: usize,
+    /// The claims of the acquisition that was not made, while its race is looked at.
+    waiting: u32,
     /// The children of the branch that has just been taken.
     woken: u32,
     /// What guarded steps may touch.
@@ -181,66 +116,17 @@ impl<S: Set> Optimal<S> {
             nodes: Vec::new(),
             sleepers: Vec::new(),
             ready: Vec::new(),
-            forest: Forest {
-                nodes: Vec::new(),
-                free: NONE,
-            },
-            claims: vec![Claims::new()],
-            claims_known: std::iter::once((Claims::new(), 0)).collect(),
-            claims_last: Vec::new(),
-            claims_keyed: vec![NONE],
+            forest: Forest::new(),
+            catalogue: Catalogue::new(),
             outcomes: vec![SmallVec::new()],
             keys: Vec::new(),
             seconds: Vec::new(),
             shared: 0,
+            waiting: 0,
             woken: NONE,
             guards: Claims::new(),
             overflow: false,
         }
-    }
-
-    /// The number of an event's claims.
-    #[inline]
-    fn claims_of(&mut self, event: &Event) -> u32 {
-        let key = event.claims_key as usize;
-        match self.claims_keyed.get(key) {
-            Some(&number) if number != NONE => number,
-            _ => self.new_claims_of(event),
-        }
-    }
-
-    #[cold]
-    fn new_claims_of(&mut self, event: &Event) -> u32 {
-        let key = event.claims_key as usize;
-        if key == 0 {
-            return self.claims_number(event.process, &event.claims);
-        }
-        if self.claims_keyed.len() <= key {
-            self.claims_keyed.resize(key + 1, NONE);
-        }
-        if self.claims_keyed[key] == NONE {
-            self.claims_keyed[key] = self.claims_number(event.process, &event.claims);
-        }
-        self.claims_keyed[key]
-    }
-
-    fn claims_number(&mut self, process: ProcessId, claims: &Claims) -> u32 {
-        if self.claims_last.len() <= process.index() {
-            self.claims_last.resize(process.index() + 1, 0);
-        }
-        let guess = &mut self.claims_last[process.index()];
-        if self.claims[*guess as usize] != *claims {
-            *guess = match self.claims_known.get(claims) {
-                Some(&known) => known,
-                None => {
-                    let number = self.claims.len() as u32;
-                    self.claims.push(claims.clone());
-                    self.claims_known.insert(claims.clone(), number);
-                    number
-                }
-            };
-        }
-        *guess
     }
 
     fn key_of(&mut self, event: &Event) -> Key {
@@ -277,8 +163,10 @@ impl<S: Set> Optimal<S> {
                 !before.meets(&v.all)
             }
             None => {
-                let claims = step.claims as usize;
-                !step.inherited && !self.order.conflicts(&self.claims[claims], &v.all)
+                !step.inherited
+                    && !self
+                        .order
+                        .conflicts(self.catalogue.claims(step.claims), &v.all)
             }
         }
     }
@@ -362,12 +250,12 @@ impl<S: Set> Optimal<S> {
 
     /// Whether a sleeper's step conflicts with the event at a position.
     fn conflict(&self, sleeper: &Step, at: usize, run: &[Event]) -> bool {
-        let claims = match run.get(at) {
-            Some(event) => &event.claims,
-            None => &self.claims[self.claims_last[self.order.events[at].process.index()] as usize],
-        };
-        let mut pairs = self.claims[sleeper.claims as usize].iter();
-        pairs.any(|a| claims.iter().any(|b| a.conflicts(*b)))
+        match run.get(at) {
+            Some(event) => self.catalogue.conflict(sleeper.claims, &event.claims),
+            None => self
+                .catalogue
+                .conflict(sleeper.claims, self.catalogue.claims(self.waiting)),
+        }
     }
 
     /// Inserts v into a wakeup tree: that of a state, or what hangs below one of its branches.
@@ -457,9 +345,8 @@ impl<S: Set> Optimal<S> {
             };
             let process = self.order.events[at].process;
             let claims = match run.get(at) {
-                Some(event) => self.claims_of(event),
-                // The last event is one that was not made: its claims have just been asked for.
-                None => self.claims_last[process.index()],
+                Some(event) => self.catalogue.of(event),
+                None => self.waiting,
             };
             // The reversed step may see other values, and have other outcomes to choose from.
             let key = if at == v.last { 0 } else { self.keys[at] };
@@ -501,7 +388,7 @@ impl<S: Set> Optimal<S> {
                 Wait::Lock if status == Status::Ready => {}
                 Wait::Lock => {
                     program.claims(process, &mut claims);
-                    self.claims_number(process, &claims);
+                    self.waiting = self.catalogue.number(process, &claims);
                     self.order.push_virtual(process, &claims);
                     self.keys.push(0);
                     let second = self.order.len() - 1;
@@ -541,7 +428,7 @@ impl<S: Set> Optimal<S> {
             }
             program.claims(process, &mut claims);
             self.order.make_room(process, &claims);
-            let claims = self.claims_number(process, &claims);
+            let claims = self.catalogue.number(process, &claims);
             let added = self.forest.add(Step {
                 process,
                 claims,
@@ -629,10 +516,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
                 for at in self.nodes[parent].sleepers as usize..start {
                     let mut sleeper = self.sleepers[at];
                     sleeper.inherited |= branches == NONE;
-                    let claims = &self.claims[sleeper.claims as usize];
-                    let conflict = claims
-                        .iter()
-                        .any(|a| event.claims.iter().any(|b| a.conflicts(*b)));
+                    let conflict = self.catalogue.conflict(sleeper.claims, &event.claims);
                     if sleeper.process != event.process && !conflict {
                         self.sleepers.push(sleeper);
                     }
@@ -695,7 +579,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         let mut claims = Claims::new();
         program.claims(process, &mut claims);
         self.order.make_room(process, &claims);
-        let claims = self.claims_number(process, &claims);
+        let claims = self.catalogue.number(process, &claims);
         self.sleepers.push(Step {
             process,
             claims,
@@ -719,7 +603,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         self.order.pop(event);
         let key = self.keys.pop().unwrap_or(0);
         self.shared = self.shared.min(self.order.len());
-        let claims = self.claims_of(event);
+        let claims = self.catalogue.of(event);
         let Some(parent) = self.nodes.last_mut() else {
             return;
         };

@@ -49,6 +49,9 @@ pub struct Parts {
     pub found: Findings,
     /// The parts that are left, in order.
     pub left: Vec<Part>,
+    /// A part that takes more steps than this is given up, and stays among those that are left. For each part alone: so it does not depend
+    /// on the workers which ones these are.
+    pub most_steps: Option<u64>,
 }
 
 impl Parts {
@@ -74,6 +77,7 @@ impl Parts {
             algorithm,
             found,
             left: cut.parts,
+            most_steps: None,
         }
     }
 
@@ -156,6 +160,9 @@ impl Parts {
         let (findings, _) = &mut result;
         if let Some(bound) = stopped_by {
             findings.bound(bound);
+        }
+        if let (None, Some(most), false) = (stopped_by, self.most_steps, self.left.is_empty()) {
+            findings.bound(Bound::MaxSteps(most));
         }
         findings.stopped = match () {
             () if is_violation(findings, goal) => StopReason::Certain,
@@ -245,6 +252,7 @@ impl Slot {
 struct Desk<'a> {
     parts: &'a [Part],
     algorithm: Algorithm,
+    most_steps: Option<u64>,
     limits: &'a Limits,
     goal: Goal,
     /// The next part to be taken.
@@ -264,6 +272,7 @@ impl<'a> Desk<'a> {
         Self {
             parts: &parts.left,
             algorithm: parts.algorithm,
+            most_steps: parts.most_steps,
             limits,
             goal,
             next: AtomicUsize::new(0),
@@ -405,8 +414,9 @@ impl<'a> Desk<'a> {
         start.asleep = part.asleep.iter().map(find).collect();
         let way = part.prefix.0.len() as u64;
         let spent = |limit: Option<u64>, spent: u64| limit.map(|most| most.saturating_sub(spent));
+        let steps = spent(self.limits.steps, self.sum(|slot| &slot.steps) + way);
         let limits = Limits {
-            steps: spent(self.limits.steps, self.sum(|slot| &slot.steps) + way),
+            steps: steps.into_iter().chain(self.most_steps).min(),
             executions: spent(self.limits.executions, self.sum(|slot| &slot.executions)),
             time: None,
             ..self.limits.clone()
@@ -417,10 +427,9 @@ impl<'a> Desk<'a> {
         // Limits are named as they were given, by whoever reaches them first.
         found.bounds.retain(|bound| match bound {
             Bound::MaxDepth(_) | Bound::MaxLocal(_) | Bound::IntRange => true,
-            Bound::MaxSteps(_) => {
-                self.limits
-                    .steps
-                    .map(|most| self.stop(Bound::MaxSteps(most)));
+            Bound::MaxSteps(made) => {
+                let limit = self.limits.steps.filter(|_| steps == Some(*made));
+                limit.map(|most| self.stop(Bound::MaxSteps(most)));
                 false
             }
             Bound::MaxExecutions(_) => {
