@@ -6,7 +6,7 @@ use crate::events::{Columns, bindings};
 use crate::{View, clip, pad, replay_command};
 
 /// Steps of a run, or of a part of one, that a verdict shows; `run` shows all.
-const STEPS_SHOWN: usize = 100;
+const STEPS_SHOWN: usize = 40;
 const STATE_WIDTH: usize = 240;
 
 /// The whole evidence, without the command that replays it.

@@ -24,7 +24,7 @@ Exit codes: 0 verified within the stated scope, 1 violated, 2 inconclusive (a bo
     after_help = format!("Examples:
   mazurka check examples/counter.maz
   mazurka check examples/philosophers.maz --set N=3
-  mazurka explore examples/counter.maz --algorithm naive
+  mazurka explore examples/counter.maz --format svg > counter.svg
   mazurka run examples/counter.maz --schedule \"0 1 0 1\"
 
 {EXIT_CODES}")
@@ -50,8 +50,10 @@ Failures and deadlocks are violations always. Different final states are one if 
     Check(CheckArgs),
     /// Explore the whole space with one engine, and count
     #[command(after_help = format!("Examples:
-  mazurka explore readers.maz --algorithm naive --set N=6
-  mazurka explore readers.maz --algorithm naive --format json
+  mazurka explore readers.maz --set N=10
+  mazurka explore readers.maz --algorithm naive --set N=3
+  mazurka explore readers.maz --algorithm stateful --format json
+  mazurka explore readers.maz --set N=2 --format svg > readers.svg
   mazurka explore large.maz --checkpoint later.json --time-limit 1h
   mazurka explore large.maz --resume later.json
 

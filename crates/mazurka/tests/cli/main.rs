@@ -4,6 +4,7 @@ mod bad_input;
 mod documents;
 mod exit_codes;
 mod limits;
+mod pictures;
 mod record;
 mod replay;
 mod snapshots;

@@ -23,6 +23,28 @@ fn nondeterminism() {
 }
 
 #[test]
+fn nondeterminism_from_the_start() {
+    insta::assert_snapshot!(check(&["corpus/maz/e6-choice/program.maz"]));
+}
+
+#[test]
+fn crossing_locks() {
+    insta::assert_snapshot!(check(&["corpus/maz/e3-abba/program.maz"]));
+}
+
+#[test]
+fn a_failing_step() {
+    insta::assert_snapshot!(check(&["corpus/maz/broken-mutex/program.maz"]));
+}
+
+#[test]
+fn a_long_run() {
+    let program =
+        "var x: int = 0 process { for i in 0..200 { x := x + 1 } } process { assert x != 150 }";
+    insta::assert_snapshot!(with_input(&["check", "-"], program).out);
+}
+
+#[test]
 fn verified() {
     insta::assert_snapshot!(check(&["examples/peterson.maz"]));
 }
