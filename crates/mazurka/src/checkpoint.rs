@@ -174,6 +174,7 @@ impl Checkpoint {
             algorithm,
             found,
             left,
+            ..
         } = parts;
         let sorted = |mut all: Vec<Hex>| {
             all.sort_unstable();
@@ -239,6 +240,7 @@ impl Checkpoint {
             algorithm,
             found: self.found()?,
             left: self.left.iter().map(Left::part).collect::<Result<_, _>>()?,
+            most_steps: None,
         };
         match parts.fit(program.machine(options)) {
             Ok(()) => Ok(parts),

@@ -3,8 +3,11 @@
 //! Some programs have few traces and many states, others few states and more traces than anyone can
 //! count, and nobody knows beforehand. So the engines take turns, each with a budget of steps, and
 //! with four times as many in the next round: the answer comes after at most a few times the work of
-//! the better engine. Nothing runs at the same time and only steps are counted, so the
+//! the better engine. Engines do not run at the same time and only steps are counted, so the
 //! engine that decides, the answer and the witness are always the same.
+//!
+//! When it takes long, the space is cut into parts for several workers, and each part has its budget: a part that is done is done
+//! for good, one that is not gets more in the next round. That too is the same for any number of workers.
 //!
 //! Where the program may loop, merging states comes first: the others cannot decide if a run has no end.
 //! The engines agree on every verdict, because they explore the same executions; only one of them can
@@ -13,22 +16,29 @@
 use std::time::{Duration, Instant};
 
 use mazurka_core::{Bound, Limits, Semantics, StopReason};
-use mazurka_explore::{Findings, Goal, search_states};
+use mazurka_explore::{Findings, Goal, Parts, search_states};
 use mazurka_lang::Machine;
 
-use crate::{Algorithm, Watch};
+use crate::{Algorithm, Options, Watch};
 
 /// Steps of the first attempts: a few milliseconds.
 const FIRST_BUDGET: u64 = 100_000;
+/// From this budget on the space is cut into parts.
+const BUDGET_IN_PARTS: u64 = 16 * FIRST_BUDGET;
+/// A part may take this part of the budget: most are much smaller than that.
+const PART_OF_BUDGET: u64 = 64;
 
 /// What was found, and by which engine.
 pub(crate) fn decide(
     machine: &mut Machine,
-    limits: &Limits,
+    machines: &(dyn Fn() -> Machine + Sync),
+    options: &Options,
     goal: Goal,
     watch: &mut Watch<'_>,
 ) -> (Algorithm, Findings) {
+    let limits = &options.limits;
     let start = Instant::now();
+    let mut parts = None;
     let mut engines = vec![Algorithm::Optimal, Algorithm::Stateful];
     if machine.may_repeat() {
         engines.reverse();
@@ -36,13 +46,25 @@ pub(crate) fn decide(
     let mut budget = FIRST_BUDGET;
     loop {
         for algorithm in engines.clone() {
-            let steps = limits.steps.map_or(budget, |most| most.min(budget));
-            let attempt = Limits {
+            let mut steps = limits.steps.map_or(budget, |most| most.min(budget));
+            let mut attempt = Limits {
                 steps: Some(steps),
                 time: limits.time.map(|most| most.saturating_sub(start.elapsed())),
                 ..limits.clone()
             };
-            let mut found = search_states(machine, algorithm, &attempt, goal, watch, &mut ());
+            // Limits of what is counted stay exact without parts.
+            let whole = limits.steps.is_some() || limits.executions.is_some();
+            let mut found = match algorithm {
+                Algorithm::Optimal if budget >= BUDGET_IN_PARTS && !whole => {
+                    let cut = || Parts::new(machines(), algorithm, limits);
+                    let parts = parts.get_or_insert_with(cut);
+                    steps /= PART_OF_BUDGET;
+                    parts.most_steps = Some(steps);
+                    attempt.steps = None;
+                    parts.run(machines, options.jobs, &attempt, goal, watch)
+                }
+                _ => search_states(machine, algorithm, &attempt, goal, watch, &mut ()),
+            };
             found.elapsed = start.elapsed();
             restore_time(&mut found.bounds, limits.time);
             let decided = found.stopped != StopReason::Bound;

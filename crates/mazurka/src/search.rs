@@ -15,7 +15,8 @@ impl Program {
         let deterministic = self.must_be_deterministic(options);
         let goal = Goal::Verdict { deterministic };
         let mut machine = self.machine(options);
-        let (algorithm, found) = pick::decide(&mut machine, &options.limits, goal, watch);
+        let machines = || self.machine(options);
+        let (algorithm, found) = pick::decide(&mut machine, &machines, options, goal, watch);
         self.judge(
             "check",
             algorithm,

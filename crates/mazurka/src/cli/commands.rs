@@ -12,7 +12,7 @@ use super::args::{
     CheckArgs, Cli, Command, ExploreArgs, Format, OutputArgs, Picture, ReplayArgs, RunArgs,
 };
 use super::watch::Watcher;
-use super::{Exit, diagnose, files, output};
+use super::{Exit, bench, diagnose, files, output};
 
 /// More workers than this would only get in each other's way.
 const MOST_JOBS: u64 = 1024;
@@ -24,6 +24,7 @@ pub(crate) fn run(command: &Command) -> Exit {
         Command::Explore(args) => explore(args),
         Command::Run(args) => run_one(args),
         Command::Replay(args) => replay(args),
+        Command::Bench(args) => bench::bench(args).map_err(Refusal::Message),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "mazurka", &mut script);
@@ -65,7 +66,7 @@ fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     let options = Options {
         limits: args.limits.limits(),
         deterministic: args.property.is_some(),
-        jobs: 1,
+        jobs: jobs(args.jobs),
     };
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
     let record = program.check(&options, &mut |progress| watcher.look(progress));
