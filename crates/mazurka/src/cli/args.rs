@@ -102,6 +102,9 @@ pub(crate) struct CheckArgs {
     /// Save the record of a violation here, for `mazurka replay`
     #[arg(long, value_name = "FILE")]
     pub witness: Option<PathBuf>,
+    /// Workers that explore at the same time (the cores unless given); they change no result
+    #[arg(long, short, value_name = "N", value_parser = values::count)]
+    pub jobs: Option<u64>,
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]
