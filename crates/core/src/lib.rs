@@ -21,6 +21,7 @@
 //! ```
 
 mod access;
+pub mod bench;
 mod canonical;
 mod event;
 mod fingerprint;

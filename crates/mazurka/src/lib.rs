@@ -17,6 +17,7 @@
 //! assert_eq!([&runs[0].schedule, &runs[1].schedule], ["0 1", "1 0"]);
 //! ```
 
+mod bench;
 mod checkpoint;
 mod evidence;
 mod minimise;
@@ -33,11 +34,13 @@ mod tree;
 #[cfg(test)]
 mod witness_tests;
 
+pub use mazurka_core::bench::Benchmark;
 pub use mazurka_core::{Bound, Limits, Schedule, Scope, StopReason, Verdict, record};
 pub use mazurka_explore::{Estimate, Progress};
 pub use mazurka_lang::ReplayError;
 pub use mazurka_lang::diagnostic::Diagnostic;
 
+pub use bench::{Bench, NothingToMeasure};
 pub use checkpoint::{Checkpoint, ResumeError};
 pub use mazurka_explore::{Algorithm, Watch};
 pub use options::{Options, quietly};

@@ -8,8 +8,10 @@
 //! | [`table`] | the counts of `explore`, and what it found |
 //! | [`run`] | one execution, in the papers' notation |
 //! | [`dot`], [`svg`] | the exploration tree of a small program |
+//! | [`bench`] | what was measured, beside the figures of others |
 //! | [`json`] | any record, as the stable interface |
 
+mod bench;
 mod bounds;
 mod dot;
 mod events;
@@ -25,6 +27,7 @@ mod tree;
 mod verdict;
 mod witness;
 
+pub use bench::bench;
 pub use bounds::advice;
 pub use dot::dot;
 pub use json::json;

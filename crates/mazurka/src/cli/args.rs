@@ -82,6 +82,18 @@ Exit code 1: the violation is there again, as recorded. 3: the record is of anot
 version, or the run diverges.
 {EXIT_CODES}"))]
     Replay(ReplayArgs),
+    /// Measure the engines on the programs of the papers
+    #[command(after_help = "Examples:
+  mazurka bench
+  mazurka bench --filter fib --algorithm optimal --algorithm source
+  mazurka bench --repeat 5 --format json > today.json
+  mazurka bench --quick
+
+One worker explores, and only the search is timed. Beside each figure stand those of other tools on
+the same program and the target, where there are any; docs/performance.md says more.
+Exit codes: 0 every count is exact, 1 a count is wrong, 2 a search was cut, 3 bad usage. The speed
+changes no exit code.")]
+    Bench(BenchArgs),
     /// Print a completion script for a shell
     #[command(after_help = "Examples:
   mazurka completions bash > ~/.local/share/bash-completion/completions/mazurka
@@ -161,6 +173,28 @@ pub(crate) struct ReplayArgs {
     pub max_local: u64,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    /// Measure this engine on all programs (repeatable), and not those that have figures to compare with
+    #[arg(long, value_name = "ALGORITHM", value_parser = algorithm())]
+    pub algorithm: Vec<Algorithm>,
+    /// Only programs whose name contains this: `fib`, `writers(9)`
+    #[arg(long, value_name = "NAME")]
+    pub filter: Option<String>,
+    /// Tiny sizes: does everything work?
+    #[arg(long)]
+    pub quick: bool,
+    /// Measure so often, and take the best
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = values::count)]
+    pub repeat: u64,
+    /// Cut a search that takes longer
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::time)]
+    pub time_limit: Duration,
+    /// Text for people, or the record for programs
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
+    pub format: Format,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod args;
+mod bench;
 mod commands;
 mod diagnose;
 mod files;

@@ -1,0 +1,163 @@
+//! The record of a benchmark: what was measured, and beside it what others reached.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bound, Counts};
+
+/// What `mazurka bench` measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Benchmark {
+    /// [`record::VERSION`](crate::record::VERSION).
+    pub version: u32,
+    /// What the seconds are.
+    pub clock: Clock,
+    /// How often everything was measured; the seconds are the best.
+    pub repeat: u64,
+    /// Whether the sizes are tiny: then the figures say nothing about speed.
+    pub quick: bool,
+    /// Where the figures of the others are from.
+    pub source: String,
+    /// One for each program and algorithm.
+    pub rows: Vec<Measured>,
+}
+
+/// What the seconds of a benchmark are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// CPU time of the one thread that explores: what else the machine does hardly matters.
+    ThreadCpu,
+    /// Wall clock, where the system has no other.
+    Wall,
+}
+
+/// A program, explored by an engine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Its name, as in the papers: `writers(9)`.
+    pub program: String,
+    /// The engine.
+    pub algorithm: String,
+    /// The constants that were set.
+    pub set: Vec<(String, String)>,
+    /// The counts.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// Distinct states, where the engine merges them.
+    pub states: Option<u64>,
+    /// How many traces there are; none where nobody knows.
+    pub expected: Option<u64>,
+    /// Bounds that cut the search.
+    pub bounds: Vec<Bound>,
+    /// The time of the search.
+    pub seconds: f64,
+    /// What is compared.
+    pub measure: Measure,
+    /// What others reached on the same program, in the same measure.
+    pub peers: Vec<Peer>,
+    /// What is wanted, in the same measure.
+    pub target: Option<f64>,
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// Traces per second.
+    Traces,
+    /// Steps per second.
+    Steps,
+    /// Seconds to the end.
+    Seconds,
+}
+
+/// What a tool reached.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Peer {
+    /// The tool.
+    pub tool: String,
+    /// Its figure.
+    pub value: f64,
+}
+
+impl Measured {
+    /// Whether the whole space was explored.
+    pub fn complete(&self) -> bool {
+        self.bounds.is_empty()
+    }
+
+    /// Whether the search says what is known to be true: a complete one must find as many traces as
+    /// there are, and one that was cut no more.
+    pub fn agrees(&self) -> bool {
+        match (self.counts.traces, self.expected) {
+            (Some(found), Some(known)) if self.complete() => found == known,
+            (Some(found), Some(known)) => found <= known,
+            _ => true,
+        }
+    }
+
+    /// What was reached, in its measure; none for seconds of a search that was cut.
+    pub fn reached(&self) -> Option<f64> {
+        let seconds = self.seconds.max(1e-9);
+        match self.measure {
+            Measure::Traces => Some(self.counts.traces? as f64 / seconds),
+            Measure::Steps => Some(self.counts.steps as f64 / seconds),
+            Measure::Seconds => self.complete().then_some(self.seconds),
+        }
+    }
+
+    /// Whether the target was reached, where there is one.
+    pub fn hit(&self) -> Option<bool> {
+        let target = self.target?;
+        let better = |reached: f64| match self.measure {
+            Measure::Traces | Measure::Steps => reached >= target,
+            Measure::Seconds => reached <= target,
+        };
+        Some(self.reached().is_some_and(better))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(measure: Measure, seconds: f64, target: f64) -> Measured {
+        Measured {
+            program: "two".into(),
+            algorithm: "naive".into(),
+            set: Vec::new(),
+            counts: Counts {
+                traces: Some(6),
+                steps: 20,
+                ..Counts::default()
+            },
+            states: None,
+            expected: Some(6),
+            bounds: Vec::new(),
+            seconds,
+            measure,
+            peers: Vec::new(),
+            target: Some(target),
+        }
+    }
+
+    #[test]
+    fn rates_must_be_high_and_seconds_low() {
+        assert_eq!(measured(Measure::Traces, 2.0, 3.0).hit(), Some(true));
+        assert_eq!(measured(Measure::Traces, 2.0, 3.1).hit(), Some(false));
+        assert_eq!(measured(Measure::Steps, 2.0, 10.0).hit(), Some(true));
+        assert_eq!(measured(Measure::Seconds, 2.0, 1.9).hit(), Some(false));
+        assert_eq!(measured(Measure::Seconds, 2.0, 2.0).hit(), Some(true));
+    }
+
+    #[test]
+    fn a_search_that_was_cut_decides_nothing() {
+        let mut cut = measured(Measure::Seconds, 0.1, 1.0);
+        cut.bounds.push(Bound::Interrupted);
+        assert_eq!((cut.hit(), cut.agrees()), (Some(false), true));
+        cut.expected = Some(7);
+        assert!(cut.agrees());
+        cut.expected = Some(5);
+        assert!(!cut.agrees());
+    }
+}

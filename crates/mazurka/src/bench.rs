@@ -1,0 +1,416 @@
+//! `mazurka bench`: how fast the engines are on the programs of the papers, beside what others reached.
+//!
+//! One worker, and only the search itself is timed, neither reading the program nor making witnesses. The
+//! clock is the CPU time of the thread where the system has one, so that what else the machine does hardly matters;
+//! the record says which clock it was. Everything is measured several times and the best counts: noise only adds.
+
+mod programs;
+
+use std::time::Duration;
+
+use mazurka_core::bench::{Benchmark, Clock, Measure, Measured, Peer};
+use mazurka_core::record::VERSION;
+use mazurka_core::{Bound, Fingerprint, Limits, Semantics};
+use mazurka_explore::{Findings, Goal, Observer, search_states};
+use rustc_hash::FxHashSet;
+
+use crate::{Algorithm, Options, Program, Watch, quietly};
+use programs::{FAMILIES, Family, Size};
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Bench {
+    /// With these engines; if there are none, with those that have figures to compare with.
+    pub algorithms: Vec<Algorithm>,
+    /// Only programs whose name contains this: `fib`, `writers(9)`.
+    pub filter: Option<String>,
+    /// Tiny sizes: does everything work?
+    pub quick: bool,
+    /// How often.
+    pub repeat: u64,
+    /// A search that takes longer is cut.
+    pub time: Duration,
+}
+
+impl Default for Bench {
+    fn default() -> Self {
+        Self {
+            algorithms: Vec::new(),
+            filter: None,
+            quick: false,
+            repeat: 3,
+            time: Duration::from_secs(10),
+        }
+    }
+}
+
+/// No program has such a name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no program of the benchmark is called `{filter}`; there are {}", .names.join(", "))]
+pub struct NothingToMeasure {
+    /// What was asked for.
+    pub filter: String,
+    /// What there is.
+    pub names: Vec<String>,
+}
+
+impl Bench {
+    /// Measures. If the watch breaks a search off, what was measured so far is the result.
+    ///
+    /// ```
+    /// use mazurka::{Bench, quietly};
+    /// let plan = Bench { quick: true, repeat: 1, filter: Some("writers".into()), ..Bench::default() };
+    /// let measured = plan.run(&mut quietly()).unwrap();
+    /// assert_eq!(measured.rows[0].program, "writers(5)");
+    /// assert_eq!(measured.rows[0].counts.traces, Some(120));
+    /// ```
+    pub fn run(&self, watch: &mut Watch<'_>) -> Result<Benchmark, NothingToMeasure> {
+        let sizes = self.sizes()?;
+        let mut rows = Vec::new();
+        'all: for (family, size) in sizes {
+            let engines = match self.algorithms.is_empty() {
+                true => size.engines,
+                false => &self.algorithms,
+            };
+            for &algorithm in engines {
+                let row = self.measure(family, size, algorithm, watch);
+                let interrupted = row.bounds.iter().any(|bound| !ours(bound));
+                rows.push(row);
+                if interrupted {
+                    break 'all;
+                }
+            }
+        }
+        Ok(Benchmark {
+            version: VERSION,
+            clock: clock::KIND,
+            repeat: self.repeat.max(1),
+            quick: self.quick,
+            source: programs::SOURCE.to_owned(),
+            rows,
+        })
+    }
+
+    /// Those with a target for the engine that counts traces first.
+    fn sizes(&self) -> Result<Vec<(&'static Family, &'static Size)>, NothingToMeasure> {
+        let mut all: Vec<_> = FAMILIES
+            .iter()
+            .flat_map(|family| {
+                let sizes = match self.quick {
+                    true => std::slice::from_ref(&family.quick),
+                    false => family.sizes,
+                };
+                sizes.iter().map(move |size| (family, size))
+            })
+            .collect();
+        all.sort_by_key(|(_, size)| size.per_second.target.is_none());
+        let Some(filter) = &self.filter else {
+            return Ok(all);
+        };
+        let wanted: Vec<_> = all
+            .iter()
+            .filter(|(family, size)| name(family, size).contains(filter))
+            .copied()
+            .collect();
+        match wanted.is_empty() {
+            false => Ok(wanted),
+            true => Err(NothingToMeasure {
+                filter: filter.clone(),
+                names: all
+                    .iter()
+                    .map(|(family, size)| name(family, size))
+                    .collect(),
+            }),
+        }
+    }
+
+    fn measure(
+        &self,
+        family: &Family,
+        size: &Size,
+        algorithm: Algorithm,
+        watch: &mut Watch<'_>,
+    ) -> Measured {
+        let name = name(family, size);
+        let set: Vec<(String, String)> = size
+            .set
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.to_string()))
+            .collect();
+        let program = Program::load(&name, family.text, &set)
+            .unwrap_or_else(|mistakes| panic!("{name} is a wrong program: {mistakes:?}"));
+        let options = Options {
+            limits: Limits {
+                time: Some(self.time),
+                ..Limits::default()
+            },
+            ..Options::default()
+        };
+        let (mut found, mut seconds) = search(&program, algorithm, &options, watch, &mut ());
+        for _ in 1..self.repeat {
+            // What took its whole time once would take it again.
+            if !found.bounds.is_empty() {
+                break;
+            }
+            let (again, time) = search(&program, algorithm, &options, watch, &mut ());
+            found = again;
+            seconds = seconds.min(time);
+        }
+        let states = (algorithm == Algorithm::Stateful && found.bounds.is_empty())
+            .then(|| states(&program, &options));
+        let (measure, peers, target) = match algorithm {
+            Algorithm::Stateful => (Measure::Seconds, size.seconds.peers, size.seconds.target),
+            Algorithm::Naive => (Measure::Steps, &[][..], size.naive_steps),
+            _ => (
+                Measure::Traces,
+                size.per_second.peers,
+                size.per_second.target,
+            ),
+        };
+        let peer = |&(tool, value): &(&str, f64)| Peer {
+            tool: tool.to_owned(),
+            value,
+        };
+        Measured {
+            program: name,
+            algorithm: algorithm.to_string(),
+            set,
+            counts: found.counts,
+            states,
+            expected: Some(size.traces),
+            bounds: found.bounds,
+            seconds: seconds.as_secs_f64(),
+            measure,
+            peers: peers.iter().map(peer).collect(),
+            target,
+        }
+    }
+}
+
+/// `writers(9)`
+fn name(family: &Family, size: &Size) -> String {
+    format!("{}({})", family.name, size.name)
+}
+
+/// Whether a bound is one that a benchmark sets itself.
+fn ours(bound: &Bound) -> bool {
+    matches!(bound, Bound::TimeLimit(_) | Bound::MaxDepth(_))
+}
+
+/// The whole space, and how long it took.
+fn search<O: Observer<mazurka_lang::Machine>>(
+    program: &Program,
+    algorithm: Algorithm,
+    options: &Options,
+    watch: &mut Watch<'_>,
+    observer: &mut O,
+) -> (Findings, Duration) {
+    let mut machine = program.machine(options);
+    let start = clock::now();
+    let goal = Goal::Everything;
+    let found = search_states(
+        &mut machine,
+        algorithm,
+        &options.limits,
+        goal,
+        watch,
+        observer,
+    );
+    (found, clock::now().saturating_sub(start))
+}
+
+/// How many states a program has. They are counted in a search of their own, which takes longer.
+fn states(program: &Program, options: &Options) -> u64 {
+    struct Seen(FxHashSet<Fingerprint>);
+    impl<E: Semantics> Observer<E> for Seen {
+        fn start(&mut self, program: &E) {
+            self.0.insert(program.fingerprint());
+        }
+        fn pushed(&mut self, program: &E) {
+            self.0.insert(program.fingerprint());
+        }
+    }
+    let mut seen = Seen(FxHashSet::default());
+    let options = Options {
+        limits: Limits {
+            time: None,
+            ..options.limits.clone()
+        },
+        ..options.clone()
+    };
+    search(
+        program,
+        Algorithm::Stateful,
+        &options,
+        &mut quietly(),
+        &mut seen,
+    );
+    seen.0.len() as u64
+}
+
+/// The CPU time of this thread.
+#[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
+mod clock {
+    use super::{Clock, Duration};
+    use rustix::time::{ClockId, clock_gettime};
+
+    pub const KIND: Clock = Clock::ThreadCpu;
+
+    pub fn now() -> Duration {
+        let now = clock_gettime(ClockId::ThreadCPUTime);
+        Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+    }
+}
+
+/// The time on the wall.
+#[cfg(not(any(target_os = "linux", target_os = "macos", target_os = "freebsd")))]
+mod clock {
+    use super::{Clock, Duration};
+    use std::sync::LazyLock;
+    use std::time::Instant;
+
+    pub const KIND: Clock = Clock::Wall;
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+    pub fn now() -> Duration {
+        START.elapsed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mazurka_explore::Progress;
+    use std::ops::ControlFlow;
+
+    fn factorial(n: u64) -> u64 {
+        (1..=n).product()
+    }
+
+    fn binomial(n: u64, k: u64) -> u64 {
+        factorial(n) / factorial(k) / factorial(n - k)
+    }
+
+    /// The coefficient of xⁿ in (1 + x + x²)ⁿ: two-thread fib(n) has the one of 2n.
+    fn central_trinomial(n: u64) -> u64 {
+        (0..=n / 2)
+            .map(|k| binomial(n, 2 * k) * binomial(2 * k, k))
+            .sum()
+    }
+
+    /// The traces of a program in closed form, where there is one.
+    fn closed_form(family: &str, set: &[(&str, u64)]) -> Option<u64> {
+        let value = |name| set.iter().find(|(n, _)| *n == name).map_or(0, |(_, v)| *v);
+        let n = value("N");
+        Some(match family {
+            "writers" => factorial(n),
+            "readers" => 1 << n,
+            "fib" => central_trinomial(2 * n),
+            "lastzero" => (n + 3) << (n - 2),
+            "indexer" => 8u64.pow(n.saturating_sub(11) as u32),
+            "filesystem" => 1 << n.saturating_sub(13),
+            "locking" => {
+                let (threads, blocks, extra) = (value("T"), value("B"), value("EXTRA"));
+                let each = factorial(blocks).pow(threads as u32) * factorial(extra);
+                factorial(threads * blocks + extra) / each
+            }
+            "producer-consumer" => binomial(2 * n, n),
+            _ => return None,
+        })
+    }
+
+    #[test]
+    fn the_figures_are_the_closed_forms() {
+        let mut without = Vec::new();
+        for family in FAMILIES {
+            for size in family.sizes.iter().chain([&family.quick]) {
+                match closed_form(family.name, size.set) {
+                    Some(traces) => assert_eq!(size.traces, traces, "{}", name(family, size)),
+                    None => without.push(name(family, size)),
+                }
+            }
+        }
+        let known = [
+            "philosophers(5)",
+            "philosophers(4)",
+            "philosophers(6)",
+            "philosophers(3)",
+            "fib-with-main(4)",
+            "fib-with-main(2)",
+        ];
+        assert_eq!(without, known);
+    }
+
+    #[test]
+    fn tiny_sizes_give_the_exact_counts() {
+        let plan = Bench {
+            quick: true,
+            repeat: 1,
+            ..Bench::default()
+        };
+        let measured = plan.run(&mut quietly()).expect("programs");
+        assert!(measured.rows.len() >= FAMILIES.len() + 2);
+        for row in &measured.rows {
+            assert!(row.complete() && row.agrees(), "{row:?}");
+            match row.algorithm.as_str() {
+                "optimal" => {
+                    assert_eq!(
+                        row.counts.executions,
+                        row.counts.traces.unwrap_or(0),
+                        "{row:?}"
+                    );
+                    assert_eq!(row.counts.blocked, 0, "{row:?}");
+                }
+                "stateful" => {
+                    assert_eq!(row.counts.final_states, 16, "{row:?}");
+                    assert!(row.states > Some(16), "{row:?}");
+                }
+                _ => assert_eq!(row.counts.executions, 924, "{row:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn every_engine_can_be_measured() {
+        let plan = Bench {
+            algorithms: Algorithm::ALL.to_vec(),
+            filter: Some("fib(2)".to_owned()),
+            quick: true,
+            repeat: 2,
+            ..Bench::default()
+        };
+        let measured = plan.run(&mut quietly()).expect("fib(2)");
+        assert_eq!(measured.rows.len(), Algorithm::ALL.len());
+        assert!(
+            measured
+                .rows
+                .iter()
+                .all(|row| row.agrees() && row.complete())
+        );
+    }
+
+    #[test]
+    fn a_name_that_is_none_lists_the_names() {
+        let plan = Bench {
+            filter: Some("nobody".to_owned()),
+            ..Bench::default()
+        };
+        let error = plan.run(&mut quietly()).expect_err("no such program");
+        assert!(
+            error.to_string().contains("writers(9), readers(16)"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn who_interrupts_gets_what_there_is() {
+        let plan = Bench {
+            quick: true,
+            ..Bench::default()
+        };
+        let stop = &mut |_: &Progress| ControlFlow::Break(Bound::Interrupted);
+        let measured = plan.run(stop).expect("programs");
+        assert_eq!(measured.rows.len(), 1);
+        assert!(!measured.rows[0].complete() && measured.rows[0].agrees());
+    }
+}

@@ -1,0 +1,192 @@
+//! The programs of the benchmark, what is known of them, and what others reached.
+//!
+//! The figures of GenMC, Nidhugg and SPIN were measured on a 2-core machine, on the same programs in C
+//! (threads, joined at the end; Promela for SPIN), sequential consistency, one core. GenMC and Nidhugg interpret LLVM code,
+//! so this compares what a user waits for and not algorithms alone.
+
+use crate::Algorithm;
+
+/// Where the figures of the [`Figures::peers`] come from, in a sentence.
+pub const SOURCE: &str = "GenMC, Nidhugg and SPIN on the same programs in C and Promela, sequential consistency, one core of a 2-core machine";
+
+/// A program of the corpus at several sizes.
+pub struct Family {
+    /// Its name.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+    /// The sizes to measure.
+    pub sizes: &'static [Size],
+    /// A tiny size, for a look whether everything works.
+    pub quick: Size,
+}
+
+/// A size of a program.
+pub struct Size {
+    /// How it is called: `9` as in `writers(9)`.
+    pub name: &'static str,
+    /// The constants to set.
+    pub set: &'static [(&'static str, u64)],
+    /// How many traces there are.
+    pub traces: u64,
+    /// The engines that are measured unless others are asked for.
+    pub engines: &'static [Algorithm],
+    /// Traces per second.
+    pub per_second: Figures,
+    /// Seconds until every state was seen.
+    pub seconds: Figures,
+    /// Steps per second of the naive engine that are wanted.
+    pub naive_steps: Option<f64>,
+}
+
+/// What others reached, and what is wanted.
+pub struct Figures {
+    /// Tools and their figures.
+    pub peers: &'static [(&'static str, f64)],
+    /// Ours should be as good as this.
+    pub target: Option<f64>,
+}
+
+const NONE: Figures = Figures {
+    peers: &[],
+    target: None,
+};
+
+const fn size(name: &'static str, set: &'static [(&'static str, u64)], traces: u64) -> Size {
+    Size {
+        name,
+        set,
+        traces,
+        engines: &[Algorithm::Optimal],
+        per_second: NONE,
+        seconds: NONE,
+        naive_steps: None,
+    }
+}
+
+impl Size {
+    const fn target(self, target: f64, peers: &'static [(&'static str, f64)]) -> Self {
+        let per_second = Figures {
+            peers,
+            target: Some(target),
+        };
+        Self { per_second, ..self }
+    }
+
+    const fn engines(self, engines: &'static [Algorithm]) -> Self {
+        Self { engines, ..self }
+    }
+
+    const fn within(self, target: f64, peers: &'static [(&'static str, f64)]) -> Self {
+        let seconds = Figures {
+            peers,
+            target: Some(target),
+        };
+        Self { seconds, ..self }
+    }
+}
+
+macro_rules! corpus {
+    ($name:literal) => {
+        include_str!(concat!("../../../../corpus/maz/", $name, "/program.maz"))
+    };
+}
+
+/// Those with peers first.
+pub const FAMILIES: &[Family] = &[
+    Family {
+        name: "writers",
+        text: corpus!("writers"),
+        sizes: &[
+            size("9", &[("N", 9)], 362_880).target(5e6, &[("GenMC", 50_000.0)]),
+            size("8", &[("N", 8)], 40_320),
+        ],
+        quick: size("5", &[("N", 5)], 120),
+    },
+    Family {
+        name: "readers",
+        text: corpus!("readers"),
+        sizes: &[
+            size("16", &[("N", 16)], 65_536).target(8e5, &[("GenMC", 21_000.0)]),
+            size("14", &[("N", 14)], 16_384),
+        ],
+        quick: size("6", &[("N", 6)], 64),
+    },
+    Family {
+        name: "fib",
+        text: corpus!("fib"),
+        sizes: &[
+            size("6", &[("N", 6)], 73_789)
+                .target(2.5e6, &[("GenMC", 8_800.0), ("Nidhugg", 8_700.0)])
+                .within(0.06, &[("SPIN", 0.48)])
+                .engines(&[Algorithm::Optimal, Algorithm::Stateful]),
+            size("7", &[("N", 7)], 616_227)
+                .within(0.6, &[("SPIN", 2.84)])
+                .engines(&[Algorithm::Optimal, Algorithm::Stateful]),
+            Size {
+                naive_steps: Some(3e6),
+                ..size("3", &[("N", 3)], 141).engines(&[Algorithm::Naive])
+            },
+        ],
+        quick: size("2", &[("N", 2)], 19).engines(&[
+            Algorithm::Optimal,
+            Algorithm::Stateful,
+            Algorithm::Naive,
+        ]),
+    },
+    Family {
+        name: "lastzero",
+        text: corpus!("lastzero"),
+        sizes: &[size("11", &[("N", 11)], 7_168).target(8e5, &[("GenMC", 5_900.0)])],
+        quick: size("4", &[("N", 4)], 28),
+    },
+    Family {
+        name: "philosophers",
+        text: corpus!("philosophers"),
+        sizes: &[
+            size("5", &[("N", 5)], 5_851).target(1e6, &[]),
+            size("4", &[("N", 4)], 831),
+            size("6", &[("N", 6)], 38_786),
+        ],
+        quick: size("3", &[("N", 3)], 106),
+    },
+    Family {
+        name: "indexer",
+        text: corpus!("indexer"),
+        sizes: &[
+            size("15", &[("N", 15)], 4_096).target(60_000.0, &[("GenMC", 1_110.0)]),
+            size("14", &[("N", 14)], 512),
+        ],
+        quick: size("12", &[("N", 12)], 8),
+    },
+    Family {
+        name: "filesystem",
+        text: corpus!("filesystem"),
+        sizes: &[
+            size("24", &[("N", 24)], 2_048).target(50_000.0, &[("Nidhugg", 500.0)]),
+            size("18", &[("N", 18)], 32),
+        ],
+        quick: size("14", &[("N", 14)], 2),
+    },
+    Family {
+        name: "fib-with-main",
+        text: corpus!("thesis-fib"),
+        sizes: &[size("4", &[("N", 4)], 19_605)],
+        quick: size("2", &[("N", 2)], 140),
+    },
+    Family {
+        name: "locking",
+        text: corpus!("locking"),
+        sizes: &[
+            size("4×2", &[("T", 4), ("B", 2)], 2_520),
+            size("4×2+1", &[("T", 4), ("B", 2), ("EXTRA", 1)], 22_680),
+        ],
+        quick: size("3×2", &[("T", 3), ("B", 2)], 90),
+    },
+    Family {
+        name: "producer-consumer",
+        text: corpus!("producer-consumer"),
+        sizes: &[size("9", &[("N", 9)], 48_620)],
+        quick: size("3", &[("N", 3)], 20),
+    },
+];
