@@ -62,10 +62,18 @@ impl Forest {
     /// Frees a list of siblings and all below them.
     pub fn release_all(&mut self, mut at: u32) {
         while at != NONE {
-            let branch = self.nodes[at as usize];
-            self.release_all(branch.child);
+            let Branch { child, sibling, .. } = self.nodes[at as usize];
             self.release(at);
-            at = branch.sibling;
+            at = sibling;
+            if child != NONE {
+                // The children come next, then the siblings: no recursion, trees may be deep.
+                let mut last = child;
+                while self.nodes[last as usize].sibling != NONE {
+                    last = self.nodes[last as usize].sibling;
+                }
+                self.nodes[last as usize].sibling = at;
+                at = child;
+            }
         }
     }
 

@@ -56,6 +56,17 @@ pub struct Machine {
     unfinished: usize,
     max_local: u64,
     scratch: RefCell<Vec<i64>>,
+    trial: Trial,
+}
+
+/// A machine to try steps on. Kept for its memory only, so a copy of it is a new one.
+#[derive(Debug, Default)]
+struct Trial(RefCell<Option<Box<Machine>>>);
+
+impl Clone for Trial {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
 }
 
 impl Machine {
@@ -89,6 +100,7 @@ impl Machine {
             unfinished: 0,
             max_local,
             scratch: RefCell::default(),
+            trial: Trial::default(),
             code,
         };
         machine.start();
@@ -266,11 +278,36 @@ impl Machine {
         &process.stack[process.registers.frame as usize..process.registers.top as usize]
     }
 
-    /// Tries the next step of a process on a copy: why is it not possible?
-    pub(crate) fn obstacle(&self, process: ProcessId) -> Option<(Stop, Machine)> {
-        let mut copy = self.clone();
-        let stop = copy.step_heard(process, &[], &mut Deaf).err()?;
-        Some((stop, copy))
+    /// Tries the next step of a process on a copy of the state: why is it not possible?
+    pub(crate) fn obstacle(&self, process: ProcessId) -> Option<Stop> {
+        let mut place = self.trial.0.borrow_mut();
+        let trial = place.get_or_insert_with(|| {
+            Box::new(Machine {
+                code: self.code.clone(),
+                state: self.state.clone(),
+                table: self.table.clone(),
+                run: Vec::new(),
+                taken: Vec::new(),
+                undo: Vec::new(),
+                operands: Vec::new(),
+                dirty: Vec::new(),
+                initial: Vec::new(),
+                unfinished: 0,
+                max_local: self.max_local,
+                scratch: RefCell::default(),
+                trial: Trial::default(),
+            })
+        });
+        trial.restore(&self.state);
+        if trial.table.len() < self.table.len() {
+            trial.table = self.table.clone();
+        }
+        let stop = trial.step_heard(process, &[], &mut Deaf).err();
+        if trial.table.len() != self.table.len() {
+            // It met processes that we have not met: they would have other numbers here.
+            *place = None;
+        }
+        stop
     }
 
     fn can_step(&self, process: ProcessId, step: u32) -> bool {

@@ -375,7 +375,7 @@ impl Machine {
 
     fn wait_of(&self, process: ProcessId) -> Option<Waiting> {
         let step = &self.code.steps[self.resting(process)? as usize];
-        let (Stop::Blocked(pc), _) = self.obstacle(process)? else {
+        let Stop::Blocked(pc) = self.obstacle(process)? else {
             return None;
         };
         let registers = self.state.processes[process.index()].registers;

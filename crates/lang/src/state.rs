@@ -38,12 +38,27 @@ pub(crate) const UNBORN: Registers = Registers {
 };
 
 /// A process.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Process {
     pub registers: Registers,
     /// Frames of locals, each after the first preceded by the return address and the caller's frame.
     /// Slots from `top` on are zero.
     pub stack: Vec<i64>,
+}
+
+// By hand, so that copying into a state that is there already uses its memory.
+impl Clone for Process {
+    fn clone(&self) -> Self {
+        Self {
+            registers: self.registers,
+            stack: self.stack.clone(),
+        }
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        self.registers = other.registers;
+        self.stack.clone_from(&other.stack);
+    }
 }
 
 impl Process {
@@ -67,10 +82,24 @@ impl Process {
 type Essence<'a> = (Life, Option<(u32, u32, u32, &'a [i64])>);
 
 /// A state of a program. States are equal if everything that can matter later is equal.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct State {
     pub(crate) cells: Vec<i64>,
     pub(crate) processes: Vec<Process>,
+}
+
+impl Clone for State {
+    fn clone(&self) -> Self {
+        Self {
+            cells: self.cells.clone(),
+            processes: self.processes.clone(),
+        }
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        self.cells.clone_from(&other.cells);
+        self.processes.clone_from(&other.processes);
+    }
 }
 
 impl State {
