@@ -31,8 +31,6 @@ mod replay;
 mod run;
 mod search;
 mod tree;
-#[cfg(test)]
-mod witness_tests;
 
 pub use mazurka_core::bench::Benchmark;
 pub use mazurka_core::{Bound, Limits, Schedule, Scope, StopReason, Verdict, record};

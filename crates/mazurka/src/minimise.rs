@@ -173,17 +173,13 @@ fn linearise(machine: &Machine, fixed: usize, prefer: Prefer) -> Vec<usize> {
             current = match prefer {
                 Prefer::Names => able.into_iter().next(),
                 Prefer::LongStretches => {
+                    // What it waits for in others must be done; its own steps come one after the other.
                     let stretch = |p: usize| {
-                        let mut done = done.clone();
-                        let mut length = 0;
-                        for &at in own[p].iter().rev() {
-                            if !possible(&done, at) {
-                                break;
-                            }
-                            done[at] = true;
-                            length += 1;
-                        }
-                        length
+                        let free = |&&at: &&usize| {
+                            let mut others = before[at].iter().map(|&other| other as usize);
+                            others.all(|other| done[other] || run[other].process.index() == p)
+                        };
+                        own[p].iter().rev().take_while(free).count()
                     };
                     // Of equals the first: `max_by_key` would take the last.
                     let all: Vec<_> = able.collect();

@@ -144,11 +144,13 @@ fn saves(
     violation: &Violation,
 ) -> bool {
     let free = |&at: &usize| !order.before(earlier, at);
-    let mut first: Vec<usize> = (0..earlier).collect();
-    first.extend((earlier + 1..later).filter(free));
-    first.push(later);
-    let rest = (0..moves.len()).filter(|at| !first.contains(at));
-    let begin: Vec<Move> = first.iter().map(|&at| moves[at].clone()).collect();
+    let (between, held): (Vec<usize>, Vec<usize>) = (earlier + 1..later).partition(free);
+    let first = (0..earlier).chain(between).chain([later]);
+    let begin: Vec<Move> = first.map(|at| moves[at].clone()).collect();
+    let rest = [earlier]
+        .into_iter()
+        .chain(held)
+        .chain(later + 1..moves.len());
     stage.play(&begin, violation);
     if stage.machine.events().len() < begin.len() {
         // The later step is not possible there, so the two do not race; or the failure is there already.

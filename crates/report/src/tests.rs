@@ -71,7 +71,8 @@ fn every_bound_is_named_with_what_to_do() {
     );
     let lines: Vec<&str> = text.lines().collect();
     assert!(
-        lines[0].starts_with("inconclusive: ") && lines[0].ends_with("(1 trace, 1 execution by naive, cut)")
+        lines[0].starts_with("inconclusive: ")
+            && lines[0].ends_with("(1 trace, 1 execution by naive, cut)")
     );
     assert!(lines[1].contains("--max-depth 9") && lines[1].contains("raise --max-depth"));
     assert!(lines[2].contains("64 bits") && lines[2].contains("i64"));
@@ -85,7 +86,9 @@ fn a_violation_keeps_the_bounds_in_sight() {
     let found = record(Verdict::Violated, vec![Bound::MaxDepth(9)], vec![bad]);
     let text = verdict(&found, &View::default());
     assert!(
-        text.starts_with("violated: failure: assertion failed (1 trace, 1 execution by naive, cut)\n"),
+        text.starts_with(
+            "violated: failure: assertion failed (1 trace, 1 execution by naive, cut)\n"
+        ),
         "{text}"
     );
     assert!(text.contains("--max-depth 9"), "{text}");
