@@ -1,0 +1,48 @@
+//! `mazurka bench`.
+
+use crate::support::mazurka;
+
+#[test]
+fn a_quick_look_counts_exactly() {
+    let said = mazurka(&["bench", "--quick", "--repeat", "1", "--format", "json"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let json = said.json();
+    assert_eq!(json["version"], 1);
+    assert_eq!(json["quick"], true);
+    let rows = json["rows"].as_array().expect("rows");
+    let traces = |program: &str, algorithm: &str| {
+        let row = rows
+            .iter()
+            .find(|row| row["program"] == program && row["algorithm"] == algorithm);
+        row.unwrap_or_else(|| panic!("no {algorithm} on {program} in {json}"))["traces"].clone()
+    };
+    assert_eq!(traces("writers(5)", "optimal"), 120);
+    assert_eq!(traces("readers(6)", "optimal"), 64);
+    assert_eq!(traces("lastzero(4)", "optimal"), 28);
+    assert_eq!(traces("fib(2)", "naive"), 19);
+    assert!(traces("fib(2)", "stateful").is_null());
+}
+
+#[test]
+fn the_table_names_the_clock_the_peers_and_the_target() {
+    let said = mazurka(&["bench", "--filter", "filesystem", "--repeat", "1"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    for word in ["time", "best of 1", "traces/s", "Nidhugg 500", "50.0 k"] {
+        assert!(said.out.contains(word), "no `{word}` in {}", said.out);
+    }
+}
+
+#[test]
+fn what_takes_too_long_is_cut_and_says_so() {
+    let args = ["bench", "--algorithm", "naive", "--filter", "readers(16)"];
+    let said = mazurka(&[&args[..], &["--time-limit", "50ms"]].concat());
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.out.contains("cut: --time-limit 0.05"), "{}", said.out);
+}
+
+#[test]
+fn a_name_that_is_none_lists_those_there_are() {
+    let said = mazurka(&["bench", "--filter", "nobody"]);
+    assert_eq!(said.code, 3);
+    assert!(said.err.contains("writers(9)"), "{}", said.err);
+}
