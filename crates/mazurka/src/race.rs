@@ -47,9 +47,9 @@ fn crossing(machine: &Machine) -> Vec<usize> {
                 continue;
             }
             let touches = |event: &Event| {
-                let touched = event.touched.iter();
-                let of_lock = touched.filter(|a| a.writes() && a.cells() == wanted.cells());
-                of_lock.last().map(|a| a.kind)
+                let mut touched = event.touched.iter().rev();
+                let last = touched.find(|a| a.writes() && a.cells() == wanted.cells());
+                last.map(|a| a.kind)
             };
             let last = run.iter().enumerate().rev();
             let mut last = last.filter_map(|(at, event)| Some((at, touches(event)?)));

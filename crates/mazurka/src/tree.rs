@@ -59,7 +59,12 @@ impl Program {
                 complete: !stopped,
             });
         }
-        let tree = growing.tree(&mut machine);
+        let depth = match algorithm {
+            Algorithm::Stateful => limits.depth,
+            _ => Some(limits.depth()),
+        };
+        let depth = depth.map_or(usize::MAX, |depth| depth as usize);
+        let tree = growing.tree(&mut machine, depth);
         let record = self.judge("explore", algorithm, options, false, &mut machine, &found);
         Ok((record, tree))
     }
@@ -148,8 +153,8 @@ impl Observer<Machine> for Growing {
 }
 
 impl Growing {
-    /// The tree, told step by step.
-    fn tree(&self, machine: &mut Machine) -> Tree {
+    /// The tree, told step by step. Runs of that depth were cut.
+    fn tree(&self, machine: &mut Machine, depth: usize) -> Tree {
         let races = self.races();
         let mut nodes = Vec::with_capacity(self.nodes.len());
         for (at, (node, races)) in self.nodes.iter().zip(races).enumerate() {
@@ -161,7 +166,7 @@ impl Growing {
             let leaf = match (node.leaf, node.children.is_empty()) {
                 (Some(leaf), _) => Some(leaf),
                 (None, false) => None,
-                (None, true) if node.left && run.steps.len() > 0 => Some(Leaf::Blocked),
+                (None, true) if node.left && run.steps.len() < depth => Some(Leaf::Blocked),
                 (None, true) => Some(Leaf::Cut),
             };
             let final_mishaps = match leaf {

@@ -8,7 +8,7 @@
 //! | [`table`] | the counts of `explore`, and what it found |
 //! | [`run`] | one execution, in the papers' notation |
 //! | [`dot`], [`svg`] | the exploration tree of a small program |
-//! | [`bench`] | what was measured, beside the figures of others |
+//! | [`bench()`] | what was measured, beside the figures of others |
 //! | [`json`] | any record, as the stable interface |
 
 mod bench;

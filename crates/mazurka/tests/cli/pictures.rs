@@ -175,6 +175,15 @@ fn what_is_too_large_is_refused_with_advice() {
 }
 
 #[test]
+fn what_was_not_explored_is_shown_as_cut() {
+    let flags = ["--max-depth", "3", "--format", "dot"];
+    let said = mazurka(&[&["explore", "examples/counter.maz"], &flags[..]].concat());
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.out.contains("label=\"cut\""), "{said:?}");
+    assert!(!said.out.contains("label=\"blocked\""), "{said:?}");
+}
+
+#[test]
 fn only_explore_draws() {
     for command in ["check", "run"] {
         let said = mazurka(&[command, "examples/counter.maz", "--format", "svg"]);
