@@ -187,6 +187,10 @@ impl<E: Execution, S: Set> Policy<E> for Dpor<S> {
         }
     }
 
+    fn progress(&self) -> Option<f64> {
+        Some(self.path.progress())
+    }
+
     fn overflowed(&self) -> bool {
         self.overflow
     }

@@ -75,6 +75,8 @@ struct Node {
     expand: bool,
     /// Whether the step that is being explored is a guarded step's rival.
     rival: bool,
+    /// How many processes have been explored from here.
+    explored: u8,
 }
 
 /// The sequence v that reverses a race: positions, and the one that comes last.
@@ -532,6 +534,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
             tried: false,
             expand: false,
             rival: false,
+            explored: 0,
         });
         if !self.guards.is_empty() {
             let all = program.processes().in_order().iter();
@@ -612,6 +615,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         }
         if parent.again.is_none() {
             let inherited = std::mem::take(&mut parent.rival);
+            parent.explored = parent.explored.saturating_add(1);
             self.sleepers.push(Step {
                 process: event.process,
                 claims,
@@ -619,6 +623,23 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
                 inherited,
             });
         }
+    }
+
+    /// As if no more branches came to those that are known, all equally large.
+    fn progress(&self) -> Option<f64> {
+        let (mut done, mut share) = (0.0, 1.0);
+        for node in &self.nodes {
+            let mut branches = u32::from(node.active.is_some());
+            let mut at = node.branches;
+            while at != NONE {
+                branches += 1;
+                at = self.forest.nodes[at as usize].sibling;
+            }
+            let explored = u32::from(node.explored);
+            share /= f64::from((explored + branches).max(1));
+            done += share * f64::from(explored);
+        }
+        Some(done)
     }
 
     fn leaf(&mut self, program: &E, end: End) {

@@ -122,7 +122,6 @@ impl Parts {
         let desk = Desk::new(self, workers, limits, goal);
         let (sender, receiver) = channel();
         let mut done: Vec<Option<(Findings, O)>> = self.left.iter().map(|_| None).collect();
-        let mut finished = 0.0;
         std::thread::scope(|scope| {
             for worker in 0..workers {
                 let (sender, desk) = (sender.clone(), &desk);
@@ -132,9 +131,6 @@ impl Parts {
             loop {
                 match receiver.recv_timeout(BETWEEN_LOOKS) {
                     Ok((at, found, observer)) => {
-                        if !found.broken_off {
-                            finished += self.left[at].share;
-                        }
                         done[at] = Some((found, observer));
                         if certain(&done, at, goal) {
                             desk.last.fetch_min(at, Ordering::Relaxed);
@@ -148,9 +144,12 @@ impl Parts {
                     let limit = limits.time.unwrap_or_default().as_millis() as u64;
                     desk.stop(Bound::TimeLimit(limit));
                 }
-                let left: f64 = self.left.iter().map(|part| part.share).sum();
-                let share = 1.0 - left + finished + desk.shares(&self.left);
-                if let ControlFlow::Break(bound) = watch(&desk.progress(share, elapsed)) {
+                let result = |done: &Option<(Findings, O)>| match done {
+                    Some((found, _)) if !found.broken_off => Some(found.counts.executions),
+                    _ => None,
+                };
+                let parts = self.left.iter().zip(done.iter().map(result));
+                if let ControlFlow::Break(bound) = watch(&desk.progress(parts, elapsed)) {
                     desk.stop(bound);
                 }
             }
@@ -234,17 +233,13 @@ struct Slot {
     executions: AtomicU64,
     blocked: AtomicU64,
     steps: AtomicU64,
-    part: AtomicUsize,
-    /// The bits of a number between 0 and 1.
-    done: AtomicU64,
 }
 
 impl Slot {
-    fn set(&self, counts: &Counts, done: f64) {
+    fn set(&self, counts: &Counts) {
         self.executions.store(counts.executions, Ordering::Relaxed);
         self.blocked.store(counts.blocked, Ordering::Relaxed);
         self.steps.store(counts.steps, Ordering::Relaxed);
-        self.done.store(done.to_bits(), Ordering::Relaxed);
     }
 }
 
@@ -303,18 +298,11 @@ impl<'a> Desk<'a> {
         values.sum()
     }
 
-    /// How much of the whole the workers have done of their present parts.
-    fn shares(&self, parts: &[Part]) -> f64 {
-        let share = |slot: &Slot| {
-            let part = parts.get(slot.part.load(Ordering::Relaxed));
-            let done = f64::from_bits(slot.done.load(Ordering::Relaxed));
-            part.map_or(0.0, |part| part.share * done)
-        };
-        let (_, workers) = self.slots.split_last().expect("a slot for all");
-        workers.iter().map(share).sum()
-    }
-
-    fn progress(&self, done: f64, elapsed: Duration) -> Progress {
+    fn progress<'p>(
+        &self,
+        parts: impl Iterator<Item = (&'p Part, Option<u64>)> + Clone,
+        elapsed: Duration,
+    ) -> Progress {
         let executions = self.before.executions + self.sum(|slot| &slot.executions);
         let counts = Counts {
             executions,
@@ -323,11 +311,12 @@ impl<'a> Desk<'a> {
             steps: self.before.steps + self.sum(|slot| &slot.steps),
             ..self.before
         };
+        let estimate = Estimate::in_parts(executions, parts);
         Progress {
             counts,
             elapsed,
-            done: Some(done),
-            estimate: Estimate::at(executions, done),
+            done: estimate.map(|all| executions as f64 / all.executions),
+            estimate,
         }
     }
 
@@ -364,10 +353,9 @@ impl<'a> Desk<'a> {
                 return;
             }
             let slot = &self.slots[worker];
-            slot.part.store(at, Ordering::Relaxed);
             let mut observer = observers();
             let mut watch = |progress: &Progress| {
-                slot.set(&progress.counts, progress.done.unwrap_or(0.0));
+                slot.set(&progress.counts);
                 if let Some(bound) = self.reached() {
                     self.stop(bound);
                 }
@@ -377,7 +365,7 @@ impl<'a> Desk<'a> {
                 }
             };
             let found = self.explore(&mut rest, &mut start, at, &mut watch, &mut observer);
-            slot.set(&Counts::default(), 0.0);
+            slot.set(&Counts::default());
             let all = &self.slots[self.slots.len() - 1];
             all.executions
                 .fetch_add(found.counts.executions, Ordering::Relaxed);

@@ -143,6 +143,10 @@ impl<E: Execution, S: Set> Policy<E> for Source<S> {
         }
     }
 
+    fn progress(&self) -> Option<f64> {
+        Some(self.path.progress())
+    }
+
     fn overflowed(&self) -> bool {
         self.overflow
     }

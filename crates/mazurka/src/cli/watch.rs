@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use mazurka::{Bound, Progress};
+use mazurka::{Bound, Estimate, Progress};
 
 /// Asking the system how much memory is used costs microseconds, and nobody reads faster.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
@@ -88,28 +88,47 @@ fn used() -> Option<u64> {
     memory_stats::memory_stats().map(|now| now.physical_mem as u64)
 }
 
-/// How far the search is.
+/// How far the search is: what has been explored, how fast, how much there is, how long it will take.
 fn message(progress: &Progress) -> String {
     let seconds = progress.elapsed.as_secs_f64().max(0.001);
-    let executions = progress.counts.executions;
-    let mut text = format!(
-        "{} executions, {} a second",
-        short(executions as f64),
-        short(executions as f64 / seconds)
-    );
-    if let Some(traces) = progress.counts.traces {
-        text += &format!(", {} traces", short(traces as f64));
-    }
-    if let Some(done) = progress.done
-        && done >= 0.001
+    let counts = &progress.counts;
+    let executions = counts.executions as f64;
+    let rate = executions / seconds;
+    let mut text = format!("{} executions", short(executions));
+    let mut to_go = String::new();
+    if let Some(Estimate {
+        executions: all,
+        low,
+        high,
+    }) = progress.estimate
     {
-        text += &format!(", {:.1} %", done * 100.0);
-        let left = seconds / done - seconds;
-        if left < 1e6 {
-            text += &format!(", about {left:.0} s to go");
+        text += &format!(" of about {} ({}–{})", short(all), short(low), short(high));
+        if let Ok(left) = Duration::try_from_secs_f64((all - executions) / rate) {
+            to_go = format!(", about {} to go", span(left));
         }
     }
-    text
+    if counts.blocked > 0 {
+        text += &format!(", {} blocked", short(counts.blocked as f64));
+    }
+    text += &format!(", {} a second", short(rate));
+    if let Some(traces) = counts.traces
+        && traces != counts.executions
+    {
+        text += &format!(", {} traces", short(traces as f64));
+    }
+    text + &to_go
+}
+
+/// A time as people say it.
+fn span(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7_200 => format!("{} min", seconds / 60),
+        7_200..172_800 => format!("{} h", seconds / 3_600),
+        172_800..31_536_000 => format!("{} days", seconds / 86_400),
+        _ => "years".to_owned(),
+    }
 }
 
 /// Three digits are enough for something that changes ten times a second.
@@ -118,7 +137,8 @@ fn short(n: f64) -> String {
         n if n < 10_000.0 => format!("{n:.0}"),
         n if n < 1e6 => format!("{:.0} k", n / 1e3),
         n if n < 1e9 => format!("{:.1} M", n / 1e6),
-        n => format!("{:.1} G", n / 1e9),
+        n if n < 1e12 => format!("{:.1} G", n / 1e9),
+        n => format!("{n:.0e}"),
     }
 }
 
@@ -132,12 +152,17 @@ mod tests {
             counts: Default::default(),
             elapsed: Duration::from_secs(2),
             done: Some(0.25),
-            estimate: None,
+            estimate: Some(Estimate {
+                executions: 12e6,
+                low: 4.8e6,
+                high: 48e6,
+            }),
         };
         progress.counts.executions = 3_000_000;
+        progress.counts.blocked = 20_000;
         assert_eq!(
             message(&progress),
-            "3.0 M executions, 1.5 M a second, 25.0 %, about 6 s to go"
+            "3.0 M executions of about 12.0 M (4.8 M–48.0 M), 20 k blocked, 1.5 M a second, about 6 s to go"
         );
     }
 

@@ -1,6 +1,7 @@
 //! Drives the binary as a user does.
 
 mod bad_input;
+mod checkpoints;
 mod bench;
 mod documents;
 mod exit_codes;

@@ -1,0 +1,74 @@
+//! `explore --checkpoint` and `--resume`: what a user sees.
+
+use crate::support::{command, said};
+
+const WRITERS: &str = "corpus/maz/writers/program.maz";
+
+#[test]
+fn a_search_that_is_broken_off_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("later.json");
+    let explore = |more: &[&str], flag: &str| {
+        let mut command = command();
+        command.args(["explore", WRITERS, "--set", "N=7", "--format", "json"]);
+        command.args(more).arg(flag).arg(&file);
+        said(&mut command, "")
+    };
+    let first = explore(&["--max-executions", "1000"], "--checkpoint");
+    assert_eq!(first.code, 2, "{first:?}");
+    assert_eq!(
+        first.json()["scope"]["bounds"][0]["bound"],
+        "max-executions"
+    );
+    assert!(first.err.contains("--resume"), "{}", first.err);
+    let second = explore(&["--max-executions", "1500", "--jobs", "2"], "--resume");
+    assert_eq!(second.code, 2, "{second:?}");
+    let last = explore(&[], "--resume");
+    assert_eq!((last.code, last.err.as_str()), (0, ""), "{last:?}");
+    assert_eq!(last.json()["traces"], 5040);
+    assert_eq!(last.json()["executions"], 5040);
+    // What is finished needs no checkpoint.
+    let other = folder.path().join("never.json");
+    let mut whole = command();
+    whole.args(["explore", WRITERS, "--checkpoint"]).arg(&other);
+    assert_eq!(said(&mut whole, "").code, 0);
+    assert!(!other.exists());
+
+    for (more, why) in [
+        (&["--set", "N=6"][..], "another program"),
+        (&["--algorithm", "source"][..], "--algorithm optimal"),
+        (&["--max-depth", "9"][..], "give the same options"),
+        (
+            &["--algorithm", "stateful"][..],
+            "cannot go on from a checkpoint",
+        ),
+    ] {
+        let refused = explore(more, "--resume");
+        assert_eq!(refused.code, 3, "{more:?}: {refused:?}");
+        assert!(refused.err.contains(why), "{more:?}: {}", refused.err);
+    }
+}
+
+#[test]
+fn what_is_no_checkpoint_is_refused() {
+    for (file, why) in [
+        (WRITERS, "no checkpoint"),
+        ("corpus/maz", "directory"),
+        ("nowhere.json", "no file"),
+    ] {
+        let mut command = command();
+        command.args(["explore", WRITERS, "--resume", file]);
+        let refused = said(&mut command, "");
+        assert_eq!(refused.code, 3, "{refused:?}");
+        assert!(refused.err.contains(why), "{}", refused.err);
+    }
+}
+
+#[test]
+fn a_limit_without_a_checkpoint_says_how_to_make_one() {
+    let mut limited = command();
+    limited.args(["explore", WRITERS, "--set", "N=7", "--max-executions", "9"]);
+    let limited = said(&mut limited, "");
+    assert_eq!(limited.code, 2);
+    assert!(limited.err.contains("--checkpoint FILE"), "{}", limited.err);
+}
