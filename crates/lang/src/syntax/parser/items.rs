@@ -19,7 +19,8 @@ impl<'s> Parser<'s> {
             if self.item(&mut file.items).is_err() {
                 self.skip_item(start);
             } else if !self.at_item() && !self.at(Kind::Semi) {
-                if self.diagnostics.len() == before {
+                // What stands on a new line is a mistake of its own.
+                if self.diagnostics.len() == before || self.on_new_line() {
                     self.wrong_item_tail();
                 }
                 self.skip_item(start);
