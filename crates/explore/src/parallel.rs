@@ -413,20 +413,18 @@ impl<'a> Desk<'a> {
         let mut found = search_part(rest, start, algorithm, &limits, goal, watch, observer);
         found.counts.steps += way;
         // Limits are named as they were given, by whoever reaches them first.
-        found.bounds.retain(|bound| match bound {
-            Bound::MaxDepth(_) | Bound::MaxLocal(_) | Bound::IntRange => true,
-            Bound::MaxSteps(made) => {
-                let limit = self.limits.steps.filter(|_| steps == Some(*made));
-                limit.map(|most| self.stop(Bound::MaxSteps(most)));
-                false
+        for bound in std::mem::take(&mut found.bounds) {
+            match (bound, self.limits.steps, self.limits.executions) {
+                (Bound::MaxSteps(made), Some(most), _) if steps == Some(made) => {
+                    self.stop(Bound::MaxSteps(most));
+                }
+                (Bound::MaxExecutions(_), _, Some(most)) => self.stop(Bound::MaxExecutions(most)),
+                (Bound::MaxDepth(_) | Bound::MaxLocal(_) | Bound::IntRange, ..) => {
+                    found.bound(bound);
+                }
+                _ => {}
             }
-            Bound::MaxExecutions(_) => {
-                let limit = self.limits.executions;
-                limit.map(|most| self.stop(Bound::MaxExecutions(most)));
-                false
-            }
-            Bound::TimeLimit(_) | Bound::MemoryLimit(_) | Bound::Interrupted => false,
-        });
+        }
         found
     }
 }
