@@ -11,6 +11,10 @@
 //! races with events of the prefix need not be looked at. The price is that a sleeper which no race of
 //! the part wakes may end a run (blocked).
 //!
+//! Measured with `optimal`, blocked runs for each 100 executions: writers(10) 0, readers(18) 0.04, fib(6) 0.1, 7 philosophers 4, but
+//! lastzero(15) 159, where two workers are no faster than one. Sleepers that count as cover only where they are true initials are the reason;
+//! without that traces are lost (the tests show it at once).
+//!
 //! For `naive` nobody sleeps: the parts are those of the tree of all interleavings.
 //!
 //! The largest part is cut first, until there are enough; a part is taken to be as large as its share of the one that it was cut
