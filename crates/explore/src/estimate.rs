@@ -6,7 +6,7 @@
 //!
 //! In parts (see `cut`) that is no good guide: parts where many processes sleep are often empty, or nearly so. There each part that is left is
 //! taken to be like those that are done and have as many sleepers; if none has, to be somewhat smaller than those with the most sleepers below that,
-//! and at most as large. The larger share makes the larger part, but not in proportion: with the square root the corpus is met best.
+//! and at most as large. The larger share makes the larger part, but not in proportion: the square root met the corpus better than the share itself.
 //!
 //! How wrong this is was measured on the corpus, where totals are known (mazurka/tests/estimate.rs, which also holds it to what is
 //! said here): what is still to come differs from what is expected by a factor of up to [`SPREAD`] in most programs, in either
