@@ -62,7 +62,7 @@ pub struct OptionsRecord {
     pub max_steps: Option<u64>,
     /// Executions.
     pub max_executions: Option<u64>,
-    /// Instructions of local work within one step.
+    /// Local work within one step, in jumps and calls.
     pub max_local: u64,
     /// Milliseconds.
     pub time_limit: Option<u64>,

@@ -15,7 +15,7 @@ pub struct Limits {
     pub steps: Option<u64>,
     /// Executions.
     pub executions: Option<u64>,
-    /// Instructions of local work within one step.
+    /// Local work within one step, in jumps and calls.
     pub local: u64,
     /// Time of the whole search.
     pub time: Option<Duration>,

@@ -70,7 +70,7 @@ impl Clone for Trial {
 }
 
 impl Machine {
-    /// A machine in the initial state. `max_local`: how many instructions one step may take.
+    /// A machine in the initial state. `max_local`: how many jumps and calls one step may take.
     pub fn new(code: Arc<Code>, max_local: u64) -> Self {
         let processes = code
             .processes

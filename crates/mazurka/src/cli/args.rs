@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use mazurka::{Algorithm, Limits};
 
-use super::values;
+use super::{values, watch};
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 verified within the stated scope, 1 violated, 2 inconclusive (a bound was hit),
@@ -168,7 +168,7 @@ pub(crate) struct ReplayArgs {
     /// The program, if it is no longer where it was
     #[arg(long, value_name = "FILE")]
     pub file: Option<String>,
-    /// Instructions of local work within one step
+    /// Local work within one step, in jumps and calls
     #[arg(long, value_name = "N", default_value_t = Limits::default().local, value_parser = values::local)]
     pub max_local: u64,
     #[command(flatten)]
@@ -218,13 +218,13 @@ pub(crate) struct LimitArgs {
     /// Executions
     #[arg(long, value_name = "N", value_parser = values::count)]
     pub max_executions: Option<u64>,
-    /// Instructions of local work within one step, at most 100 million
+    /// Local work within one step, in jumps and calls, at most 20 million
     #[arg(long, value_name = "N", default_value_t = Limits::default().local, value_parser = values::local)]
     pub max_local: u64,
     /// Time for the whole search: 10, 0.5, 10s, 2m, 1h
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub time_limit: Option<Duration>,
-    /// Memory of the process: 512M, 2G
+    /// Memory of the process: 512M, 2G [default: 4G]
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     pub memory_limit: Option<u64>,
 }
@@ -295,7 +295,7 @@ impl LimitArgs {
             executions: self.max_executions,
             local: self.max_local,
             time: self.time_limit,
-            memory: self.memory_limit,
+            memory: self.memory_limit.or_else(watch::default_memory),
         }
     }
 }

@@ -83,6 +83,11 @@ fn bar() -> ProgressBar {
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
 }
 
+/// The memory limit that holds unless another is given: a model may have no end, a machine has one.
+pub(crate) fn default_memory() -> Option<u64> {
+    used().map(|_| 4 << 30)
+}
+
 /// Bytes of memory in use, if the system says.
 fn used() -> Option<u64> {
     memory_stats::memory_stats().map(|now| now.physical_mem as u64)

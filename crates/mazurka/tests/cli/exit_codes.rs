@@ -48,7 +48,7 @@ fn usage_errors_are_3() {
         &["check", "x.maz", "--no-such-flag"],
         &["explore", "x.maz", "--algorithm", "magic"],
         &["run", "x.maz", "--schedule", "0", "--seed", "1"],
-        &["check", "x.maz", "--max-local", "100000001"],
+        &["check", "x.maz", "--max-local", "20000001"],
         &["check", "x.maz", "--max-depth", "0"],
         &["check", "x.maz", "--time-limit", "soon"],
         &["check", "x.maz", "--memory-limit", "much"],
