@@ -57,7 +57,7 @@ enum Parent {
 }
 
 /// A state on the current path.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Node {
     /// Where its sleepers start; they end where the next node's start.
     sleepers: u32,
@@ -67,8 +67,8 @@ struct Node {
     branches: u32,
     /// The process that is being explored.
     active: Option<ProcessId>,
-    /// The step may be made with other outcomes.
-    again: Option<Box<[i64]>>,
+    /// The process is to be run again, with the outcomes on top of `Optimal::again`.
+    again: bool,
     /// Whether anything has been run from here.
     tried: bool,
     /// Whether all ready processes are to be tried.
@@ -97,6 +97,8 @@ pub(crate) struct Optimal<S> {
     /// Claims of sleepers and branches.
     catalogue: Catalogue,
     outcomes: Vec<SmallVec<[i64; 1]>>,
+    /// The outcomes that processes on the path are to be run with next.
+    again: Vec<SmallVec<[i64; 1]>>,
     keys: Vec<Key>,
     /// For each event those that it races with, while a run is looked at.
     seconds: Vec<S>,
@@ -121,6 +123,7 @@ impl<S: Set> Optimal<S> {
             forest: Forest::new(),
             catalogue: Catalogue::new(),
             outcomes: vec![SmallVec::new()],
+            again: Vec::new(),
             keys: Vec::new(),
             seconds: Vec::new(),
             shared: 0,
@@ -530,7 +533,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
             ready: self.ready.len() as u32,
             branches,
             active: None,
-            again: None,
+            again: false,
             tried: false,
             expand: false,
             rival: false,
@@ -548,13 +551,10 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
             return None;
         }
         let node = self.nodes.len() - 1;
-        if let (Some(outcomes), Some(process)) =
-            (self.nodes[node].again.take(), self.nodes[node].active)
+        if std::mem::take(&mut self.nodes[node].again)
+            && let (Some(outcomes), Some(process)) = (self.again.pop(), self.nodes[node].active)
         {
-            return Some(Choice {
-                process,
-                outcomes: SmallVec::from_slice(&outcomes),
-            });
+            return Some(Choice { process, outcomes });
         }
         let mut process = match self.nodes[node].branches {
             NONE => None,
@@ -610,10 +610,12 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         let Some(parent) = self.nodes.last_mut() else {
             return;
         };
-        if key != 0 {
-            parent.again = next_outcomes(event).map(|outcomes| outcomes.into_vec().into());
-        }
-        if parent.again.is_none() {
+        if key != 0
+            && let Some(outcomes) = next_outcomes(event)
+        {
+            parent.again = true;
+            self.again.push(outcomes);
+        } else {
             let inherited = std::mem::take(&mut parent.rival);
             parent.explored = parent.explored.saturating_add(1);
             self.sleepers.push(Step {

@@ -51,6 +51,12 @@ pub(crate) struct Order<S> {
     spawned_at: Vec<usize>,
 }
 
+/// Whether a step may take a lock or give it back.
+fn takes_locks(claims: &[Access]) -> bool {
+    let mut kinds = claims.iter().map(|access| access.kind);
+    kinds.any(|kind| matches!(kind, AccessKind::Acquire | AccessKind::Release))
+}
+
 impl<S: Set> Order<S> {
     pub fn new() -> Self {
         Self {
@@ -211,7 +217,9 @@ impl<S: Set> Order<S> {
             let lock = claims[0].first as usize;
             races = self.lock_race(lock, &races, &program, touched.is_empty());
         }
-        self.lock_event(touched, |set| set.insert(at));
+        if takes_locks(claims) {
+            self.lock_event(touched, |set| set.insert(at));
+        }
         self.of_process[process.index()].insert(at);
         let firsts = match self.events.last() {
             Some(last) => last.firsts.clone(),
@@ -286,7 +294,9 @@ impl<S: Set> Order<S> {
                 }
             }
         }
-        self.lock_event(touched, |set| set.remove(at));
+        if takes_locks(claims) {
+            self.lock_event(touched, |set| set.remove(at));
+        }
     }
 
     /// The events after a position that do not happen after the event there.

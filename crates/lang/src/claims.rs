@@ -268,7 +268,7 @@ impl Walk<'_> {
 
     fn invariants(&mut self, cells: std::ops::Range<u32>) {
         for cell in cells {
-            for &invariant in &self.code.watched[cell as usize] {
+            for &invariant in self.code.watched.get(cell as usize).into_iter().flatten() {
                 self.claim(Claim::Fixed(Access::write(
                     self.code.invariant_cell(invariant),
                 )));

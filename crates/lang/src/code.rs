@@ -229,7 +229,7 @@ pub struct Code {
     /// The initial cells: variables, then locks.
     pub(crate) initial: Vec<i64>,
     pub(crate) first_lock: u32,
-    /// For each cell the invariants over it.
+    /// For each cell the invariants over it; empty if there are none at all.
     pub(crate) watched: Vec<SmallVec<[u32; 2]>>,
     pub(crate) invariants: Vec<Checked>,
     pub(crate) ensures: Vec<Checked>,

@@ -212,15 +212,6 @@ impl<L: Listener> Cpu<'_, L> {
                 Op::BeginSimple => merged |= std::mem::take(&mut open),
                 Op::EndSimple => merged = false,
 
-                Op::Store(cell) => {
-                    let value = self.pop();
-                    self.store(cell, value);
-                }
-                Op::StoreAt(range) => {
-                    let value = self.pop();
-                    let cell = self.select(range)?;
-                    self.store(cell, value);
-                }
                 Op::Choose => {
                     let value = self.choose()?;
                     self.operands.push(value);
@@ -334,18 +325,29 @@ impl<L: Listener> Cpu<'_, L> {
     fn compute(&mut self, process: ProcessId, r: &mut Registers) -> Result<bool, Fault> {
         let ops = &self.code.ops[..];
         let State { cells, processes } = &mut *self.state;
-        let frame = r.frame as usize..r.top as usize;
-        let locals = &mut processes[process.index()].stack[frame];
+        let slots = r.frame as usize..r.top as usize;
+        let locals = &mut processes[process.index()].stack[slots];
         let operands = &mut *self.operands;
         let undo = &mut *self.undo;
         let touched = &mut self.event.touched;
-        let mut set_local = |locals: &mut [i64], slot: u32, value: i64| {
+        let dirty = &mut *self.dirty;
+        let watched = &self.code.watched[..];
+        let frame = r.frame;
+        let set_local = |locals: &mut [i64], undo: &mut Vec<Undo>, slot: u32, value: i64| {
             let value = std::mem::replace(&mut locals[slot as usize], value);
             undo.push(Undo::Slot {
                 process: process.0,
-                slot: r.frame + slot,
+                slot: frame + slot,
                 value,
             });
+        };
+        let mut store = |cells: &mut [i64], undo: &mut Vec<Undo>, cell: u32, value: i64| {
+            let value = std::mem::replace(&mut cells[cell as usize], value);
+            undo.push(Undo::Cell(cell, value));
+            // Empty if there are no invariants.
+            if let Some(invariants) = watched.get(cell as usize) {
+                dirty.extend(invariants);
+            }
         };
         // The compiler balances operands.
         let pop = |operands: &mut Vec<i64>| operands.pop().unwrap_or(0);
@@ -375,20 +377,30 @@ impl<L: Listener> Cpu<'_, L> {
                 }
                 Op::Fetch { cell, slot } => {
                     touched.push(Access::read(cell));
-                    set_local(locals, slot, cells[cell as usize]);
+                    set_local(locals, undo, slot, cells[cell as usize]);
                 }
                 Op::Increment(slot, ty) => {
                     let value = numbers::arith(Arith::Add, ty, locals[slot as usize], 1)?;
-                    set_local(locals, slot, value);
+                    set_local(locals, undo, slot, value);
                 }
                 Op::SetLocal(slot) => {
                     let value = pop(operands);
-                    set_local(locals, slot, value);
+                    set_local(locals, undo, slot, value);
                 }
                 Op::SetLocalAt(range) => {
                     let value = pop(operands);
                     let slot = select(range, pop(operands))?;
-                    set_local(locals, slot, value);
+                    set_local(locals, undo, slot, value);
+                }
+                Op::Store(cell) => {
+                    touched.push(Access::write(cell));
+                    store(cells, undo, cell, pop(operands));
+                }
+                Op::StoreAt(range) => {
+                    let value = pop(operands);
+                    let cell = select(range, pop(operands))?;
+                    touched.push(Access::write(cell));
+                    store(cells, undo, cell, value);
                 }
                 Op::Jump(to) => {
                     // Every loop jumps and every recursion calls: counting these bounds the work.
@@ -439,13 +451,6 @@ impl<L: Listener> Cpu<'_, L> {
     #[inline]
     fn select(&mut self, range: Range) -> Result<u32, Fault> {
         select(range, self.pop())
-    }
-
-    #[inline]
-    fn store(&mut self, cell: u32, value: i64) {
-        self.event.touched.push(Access::write(cell));
-        self.dirty.extend(&self.code.watched[cell as usize]);
-        self.set_cell(cell, value);
     }
 
     #[inline]

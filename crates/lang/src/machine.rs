@@ -418,7 +418,7 @@ fn claims_of(
                 let cell = range.first + index as u32;
                 add_claim(into, Access::new(kind, cell));
                 if kind == AccessKind::Write {
-                    for &invariant in &code.watched[cell as usize] {
+                    for &invariant in code.watched.get(cell as usize).into_iter().flatten() {
                         add_claim(into, Access::write(code.invariant_cell(invariant)));
                     }
                 }
@@ -487,7 +487,9 @@ impl Execution for Machine {
     }
 
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
-        if self.resting(process).is_none() {
+        // Whoever is alive rests at a mark.
+        let state = self.state.processes.get(process.index());
+        if state.is_none_or(|state| state.registers.life != Life::Alive) {
             return Err(StepError::NotReady);
         }
         self.step_heard(process, outcomes, &mut Deaf)

@@ -116,7 +116,10 @@ impl<'a> Compiler<'a> {
             steps: Vec::new(),
             procedures: Vec::new(),
             processes: Vec::new(),
-            watched: vec![SmallVec::new(); initial.len()],
+            watched: match program.invariants[..] {
+                [] => Vec::new(),
+                _ => vec![SmallVec::new(); initial.len()],
+            },
             initial,
             first_lock,
             invariants: Vec::new(),
