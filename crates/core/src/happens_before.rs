@@ -163,18 +163,10 @@ mod tests {
                     closure[i][j] |= (i + 1..j).any(|k| closure[i][k] && closure[k][j]);
                 }
             }
-            for i in 0..run.len() {
-                for j in 0..run.len() {
-                    assert_eq!(
-                        bits.before(i, j),
-                        closure[i][j],
-                        "bits, seed {seed}: {i} {j}"
-                    );
-                    assert_eq!(
-                        clocks.before(i, j),
-                        closure[i][j],
-                        "clocks, seed {seed}: {i} {j}"
-                    );
+            for (i, row) in closure.iter().enumerate() {
+                for (j, &before) in row.iter().enumerate() {
+                    assert_eq!(bits.before(i, j), before, "bits, seed {seed}: {i} {j}");
+                    assert_eq!(clocks.before(i, j), before, "clocks, seed {seed}: {i} {j}");
                 }
             }
         }

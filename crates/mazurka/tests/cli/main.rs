@@ -1,8 +1,8 @@
 //! Drives the binary as a user does.
 
 mod bad_input;
-mod checkpoints;
 mod bench;
+mod checkpoints;
 mod documents;
 mod exit_codes;
 mod limits;
