@@ -565,10 +565,12 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
             process = self.wake(node);
         }
         if process.is_none() && !self.nodes[node].tried && !program.is_final() {
+            let sleepers = self.sleepers_of(node);
+            let awake = |p: ProcessId| !sleepers.iter().any(|sleeper| sleeper.process == p);
             let mut all = program.processes().in_order().iter();
-            let ready =
-                |&&p: &&ProcessId| !self.is_asleep(node, p) && program.status(p) == Status::Ready;
-            process = all.find(ready).copied();
+            process = all
+                .find(|&&p| program.status(p) == Status::Ready && awake(p))
+                .copied();
         }
         self.nodes[node].tried = true;
         self.nodes[node].active = process;
