@@ -46,6 +46,11 @@ impl<E: Execution> Execution for Suffix<E> {
     }
 
     #[inline]
+    fn is_final(&self) -> bool {
+        self.program.is_final()
+    }
+
+    #[inline]
     fn claims(&self, process: ProcessId, into: &mut Claims) {
         self.program.claims(process, into);
     }
