@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use mazurka_core::{Bound, Counts, Execution, Limits, StepError, StopReason};
+use mazurka_core::{Bound, Counts, Execution, Limits, Status, StepError, StopReason};
 
 use crate::cut::{Part, cut};
 use crate::driver::{Goal, Observer, Progress, Watch};
@@ -84,8 +84,17 @@ impl Parts {
     /// Whether the parts that are left are parts of this program.
     pub fn fit<E: Execution>(&self, program: E) -> Result<(), StepError> {
         let mut rest = Suffix::new(program);
-        let mut parts = self.left.iter();
-        parts.try_for_each(|part| rest.start_after(&part.prefix))
+        self.left.iter().try_for_each(|part| {
+            rest.start_after(&part.prefix)?;
+            let ready = |path| {
+                let process = rest.processes().find(path);
+                process.is_some_and(|process| rest.status(process) == Status::Ready)
+            };
+            match part.asleep.iter().all(ready) {
+                true => Ok(()),
+                false => Err(StepError::NotReady),
+            }
+        })
     }
 
     /// Explores what is left with some workers, each with a program of its own. The result tells also of parts that

@@ -336,9 +336,13 @@ impl Machine {
             (message, Some(code.place(checked.span)))
         };
         match Site::decode(mishap.site) {
-            Some(Site::Invariant(k)) => property("invariant", &code.invariants[k as usize]),
-            Some(Site::Ensures(k)) => property("ensures", &code.ensures[k as usize]),
-            Some(Site::At { pc, fault }) => {
+            Some(Site::Invariant(k)) if (k as usize) < code.invariants.len() => {
+                property("invariant", &code.invariants[k as usize])
+            }
+            Some(Site::Ensures(k)) if (k as usize) < code.ensures.len() => {
+                property("ensures", &code.ensures[k as usize])
+            }
+            Some(Site::At { pc, fault }) if (pc as usize) < code.spans.len() => {
                 let span = code.spans[pc as usize];
                 let text = span.text(&code.source).lines().next().unwrap_or("").trim();
                 let custom = code.messages.get(&pc);
@@ -361,7 +365,8 @@ impl Machine {
                 };
                 (message, Some(code.place(span)))
             }
-            None => ("an unknown mishap".to_owned(), None),
+            // Sites come from files too.
+            _ => ("an unknown mishap".to_owned(), None),
         }
     }
 
