@@ -86,26 +86,17 @@ impl<const W: usize> Set for Fixed<W> {
 
     #[inline]
     fn highest(&self) -> Option<usize> {
-        let word = self.0.iter().rposition(|&word| word != 0)?;
-        Some(word * 64 + 63 - self.0[word].leading_zeros() as usize)
+        highest(&self.0)
     }
 
     #[inline]
     fn lowest_common(&self, other: &Self) -> Option<usize> {
-        let mut words = self.0.iter().zip(&other.0).map(|(a, b)| a & b).enumerate();
-        let (word, bits) = words.find(|&(_, bits)| bits != 0)?;
-        Some(word * 64 + bits.trailing_zeros() as usize)
+        lowest_common(&self.0, &other.0)
     }
 
     #[inline]
     fn next_from(&self, at: usize) -> Option<usize> {
-        let mut word = at / 64;
-        let mut bits = *self.0.get(word)? & (!0 << (at % 64));
-        while bits == 0 {
-            word += 1;
-            bits = *self.0.get(word)?;
-        }
-        Some(word * 64 + bits.trailing_zeros() as usize)
+        next_from(&self.0, at)
     }
 }
 
@@ -166,25 +157,40 @@ impl Set for Growing {
     }
 
     fn highest(&self) -> Option<usize> {
-        let word = self.0.iter().rposition(|&word| word != 0)?;
-        Some(word * 64 + 63 - self.0[word].leading_zeros() as usize)
+        highest(&self.0)
     }
 
     fn lowest_common(&self, other: &Self) -> Option<usize> {
-        let mut words = self.0.iter().zip(&other.0).map(|(a, b)| a & b).enumerate();
-        let (word, bits) = words.find(|&(_, bits)| bits != 0)?;
-        Some(word * 64 + bits.trailing_zeros() as usize)
+        lowest_common(&self.0, &other.0)
     }
 
     fn next_from(&self, at: usize) -> Option<usize> {
-        let mut word = at / 64;
-        let mut bits = *self.0.get(word)? & (!0 << (at % 64));
-        while bits == 0 {
-            word += 1;
-            bits = *self.0.get(word)?;
-        }
-        Some(word * 64 + bits.trailing_zeros() as usize)
+        next_from(&self.0, at)
     }
+}
+
+#[inline]
+fn highest(words: &[u64]) -> Option<usize> {
+    let word = words.iter().rposition(|&word| word != 0)?;
+    Some(word * 64 + 63 - words[word].leading_zeros() as usize)
+}
+
+#[inline]
+fn lowest_common(one: &[u64], other: &[u64]) -> Option<usize> {
+    let mut words = one.iter().zip(other).map(|(a, b)| a & b).enumerate();
+    let (word, bits) = words.find(|&(_, bits)| bits != 0)?;
+    Some(word * 64 + bits.trailing_zeros() as usize)
+}
+
+#[inline]
+fn next_from(words: &[u64], at: usize) -> Option<usize> {
+    let mut word = at / 64;
+    let mut bits = *words.get(word)? & (!0 << (at % 64));
+    while bits == 0 {
+        word += 1;
+        bits = *words.get(word)?;
+    }
+    Some(word * 64 + bits.trailing_zeros() as usize)
 }
 
 /// The members, lowest first.

@@ -85,12 +85,22 @@ impl Machine {
                 stack: vec![0; entry.frame as usize],
             })
             .collect();
-        let mut machine = Self {
-            state: State {
-                cells: code.initial.clone(),
-                processes,
-            },
-            table: ProcessTable::new(code.processes.len() as u32),
+        let state = State {
+            cells: code.initial.clone(),
+            processes,
+        };
+        let table = ProcessTable::new(code.processes.len() as u32);
+        let mut machine = Self::at(code, state, table, max_local);
+        machine.start();
+        machine
+    }
+
+    /// A machine in some state, with no events before it.
+    fn at(code: Arc<Code>, state: State, table: ProcessTable, max_local: u64) -> Self {
+        Self {
+            code,
+            state,
+            table,
             run: Vec::new(),
             taken: Vec::new(),
             undo: Vec::new(),
@@ -101,10 +111,7 @@ impl Machine {
             max_local,
             scratch: RefCell::default(),
             trial: Trial::default(),
-            code,
-        };
-        machine.start();
-        machine
+        }
     }
 
     /// Lets all processes do their local work before their first step.
@@ -282,21 +289,8 @@ impl Machine {
     pub(crate) fn obstacle(&self, process: ProcessId) -> Option<Stop> {
         let mut place = self.trial.0.borrow_mut();
         let trial = place.get_or_insert_with(|| {
-            Box::new(Machine {
-                code: self.code.clone(),
-                state: self.state.clone(),
-                table: self.table.clone(),
-                run: Vec::new(),
-                taken: Vec::new(),
-                undo: Vec::new(),
-                operands: Vec::new(),
-                dirty: Vec::new(),
-                initial: Vec::new(),
-                unfinished: 0,
-                max_local: self.max_local,
-                scratch: RefCell::default(),
-                trial: Trial::default(),
-            })
+            let (code, state, table) = (self.code.clone(), self.state.clone(), self.table.clone());
+            Box::new(Machine::at(code, state, table, self.max_local))
         });
         trial.restore(&self.state);
         if trial.table.len() < self.table.len() {
