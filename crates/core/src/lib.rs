@@ -2,8 +2,8 @@
 //! happens-before, canonical forms, verdicts and the record of a run.
 //!
 //! Nothing here knows a language or an algorithm. A front end implements
-//! [`Execution`] (and [`Semantics`], if its states can be kept); an explorer
-//! drives it; a report reads the [`record::Record`] that comes out.
+//! [`Execution`] (and [`Semantics`], if its states can be kept, and [`Narrator`], if it can
+//! tell in words what it does); an explorer drives it; a report reads the [`record::Record`] that comes out.
 //!
 //! ```
 //! use mazurka_core::{Access, Event, ProcessId, canonical_order, dependent};
@@ -26,6 +26,7 @@ mod canonical;
 mod event;
 mod fingerprint;
 mod happens_before;
+mod narrator;
 mod process;
 mod program;
 pub mod record;
@@ -37,6 +38,7 @@ pub use canonical::{TraceHasher, canonical_order, immediate_predecessors};
 pub use event::{Event, Mishap, MishapKind, Outcome, Outcomes, Wait, dependent};
 pub use fingerprint::Fingerprint;
 pub use happens_before::HappensBefore;
+pub use narrator::{Narrator, ReplayError, ReplayReason, ending, names_with, with_status};
 pub use process::{ParseProcessError, ProcessId, ProcessPath, ProcessTable};
 pub use program::{Execution, Semantics, Status, StepError};
 pub use schedule::{ParseScheduleError, Schedule, ScheduledStep};

@@ -1,7 +1,7 @@
 //! Running one step.
 
 use mazurka_core::{
-    Access, AccessKind, Event, Mishap, MishapKind, Outcome, ProcessId, ProcessTable,
+    Access, AccessKind, Event, Mishap, MishapKind, Outcome, ProcessId, ProcessTable, StepError,
 };
 
 use crate::code::{Arith, Code, Compare, Op, Range};
@@ -97,6 +97,15 @@ pub(crate) enum Stop {
     Blocked(u32),
     /// A given outcome is not possible.
     NoSuchOutcome,
+}
+
+impl From<Stop> for StepError {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Blocked(_) => StepError::NotReady,
+            Stop::NoSuchOutcome => StepError::NoSuchOutcome,
+        }
+    }
 }
 
 /// How to take a change back.

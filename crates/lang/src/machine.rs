@@ -487,10 +487,7 @@ impl Execution for Machine {
             return Err(StepError::NotReady);
         }
         self.step_heard(process, outcomes, &mut Deaf)
-            .map_err(|stop| match stop {
-                Stop::Blocked(_) => StepError::NotReady,
-                Stop::NoSuchOutcome => StepError::NoSuchOutcome,
-            })
+            .map_err(StepError::from)
     }
 
     fn events(&self) -> &[Event] {

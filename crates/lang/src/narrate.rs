@@ -1,8 +1,8 @@
 //! A run told step by step, and what went wrong in words.
 
-use mazurka_core::record::{Binding, Change, Ending, Place, Run, Step, Waiting};
+use mazurka_core::record::{Binding, Change, Place, Step, Waiting};
 use mazurka_core::{
-    Access, AccessKind, Claims, Event, Execution, Mishap, ProcessId, Schedule, Status,
+    Access, AccessKind, Claims, Event, Execution, Mishap, Narrator, ProcessId, Status, StepError,
 };
 
 use crate::code::{Action, Code, Note, Op};
@@ -11,7 +11,6 @@ use crate::interpret::{Fault, Heard, Listener, Site, Stop, peek};
 use crate::machine::Machine;
 use crate::numbers::show;
 use crate::pretty::Scope;
-use crate::replay::{ReplayError, ReplayReason};
 use crate::source::Span;
 
 /// Writes down what it hears.
@@ -142,180 +141,34 @@ impl Code {
     }
 }
 
-impl Machine {
-    /// Runs a schedule from the start and tells every step.
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// let source = "var x: int = 0; process { x == 0 |> x := x + 2 }";
-    /// let program = mazurka_lang::load(source, &[]).unwrap();
-    /// let code = Arc::new(mazurka_lang::compile(&program, source).unwrap());
-    /// let mut machine = mazurka_lang::Machine::new(code, 1_000_000);
-    /// let run = machine.narrate(&"0".parse().unwrap()).unwrap();
-    /// assert_eq!(run.steps[0].label, "x == 0 ▷ x := x + 2");
-    /// assert_eq!(run.state[0].value, "2");
-    /// let error = machine.narrate(&"0 0".parse().unwrap()).unwrap_err();
-    /// assert!(error.to_string().contains("process 0 has already ended"));
-    /// ```
-    pub fn narrate(&mut self, schedule: &Schedule) -> Result<Run, ReplayError> {
-        self.back_to(0);
-        let mut steps = Vec::with_capacity(schedule.0.len());
-        for (at, scheduled) in schedule.0.iter().enumerate() {
-            let enabled = self.ready();
-            let fail = |reason| ReplayError {
-                step: at + 1,
-                process: scheduled.process.clone(),
-                reason,
-                ready: enabled.clone(),
-            };
-            let known = self.table.find(&scheduled.process);
-            let Some(process) = known.filter(|&p| self.status(p) != Status::Unborn) else {
-                return Err(fail(ReplayReason::NoSuchProcess));
-            };
-            let status = self.status(process);
-            if status != Status::Ready {
-                return Err(fail(ReplayReason::NotReady(status)));
-            }
-            let line = self.resting(process).map_or(0, |step| {
-                self.code.steps[step as usize]
-                    .span
-                    .line_column(&self.code.source)
-                    .0
-            });
-            let before = self.state.cells.clone();
-            let mut scribe = Scribe::default();
-            match self.step_heard(process, &scheduled.outcomes, &mut scribe) {
-                Err(_) => return Err(fail(ReplayReason::NoSuchOutcome)),
-                // A value for a `choose` that is not there would be passed over.
-                Ok(event) if event.outcomes.len() < scheduled.outcomes.len() => {
-                    let chosen = event.outcomes.len();
-                    return Err(fail(ReplayReason::TooManyOutcomes(chosen)));
-                }
-                Ok(_) => {}
-            }
-            steps.push(self.tell(scribe, &before, line, enabled));
-        }
-        Ok(Run {
-            schedule: schedule.to_string(),
-            ending: self.ending(),
-            steps,
-            state: self.bindings(false),
-        })
+/// ```
+/// # use std::sync::Arc;
+/// use mazurka_core::Narrator;
+/// let source = "var x: int = 0; process { x == 0 |> x := x + 2 }";
+/// let program = mazurka_lang::load(source, &[]).unwrap();
+/// let code = Arc::new(mazurka_lang::compile(&program, source).unwrap());
+/// let mut machine = mazurka_lang::Machine::new(code, 1_000_000);
+/// let run = machine.narrate(&"0".parse().unwrap()).unwrap();
+/// assert_eq!(run.steps[0].label, "x == 0 ▷ x := x + 2");
+/// assert_eq!(run.state[0].value, "2");
+/// let error = machine.narrate(&"0 0".parse().unwrap()).unwrap_err();
+/// assert!(error.to_string().contains("process 0 has already ended"));
+/// ```
+impl Narrator for Machine {
+    fn tell(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<Step, StepError> {
+        let line = self.resting(process).map_or(0, |step| {
+            self.code.steps[step as usize]
+                .span
+                .line_column(&self.code.source)
+                .0
+        });
+        let before = self.state.cells.clone();
+        let mut scribe = Scribe::default();
+        self.step_heard(process, outcomes, &mut scribe)?;
+        Ok(self.last_step(scribe, &before, line))
     }
 
-    /// The names of the processes that can make a step.
-    pub fn ready(&self) -> Vec<String> {
-        let all = self.table.in_order().iter();
-        all.filter(|&&p| self.status(p) == Status::Ready)
-            .map(|&p| self.table.path(p).to_string())
-            .collect()
-    }
-
-    fn tell(&self, scribe: Scribe, before: &[i64], line: usize, enabled: Vec<String>) -> Step {
-        let event = &self.events()[self.events().len() - 1];
-        let changed = |access: &&Access| access.kind == AccessKind::Write;
-        let mut cells: Vec<u32> = event
-            .touched
-            .iter()
-            .filter(changed)
-            .map(|a| a.first)
-            .collect();
-        cells.sort_unstable();
-        cells.dedup();
-        let value = |cell: u32, value| show(value, self.code.cell_type(cell));
-        let change = |cell: u32| {
-            let (from, to) = (before[cell as usize], self.state.cells[cell as usize]);
-            (from != to).then(|| Change {
-                name: self.code.cell_name(cell),
-                from: value(cell, from),
-                to: value(cell, to),
-            })
-        };
-        let mut reads: Vec<Binding> = Vec::new();
-        for (cell, read) in scribe.reads {
-            let name = self.code.cell_name(cell);
-            if !reads.iter().any(|known| known.name == name) {
-                reads.push(Binding {
-                    name,
-                    value: value(cell, read),
-                });
-            }
-        }
-        Step {
-            process: self.table.path(event.process).to_string(),
-            outcomes: event.outcomes.iter().map(|o| o.value).collect(),
-            label: self.label(scribe.guards, scribe.actions, event),
-            line,
-            enabled,
-            reads,
-            changes: cells.into_iter().filter_map(change).collect(),
-            mishap: event.mishaps.first().map(|mishap| self.explain(mishap).0),
-            racing: false,
-        }
-    }
-
-    fn label(&self, guards: Vec<String>, actions: Vec<Told>, event: &Event) -> String {
-        let name = |p: ProcessId| self.table.path(p).to_string();
-        let mut spawned = event.spawned.iter();
-        let mut texts: Vec<String> = Vec::new();
-        for action in actions {
-            texts.push(match action {
-                Told::Text(text) => text,
-                Told::Spawn => {
-                    let child = spawned.next().map(|&p| name(p)).unwrap_or_default();
-                    format!("spawn({child})")
-                }
-                Told::Join(Some(handle)) => format!("join({})", name(ProcessId(handle as u32))),
-                Told::Join(None) => {
-                    let all: Vec<_> = event.joined.iter().map(|&p| name(p)).collect();
-                    format!("join({})", all.join(", "))
-                }
-            });
-        }
-        let mut action = texts.join("; ");
-        if action.is_empty() {
-            action.push_str("skip");
-        }
-        if !event.outcomes.is_empty() {
-            let values: Vec<_> = event.outcomes.iter().map(|o| o.value.to_string()).collect();
-            action = format!("{action} [chose {}]", values.join(", "));
-        }
-        match &guards[..] {
-            [] => action,
-            [one] => format!("{one} ▷ {action}"),
-            // Each side of a conjunction as if it stood in parentheses where it needs them.
-            many => {
-                let weak = |text: &String| text.contains("||") || text.starts_with("if ");
-                let wrap = |text: &String| {
-                    if weak(text) {
-                        format!("({text})")
-                    } else {
-                        text.clone()
-                    }
-                };
-                let all: Vec<_> = many.iter().map(wrap).collect();
-                format!("{} ▷ {action}", all.join(" && "))
-            }
-        }
-    }
-
-    /// How the current run has ended.
-    pub fn ending(&self) -> Ending {
-        let all = self.table.in_order().iter().map(|&p| self.status(p));
-        let statuses: Vec<Status> = all.collect();
-        let any = |status| statuses.contains(&status);
-        match () {
-            () if any(Status::Ready) => Ending::Open,
-            () if any(Status::Lost) => Ending::Lost,
-            () if any(Status::Discarded) => Ending::Discarded,
-            () if any(Status::Failed) => Ending::Failure,
-            () if any(Status::Waiting) => Ending::Deadlock,
-            () => Ending::Final,
-        }
-    }
-
-    /// What a mishap is, in a sentence, and where.
-    pub fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
+    fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
         let code = &self.code;
         let property = |kind: &str, checked: &crate::code::Checked| {
             let text = checked.span.text(&code.source).trim();
@@ -370,12 +223,123 @@ impl Machine {
         }
     }
 
-    /// Who waits for what in the current state.
-    pub fn waiting(&self) -> Vec<Waiting> {
+    fn waiting(&self) -> Vec<Waiting> {
         let all = self.table.in_order().iter();
         all.filter(|&&p| self.status(p) == Status::Waiting)
             .filter_map(|&p| self.wait_of(p))
             .collect()
+    }
+
+    fn bindings(&self, observed_only: bool) -> Vec<Binding> {
+        let vars = self.code.program.vars.iter().enumerate();
+        let observed = |at: usize| match (&self.code.program.observe, observed_only) {
+            (Some(observed), true) => observed.iter().any(|var| var.0 as usize == at),
+            _ => true,
+        };
+        vars.filter(|(at, _)| observed(*at))
+            .map(|(at, var)| {
+                let first = self.code.first_cells[at] as usize;
+                let cells = &self.state.cells[first..first + var.len.unwrap_or(1) as usize];
+                let values: Vec<String> = cells.iter().map(|&value| show(value, var.ty)).collect();
+                Binding {
+                    name: var.name.clone(),
+                    value: match var.len {
+                        Some(_) => format!("[{}]", values.join(", ")),
+                        None => values.concat(),
+                    },
+                }
+            })
+            .collect()
+    }
+}
+
+impl Machine {
+    fn last_step(&self, scribe: Scribe, before: &[i64], line: usize) -> Step {
+        let event = &self.events()[self.events().len() - 1];
+        let changed = |access: &&Access| access.kind == AccessKind::Write;
+        let mut cells: Vec<u32> = event
+            .touched
+            .iter()
+            .filter(changed)
+            .map(|a| a.first)
+            .collect();
+        cells.sort_unstable();
+        cells.dedup();
+        let value = |cell: u32, value| show(value, self.code.cell_type(cell));
+        let change = |cell: u32| {
+            let (from, to) = (before[cell as usize], self.state.cells[cell as usize]);
+            (from != to).then(|| Change {
+                name: self.code.cell_name(cell),
+                from: value(cell, from),
+                to: value(cell, to),
+            })
+        };
+        let mut reads: Vec<Binding> = Vec::new();
+        for (cell, read) in scribe.reads {
+            let name = self.code.cell_name(cell);
+            if !reads.iter().any(|known| known.name == name) {
+                reads.push(Binding {
+                    name,
+                    value: value(cell, read),
+                });
+            }
+        }
+        Step {
+            process: self.table.path(event.process).to_string(),
+            outcomes: event.outcomes.iter().map(|o| o.value).collect(),
+            label: self.label(scribe.guards, scribe.actions, event),
+            line,
+            enabled: Vec::new(),
+            reads,
+            changes: cells.into_iter().filter_map(change).collect(),
+            mishap: event.mishaps.first().map(|mishap| self.explain(mishap).0),
+            racing: false,
+        }
+    }
+
+    fn label(&self, guards: Vec<String>, actions: Vec<Told>, event: &Event) -> String {
+        let name = |p: ProcessId| self.table.path(p).to_string();
+        let mut spawned = event.spawned.iter();
+        let mut texts: Vec<String> = Vec::new();
+        for action in actions {
+            texts.push(match action {
+                Told::Text(text) => text,
+                Told::Spawn => {
+                    let child = spawned.next().map(|&p| name(p)).unwrap_or_default();
+                    format!("spawn({child})")
+                }
+                Told::Join(Some(handle)) => format!("join({})", name(ProcessId(handle as u32))),
+                Told::Join(None) => {
+                    let all: Vec<_> = event.joined.iter().map(|&p| name(p)).collect();
+                    format!("join({})", all.join(", "))
+                }
+            });
+        }
+        let mut action = texts.join("; ");
+        if action.is_empty() {
+            action.push_str("skip");
+        }
+        if !event.outcomes.is_empty() {
+            let values: Vec<_> = event.outcomes.iter().map(|o| o.value.to_string()).collect();
+            action = format!("{action} [chose {}]", values.join(", "));
+        }
+        match &guards[..] {
+            [] => action,
+            [one] => format!("{one} ▷ {action}"),
+            // Each side of a conjunction as if it stood in parentheses where it needs them.
+            many => {
+                let weak = |text: &String| text.contains("||") || text.starts_with("if ");
+                let wrap = |text: &String| {
+                    if weak(text) {
+                        format!("({text})")
+                    } else {
+                        text.clone()
+                    }
+                };
+                let all: Vec<_> = many.iter().map(wrap).collect();
+                format!("{} ▷ {action}", all.join(" && "))
+            }
+        }
     }
 
     fn wait_of(&self, process: ProcessId) -> Option<Waiting> {
@@ -456,28 +420,5 @@ impl Machine {
             owner => Some(self.table.path(ProcessId(owner as u32 - 1)).to_string()),
         };
         (format!("lock `{}`", self.code.cell_name(cell)), holder)
-    }
-
-    /// The shared variables (or only the observed ones) with their values.
-    pub fn bindings(&self, observed_only: bool) -> Vec<Binding> {
-        let vars = self.code.program.vars.iter().enumerate();
-        let observed = |at: usize| match (&self.code.program.observe, observed_only) {
-            (Some(observed), true) => observed.iter().any(|var| var.0 as usize == at),
-            _ => true,
-        };
-        vars.filter(|(at, _)| observed(*at))
-            .map(|(at, var)| {
-                let first = self.code.first_cells[at] as usize;
-                let cells = &self.state.cells[first..first + var.len.unwrap_or(1) as usize];
-                let values: Vec<String> = cells.iter().map(|&value| show(value, var.ty)).collect();
-                Binding {
-                    name: var.name.clone(),
-                    value: match var.len {
-                        Some(_) => format!("[{}]", values.join(", ")),
-                        None => values.concat(),
-                    },
-                }
-            })
-            .collect()
     }
 }

@@ -14,6 +14,7 @@ use mazurka_core::{Bound, Fingerprint, Limits, Semantics};
 use mazurka_explore::{Findings, Goal, Observer, search_states};
 use rustc_hash::FxHashSet;
 
+use crate::front::{Front, on_front};
 use crate::{Algorithm, Options, Program, Watch, quietly};
 use programs::{FAMILIES, Family, Size};
 
@@ -146,13 +147,13 @@ impl Bench {
             },
             ..Options::default()
         };
-        let (mut found, mut seconds) = search(&program, algorithm, &options, watch, &mut ());
+        let (mut found, mut seconds) = search(&program, algorithm, &options, watch);
         for _ in 1..self.repeat {
             // What took its whole time once would take it again.
             if !found.bounds.is_empty() {
                 break;
             }
-            let (again, time) = search(&program, algorithm, &options, watch, &mut ());
+            let (again, time) = search(&program, algorithm, &options, watch);
             found = again;
             seconds = seconds.min(time);
         }
@@ -198,24 +199,26 @@ fn ours(bound: &Bound) -> bool {
 }
 
 /// The whole space, and how long it took.
-fn search<O: Observer<mazurka_lang::Machine>>(
+fn search(
     program: &Program,
+    algorithm: Algorithm,
+    options: &Options,
+    watch: &mut Watch<'_>,
+) -> (Findings, Duration) {
+    on_front!(program.language, front => search_on(front, algorithm, options, watch, &mut ()))
+}
+
+fn search_on<F: Front, O: Observer<F::Machine>>(
+    front: &F,
     algorithm: Algorithm,
     options: &Options,
     watch: &mut Watch<'_>,
     observer: &mut O,
 ) -> (Findings, Duration) {
-    let mut machine = program.machine(options);
+    let mut machine = front.machine(options);
     let start = clock::now();
-    let goal = Goal::Everything;
-    let found = search_states(
-        &mut machine,
-        algorithm,
-        &options.limits,
-        goal,
-        watch,
-        observer,
-    );
+    let (limits, goal) = (&options.limits, Goal::Everything);
+    let found = search_states(&mut machine, algorithm, limits, goal, watch, observer);
     (found, clock::now().saturating_sub(start))
 }
 
@@ -238,13 +241,8 @@ fn states(program: &Program, options: &Options) -> u64 {
         },
         ..options.clone()
     };
-    search(
-        program,
-        Algorithm::Stateful,
-        &options,
-        &mut quietly(),
-        &mut seen,
-    );
+    let (all, watch) = (Algorithm::Stateful, &mut quietly());
+    on_front!(program.language, front => search_on(front, all, &options, watch, &mut seen));
     seen.0.len() as u64
 }
 

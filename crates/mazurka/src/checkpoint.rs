@@ -14,6 +14,7 @@ use mazurka_core::{
 use mazurka_explore::{Finding, Findings, Part, Parts, Seen, Tally};
 use serde::{Deserialize, Serialize};
 
+use crate::front::Front;
 use crate::{Algorithm, Options, Program};
 
 /// The version of the format.
@@ -216,9 +217,10 @@ impl Checkpoint {
     }
 
     /// The search as it was, if it is of this program and these options.
-    pub(crate) fn parts(
+    pub(crate) fn parts<F: Front>(
         &self,
         program: &Program,
+        front: &F,
         algorithm: Algorithm,
         options: &Options,
     ) -> Result<Parts, ResumeError> {
@@ -242,7 +244,7 @@ impl Checkpoint {
             left: self.left.iter().map(Left::part).collect::<Result<_, _>>()?,
             most_steps: None,
         };
-        match parts.fit(program.machine(options)) {
+        match parts.fit(front.machine(options)) {
             Ok(()) => Ok(parts),
             Err(error) => Err(ResumeError::Shape(error.to_string())),
         }

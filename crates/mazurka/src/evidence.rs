@@ -2,14 +2,11 @@
 
 use mazurka_core::record::{Difference, Ending, Run, Witness, WitnessKind};
 use mazurka_core::{
-    Execution, HappensBefore, Mishap, MishapKind, ProcessId, Schedule, Semantics, Status,
+    Mishap, MishapKind, Narrator, ReplayError, Schedule, Semantics, Status, names_with, with_status,
 };
-use mazurka_explore::Findings;
-use mazurka_lang::{Machine, ReplayError};
-
-use crate::minimise::{closest, minimise};
-use crate::race;
-use crate::rehearse::Violation;
+use mazurka_explore::{
+    Findings, Violation, closest, first_difference, minimise, past_is_discarded, racing,
+};
 
 /// A run, told, and what is wrong with it. The machine stands at its end.
 pub(crate) struct Told {
@@ -22,7 +19,7 @@ pub(crate) struct Told {
 }
 
 /// Runs a schedule and looks at what happened.
-pub(crate) fn tell(machine: &mut Machine, schedule: &Schedule) -> Result<Told, ReplayError> {
+pub(crate) fn tell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Result<Told, ReplayError> {
     let run = machine.narrate(schedule)?;
     let mut failures = machine.initial_mishaps().to_vec();
     for (at, event) in machine.events().iter().enumerate() {
@@ -35,14 +32,8 @@ pub(crate) fn tell(machine: &mut Machine, schedule: &Schedule) -> Result<Told, R
     if initial.iter().any(|m| m.kind == MishapKind::Discarded) {
         failures.clear();
     }
-    let processes = machine.processes();
-    let with = |status: Status| -> Vec<String> {
-        let all = processes.in_order().iter();
-        let found = all.filter(|&&p| machine.status(p) == status);
-        found.map(|&p| processes.path(p).to_string()).collect()
-    };
-    let any = |status: Status| !with(status).is_empty();
-    let ready = with(Status::Ready);
+    let any = |status: Status| !with_status(machine, status).is_empty();
+    let ready = names_with(machine, Status::Ready);
     let halted = any(Status::Failed) || any(Status::Discarded) || any(Status::Lost);
     let stuck = any(Status::Waiting);
     if ready.is_empty() && !halted && !stuck {
@@ -57,21 +48,8 @@ pub(crate) fn tell(machine: &mut Machine, schedule: &Schedule) -> Result<Told, R
     })
 }
 
-pub(crate) fn past_is_discarded(machine: &Machine, at: usize) -> bool {
-    let run = machine.events();
-    let discards = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
-    // The past costs time, and most runs have no false `assume`.
-    run[..=at]
-        .iter()
-        .any(|event| event.mishaps.iter().any(discards))
-        && {
-            let past = HappensBefore::of(&run[..=at]).past(at);
-            past.iter().any(|&at| run[at].mishaps.iter().any(discards))
-        }
-}
-
 /// A run that a search has made itself; that it cannot be made again is a defect here.
-fn retell(machine: &mut Machine, schedule: &Schedule) -> Told {
+fn retell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Told {
     match tell(machine, schedule) {
         Ok(told) => told,
         Err(error) => panic!("a schedule that the search found does not run again: {error}"),
@@ -79,8 +57,8 @@ fn retell(machine: &mut Machine, schedule: &Schedule) -> Told {
 }
 
 /// The evidence for everything found: failures first, then the deadlock, the livelock, two results that differ.
-pub(crate) fn witnesses(
-    machine: &mut Machine,
+pub(crate) fn witnesses<M: Narrator + Semantics>(
+    machine: &mut M,
     found: &Findings,
     deterministic: bool,
 ) -> Vec<Witness> {
@@ -121,8 +99,8 @@ pub(crate) fn witnesses(
 }
 
 /// A failure of a run that has just been told.
-pub(crate) fn failure(machine: &mut Machine, mut run: Run, mishap: &Mishap) -> Witness {
-    race::mark(machine, &mut run, &Violation::Failure(mishap.site));
+pub(crate) fn failure<M: Narrator>(machine: &mut M, mut run: Run, mishap: &Mishap) -> Witness {
+    mark(&mut run, &racing(machine, &Violation::Failure(mishap.site)));
     let (message, place) = machine.explain(mishap);
     Witness {
         kind: WitnessKind::Failure,
@@ -134,10 +112,18 @@ pub(crate) fn failure(machine: &mut Machine, mut run: Run, mishap: &Mishap) -> W
     }
 }
 
+fn mark(run: &mut Run, racing: &[usize]) {
+    for &at in racing {
+        if let Some(step) = run.steps.get_mut(at) {
+            step.racing = true;
+        }
+    }
+}
+
 /// A deadlock at the end of a run that has just been told.
-pub(crate) fn deadlock(machine: &mut Machine, mut run: Run) -> Witness {
+pub(crate) fn deadlock<M: Narrator>(machine: &mut M, mut run: Run) -> Witness {
     let violation = Violation::Deadlock(with_status(machine, Status::Waiting));
-    race::mark(machine, &mut run, &violation);
+    mark(&mut run, &racing(machine, &violation));
     let waiting = machine.waiting();
     let names: Vec<&str> = waiting.iter().map(|w| w.process.as_str()).collect();
     let verb = if names.len() == 1 { "waits" } else { "wait" };
@@ -153,7 +139,7 @@ pub(crate) fn deadlock(machine: &mut Machine, mut run: Run) -> Witness {
 
 /// A livelock at the end of a run that has just been told: its last steps form a cycle in which everybody gets a
 /// turn. None if they do not. The machine stands at the start of the run afterwards.
-pub(crate) fn livelock(machine: &mut Machine, run: Run) -> Option<Witness> {
+pub(crate) fn livelock<M: Narrator + Semantics>(machine: &mut M, run: Run) -> Option<Witness> {
     let steps = machine.events().len();
     let end = machine.fingerprint();
     let mut start = None;
@@ -185,24 +171,23 @@ pub(crate) fn livelock(machine: &mut Machine, run: Run) -> Option<Witness> {
     })
 }
 
-fn with_status(machine: &Machine, status: Status) -> Vec<ProcessId> {
-    let all = machine.processes().in_order().iter().copied();
-    all.filter(|&p| machine.status(p) == status).collect()
-}
-
 /// Two runs that end differently. The machine stands at the end of the second.
-pub(crate) fn nondeterminism(machine: &mut Machine, one: &Schedule, other: &Schedule) -> Witness {
+pub(crate) fn nondeterminism<M: Narrator>(
+    machine: &mut M,
+    one: &Schedule,
+    other: &Schedule,
+) -> Witness {
     let mut first = retell(machine, one).run;
     let in_first = machine.bindings(true);
     let events = machine.events().to_vec();
     let mut second = retell(machine, other).run;
     let in_second = machine.bindings(true);
-    let races = race::first_difference(&events, machine.events());
+    let races = first_difference(&events, machine.events());
     for (run, marked) in [&mut first, &mut second]
         .into_iter()
         .zip(races.iter().flatten())
     {
-        marked.iter().for_each(|&at| run.steps[at].racing = true);
+        mark(run, marked);
     }
     let pairs = in_first.into_iter().zip(in_second);
     let differ = |(a, b): (mazurka_core::record::Binding, mazurka_core::record::Binding)| {

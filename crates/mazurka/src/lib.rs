@@ -20,22 +20,19 @@
 mod bench;
 mod checkpoint;
 mod evidence;
-mod minimise;
+mod front;
 mod options;
 mod pick;
 mod program;
-mod race;
 mod random;
-mod rehearse;
 mod replay;
 mod run;
 mod search;
 mod tree;
 
 pub use mazurka_core::bench::Benchmark;
-pub use mazurka_core::{Bound, Limits, Schedule, Scope, StopReason, Verdict, record};
+pub use mazurka_core::{Bound, Limits, ReplayError, Schedule, Scope, StopReason, Verdict, record};
 pub use mazurka_explore::{Estimate, Progress};
-pub use mazurka_lang::ReplayError;
 pub use mazurka_lang::diagnostic::Diagnostic;
 
 pub use bench::{Bench, NothingToMeasure};

@@ -17,7 +17,6 @@ use std::time::{Duration, Instant};
 
 use mazurka_core::{Bound, Limits, Semantics, StopReason};
 use mazurka_explore::{Findings, Goal, Parts, search_states};
-use mazurka_lang::Machine;
 
 use crate::{Algorithm, Options, Watch};
 
@@ -29,9 +28,9 @@ const BUDGET_IN_PARTS: u64 = 16 * FIRST_BUDGET;
 const PART_OF_BUDGET: u64 = 64;
 
 /// What was found, and by which engine.
-pub(crate) fn decide(
-    machine: &mut Machine,
-    machines: &(dyn Fn() -> Machine + Sync),
+pub(crate) fn decide<M: Semantics>(
+    machine: &mut M,
+    machines: &(dyn Fn() -> M + Sync),
     options: &Options,
     goal: Goal,
     watch: &mut Watch<'_>,

@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use mazurka_core::Fingerprint;
 use mazurka_core::record::ProgramRecord;
+use mazurka_lang::Setting;
 use mazurka_lang::diagnostic::Diagnostic;
-use mazurka_lang::{Code, Machine, Setting};
 
 use crate::Options;
+use crate::front::Language;
 
 /// A program, checked and compiled.
 #[derive(Clone, Debug)]
 pub struct Program {
     record: ProgramRecord,
-    code: Arc<Code>,
+    pub(crate) language: Language,
 }
 
 impl Program {
@@ -37,7 +38,7 @@ impl Program {
                 hash: hash(source, set),
                 set: set.to_vec(),
             },
-            code: Arc::new(code),
+            language: Language::Maz(Arc::new(code)),
         })
     }
 
@@ -49,12 +50,8 @@ impl Program {
     /// Whether two different results violate a property: if the file says what to observe, or
     /// states nothing else, or the caller asks for it.
     pub fn must_be_deterministic(&self, options: &Options) -> bool {
-        options.deterministic || self.code.observes() || !self.code.states_other_property()
-    }
-
-    /// A machine that runs it.
-    pub(crate) fn machine(&self, options: &Options) -> Machine {
-        Machine::new(Arc::clone(&self.code), options.limits.local)
+        let language = &self.language;
+        options.deterministic || language.observes() || !language.states_other_property()
     }
 }
 

@@ -3,11 +3,13 @@
 use std::time::Instant;
 
 use mazurka_core::record::{Record, Run, Step, VERSION, Witness, WitnessKind};
-use mazurka_core::{Counts, ParseScheduleError, Schedule, Scope, StopReason, Verdict};
-use mazurka_lang::Machine;
+use mazurka_core::{
+    Counts, Narrator, ParseScheduleError, Schedule, Scope, Semantics, StopReason, Verdict,
+};
 use serde::Deserialize;
 
 use crate::evidence::Told;
+use crate::front::{Front, on_front};
 use crate::{Options, Program, evidence};
 
 /// A record that was written earlier, by `--format json` or `--witness`.
@@ -102,6 +104,15 @@ impl Program {
         recording: &Recording,
         options: &Options,
     ) -> Result<Record, ReplayProblem> {
+        on_front!(self.language, front => self.replay_on(front, recording, options))
+    }
+
+    fn replay_on<F: Front>(
+        &self,
+        front: &F,
+        recording: &Recording,
+        options: &Options,
+    ) -> Result<Record, ReplayProblem> {
         let start = Instant::now();
         let old = &recording.record;
         if old.program.hash != self.record().hash {
@@ -111,7 +122,7 @@ impl Program {
                 now: self.record().hash.clone(),
             });
         }
-        let mut machine = self.machine(options);
+        let mut machine = front.machine(options);
         let mut witnesses = Vec::new();
         let mut counts = Counts::default();
         let mut runs: Vec<&Run> = Vec::new();
@@ -159,7 +170,10 @@ fn has_nondeterminism(witnesses: &[Witness]) -> bool {
 }
 
 /// Replays one witness, and shows that the violation is there again.
-fn again(machine: &mut Machine, old: &Witness) -> Result<Witness, ReplayProblem> {
+fn again<M: Narrator + Semantics>(
+    machine: &mut M,
+    old: &Witness,
+) -> Result<Witness, ReplayProblem> {
     let changed = |what: &str| Err(ReplayProblem::Changed(what.to_owned()));
     match (old.kind, &old.runs[..]) {
         (WitnessKind::Failure, [run]) => {
@@ -199,7 +213,7 @@ fn again(machine: &mut Machine, old: &Witness) -> Result<Witness, ReplayProblem>
 }
 
 /// Replays one run and compares it with the record, step by step.
-fn same_run(machine: &mut Machine, old: &Run) -> Result<Told, ReplayProblem> {
+fn same_run<M: Narrator>(machine: &mut M, old: &Run) -> Result<Told, ReplayProblem> {
     let schedule: Schedule = old.schedule.parse()?;
     let told = match evidence::tell(machine, &schedule) {
         Ok(told) => told,

@@ -4,13 +4,14 @@ use std::time::Instant;
 
 use mazurka_core::record::{Ending, Record, Run, VERSION};
 use mazurka_core::{
-    Bound, Counts, Execution, MishapKind, ProcessId, Schedule, Scope, Status, StopReason, Verdict,
+    Bound, Counts, Execution, MishapKind, ProcessId, ReplayError, Schedule, Scope, Status,
+    StopReason, Verdict,
 };
 use mazurka_explore::Progress;
-use mazurka_lang::{Machine, ReplayError};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
+use crate::front::{Front, on_front};
 use crate::{Options, Program, Random, Watch, evidence};
 
 /// Which execution to run.
@@ -46,8 +47,18 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<RunRecord, ReplayError> {
+        on_front!(self.language, front => self.run_on(front, plan, options, watch))
+    }
+
+    fn run_on<F: Front>(
+        &self,
+        front: &F,
+        plan: &Plan,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<RunRecord, ReplayError> {
         let start = Instant::now();
-        let mut machine = self.machine(options);
+        let mut machine = front.machine(options);
         let mut bounds = Vec::new();
         let schedule = match plan {
             Plan::Schedule(schedule) => schedule.clone(),
@@ -133,8 +144,8 @@ impl Program {
 }
 
 /// Lets processes step by chance until nobody can, or a bound is hit.
-fn wander(
-    machine: &mut Machine,
+fn wander<E: Execution>(
+    machine: &mut E,
     seed: u64,
     options: &Options,
     watch: &mut Watch<'_>,
@@ -182,7 +193,7 @@ fn wander(
 
 /// One step, with a value by chance for each of its `choose` expressions. What a `choose` can give shows
 /// only when the step has been made, so the step is made again for each.
-fn step(machine: &mut Machine, process: ProcessId, random: &mut Random) {
+fn step<E: Execution>(machine: &mut E, process: ProcessId, random: &mut Random) {
     let depth = machine.events().len();
     let mut outcomes: SmallVec<[i64; 1]> = SmallVec::new();
     loop {

@@ -1,10 +1,10 @@
 //! `check` and `explore`: a search, and the verdict on what it found.
 
 use mazurka_core::record::{Record, VERSION};
-use mazurka_core::{Scope, Verdict};
+use mazurka_core::{Narrator, Scope, Semantics, Verdict};
 use mazurka_explore::{Findings, Goal, Parts, search_states, search_with};
-use mazurka_lang::Machine;
 
+use crate::front::{Front, on_front};
 use crate::{Algorithm, Checkpoint, Options, Program, ResumeError, Watch, evidence, pick};
 
 impl Program {
@@ -12,10 +12,14 @@ impl Program {
     /// Failures, deadlocks and livelocks violate always, different results where the
     /// [program must be deterministic](Program::must_be_deterministic).
     pub fn check(&self, options: &Options, watch: &mut Watch<'_>) -> Record {
+        on_front!(self.language, front => self.check_on(front, options, watch))
+    }
+
+    fn check_on<F: Front>(&self, front: &F, options: &Options, watch: &mut Watch<'_>) -> Record {
         let deterministic = self.must_be_deterministic(options);
         let goal = Goal::Verdict { deterministic };
-        let mut machine = self.machine(options);
-        let machines = || self.machine(options);
+        let mut machine = front.machine(options);
+        let machines = || front.machine(options);
         let (algorithm, found) = pick::decide(&mut machine, &machines, options, goal, watch);
         self.judge(
             "check",
@@ -34,7 +38,17 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Record {
-        let mut machine = self.machine(options);
+        on_front!(self.language, front => self.explore_on(front, algorithm, options, watch))
+    }
+
+    fn explore_on<F: Front>(
+        &self,
+        front: &F,
+        algorithm: Algorithm,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Record {
+        let mut machine = front.machine(options);
         let goal = Goal::Everything;
         let limits = &options.limits;
         let found = match algorithm {
@@ -42,7 +56,7 @@ impl Program {
                 search_states(&mut machine, algorithm, limits, goal, watch, &mut ())
             }
             other => {
-                let programs = || self.machine(options);
+                let programs = || front.machine(options);
                 search_with(&programs, options.jobs, other, limits, goal, watch)
             }
         };
@@ -61,13 +75,26 @@ impl Program {
         if algorithm == Algorithm::Stateful {
             return Err(ResumeError::Engine(algorithm));
         }
-        let mut machine = self.machine(options);
+        on_front!(self.language, front => {
+            self.explore_from_on(front, checkpoint, algorithm, options, watch)
+        })
+    }
+
+    fn explore_from_on<F: Front>(
+        &self,
+        front: &F,
+        checkpoint: Option<&Checkpoint>,
+        algorithm: Algorithm,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Record, Option<Checkpoint>), ResumeError> {
+        let mut machine = front.machine(options);
         let limits = &options.limits;
         let mut parts = match checkpoint {
-            Some(checkpoint) => checkpoint.parts(self, algorithm, options)?,
-            None => Parts::new(self.machine(options), algorithm, limits),
+            Some(checkpoint) => checkpoint.parts(self, front, algorithm, options)?,
+            None => Parts::new(front.machine(options), algorithm, limits),
         };
-        let programs = || self.machine(options);
+        let programs = || front.machine(options);
         let found = parts.run(&programs, options.jobs, limits, Goal::Everything, watch);
         let left = !parts.left.is_empty();
         let checkpoint = left.then(|| Checkpoint::of(self, options, &parts));
@@ -75,13 +102,13 @@ impl Program {
         Ok((record, checkpoint))
     }
 
-    pub(crate) fn judge(
+    pub(crate) fn judge<M: Narrator + Semantics>(
         &self,
         command: &str,
         algorithm: Algorithm,
         options: &Options,
         deterministic: bool,
-        machine: &mut Machine,
+        machine: &mut M,
         found: &Findings,
     ) -> Record {
         let witnesses = evidence::witnesses(machine, found, deterministic);

@@ -3,10 +3,12 @@
 use std::ops::ControlFlow;
 
 use mazurka_core::record::{Ending, Leaf, Record, Tree, TreeNode, TreeRace};
-use mazurka_core::{Bound, Event, Execution, MishapKind, Schedule, ScheduledStep, dependent};
+use mazurka_core::{
+    Bound, Event, Execution, MishapKind, Narrator, Schedule, ScheduledStep, dependent, ending,
+};
 use mazurka_explore::{Goal, Observer, Progress, search_states};
-use mazurka_lang::Machine;
 
+use crate::front::{Front, on_front};
 use crate::{Algorithm, Options, Program, Watch};
 
 /// More states than this are no picture.
@@ -33,7 +35,17 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<(Record, Tree), TreeTooLarge> {
-        let mut machine = self.machine(options);
+        on_front!(self.language, front => self.explore_tree_on(front, algorithm, options, watch))
+    }
+
+    fn explore_tree_on<F: Front>(
+        &self,
+        front: &F,
+        algorithm: Algorithm,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Record, Tree), TreeTooLarge> {
+        let mut machine = front.machine(options);
         let mut growing = Growing::default();
         let mut stopped = false;
         let mut look = |progress: &Progress| {
@@ -102,8 +114,8 @@ struct Growing {
     met: u64,
 }
 
-impl Observer<Machine> for Growing {
-    fn start(&mut self, _: &Machine) {
+impl<E: Execution> Observer<E> for Growing {
+    fn start(&mut self, _: &E) {
         *self = Self {
             nodes: vec![Node::at(None, None)],
             path: vec![0],
@@ -111,7 +123,7 @@ impl Observer<Machine> for Growing {
         };
     }
 
-    fn pushed(&mut self, machine: &Machine) {
+    fn pushed(&mut self, machine: &E) {
         self.met += 1;
         let events = machine.events();
         if let (Some(event), true) = (events.last(), self.met < MOST_NODES) {
@@ -128,19 +140,19 @@ impl Observer<Machine> for Growing {
         }
     }
 
-    fn popping(&mut self, _: &Machine) {
+    fn popping(&mut self, _: &E) {
         if let (Some(at), true) = (self.path.pop(), self.met < MOST_NODES) {
             self.nodes[at].left = true;
         }
     }
 
-    fn complete(&mut self, machine: &Machine) {
+    fn complete(&mut self, machine: &E) {
         let Some(&at) = self.path.last() else { return };
         let broken = || {
             let mut all = machine.final_mishaps().into_iter();
             all.any(|mishap| mishap.kind == MishapKind::Failure)
         };
-        self.nodes[at].leaf = Some(match machine.ending() {
+        self.nodes[at].leaf = Some(match ending(machine) {
             Ending::Final if broken() => Leaf::Failure,
             Ending::Final => Leaf::Final,
             Ending::Deadlock => Leaf::Deadlock,
@@ -154,7 +166,7 @@ impl Observer<Machine> for Growing {
 
 impl Growing {
     /// The tree, told step by step. Runs of that depth were cut.
-    fn tree(&self, machine: &mut Machine, depth: usize) -> Tree {
+    fn tree<M: Narrator>(&self, machine: &mut M, depth: usize) -> Tree {
         let races = self.races();
         let mut nodes = Vec::with_capacity(self.nodes.len());
         for (at, (node, races)) in self.nodes.iter().zip(races).enumerate() {

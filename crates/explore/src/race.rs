@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use mazurka_core::record::{Ending, Run};
-use mazurka_core::{AccessKind, Event, Execution, HappensBefore, ProcessId, Status, dependent};
-use mazurka_lang::Machine;
+use mazurka_core::record::Ending;
+use mazurka_core::{
+    AccessKind, Event, Execution, HappensBefore, Status, dependent, ending, with_status,
+};
 
 use crate::rehearse::{Move, NO_FAILURE, Rehearsal, Violation};
 
@@ -13,35 +14,27 @@ const EFFORT: u64 = 60_000;
 /// A race is looked for among so many steps that follow each other.
 const REACH: usize = 500;
 
-/// Marks the racing steps of a run that the machine has just made. Where the order of no two
-/// steps matters, nothing is marked. The machine stands where it stood.
-pub(crate) fn mark(machine: &mut Machine, run: &mut Run, violation: &Violation) {
+/// The racing steps of the current run, which shows the violation; none where the order of no two
+/// steps matters. The program stands where it stood.
+pub fn racing<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize> {
     let crossing = match violation {
-        Violation::Deadlock(_) => crossing(machine),
+        Violation::Deadlock(_) => crossing(program),
         _ => Vec::new(),
     };
-    let marked = match crossing.is_empty() {
-        true => reversible(machine, violation),
+    match crossing.is_empty() {
+        true => reversible(program, violation),
         false => crossing,
-    };
-    for at in marked {
-        if let Some(step) = run.steps.get_mut(at) {
-            step.racing = true;
-        }
     }
 }
 
 /// The acquisitions of locks for which others wait who hold locks themselves.
-fn crossing(machine: &Machine) -> Vec<usize> {
-    let run = machine.events();
-    let processes = machine.processes().in_order().iter().copied();
-    let waiting: Vec<ProcessId> = processes
-        .filter(|&p| machine.status(p) == Status::Waiting)
-        .collect();
+fn crossing<E: Execution>(program: &E) -> Vec<usize> {
+    let run = program.events();
+    let waiting = with_status(program, Status::Waiting);
     let mut marked = Vec::new();
     let mut claims = Vec::new();
     for &process in &waiting {
-        machine.claims(process, &mut claims);
+        program.claims(process, &mut claims);
         for wanted in &claims {
             if wanted.kind != AccessKind::Acquire || wanted.len != 1 {
                 continue;
@@ -71,12 +64,12 @@ fn crossing(machine: &Machine) -> Vec<usize> {
 }
 
 /// The last two conflicting steps that could have come in the other order, if the violation is not there then.
-fn reversible(machine: &mut Machine, violation: &Violation) -> Vec<usize> {
-    let mut stage = Rehearsal::new(machine, u64::MAX);
+fn reversible<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize> {
+    let mut stage = Rehearsal::new(program, u64::MAX);
     let whole = stage.moves();
     // Up to the failure, if it is one of a step.
     stage.play(&whole, violation);
-    let run: Vec<Event> = stage.machine.events().to_vec();
+    let run: Vec<Event> = stage.program.events().to_vec();
     let moves = stage.moves();
     let order = HappensBefore::of(&run);
     stage.rest(EFFORT);
@@ -136,8 +129,8 @@ fn race(run: &[Event], order: &HappensBefore, earlier: usize, later: usize) -> b
 }
 
 /// Whether the violation is gone if the later step comes before the earlier one, all else as far as possible as it was.
-fn saves(
-    stage: &mut Rehearsal<'_>,
+fn saves<E: Execution>(
+    stage: &mut Rehearsal<'_, E>,
     moves: &[Move],
     order: &HappensBefore,
     (earlier, later): (usize, usize),
@@ -152,7 +145,7 @@ fn saves(
         .chain(held)
         .chain(later + 1..moves.len());
     stage.play(&begin, violation);
-    if stage.machine.events().len() < begin.len() {
+    if stage.program.events().len() < begin.len() {
         // The later step is not possible there, so the two do not race; or the failure is there already.
         return false;
     }
@@ -161,14 +154,14 @@ fn saves(
     stage.complete(violation);
     let still = match violation {
         // Others may wait, but they wait for ever.
-        Violation::Deadlock(_) => stage.machine.ending() == Ending::Deadlock,
+        Violation::Deadlock(_) => ending(stage.program) == Ending::Deadlock,
         _ => stage.shows(violation),
     };
     !stage.tired() && !still
 }
 
 /// The first two dependent steps that come in different orders in two runs: their positions in each.
-pub(crate) fn first_difference(one: &[Event], other: &[Event]) -> Option<[[usize; 2]; 2]> {
+pub fn first_difference(one: &[Event], other: &[Event]) -> Option<[[usize; 2]; 2]> {
     let key = |event: &Event| (event.process, event.number);
     let known: HashMap<_, usize> = other
         .iter()

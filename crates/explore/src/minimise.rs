@@ -1,14 +1,13 @@
 //! Witnesses that people can read: short, with few changes from one process to another.
 //!
 //! What a search finds first is seldom what one would show. Three things make it better, each tried on the
-//! machine before it is believed: another order of the same trace, in which everybody runs as long as
+//! program before it is believed: another order of the same trace, in which everybody runs as long as
 //! possible; fewer steps, with the same violation at their end; and other traces, in which a process that was
 //! interrupted is not. Of two runs that end differently the second follows the first as long as it can.
 //!
 //! The work is bounded by a number of steps, so the result is always the same.
 
-use mazurka_core::{Execution, Schedule, Status, immediate_predecessors};
-use mazurka_lang::Machine;
+use mazurka_core::{Execution, Schedule, Status, immediate_predecessors, with_status};
 
 use crate::rehearse::{Move, NO_FAILURE, Rehearsal, Violation, switches};
 
@@ -16,13 +15,13 @@ use crate::rehearse::{Move, NO_FAILURE, Rehearsal, Violation, switches};
 const EFFORT: u64 = 60_000;
 
 /// A run that shows the same violation, no longer than this one and with no more changes between processes.
-/// The machine must have met the processes of the schedule.
-pub(crate) fn minimise(
-    machine: &mut Machine,
+/// The program must have met the processes of the schedule.
+pub fn minimise<E: Execution>(
+    program: &mut E,
     schedule: &Schedule,
     violation: &Violation,
 ) -> Schedule {
-    let mut stage = Rehearsal::new(machine, u64::MAX);
+    let mut stage = Rehearsal::new(program, u64::MAX);
     let Some(moves) = stage.read(schedule) else {
         return schedule.clone();
     };
@@ -40,8 +39,8 @@ pub(crate) fn minimise(
 }
 
 /// Takes the candidate if the violation is there, nothing is worse and something is better.
-fn improve(
-    stage: &mut Rehearsal<'_>,
+fn improve<E: Execution>(
+    stage: &mut Rehearsal<'_, E>,
     best: &mut Vec<Move>,
     candidate: &[Move],
     violation: &Violation,
@@ -58,10 +57,10 @@ fn improve(
 }
 
 /// Another order of the same trace.
-fn tidy(stage: &mut Rehearsal<'_>, best: &mut Vec<Move>, violation: &Violation) {
+fn tidy<E: Execution>(stage: &mut Rehearsal<'_, E>, best: &mut Vec<Move>, violation: &Violation) {
     stage.play(best, violation);
     for prefer in [Prefer::Names, Prefer::LongStretches] {
-        let order = linearise(stage.machine, 0, prefer);
+        let order = linearise(stage.program, 0, prefer);
         let candidate: Vec<Move> = order.iter().map(|&at| best[at].clone()).collect();
         improve(stage, best, &candidate, violation);
         stage.play(best, violation);
@@ -69,8 +68,12 @@ fn tidy(stage: &mut Rehearsal<'_>, best: &mut Vec<Move>, violation: &Violation) 
 }
 
 /// Fewer steps: without the last ones of a process, then without any that follow each other.
-fn shorten(stage: &mut Rehearsal<'_>, best: &mut Vec<Move>, violation: &Violation) {
-    for &process in stage.machine.processes().in_order().to_vec().iter().rev() {
+fn shorten<E: Execution>(
+    stage: &mut Rehearsal<'_, E>,
+    best: &mut Vec<Move>,
+    violation: &Violation,
+) {
+    for &process in stage.program.processes().in_order().to_vec().iter().rev() {
         let mut tail = best.iter().filter(|m| m.process == process).count();
         while tail > 0 && !stage.tired() {
             let own = best.iter().filter(|m| m.process == process).count();
@@ -101,7 +104,11 @@ fn shorten(stage: &mut Rehearsal<'_>, best: &mut Vec<Move>, violation: &Violatio
 }
 
 /// Other traces: the steps of a process before and after an interruption, without it.
-fn join_blocks(stage: &mut Rehearsal<'_>, best: &mut Vec<Move>, violation: &Violation) {
+fn join_blocks<E: Execution>(
+    stage: &mut Rehearsal<'_, E>,
+    best: &mut Vec<Move>,
+    violation: &Violation,
+) {
     'again: loop {
         let blocks: Vec<Vec<Move>> = best
             .chunk_by(|a, b| a.process == b.process)
@@ -146,15 +153,15 @@ enum Prefer {
 
 /// The events of the current run in an equivalent order, as positions: the first `fixed` stay, then everybody
 /// runs as long as what happens before allows.
-fn linearise(machine: &Machine, fixed: usize, prefer: Prefer) -> Vec<usize> {
-    let run = machine.events();
+fn linearise<E: Execution>(program: &E, fixed: usize, prefer: Prefer) -> Vec<usize> {
+    let run = program.events();
     let before = immediate_predecessors(run);
     let mut done = vec![false; run.len()];
     let mut order: Vec<usize> = (0..fixed).collect();
     done[..fixed].fill(true);
     // For each process, in the order of names, its events that are still to come.
-    let processes = machine.processes().in_order();
-    let mut own: Vec<Vec<usize>> = vec![Vec::new(); machine.processes().len()];
+    let processes = program.processes().in_order();
+    let mut own: Vec<Vec<usize>> = vec![Vec::new(); program.processes().len()];
     for at in (fixed..run.len()).rev() {
         own[run[at].process.index()].push(at);
     }
@@ -201,19 +208,19 @@ fn linearise(machine: &Machine, fixed: usize, prefer: Prefer) -> Vec<usize> {
 }
 
 /// Two runs that end differently, the second like the first as long as possible.
-pub(crate) fn closest(
-    machine: &mut Machine,
+pub fn closest<E: Execution>(
+    program: &mut E,
     one: &Schedule,
     other: &Schedule,
 ) -> (Schedule, Schedule) {
     let unchanged = || (one.clone(), other.clone());
-    let mut stage = Rehearsal::new(machine, u64::MAX);
+    let mut stage = Rehearsal::new(program, u64::MAX);
     let (Some(one), Some(other)) = (stage.read(one), stage.read(other)) else {
         return unchanged();
     };
     let mut observe = |moves: &[Move]| {
         stage.play(moves, &NO_FAILURE);
-        Violation::Otherwise(stage.machine.observation())
+        Violation::Otherwise(stage.program.observation())
     };
     let (differs_from_one, differs_from_other) = (observe(&one), observe(&other));
     let most = switches(&one) + switches(&other);
@@ -235,8 +242,8 @@ pub(crate) fn closest(
 
 /// A run that ends differently and leaves the first as late as possible, with at most so many changes of process
 /// in both together.
-fn nearest(
-    stage: &mut Rehearsal<'_>,
+fn nearest<E: Execution>(
+    stage: &mut Rehearsal<'_, E>,
     first: &[Move],
     violation: &Violation,
     most: usize,
@@ -244,7 +251,7 @@ fn nearest(
     for depth in (0..first.len()).rev() {
         stage.play(&first[..depth], violation);
         let planned = &first[depth];
-        let others = stage.with(Status::Ready).into_iter();
+        let others = with_status(stage.program, Status::Ready).into_iter();
         let others = others.filter(|&p| p != planned.process);
         let mut instead: Vec<Move> = Vec::new();
         for process in others {
@@ -283,7 +290,7 @@ fn nearest(
             }
             let found = stage.moves();
             for prefer in [Prefer::Names, Prefer::LongStretches] {
-                let order = linearise(stage.machine, depth + 1, prefer);
+                let order = linearise(stage.program, depth + 1, prefer);
                 let tidied: Vec<Move> = order.iter().map(|&at| found[at].clone()).collect();
                 if switches(&tidied) + switches(first) <= most
                     && stage.attempt(&tidied, violation).is_some()

@@ -2,12 +2,9 @@
 
 use mazurka_core::record::Ending;
 use mazurka_core::{
-    Event, Execution, Fingerprint, HappensBefore, MishapKind, ProcessId, Schedule, ScheduledStep,
-    Status,
+    Event, Execution, Fingerprint, HappensBefore, Mishap, MishapKind, ProcessId, Schedule,
+    ScheduledStep, Status, ending, with_status,
 };
-use mazurka_lang::Machine;
-
-use crate::evidence::past_is_discarded;
 
 /// A step to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +35,7 @@ pub(crate) fn switches(moves: &[Move]) -> usize {
 
 /// What a run must show to be evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Violation {
+pub enum Violation {
     /// A failure at this site.
     Failure(u32),
     /// These wait for ever.
@@ -50,16 +47,16 @@ pub(crate) enum Violation {
 /// For runs that are made to their end whatever happens.
 pub(crate) const NO_FAILURE: Violation = Violation::Deadlock(Vec::new());
 
-/// A machine to try runs on, and how many steps may be spent on that. Steps are counted and not
+/// A program to try runs on, and how many steps may be spent on that. Steps are counted and not
 /// seconds, so that a witness does not depend on the clock.
-pub(crate) struct Rehearsal<'m> {
-    pub machine: &'m mut Machine,
+pub(crate) struct Rehearsal<'m, E> {
+    pub program: &'m mut E,
     steps: u64,
 }
 
-impl<'m> Rehearsal<'m> {
-    pub fn new(machine: &'m mut Machine, steps: u64) -> Self {
-        Self { machine, steps }
+impl<'m, E: Execution> Rehearsal<'m, E> {
+    pub fn new(program: &'m mut E, steps: u64) -> Self {
+        Self { program, steps }
     }
 
     /// Whether there is anything left to spend.
@@ -74,14 +71,14 @@ impl<'m> Rehearsal<'m> {
 
     /// The moves of the current run.
     pub fn moves(&self) -> Vec<Move> {
-        self.machine.events().iter().map(Move::of).collect()
+        self.program.events().iter().map(Move::of).collect()
     }
 
     /// A schedule as moves. None if it names somebody whom nobody has met.
     pub fn read(&self, schedule: &Schedule) -> Option<Vec<Move>> {
         let read = |step: &ScheduledStep| {
             Some(Move {
-                process: self.machine.processes().find(&step.process)?,
+                process: self.program.processes().find(&step.process)?,
                 outcomes: step.outcomes.to_vec(),
             })
         };
@@ -90,7 +87,7 @@ impl<'m> Rehearsal<'m> {
 
     /// The current run as a schedule.
     pub fn schedule(&self) -> Schedule {
-        Schedule::of(self.machine.events(), self.machine.processes())
+        Schedule::of(self.program.events(), self.program.processes())
     }
 
     /// Makes the moves from the start, leaving out those that are not possible, up to a failure that is looked
@@ -98,14 +95,14 @@ impl<'m> Rehearsal<'m> {
     pub fn play(&mut self, moves: &[Move], violation: &Violation) {
         // To compare is work as well, though less than to make a step.
         self.steps = self.steps.saturating_sub(moves.len() as u64 / 16);
-        let made = self.machine.events().iter();
+        let made = self.program.events().iter();
         let same = moves.iter().zip(made).take_while(|(m, e)| m.made(e));
         let same = same.count();
         let failed = |event: &Event| fails(event, violation);
-        if let Some(at) = self.machine.events()[..same].iter().position(failed) {
-            return self.machine.back_to(at + 1);
+        if let Some(at) = self.program.events()[..same].iter().position(failed) {
+            return self.program.back_to(at + 1);
         }
-        self.machine.back_to(same);
+        self.program.back_to(same);
         for planned in &moves[same..] {
             if self.step(planned) && self.failed(violation) {
                 return;
@@ -115,9 +112,9 @@ impl<'m> Rehearsal<'m> {
 
     /// Goes on until nobody can, whoever is first in the order of names.
     pub fn complete(&mut self, violation: &Violation) {
-        let most = 2 * self.machine.events().len() + 64;
-        while self.machine.events().len() < most && !self.failed(violation) {
-            let Some(&process) = self.with(Status::Ready).first() else {
+        let most = 2 * self.program.events().len() + 64;
+        while self.program.events().len() < most && !self.failed(violation) {
+            let Some(&process) = with_status(self.program, Status::Ready).first() else {
                 return;
             };
             let next = Move {
@@ -135,15 +132,15 @@ impl<'m> Rehearsal<'m> {
             return false;
         }
         self.steps -= 1;
-        self.machine.status(planned.process) == Status::Ready
+        self.program.status(planned.process) == Status::Ready
             && self
-                .machine
+                .program
                 .step(planned.process, &planned.outcomes)
                 .is_ok()
     }
 
     fn failed(&self, violation: &Violation) -> bool {
-        let last = self.machine.events().last();
+        let last = self.program.events().last();
         last.is_some_and(|event| fails(event, violation))
     }
 
@@ -152,31 +149,26 @@ impl<'m> Rehearsal<'m> {
         if self.tired() {
             return false;
         }
-        let machine = &*self.machine;
+        let program = &*self.program;
         match violation {
             Violation::Failure(_) if self.failed(violation) => {
-                !past_is_discarded(machine, machine.events().len() - 1)
+                !past_is_discarded(program, program.events().len() - 1)
             }
             Violation::Failure(site) => {
-                let broken = || machine.final_mishaps();
-                machine.ending() == Ending::Final
+                let broken = || program.final_mishaps();
+                ending(program) == Ending::Final
                     && broken()
                         .iter()
                         .any(|m| m.site == *site && m.kind == MishapKind::Failure)
             }
             Violation::Deadlock(waiting) => {
-                machine.ending() == Ending::Deadlock && self.with(Status::Waiting) == *waiting
+                ending(program) == Ending::Deadlock
+                    && with_status(program, Status::Waiting) == *waiting
             }
             Violation::Otherwise(seen) => {
-                machine.ending() == Ending::Final && machine.observation() != *seen
+                ending(program) == Ending::Final && program.observation() != *seen
             }
         }
-    }
-
-    /// The processes with that status, in the order of their names.
-    pub fn with(&self, status: Status) -> Vec<ProcessId> {
-        let all = self.machine.processes().in_order().iter().copied();
-        all.filter(|&p| self.machine.status(p) == status).collect()
     }
 
     /// Tries moves. If the violation is there: what was really done, without what does not lead to it.
@@ -190,13 +182,13 @@ impl<'m> Rehearsal<'m> {
             return Some(done);
         }
         let last = done.len() - 1;
-        let past = HappensBefore::of(self.machine.events()).past(last);
+        let past = HappensBefore::of(self.program.events()).past(last);
         if past.len() == done.len() {
             return Some(done);
         }
         let needed: Vec<Move> = past.iter().map(|&at| done[at].clone()).collect();
         self.play(&needed, violation);
-        (self.shows(violation) && self.machine.events().len() == needed.len()).then_some(needed)
+        (self.shows(violation) && self.program.events().len() == needed.len()).then_some(needed)
     }
 }
 
@@ -206,4 +198,18 @@ fn fails(event: &Event, violation: &Violation) -> bool {
     };
     let mut all = event.mishaps.iter();
     all.any(|mishap| mishap.site == *site && mishap.kind == MishapKind::Failure)
+}
+
+/// Whether a false `assume` happens before an event of the current run. Then it does not count.
+pub fn past_is_discarded<E: Execution>(program: &E, at: usize) -> bool {
+    let run = program.events();
+    let discards = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
+    // The past costs time, and most runs have no false `assume`.
+    run[..=at]
+        .iter()
+        .any(|event| event.mishaps.iter().any(discards))
+        && {
+            let past = HappensBefore::of(&run[..=at]).past(at);
+            past.iter().any(|&at| run[at].mishaps.iter().any(discards))
+        }
 }

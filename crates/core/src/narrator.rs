@@ -1,0 +1,151 @@
+//! A program that can tell in words what it does.
+
+use crate::record::{Binding, Ending, Place, Run, Step, Waiting};
+use crate::{Execution, Mishap, ProcessId, ProcessPath, Schedule, Status, StepError};
+
+/// A program that can tell in words what it does.
+///
+/// A front end says how a step, a mishap and a state are told; following a schedule is the same for all.
+pub trait Narrator: Execution {
+    /// Makes a step as [`Execution::step`] does, and tells it. Who could have made it ([`Step::enabled`]) and
+    /// whether it races ([`Step::racing`]) is for the caller to fill in.
+    fn tell(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<Step, StepError>;
+
+    /// What a mishap is, in a sentence, and where.
+    fn explain(&self, mishap: &Mishap) -> (String, Option<Place>);
+
+    /// Who waits for what in the current state.
+    fn waiting(&self) -> Vec<Waiting>;
+
+    /// What the state is, or only what is observed of it, by name.
+    fn bindings(&self, observed_only: bool) -> Vec<Binding>;
+
+    /// Runs a schedule from the start and tells every step.
+    fn narrate(&mut self, schedule: &Schedule) -> Result<Run, ReplayError> {
+        self.back_to(0);
+        let mut steps = Vec::with_capacity(schedule.0.len());
+        for (at, scheduled) in schedule.0.iter().enumerate() {
+            let enabled = names_with(self, Status::Ready);
+            let fail = |reason| ReplayError {
+                step: at + 1,
+                process: scheduled.process.clone(),
+                reason,
+                ready: enabled.clone(),
+            };
+            let known = self.processes().find(&scheduled.process);
+            let Some(process) = known.filter(|&p| self.status(p) != Status::Unborn) else {
+                return Err(fail(ReplayReason::NoSuchProcess));
+            };
+            let status = self.status(process);
+            if status != Status::Ready {
+                return Err(fail(ReplayReason::NotReady(status)));
+            }
+            let step = match self.tell(process, &scheduled.outcomes) {
+                Err(_) => return Err(fail(ReplayReason::NoSuchOutcome)),
+                // A value for a `choose` that is not there would be passed over.
+                Ok(step) if step.outcomes.len() < scheduled.outcomes.len() => {
+                    let chosen = step.outcomes.len();
+                    return Err(fail(ReplayReason::TooManyOutcomes(chosen)));
+                }
+                Ok(step) => step,
+            };
+            steps.push(Step { enabled, ..step });
+        }
+        Ok(Run {
+            schedule: schedule.to_string(),
+            ending: ending(self),
+            steps,
+            state: self.bindings(false),
+        })
+    }
+}
+
+/// The processes with a status, in the order of their names.
+pub fn with_status<E: Execution + ?Sized>(program: &E, status: Status) -> Vec<ProcessId> {
+    let all = program.processes().in_order().iter().copied();
+    all.filter(|&p| program.status(p) == status).collect()
+}
+
+/// The names of the processes with a status.
+pub fn names_with<E: Execution + ?Sized>(program: &E, status: Status) -> Vec<String> {
+    let name = |&process: &ProcessId| program.processes().path(process).to_string();
+    with_status(program, status).iter().map(name).collect()
+}
+
+/// How the current run has ended.
+pub fn ending<E: Execution + ?Sized>(program: &E) -> Ending {
+    let all = program.processes().in_order().iter();
+    let statuses: Vec<Status> = all.map(|&p| program.status(p)).collect();
+    let any = |status| statuses.contains(&status);
+    match () {
+        () if any(Status::Ready) => Ending::Open,
+        () if any(Status::Lost) => Ending::Lost,
+        () if any(Status::Discarded) => Ending::Discarded,
+        () if any(Status::Failed) => Ending::Failure,
+        () if any(Status::Waiting) => Ending::Deadlock,
+        () => Ending::Final,
+    }
+}
+
+/// Why a schedule could not be followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplayError {
+    /// The step that failed, from 1.
+    pub step: usize,
+    /// Who should have made it.
+    pub process: ProcessPath,
+    /// What is the matter.
+    pub reason: ReplayReason,
+    /// Who could have made a step there.
+    pub ready: Vec<String>,
+}
+
+/// What is the matter with a step of a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplayReason {
+    /// There is no process of that name at that point.
+    NoSuchProcess,
+    /// It has ended, failed or must wait.
+    NotReady(Status),
+    /// Its `choose` cannot give that value.
+    NoSuchOutcome,
+    /// It chooses so many values only, and more are given.
+    TooManyOutcomes(usize),
+}
+
+impl std::fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { step, process, .. } = self;
+        write!(f, "step {step} of the schedule: ")?;
+        match self.reason {
+            ReplayReason::NoSuchProcess => {
+                write!(f, "there is no process {process} at this point")?
+            }
+            ReplayReason::NotReady(Status::Waiting) => {
+                write!(f, "process {process} has to wait here")?
+            }
+            ReplayReason::NotReady(Status::Ended) => {
+                write!(f, "process {process} has already ended")?
+            }
+            ReplayReason::NotReady(_) => write!(f, "process {process} has been halted before")?,
+            ReplayReason::NoSuchOutcome => {
+                write!(f, "process {process} cannot choose that value here")?
+            }
+            ReplayReason::TooManyOutcomes(0) => write!(
+                f,
+                "process {process} chooses nothing here, and a value is given"
+            )?,
+            ReplayReason::TooManyOutcomes(n) => write!(
+                f,
+                "process {process} chooses {n} value{} here, and more are given",
+                if n == 1 { "" } else { "s" }
+            )?,
+        }
+        match &self.ready[..] {
+            [] => f.write_str("; nobody can make a step"),
+            ready => write!(f, "; these can make a step: {}", ready.join(", ")),
+        }
+    }
+}
+
+impl std::error::Error for ReplayError {}

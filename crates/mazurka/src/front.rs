@@ -1,0 +1,58 @@
+//! The languages: each makes machines, and the rest of the crate does not ask which it is.
+
+use std::sync::Arc;
+
+use mazurka_core::{Narrator, Semantics};
+use mazurka_lang::{Code, Machine};
+
+use crate::Options;
+
+/// A program of some language, ready to run.
+pub(crate) trait Front: Sync {
+    /// What runs it.
+    type Machine: Narrator + Semantics;
+
+    /// A machine in the initial state.
+    fn machine(&self, options: &Options) -> Self::Machine;
+}
+
+/// A program of one of the languages.
+#[derive(Clone, Debug)]
+pub(crate) enum Language {
+    /// `.maz`
+    Maz(Arc<Code>),
+}
+
+/// Does something with the front end of a program, whichever it is: `on_front!(program.language, front => …)`.
+macro_rules! on_front {
+    ($language:expr, $front:ident => $do:expr) => {
+        match &$language {
+            $crate::front::Language::Maz($front) => $do,
+        }
+    };
+}
+pub(crate) use on_front;
+
+impl Front for Arc<Code> {
+    type Machine = Machine;
+
+    fn machine(&self, options: &Options) -> Machine {
+        Machine::new(Arc::clone(self), options.limits.local)
+    }
+}
+
+impl Language {
+    /// Whether the program says what to observe.
+    pub fn observes(&self) -> bool {
+        match self {
+            Language::Maz(code) => code.observes(),
+        }
+    }
+
+    /// Whether it states a property besides determinism.
+    pub fn states_other_property(&self) -> bool {
+        match self {
+            Language::Maz(code) => code.states_other_property(),
+        }
+    }
+}
