@@ -105,6 +105,12 @@ fn core_depends_on_nothing_of_ours() {
 }
 
 #[test]
+fn the_solver_depends_on_nothing_of_ours() {
+    assert_eq!(dependencies("smt"), [""; 0]);
+    never("smt", &["mazurka_core", "mazurka_lang"]);
+}
+
+#[test]
 fn explorers_never_name_a_language() {
     assert_eq!(dependencies("explore"), ["mazurka-core"]);
     never("explore", &["mazurka_lang", "hir::", "Machine", ".maz"]);

@@ -1,0 +1,547 @@
+//! Building terms. Each constructor folds constants and applies the rules that need a look at
+//! the outermost parts only; they cost a few comparisons and build nothing that they throw away.
+//! What needs more is [`simplify`](crate::Terms::simplify)'s.
+//!
+//! Rules that move a constant over `+` or out of a product hold for machine integers because
+//! they are a ring; for `int` they are applied as long as the constants stay within 64 bits.
+//! Order never moves over a machine integer's `+`: `x + 1 < y + 1` is not `x < y` there.
+
+use crate::number;
+use crate::{Node, Sort, Term, Terms};
+
+impl Terms {
+    /// `!a`
+    pub fn not(&mut self, a: Term) -> Term {
+        match self.node(a) {
+            Node::Constant(value) => self.bool(value == 0),
+            Node::Not(inner) => inner,
+            Node::Less(x, y) => self.at_most(y, x),
+            Node::AtMost(x, y) => self.less(y, x),
+            _ => self.intern(Node::Not(a), Sort::Bool),
+        }
+    }
+
+    /// `a && b`
+    pub fn and(&mut self, a: Term, b: Term) -> Term {
+        match (self.truth(a), self.truth(b)) {
+            (Some(true), _) => return b,
+            (_, Some(true)) => return a,
+            (Some(false), _) | (_, Some(false)) => return Term::FALSE,
+            _ => {}
+        }
+        if self.is_part_of_and(b, a) {
+            return a;
+        }
+        if self.is_part_of_and(a, b) {
+            return b;
+        }
+        if self.opposite(a, b) {
+            return Term::FALSE;
+        }
+        self.intern(Node::And(a, b), Sort::Bool)
+    }
+
+    /// `a || b`
+    pub fn or(&mut self, a: Term, b: Term) -> Term {
+        match (self.truth(a), self.truth(b)) {
+            (Some(false), _) => return b,
+            (_, Some(false)) => return a,
+            (Some(true), _) | (_, Some(true)) => return Term::TRUE,
+            _ => {}
+        }
+        // Absorption: `a || a && c` is `a`.
+        if a == b || self.is_part_of_and(a, b) {
+            return a;
+        }
+        if self.is_part_of_and(b, a) {
+            return b;
+        }
+        if self.opposite(a, b) {
+            return Term::TRUE;
+        }
+        self.intern(Node::Or(a, b), Sort::Bool)
+    }
+
+    fn is_part_of_and(&self, part: Term, whole: Term) -> bool {
+        part == whole || matches!(self.node(whole), Node::And(a, b) if a == part || b == part)
+    }
+
+    /// Whether one is plainly the negation of the other.
+    fn opposite(&self, a: Term, b: Term) -> bool {
+        match (self.node(a), self.node(b)) {
+            (Node::Not(x), _) if x == b => true,
+            (_, Node::Not(y)) if y == a => true,
+            (Node::Less(x, y), Node::AtMost(u, v)) | (Node::AtMost(u, v), Node::Less(x, y)) => {
+                x == v && y == u
+            }
+            _ => false,
+        }
+    }
+
+    /// The conjunction of any number of terms; `true` if there are none.
+    pub fn all(&mut self, parts: impl IntoIterator<Item = Term>) -> Term {
+        let mut whole = Term::TRUE;
+        for part in parts {
+            whole = self.and(whole, part);
+        }
+        whole
+    }
+
+    /// The disjunction of any number of terms; `false` if there are none.
+    pub fn any(&mut self, parts: impl IntoIterator<Item = Term>) -> Term {
+        let mut whole = Term::FALSE;
+        for part in parts {
+            whole = self.or(whole, part);
+        }
+        whole
+    }
+
+    /// `a == b`
+    pub fn equal(&mut self, a: Term, b: Term) -> Term {
+        // A constant stands on the right.
+        let (a, b) = if a < b { (a, b) } else { (b, a) };
+        let (a, b) = if self.value(a).is_some() {
+            (b, a)
+        } else {
+            (a, b)
+        };
+        if a == b {
+            return Term::TRUE;
+        }
+        let Some(value) = self.value(b) else {
+            return self.equal_unknowns(a, b);
+        };
+        let sort = self.sort(b);
+        match self.node(a) {
+            Node::Constant(_) => Term::FALSE,
+            _ if sort == Sort::Bool => {
+                if value != 0 {
+                    a
+                } else {
+                    self.not(a)
+                }
+            }
+            Node::Add(x, c) if self.value(c).is_some() => {
+                let c = self.value(c).expect("just seen");
+                match number::sub(sort, value, c) {
+                    Some(rest) => {
+                        let rest = self.constant(sort, rest);
+                        self.equal(x, rest)
+                    }
+                    None => self.intern(Node::Equal(a, b), Sort::Bool),
+                }
+            }
+            Node::Negate(x) if number::negate(sort, value).is_some() => {
+                let value = number::negate(sort, value).expect("just seen");
+                let value = self.constant(sort, value);
+                self.equal(x, value)
+            }
+            // `x * 2 == 6` among the mathematical integers.
+            Node::Mul(x, c) if sort == Sort::Int && self.value(c).is_some() => {
+                let c = self.value(c).expect("just seen");
+                // A product with 0 is 0, so that `c` is not.
+                if value.wrapping_rem(c) != 0 {
+                    return Term::FALSE;
+                }
+                match value.checked_div(c) {
+                    Some(value) => {
+                        let value = self.constant(sort, value);
+                        self.equal(x, value)
+                    }
+                    None => self.intern(Node::Equal(a, b), Sort::Bool),
+                }
+            }
+            Node::If(c, x, y) if self.is_short_chain(a) => {
+                let x = self.equal(x, b);
+                let y = self.equal(y, b);
+                self.ite(c, x, y)
+            }
+            _ => self.intern(Node::Equal(a, b), Sort::Bool),
+        }
+    }
+
+    /// Whether this is a choice among few constants, one after the other, and perhaps one more term.
+    fn is_short_chain(&self, mut term: Term) -> bool {
+        for _ in 0..32 {
+            match self.node(term) {
+                Node::If(_, x, y) if self.value(x).is_some() => term = y,
+                Node::If(_, x, y) if self.value(y).is_some() => term = x,
+                Node::If(..) => return false,
+                _ => return true,
+            }
+        }
+        false
+    }
+
+    /// `a == b` where neither is a constant.
+    fn equal_unknowns(&mut self, a: Term, b: Term) -> Term {
+        if self.sort(a) == Sort::Bool && self.opposite(a, b) {
+            return Term::FALSE;
+        }
+        // `x + 1 == x` and `x + 1 == y + 3`.
+        let sort = self.sort(a);
+        let ((x, c), (y, d)) = (self.offset(a), self.offset(b));
+        if (c, d) == (0, 0) {
+            return self.intern(Node::Equal(a, b), Sort::Bool);
+        }
+        if x == y {
+            return self.bool(c == d);
+        }
+        match number::sub(sort, d, c) {
+            Some(difference) => {
+                let (x, y, difference) = if x < y {
+                    (x, y, Some(difference))
+                } else {
+                    (y, x, number::negate(sort, difference))
+                };
+                let Some(difference) = difference else {
+                    return self.intern(Node::Equal(a, b), Sort::Bool);
+                };
+                let difference = self.constant(sort, difference);
+                let y = self.add(y, difference);
+                self.intern(Node::Equal(x, y), Sort::Bool)
+            }
+            None => self.intern(Node::Equal(a, b), Sort::Bool),
+        }
+    }
+
+    /// A term as another one and a constant to be added.
+    fn offset(&self, term: Term) -> (Term, i64) {
+        match self.node(term) {
+            Node::Add(x, c) => match self.value(c) {
+                Some(c) => (x, c),
+                None => (term, 0),
+            },
+            _ => (term, 0),
+        }
+    }
+
+    /// `a != b`
+    pub fn unequal(&mut self, a: Term, b: Term) -> Term {
+        let equal = self.equal(a, b);
+        self.not(equal)
+    }
+
+    /// `a < b`, in the order of their sort.
+    pub fn less(&mut self, a: Term, b: Term) -> Term {
+        self.order(a, b, true)
+    }
+
+    /// `a <= b`, in the order of their sort.
+    pub fn at_most(&mut self, a: Term, b: Term) -> Term {
+        self.order(a, b, false)
+    }
+
+    /// `a > b`, as `b < a`.
+    pub fn greater(&mut self, a: Term, b: Term) -> Term {
+        self.less(b, a)
+    }
+
+    /// `a >= b`, as `b <= a`.
+    pub fn at_least(&mut self, a: Term, b: Term) -> Term {
+        self.at_most(b, a)
+    }
+
+    fn order(&mut self, a: Term, b: Term, strict: bool) -> Term {
+        let sort = self.sort(a);
+        if a == b {
+            return self.bool(!strict);
+        }
+        let (left, right) = (self.value(a), self.value(b));
+        if let (Some(x), Some(y)) = (left, right) {
+            return self.bool(number::less(sort, x, y));
+        }
+        if sort != Sort::Int {
+            let (least, greatest) = number::extremes(sort);
+            // Nothing is below the least; and `x <= 0` is `x == 0` where 0 is the least.
+            match strict {
+                true if left == Some(greatest) || right == Some(least) => return Term::FALSE,
+                true if left == Some(least) || right == Some(greatest) => {
+                    return self.unequal(a, b);
+                }
+                false if left == Some(least) || right == Some(greatest) => return Term::TRUE,
+                false if left == Some(greatest) || right == Some(least) => {
+                    return self.equal(a, b);
+                }
+                _ => {}
+            }
+        } else {
+            let ((x, c), (y, d)) = (self.offset(a), self.offset(b));
+            if x == y {
+                return self.bool(if strict { c < d } else { c <= d });
+            }
+            // Over a constant, `+ c` moves to it; between unknowns to the right.
+            let moved = match (left, right) {
+                (Some(value), None) if d != 0 => value.checked_sub(d).map(|value| (Err(value), y)),
+                (None, Some(value)) if c != 0 => value.checked_sub(c).map(|v| (Ok(v), x)),
+                _ => None,
+            };
+            match moved {
+                Some((Err(value), y)) => {
+                    let value = self.constant(sort, value);
+                    return self.order(value, y, strict);
+                }
+                Some((Ok(value), x)) => {
+                    let value = self.constant(sort, value);
+                    return self.order(x, value, strict);
+                }
+                None => {}
+            }
+            if let (None, None, Some(shift)) = (left, right, d.checked_sub(c))
+                && c != 0
+            {
+                let shift = self.constant(sort, shift);
+                let y = self.add(y, shift);
+                return self.order(x, y, strict);
+            }
+        }
+        for (chosen, on_left) in [(a, true), (b, false)] {
+            let other = if on_left { right } else { left };
+            if let Node::If(c, x, y) = self.node(chosen)
+                && other.is_some()
+                && self.is_short_chain(chosen)
+            {
+                let (x, y) = if on_left {
+                    (self.order(x, b, strict), self.order(y, b, strict))
+                } else {
+                    (self.order(a, x, strict), self.order(a, y, strict))
+                };
+                return self.ite(c, x, y);
+            }
+        }
+        let node = if strict {
+            Node::Less(a, b)
+        } else {
+            Node::AtMost(a, b)
+        };
+        self.intern(node, Sort::Bool)
+    }
+
+    /// `a + b`
+    pub fn add(&mut self, a: Term, b: Term) -> Term {
+        let sort = self.sort(a);
+        let (a, b) = if self.value(a).is_some() || b < a && self.value(b).is_none() {
+            (b, a)
+        } else {
+            (a, b)
+        };
+        let node = Node::Add(a, b);
+        if let Some(right) = self.value(b) {
+            if right == 0 {
+                return a;
+            }
+            if let Some(left) = self.value(a) {
+                return self.fold(node, sort, number::add(sort, left, right));
+            }
+            let (x, c) = self.offset(a);
+            if c != 0
+                && let Some(sum) = number::add(sort, c, right)
+            {
+                let sum = self.constant(sort, sum);
+                return self.add(x, sum);
+            }
+            return self.intern(node, sort);
+        }
+        // Constants move outwards, where they meet.
+        let ((x, c), (y, d)) = (self.offset(a), self.offset(b));
+        if (c, d) != (0, 0)
+            && let Some(sum) = number::add(sort, c, d)
+        {
+            let sum = self.constant(sort, sum);
+            let rest = self.add(x, y);
+            return self.add(rest, sum);
+        }
+        match (self.node(a), self.node(b)) {
+            (Node::Negate(x), _) => self.sub(b, x),
+            (_, Node::Negate(y)) => self.sub(a, y),
+            (Node::Sub(x, y), _) if y == b => x,
+            (_, Node::Sub(x, y)) if y == a => x,
+            _ => self.intern(node, sort),
+        }
+    }
+
+    /// A computed constant, or the term itself where the value lies beyond 64 bits.
+    fn fold(&mut self, node: Node, sort: Sort, value: Option<i64>) -> Term {
+        match value {
+            Some(value) => self.constant(sort, value),
+            None => self.intern(node, sort),
+        }
+    }
+
+    /// `a - b`
+    pub fn sub(&mut self, a: Term, b: Term) -> Term {
+        let sort = self.sort(a);
+        if a == b {
+            return self.constant(sort, 0);
+        }
+        let node = Node::Sub(a, b);
+        match (self.value(a), self.value(b)) {
+            (Some(left), Some(right)) => {
+                return self.fold(node, sort, number::sub(sort, left, right));
+            }
+            (None, Some(right)) => {
+                return match number::negate(sort, right) {
+                    Some(value) => {
+                        let value = self.constant(sort, value);
+                        self.add(a, value)
+                    }
+                    None => self.intern(node, sort),
+                };
+            }
+            (Some(0), None) => return self.negate(b),
+            _ => {}
+        }
+        let ((x, c), (y, d)) = (self.offset(a), self.offset(b));
+        if (c, d) != (0, 0)
+            && let Some(difference) = number::sub(sort, c, d)
+        {
+            let difference = self.constant(sort, difference);
+            let rest = self.sub(x, y);
+            return self.add(rest, difference);
+        }
+        match (self.node(a), self.node(b)) {
+            (Node::Add(x, y), _) if x == b => y,
+            (Node::Add(x, y), _) if y == b => x,
+            (_, Node::Negate(y)) => self.add(a, y),
+            _ => self.intern(node, sort),
+        }
+    }
+
+    /// `a * b`
+    pub fn mul(&mut self, a: Term, b: Term) -> Term {
+        let sort = self.sort(a);
+        let (a, b) = if self.value(a).is_some() || b < a && self.value(b).is_none() {
+            (b, a)
+        } else {
+            (a, b)
+        };
+        let node = Node::Mul(a, b);
+        let Some(right) = self.value(b) else {
+            return self.intern(node, sort);
+        };
+        if let Some(left) = self.value(a) {
+            return self.fold(node, sort, number::mul(sort, left, right));
+        }
+        match right {
+            0 => return b,
+            1 => return a,
+            _ if right == number::wrap(sort, -1) => return self.negate(a),
+            _ => {}
+        }
+        if let Node::Mul(x, c) = self.node(a)
+            && let Some(c) = self.value(c)
+            && let Some(product) = number::mul(sort, c, right)
+        {
+            let product = self.constant(sort, product);
+            return self.mul(x, product);
+        }
+        self.intern(node, sort)
+    }
+
+    /// `-a`
+    pub fn negate(&mut self, a: Term) -> Term {
+        let sort = self.sort(a);
+        match self.node(a) {
+            Node::Constant(value) => self.fold(Node::Negate(a), sort, number::negate(sort, value)),
+            Node::Negate(inner) => inner,
+            Node::Sub(x, y) => self.sub(y, x),
+            _ => self.intern(Node::Negate(a), sort),
+        }
+    }
+
+    /// `a / b`, rounded towards zero; 0 if `b` is 0.
+    pub fn div(&mut self, a: Term, b: Term) -> Term {
+        let sort = self.sort(a);
+        let node = Node::Div(a, b);
+        match (self.value(a), self.value(b)) {
+            (Some(left), Some(right)) => self.fold(node, sort, number::div(sort, left, right)),
+            (_, Some(0)) => b,
+            (_, Some(1)) | (Some(0), _) => a,
+            _ => self.intern(node, sort),
+        }
+    }
+
+    /// `a % b`, with the sign of `a`; `a` if `b` is 0.
+    pub fn rem(&mut self, a: Term, b: Term) -> Term {
+        let sort = self.sort(a);
+        match (self.value(a), self.value(b)) {
+            (Some(left), Some(right)) => self.constant(sort, number::rem(sort, left, right)),
+            (_, Some(1)) => self.constant(sort, 0),
+            (_, Some(0)) | (Some(0), _) => a,
+            _ => self.intern(Node::Rem(a, b), sort),
+        }
+    }
+
+    /// `if condition then a else b`
+    pub fn ite(&mut self, condition: Term, a: Term, b: Term) -> Term {
+        if let Some(truth) = self.truth(condition) {
+            return if truth { a } else { b };
+        }
+        if a == b {
+            return a;
+        }
+        if let Node::Not(inner) = self.node(condition) {
+            return self.ite(inner, b, a);
+        }
+        let sort = self.sort(a);
+        if sort == Sort::Bool {
+            match (self.truth(a), self.truth(b)) {
+                (Some(true), _) => return self.or(condition, b),
+                (_, Some(false)) => return self.and(condition, a),
+                (Some(false), _) => {
+                    let not = self.not(condition);
+                    return self.and(not, b);
+                }
+                (_, Some(true)) => {
+                    let not = self.not(condition);
+                    return self.or(not, a);
+                }
+                _ => {}
+            }
+        }
+        let a = match self.node(a) {
+            Node::If(c, x, _) if c == condition => x,
+            _ => a,
+        };
+        let b = match self.node(b) {
+            Node::If(c, _, y) if c == condition => y,
+            _ => b,
+        };
+        if a == b {
+            return a;
+        }
+        self.intern(Node::If(condition, a, b), sort)
+    }
+
+    /// The element at `index` of an array kept as its elements. The index must be known to lie
+    /// within the array: where it does not, this is the last element.
+    ///
+    /// # Panics
+    /// If there are no elements.
+    pub fn select(&mut self, elements: &[Term], index: Term) -> Term {
+        let (&last, rest) = elements.split_last().expect("an array has elements");
+        if let Some(at) = self.value(index) {
+            let at = usize::try_from(at).unwrap_or(usize::MAX);
+            return elements.get(at).copied().unwrap_or(last);
+        }
+        let sort = self.sort(index);
+        let mut found = last;
+        for (at, &element) in rest.iter().enumerate().rev() {
+            let at = self.constant(sort, at as i64);
+            let here = self.equal(index, at);
+            found = self.ite(here, element, found);
+        }
+        found
+    }
+
+    /// Writes `value` at `index` of an array kept as its elements. An index outside of the array
+    /// changes nothing.
+    pub fn store(&mut self, elements: &mut [Term], index: Term, value: Term) {
+        let sort = self.sort(index);
+        for (at, element) in elements.iter_mut().enumerate() {
+            let at = self.constant(sort, at as i64);
+            let here = self.equal(index, at);
+            *element = self.ite(here, value, *element);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Arithmetic on constants: the language's own, made total.
+//!
+//! A value of any sort is an `i64`: `bool` is 0 or 1, `u64` the bits of an `i64`, machine
+//! integers wrap around, `int` is mathematical and has no value beyond 64 bits (`None`).
+//! Division rounds towards zero and the remainder has the dividend's sign. The language fails
+//! on a division by zero before anything uses its value; a term needs one all the same:
+//! **`x / 0` is 0 and `x % 0` is x**, so that `x == x / y * y + x % y` holds for every `y`.
+
+use crate::Sort;
+
+/// The value that a sort keeps of a result.
+pub(crate) fn wrap(sort: Sort, value: i64) -> i64 {
+    match sort {
+        Sort::Signed(bits) => value << (64 - bits) >> (64 - bits),
+        Sort::Unsigned(bits) if bits < 64 => value & ((1 << bits) - 1),
+        _ => value,
+    }
+}
+
+/// The smallest and the greatest value of a sort, in its own order.
+pub(crate) fn extremes(sort: Sort) -> (i64, i64) {
+    match sort {
+        Sort::Bool => (0, 1),
+        Sort::Int => (i64::MIN, i64::MAX),
+        Sort::Signed(bits) => (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits)),
+        Sort::Unsigned(bits) => (
+            0,
+            wrap(sort, u64::MAX.wrapping_shr(64 - u32::from(bits)) as i64),
+        ),
+    }
+}
+
+fn result(sort: Sort, exact: Option<i64>, wrapped: i64) -> Option<i64> {
+    match sort {
+        Sort::Int => exact,
+        _ => Some(wrap(sort, wrapped)),
+    }
+}
+
+pub(crate) fn add(sort: Sort, a: i64, b: i64) -> Option<i64> {
+    result(sort, a.checked_add(b), a.wrapping_add(b))
+}
+
+pub(crate) fn sub(sort: Sort, a: i64, b: i64) -> Option<i64> {
+    result(sort, a.checked_sub(b), a.wrapping_sub(b))
+}
+
+pub(crate) fn mul(sort: Sort, a: i64, b: i64) -> Option<i64> {
+    result(sort, a.checked_mul(b), a.wrapping_mul(b))
+}
+
+pub(crate) fn negate(sort: Sort, a: i64) -> Option<i64> {
+    result(sort, a.checked_neg(), a.wrapping_neg())
+}
+
+pub(crate) fn div(sort: Sort, a: i64, b: i64) -> Option<i64> {
+    match sort {
+        _ if b == 0 => Some(0),
+        Sort::Unsigned(_) => Some((a as u64 / b as u64) as i64),
+        _ => result(sort, a.checked_div(b), a.wrapping_div(b)),
+    }
+}
+
+pub(crate) fn rem(sort: Sort, a: i64, b: i64) -> i64 {
+    match sort {
+        _ if b == 0 => a,
+        Sort::Unsigned(_) => (a as u64 % b as u64) as i64,
+        _ => a.wrapping_rem(b),
+    }
+}
+
+pub(crate) fn less(sort: Sort, a: i64, b: i64) -> bool {
+    match sort {
+        Sort::Unsigned(_) => (a as u64) < b as u64,
+        _ => a < b,
+    }
+}
+
+/// A value as the source would write it.
+pub(crate) fn show(sort: Sort, value: i64) -> String {
+    match sort {
+        Sort::Bool => (value != 0).to_string(),
+        Sort::Unsigned(_) => (value as u64).to_string(),
+        _ => value.to_string(),
+    }
+}

@@ -1,0 +1,130 @@
+//! Terms as the language writes them.
+
+use crate::{Node, Term, Terms};
+
+/// How strongly the outermost operator binds, and the text before each part, if any, and at the end.
+struct Shape {
+    binds: u8,
+    pieces: Vec<Piece>,
+}
+
+enum Piece {
+    Text(String),
+    /// A part, in parentheses if it binds more weakly than this.
+    Part(Term, u8),
+}
+
+const CHOICE: u8 = 0;
+const OR: u8 = 1;
+const AND: u8 = 2;
+const COMPARE: u8 = 3;
+const SUM: u8 = 4;
+const PRODUCT: u8 = 5;
+const UNARY: u8 = 6;
+const ATOM: u8 = 7;
+
+impl Terms {
+    /// The term in the syntax of the language, as `flag && x == -2`.
+    pub fn show(&self, term: Term) -> String {
+        let mut text = String::new();
+        let mut todo = vec![Piece::Part(term, CHOICE)];
+        while let Some(piece) = todo.pop() {
+            match piece {
+                Piece::Text(piece) => text.push_str(&piece),
+                Piece::Part(term, at_least) => {
+                    let shape = self.shape(term);
+                    let parentheses = shape.binds < at_least;
+                    if parentheses {
+                        text.push('(');
+                        todo.push(Piece::Text(")".to_owned()));
+                    }
+                    todo.extend(shape.pieces.into_iter().rev());
+                }
+            }
+        }
+        text
+    }
+
+    fn shape(&self, term: Term) -> Shape {
+        let text = |text: &str| Piece::Text(text.to_owned());
+        let infix = |binds: u8, a, operator: &str, b, right: u8| Shape {
+            binds,
+            pieces: vec![
+                Piece::Part(a, binds),
+                Piece::Text(format!(" {operator} ")),
+                Piece::Part(b, right),
+            ],
+        };
+        let atom = |text: String| Shape {
+            binds: ATOM,
+            pieces: vec![Piece::Text(text)],
+        };
+        // A comparison's sides are sums; a constant stands on the right.
+        let compare = |a, operator: &str, mirrored: &str, b| {
+            let (a, operator, b) = match self.value(a) {
+                Some(_) => (b, mirrored, a),
+                None => (a, operator, b),
+            };
+            Shape {
+                binds: COMPARE,
+                pieces: vec![
+                    Piece::Part(a, SUM),
+                    Piece::Text(format!(" {operator} ")),
+                    Piece::Part(b, SUM),
+                ],
+            }
+        };
+        match self.node(term) {
+            Node::Constant(value) => atom(self.sort(term).show(value)),
+            Node::Variable(number) => atom(self.variables()[number as usize].name.clone()),
+            Node::Not(inner) => match self.node(inner) {
+                Node::Equal(a, b) => compare(a, "!=", "!=", b),
+                _ => Shape {
+                    binds: UNARY,
+                    pieces: vec![text("!"), Piece::Part(inner, UNARY)],
+                },
+            },
+            Node::Negate(inner) => Shape {
+                binds: UNARY,
+                pieces: vec![text("-"), Piece::Part(inner, ATOM)],
+            },
+            Node::And(a, b) => infix(AND, a, "&&", b, AND),
+            Node::Or(a, b) => infix(OR, a, "||", b, OR),
+            Node::Equal(a, b) => compare(a, "==", "==", b),
+            Node::Less(a, b) => compare(a, "<", ">", b),
+            Node::AtMost(a, b) => compare(a, "<=", ">=", b),
+            Node::Add(a, b) => match self.value(b) {
+                // `x + -1` is `x - 1`.
+                Some(value) if value < 0 && value != i64::MIN && self.is_signed(b) => {
+                    let mut shape = infix(SUM, a, "-", b, PRODUCT);
+                    shape.pieces[2] = Piece::Text((-value).to_string());
+                    shape
+                }
+                _ => infix(SUM, a, "+", b, PRODUCT),
+            },
+            Node::Sub(a, b) => infix(SUM, a, "-", b, PRODUCT),
+            Node::Mul(a, b) => match self.value(b) {
+                // `2 * x`, as people write it.
+                Some(_) => infix(PRODUCT, b, "*", a, UNARY),
+                None => infix(PRODUCT, a, "*", b, UNARY),
+            },
+            Node::Div(a, b) => infix(PRODUCT, a, "/", b, UNARY),
+            Node::Rem(a, b) => infix(PRODUCT, a, "%", b, UNARY),
+            Node::If(a, b, c) => Shape {
+                binds: CHOICE,
+                pieces: vec![
+                    text("if "),
+                    Piece::Part(a, OR),
+                    text(" then "),
+                    Piece::Part(b, OR),
+                    text(" else "),
+                    Piece::Part(c, CHOICE),
+                ],
+            },
+        }
+    }
+
+    fn is_signed(&self, term: Term) -> bool {
+        !matches!(self.sort(term), crate::Sort::Unsigned(_))
+    }
+}

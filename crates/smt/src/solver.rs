@@ -1,0 +1,52 @@
+//! What is asked of a solver, and what it may answer.
+
+use crate::{Model, Term, Terms};
+
+/// Decides whether some values for the variables make all constraints true at once.
+///
+/// The calling protocol: pass the whole list every time; a solver that works incrementally finds
+/// out by itself what it has seen before, so that a path condition that grows by a constraint
+/// costs that constraint. All calls to one solver are about the same [`Terms`].
+pub trait Solver {
+    /// The answer about the conjunction of `constraints`, each of sort `bool`.
+    fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer;
+}
+
+/// The answer to a query. `Sat` and `Unsat` are certain; everything less is `Unknown`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// These values make every constraint true: our own evaluator has checked it.
+    Sat(Model),
+    /// No values do, of any size.
+    Unsat,
+    /// It was not decided, and why.
+    Unknown(Why),
+}
+
+/// Why a query was not decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// There is no solution in which every `int`, intermediate results included, lies within
+    /// `-2^(bits-1) .. 2^(bits-1)`; nothing is known of larger ones.
+    OnlyWithin {
+        /// The width of the range, in bits.
+        bits: u8,
+    },
+    /// A limit was reached first; it is named.
+    Limit(String),
+    /// The solver gave up, is not there, or said what it may not.
+    Failed(String),
+}
+
+impl std::fmt::Display for Why {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Why::OnlyWithin { bits } => {
+                let least = -(1i128 << (bits - 1));
+                write!(f, "`int` was decided within {least}..{} only", -least)
+            }
+            Why::Limit(limit) => write!(f, "the solver reached {limit}"),
+            Why::Failed(why) => write!(f, "the solver gave no answer: {why}"),
+        }
+    }
+}

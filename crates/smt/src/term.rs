@@ -1,0 +1,311 @@
+//! Terms, each kept once.
+
+use std::hash::{Hash, Hasher};
+
+use hashbrown::HashTable;
+use rustc_hash::{FxHashMap, FxHasher};
+
+use crate::number;
+
+/// What a term stands for. The same types as the language's, so that a sort decides how `<`,
+/// `/` and `%` work and when a result wraps around.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Sort {
+    /// `bool`, its values 0 and 1.
+    Bool,
+    /// Mathematical integers. Values are kept in 64 bits; what lies beyond has no value here.
+    Int,
+    /// Integers of 1 to 64 bits that wrap around, in two's complement.
+    Signed(u8),
+    /// Natural numbers of 1 to 64 bits that wrap around. With 64, kept as the bits of an `i64`.
+    Unsigned(u8),
+}
+
+impl Sort {
+    /// A value as the source would write it: `true`, `-2`, `18446744073709551615`.
+    pub fn show(self, value: i64) -> String {
+        number::show(self, value)
+    }
+
+    fn code(self) -> u32 {
+        match self {
+            Sort::Bool => 0,
+            Sort::Int => 1,
+            Sort::Signed(bits) => 1 + u32::from(bits),
+            Sort::Unsigned(bits) => 65 + u32::from(bits),
+        }
+    }
+
+    fn of_code(code: u32) -> Sort {
+        match code {
+            0 => Sort::Bool,
+            1 => Sort::Int,
+            2..=65 => Sort::Signed(code as u8 - 1),
+            _ => Sort::Unsigned(code as u8 - 65),
+        }
+    }
+}
+
+/// A term of some [`Terms`]. Two terms are equal iff they are built alike.
+///
+/// A small constant lives in the handle itself, so that computing with constants touches no table.
+/// All other terms are numbered in the order in which they were built: the parts of a term come
+/// before it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Term(u32);
+
+const SMALL: u32 = 1 << 31;
+const SMALL_BITS: u32 = 23;
+
+impl Term {
+    /// The constant `true`.
+    pub const TRUE: Term = Term(SMALL | 1);
+    /// The constant `false`.
+    pub const FALSE: Term = Term(SMALL);
+
+    /// A constant that fits into the handle.
+    fn small(sort: Sort, value: i64) -> Option<Term> {
+        let kept = value << (64 - SMALL_BITS) >> (64 - SMALL_BITS);
+        let bits = value as u32 & ((1 << SMALL_BITS) - 1);
+        (kept == value).then(|| Term(SMALL | sort.code() << SMALL_BITS | bits))
+    }
+
+    fn as_small(self) -> Option<(Sort, i64)> {
+        let value = i64::from((self.0 << (32 - SMALL_BITS)) as i32 >> (32 - SMALL_BITS));
+        let sort = || Sort::of_code((self.0 & !SMALL) >> SMALL_BITS);
+        (self.0 & SMALL != 0).then(|| (sort(), value))
+    }
+
+    /// The number of a term that is not a small constant.
+    pub(crate) fn index(self) -> Option<usize> {
+        (self.0 & SMALL == 0).then_some(self.0 as usize)
+    }
+}
+
+impl std::fmt::Debug for Term {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.as_small() {
+            Some((sort, value)) => write!(f, "{}", sort.show(value)),
+            None => write!(f, "t{}", self.0),
+        }
+    }
+}
+
+/// How a term is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Node {
+    /// A constant, in the form that its sort keeps.
+    Constant(i64),
+    /// A variable's number, in order of creation.
+    Variable(u32),
+    /// `!a`
+    Not(Term),
+    /// `a && b`
+    And(Term, Term),
+    /// `a || b`
+    Or(Term, Term),
+    /// `a == b`
+    Equal(Term, Term),
+    /// `a < b`
+    Less(Term, Term),
+    /// `a <= b`
+    AtMost(Term, Term),
+    /// `a + b`
+    Add(Term, Term),
+    /// `a - b`
+    Sub(Term, Term),
+    /// `a * b`
+    Mul(Term, Term),
+    /// `a / b`, and 0 if `b` is 0.
+    Div(Term, Term),
+    /// `a % b`, and `a` if `b` is 0.
+    Rem(Term, Term),
+    /// `-a`
+    Negate(Term),
+    /// `if a then b else c`
+    If(Term, Term, Term),
+}
+
+impl Node {
+    /// The terms that it is built from.
+    pub fn parts(self) -> impl Iterator<Item = Term> {
+        use Node::*;
+        let parts = match self {
+            Constant(_) | Variable(_) => [None; 3],
+            Not(a) | Negate(a) => [Some(a), None, None],
+            And(a, b)
+            | Or(a, b)
+            | Equal(a, b)
+            | Less(a, b)
+            | AtMost(a, b)
+            | Add(a, b)
+            | Sub(a, b)
+            | Mul(a, b)
+            | Div(a, b)
+            | Rem(a, b) => [Some(a), Some(b), None],
+            If(a, b, c) => [Some(a), Some(b), Some(c)],
+        };
+        parts.into_iter().flatten()
+    }
+}
+
+/// Where a variable comes from. Variables of different kinds may share a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// The initial value of a shared variable.
+    Initial,
+    /// The value of an `input()`.
+    Input,
+}
+
+/// An unknown value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// As it is printed.
+    pub name: String,
+    /// Where it comes from.
+    pub kind: Kind,
+    /// The term that stands for it.
+    pub term: Term,
+}
+
+/// All terms of one computation, each kept once. Its methods build terms and simplify at once
+/// what can be seen from a term's outermost parts (see `build.rs`).
+///
+/// ```
+/// use mazurka_smt::{Kind, Model, Sort, Terms};
+///
+/// let mut terms = Terms::new();
+/// let x = terms.variable(Kind::Initial, "x", Sort::Int);
+/// let two = terms.constant(Sort::Int, 2);
+/// let sum = terms.add(x, two);
+/// let sum = terms.add(sum, two);
+/// assert_eq!(terms.show(sum), "x + 4");
+///
+/// let mut model = Model::new();
+/// model.set(x, -4);
+/// assert_eq!(terms.eval(sum, &model), Some(0));
+///
+/// let four = terms.add(two, two);
+/// assert_eq!(terms.value(four), Some(4));
+/// ```
+#[derive(Clone, Default)]
+pub struct Terms {
+    nodes: Vec<(Node, Sort)>,
+    table: HashTable<u32>,
+    variables: Vec<Variable>,
+    names: FxHashMap<(Kind, String), Term>,
+}
+
+fn hash(node: &Node, sort: Sort) -> u64 {
+    let mut hasher = FxHasher::default();
+    node.hash(&mut hasher);
+    // The parts decide the sort of everything but a constant.
+    if let Node::Constant(_) = node {
+        sort.hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+impl Terms {
+    /// No terms but the small constants.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many terms there are, small constants aside.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether no term was built yet.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// How a term is built.
+    pub fn node(&self, term: Term) -> Node {
+        match term.as_small() {
+            Some((_, value)) => Node::Constant(value),
+            None => self.nodes[term.0 as usize].0,
+        }
+    }
+
+    /// What a term stands for.
+    pub fn sort(&self, term: Term) -> Sort {
+        match term.as_small() {
+            Some((sort, _)) => sort,
+            None => self.nodes[term.0 as usize].1,
+        }
+    }
+
+    /// The value of a constant; `None` for every other term.
+    #[inline]
+    pub fn value(&self, term: Term) -> Option<i64> {
+        match term.as_small() {
+            Some((_, value)) => Some(value),
+            None => match self.nodes[term.0 as usize].0 {
+                Node::Constant(value) => Some(value),
+                _ => None,
+            },
+        }
+    }
+
+    /// The truth of a constant of sort `bool`.
+    pub fn truth(&self, term: Term) -> Option<bool> {
+        self.value(term).map(|value| value != 0)
+    }
+
+    /// A constant. What does not fit into its sort wraps around.
+    #[inline]
+    pub fn constant(&mut self, sort: Sort, value: i64) -> Term {
+        let value = number::wrap(sort, value);
+        Term::small(sort, value).unwrap_or_else(|| self.intern(Node::Constant(value), sort))
+    }
+
+    /// `true` or `false`.
+    pub fn bool(&self, truth: bool) -> Term {
+        if truth { Term::TRUE } else { Term::FALSE }
+    }
+
+    /// The variable of this kind and name, made when it is first asked for.
+    ///
+    /// # Panics
+    /// If it has another sort already.
+    pub fn variable(&mut self, kind: Kind, name: &str, sort: Sort) -> Term {
+        if let Some(&term) = self.names.get(&(kind, name.to_owned())) {
+            assert_eq!(self.sort(term), sort, "`{name}` has two sorts");
+            return term;
+        }
+        let number = self.variables.len() as u32;
+        let term = self.intern(Node::Variable(number), sort);
+        let name = name.to_owned();
+        self.names.insert((kind, name.clone()), term);
+        self.variables.push(Variable { name, kind, term });
+        term
+    }
+
+    /// All variables, in order of creation: [`Node::Variable`] is an index into this.
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
+    pub(crate) fn intern(&mut self, node: Node, sort: Sort) -> Term {
+        let nodes = &mut self.nodes;
+        let entry = self.table.entry(
+            hash(&node, sort),
+            |&at| nodes[at as usize] == (node, sort),
+            |&at| hash(&nodes[at as usize].0, nodes[at as usize].1),
+        );
+        match entry {
+            hashbrown::hash_table::Entry::Occupied(entry) => Term(*entry.get()),
+            hashbrown::hash_table::Entry::Vacant(entry) => {
+                let at = nodes.len() as u32;
+                assert!(at < SMALL, "two thousand million terms");
+                entry.insert(at);
+                nodes.push((node, sort));
+                Term(at)
+            }
+        }
+    }
+}

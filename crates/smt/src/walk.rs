@@ -1,0 +1,92 @@
+//! What is done to a whole term, part by part. Nothing here recurses: terms may be deeper than
+//! the stack.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::{Node, Term, Terms};
+
+impl Terms {
+    /// The terms that these are built from, themselves included, small constants aside: each
+    /// once, parts first.
+    pub fn parts_of(&self, roots: &[Term]) -> Vec<Term> {
+        let mut seen = FxHashSet::default();
+        let mut stack: Vec<Term> = roots.to_vec();
+        while let Some(term) = stack.pop() {
+            if term.index().is_some() && seen.insert(term) {
+                stack.extend(self.node(term).parts());
+            }
+        }
+        let mut parts: Vec<Term> = seen.into_iter().collect();
+        // A term is younger than its parts.
+        parts.sort_unstable();
+        parts
+    }
+
+    /// The variables that occur in these terms, in order of creation.
+    pub fn variables_of(&self, roots: &[Term]) -> Vec<Term> {
+        let mut parts = self.parts_of(roots);
+        parts.retain(|&part| matches!(self.node(part), Node::Variable(_)));
+        parts
+    }
+
+    /// The name and kind of a variable.
+    pub fn variable_of(&self, term: Term) -> Option<&crate::Variable> {
+        match self.node(term) {
+            Node::Variable(number) => Some(&self.variables()[number as usize]),
+            _ => None,
+        }
+    }
+
+    /// The term with variables (or any other parts) replaced, all at once. A replacement is not
+    /// looked at again.
+    ///
+    /// ```
+    /// use mazurka_smt::{Kind, Sort, Terms};
+    ///
+    /// let mut terms = Terms::new();
+    /// let x = terms.variable(Kind::Initial, "x", Sort::Int);
+    /// let y = terms.variable(Kind::Initial, "y", Sort::Int);
+    /// let less = terms.less(x, y);
+    /// let swapped = terms.substitute(less, |part| match part {
+    ///     _ if part == x => Some(y),
+    ///     _ if part == y => Some(x),
+    ///     _ => None,
+    /// });
+    /// assert_eq!(terms.show(swapped), "y < x");
+    /// ```
+    pub fn substitute(&mut self, term: Term, replace: impl Fn(Term) -> Option<Term>) -> Term {
+        let mut done = FxHashMap::default();
+        for part in self.parts_of(&[term]) {
+            let new = match replace(part) {
+                Some(new) => new,
+                None => self.rebuild(part, |part| done.get(&part).copied().unwrap_or(part)),
+            };
+            done.insert(part, new);
+        }
+        done.get(&term).copied().unwrap_or(term)
+    }
+
+    /// The same term over other parts.
+    pub(crate) fn rebuild(&mut self, term: Term, of: impl Fn(Term) -> Term) -> Term {
+        let node = self.node(term);
+        if node.parts().all(|part| of(part) == part) {
+            return term;
+        }
+        match node {
+            Node::Constant(_) | Node::Variable(_) => term,
+            Node::Not(a) => self.not(of(a)),
+            Node::And(a, b) => self.and(of(a), of(b)),
+            Node::Or(a, b) => self.or(of(a), of(b)),
+            Node::Equal(a, b) => self.equal(of(a), of(b)),
+            Node::Less(a, b) => self.less(of(a), of(b)),
+            Node::AtMost(a, b) => self.at_most(of(a), of(b)),
+            Node::Add(a, b) => self.add(of(a), of(b)),
+            Node::Sub(a, b) => self.sub(of(a), of(b)),
+            Node::Mul(a, b) => self.mul(of(a), of(b)),
+            Node::Div(a, b) => self.div(of(a), of(b)),
+            Node::Rem(a, b) => self.rem(of(a), of(b)),
+            Node::Negate(a) => self.negate(of(a)),
+            Node::If(a, b, c) => self.ite(of(a), of(b), of(c)),
+        }
+    }
+}
