@@ -2,14 +2,19 @@
 //! printed and solved. The operations are exactly those of the language (`number.rs` says where
 //! they had to be made total). Nothing here knows a program.
 
+mod blast;
 mod build;
+mod circuit;
+mod embedded;
 mod model;
 mod number;
 mod print;
+mod ranges;
 mod solver;
 mod term;
 mod walk;
 
+pub use embedded::{Effort, Embedded};
 pub use model::{Evaluator, Model};
-pub use solver::{Answer, Solver, Why};
+pub use solver::{Answer, Solver, Statistics, Why};
 pub use term::{Kind, Node, Sort, Term, Terms, Variable};

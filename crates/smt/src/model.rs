@@ -71,6 +71,11 @@ impl Evaluator {
         &self.model
     }
 
+    /// The model that it evaluated under.
+    pub fn into_model(self) -> Model {
+        self.model
+    }
+
     /// The value of a term; a variable that the model does not give is 0. `None` if an `int` on
     /// the way to it lies beyond 64 bits.
     pub fn eval(&mut self, terms: &Terms, term: Term) -> Option<i64> {

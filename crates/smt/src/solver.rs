@@ -10,6 +10,28 @@ use crate::{Model, Term, Terms};
 pub trait Solver {
     /// The answer about the conjunction of `constraints`, each of sort `bool`.
     fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer;
+
+    /// What it has done so far.
+    fn statistics(&self) -> Statistics;
+}
+
+impl<S: Solver + ?Sized> Solver for Box<S> {
+    fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer {
+        (**self).check(terms, constraints)
+    }
+
+    fn statistics(&self) -> Statistics {
+        (**self).statistics()
+    }
+}
+
+/// What a solver has done. One that asks another counts what the other does as well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Queries asked.
+    pub queries: u64,
+    /// Searches of the embedded SAT solver.
+    pub searches: u64,
 }
 
 /// The answer to a query. `Sat` and `Unsat` are certain; everything less is `Unknown`.
@@ -34,8 +56,10 @@ pub enum Why {
     },
     /// A limit was reached first; it is named.
     Limit(String),
-    /// The solver gave up, is not there, or said what it may not.
+    /// The solver gave up or could not be asked.
     Failed(String),
+    /// A solver said what cannot be: a defect of it or of ours, never a property of the program.
+    Defect(String),
 }
 
 impl std::fmt::Display for Why {
@@ -46,6 +70,7 @@ impl std::fmt::Display for Why {
                 write!(f, "`int` was decided within {least}..{} only", -least)
             }
             Why::Limit(limit) => write!(f, "the solver reached {limit}"),
+            Why::Defect(what) => write!(f, "the solver is wrong: {what}"),
             Why::Failed(why) => write!(f, "the solver gave no answer: {why}"),
         }
     }

@@ -223,6 +223,11 @@ impl Terms {
         self.nodes.is_empty()
     }
 
+    /// The term of this number.
+    pub(crate) fn numbered(&self, number: usize) -> Term {
+        Term(number as u32)
+    }
+
     /// How a term is built.
     pub fn node(&self, term: Term) -> Node {
         match term.as_small() {

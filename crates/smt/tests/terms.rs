@@ -2,9 +2,23 @@
 
 mod common;
 
-use common::{VARIABLES, boolean, sorts, variable};
+use common::{VARIABLES, boolean, variable};
 use mazurka_smt::{Kind, Model, Sort, Term, Terms};
 use proptest::prelude::*;
+
+/// Every sort that the tests go through.
+fn sorts() -> impl Strategy<Value = Sort> {
+    prop::sample::select(vec![
+        Sort::Int,
+        Sort::Signed(3),
+        Sort::Signed(8),
+        Sort::Unsigned(3),
+        Sort::Unsigned(8),
+        Sort::Signed(32),
+        Sort::Unsigned(64),
+        Sort::Signed(64),
+    ])
+}
 
 /// Values for the variables of a sort: small ones, and those at the ends.
 fn values(sort: Sort) -> impl Strategy<Value = Vec<i64>> {

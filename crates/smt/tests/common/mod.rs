@@ -174,17 +174,3 @@ pub fn variable(terms: &mut Terms, sort: Sort, number: usize) -> Term {
     let letter = if sort == Sort::Bool { 'p' } else { 'x' };
     terms.variable(Kind::Input, &format!("{letter}{number}"), sort)
 }
-
-/// Every sort that the tests go through.
-pub fn sorts() -> impl Strategy<Value = Sort> {
-    prop::sample::select(vec![
-        Sort::Int,
-        Sort::Signed(3),
-        Sort::Signed(8),
-        Sort::Unsigned(3),
-        Sort::Unsigned(8),
-        Sort::Signed(32),
-        Sort::Unsigned(64),
-        Sort::Signed(64),
-    ])
-}

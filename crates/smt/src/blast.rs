@@ -1,0 +1,239 @@
+//! Terms as circuits: every operation on every sort, division and remainder included.
+//!
+//! An `int` becomes a number of a fixed width in two's complement. Beside its bits, each term has
+//! a bit that says that it is *safe*: no `int` on the way to it leaves that width. A solution in
+//! which the constraints are true and safe is one among the mathematical integers too.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use batsat::Lit;
+use rustc_hash::FxHashMap;
+
+use crate::circuit::{Circuit, Word, invert};
+use crate::{Model, Node, Sort, Term, Terms};
+
+/// Where a term's bits are, and whether they can be believed.
+#[derive(Clone, Copy)]
+struct Wires {
+    first: u32,
+    len: u32,
+    safe: Lit,
+}
+
+pub(crate) struct Blaster {
+    circuit: Circuit,
+    /// The width of an `int`.
+    int_bits: u8,
+    wires: FxHashMap<Term, Wires>,
+    bits: Vec<Lit>,
+    stack: Vec<Term>,
+}
+
+impl Blaster {
+    pub fn new(int_bits: u8, conflicts: u64, stop: Option<Arc<AtomicBool>>) -> Self {
+        Blaster {
+            circuit: Circuit::new(conflicts, stop),
+            int_bits,
+            wires: FxHashMap::default(),
+            bits: Vec::new(),
+            stack: Vec::new(),
+        }
+    }
+
+    /// How large the circuit is.
+    pub fn size(&self) -> u32 {
+        self.circuit.size()
+    }
+
+    /// Whether all constraints can be true, and safe. `None`: not decided within the budget.
+    pub fn solve(&mut self, terms: &Terms, constraints: &[Term]) -> Option<bool> {
+        let mut assumptions = Vec::with_capacity(constraints.len());
+        for &constraint in constraints {
+            let wires = self.wires(terms, constraint);
+            assumptions.push(self.bits[wires.first as usize]);
+            if wires.safe != self.circuit.yes() {
+                assumptions.push(wires.safe);
+            }
+        }
+        self.circuit.solve(&assumptions)
+    }
+
+    /// The values of these variables in the solution just found.
+    pub fn model(&self, terms: &Terms, variables: &[Term]) -> Model {
+        let value = |&variable: &Term| {
+            let bits = self
+                .wires
+                .get(&variable)
+                .map_or(&[][..], |&wires| self.word(wires));
+            let found = bits.iter().enumerate();
+            let value = found.fold(0u64, |value, (at, &bit)| {
+                value | u64::from(self.circuit.found(bit)) << at
+            });
+            let sort = match terms.sort(variable) {
+                Sort::Int => Sort::Signed(self.int_bits),
+                sort => sort,
+            };
+            (variable, crate::number::wrap(sort, value as i64))
+        };
+        variables.iter().map(value).collect()
+    }
+
+    fn width(&self, sort: Sort) -> usize {
+        usize::from(match sort {
+            Sort::Bool => 1,
+            Sort::Int => self.int_bits,
+            Sort::Signed(bits) | Sort::Unsigned(bits) => bits,
+        })
+    }
+
+    fn word(&self, wires: Wires) -> &[Lit] {
+        &self.bits[wires.first as usize..][..wires.len as usize]
+    }
+
+    /// The circuit for a term, built where it is not there yet.
+    fn wires(&mut self, terms: &Terms, term: Term) -> Wires {
+        self.stack.push(term);
+        while let Some(&top) = self.stack.last() {
+            if self.wires.contains_key(&top) {
+                self.stack.pop();
+                continue;
+            }
+            let before = self.stack.len();
+            let node = terms.node(top);
+            for part in node.parts() {
+                if !self.wires.contains_key(&part) {
+                    self.stack.push(part);
+                }
+            }
+            if self.stack.len() == before {
+                self.build(terms, top, node);
+                self.stack.pop();
+            }
+        }
+        self.wires[&term]
+    }
+
+    fn build(&mut self, terms: &Terms, term: Term, node: Node) {
+        let mut safe: Vec<Lit> = node.parts().map(|part| self.wires[&part].safe).collect();
+        let (word, exact) = self.gates(terms, term, node);
+        safe.push(exact);
+        let wires = Wires {
+            first: self.bits.len() as u32,
+            len: word.len() as u32,
+            safe: self.circuit.all(&safe),
+        };
+        self.bits.extend(word);
+        self.wires.insert(term, wires);
+    }
+
+    /// The bits of a term over those of its parts, and whether it is exact.
+    fn gates(&mut self, terms: &Terms, term: Term, node: Node) -> (Word, Lit) {
+        let yes = self.circuit.yes();
+        let sort = terms.sort(term);
+        let part = |part: &Term| self.word(self.wires[part]).to_vec();
+        let parts: Vec<Word> = node.parts().map(|p| part(&p)).collect();
+        let circuit = &mut self.circuit;
+        // The sort that an operator works on; a choice's is its own.
+        let of = node.parts().next().map_or(sort, |first| terms.sort(first));
+        let word = match (node, &parts[..]) {
+            (Node::Constant(value), _) => return self.constant(sort, value),
+            (Node::Variable(_), _) => (0..self.width(sort)).map(|_| self.circuit.bit()).collect(),
+            (Node::Not(_), [a]) => invert(a),
+            (Node::And(..), [a, b]) => vec![circuit.and(a[0], b[0])],
+            (Node::Or(..), [a, b]) => vec![circuit.or(a[0], b[0])],
+            (Node::Equal(..), [a, b]) => vec![circuit.equal(a, b)],
+            (Node::Less(..), [a, b]) => vec![less(circuit, of, a, b)],
+            (Node::AtMost(..), [a, b]) => vec![!less(circuit, of, b, a)],
+            (Node::If(..), [c, a, b]) => circuit.choose_word(c[0], a, b),
+            _ if of == Sort::Int => return self.exact(node, &parts),
+            (Node::Add(..), [a, b]) => circuit.add(a, b, !yes).0,
+            (Node::Sub(..), [a, b]) => circuit.sub(a, b),
+            (Node::Negate(_), [a]) => circuit.negate(a),
+            (Node::Mul(..), [a, b]) => circuit.mul(a, b, a.len()),
+            (Node::Div(..), [a, b]) => divide(circuit, of, a, b).0,
+            (Node::Rem(..), [a, b]) => divide(circuit, of, a, b).1,
+            _ => unreachable!("a node has its parts"),
+        };
+        (word, yes)
+    }
+
+    fn constant(&self, sort: Sort, value: i64) -> (Word, Lit) {
+        let width = self.width(sort);
+        let bits = (0..width).map(|at| self.circuit.constant(value >> at & 1 != 0));
+        let fits =
+            sort != Sort::Int || crate::number::wrap(Sort::Signed(self.int_bits), value) == value;
+        (bits.collect(), self.circuit.constant(fits))
+    }
+
+    /// An operation on `int`, computed wide enough to see whether its result fits.
+    fn exact(&mut self, node: Node, parts: &[Word]) -> (Word, Lit) {
+        let circuit = &mut self.circuit;
+        let width = usize::from(self.int_bits);
+        let wide = |word: &Word| {
+            let mut word = word.clone();
+            word.push(word[width - 1]);
+            word
+        };
+        let no = circuit.no();
+        let (mut result, small) = match (node, parts) {
+            (Node::Add(..), [a, b]) => (circuit.add(&wide(a), &wide(b), no).0, !no),
+            (Node::Sub(..), [a, b]) => (circuit.sub(&wide(a), &wide(b)), !no),
+            (Node::Negate(_), [a]) => (circuit.negate(&wide(a)), !no),
+            (Node::Div(..), [a, b]) => (divide(circuit, Sort::Int, &wide(a), &wide(b)).0, !no),
+            (Node::Rem(..), [a, b]) => (divide(circuit, Sort::Int, a, b).1, !no),
+            (Node::Mul(..), [a, b]) => {
+                let (x, y) = (magnitude(circuit, a), magnitude(circuit, b));
+                let product = circuit.mul(&x, &y, 2 * width);
+                let small = circuit.all(&invert(&product[width..]));
+                let mut low = product[..width].to_vec();
+                low.push(no);
+                let minus = circuit.xor(a[width - 1], b[width - 1]);
+                (with_sign(circuit, minus, &low), small)
+            }
+            _ => unreachable!("an operation on numbers"),
+        };
+        if result.len() == width {
+            return (result, !no);
+        }
+        let top = result.pop().expect("one more bit");
+        let fits = !circuit.xor(top, result[width - 1]);
+        let exact = circuit.and(small, fits);
+        (result, exact)
+    }
+}
+
+fn less(circuit: &mut Circuit, sort: Sort, a: &[Lit], b: &[Lit]) -> Lit {
+    match sort {
+        Sort::Unsigned(_) => circuit.less(a, b),
+        _ => circuit.less_signed(a, b),
+    }
+}
+
+fn magnitude(circuit: &mut Circuit, a: &[Lit]) -> Word {
+    let sign = *a.last().expect("a word has bits");
+    with_sign(circuit, sign, a)
+}
+
+/// `-a` if `minus`, else `a`.
+fn with_sign(circuit: &mut Circuit, minus: Lit, a: &[Lit]) -> Word {
+    let negative = circuit.negate(a);
+    circuit.choose_word(minus, &negative, a)
+}
+
+/// Quotient and remainder as the language has them, with `x / 0 == 0` and `x % 0 == x`.
+fn divide(circuit: &mut Circuit, sort: Sort, a: &[Lit], b: &[Lit]) -> (Word, Word) {
+    let zero = vec![circuit.no(); a.len()];
+    let by_zero = circuit.equal(b, &zero);
+    let (quotient, rest) = if let Sort::Unsigned(_) = sort {
+        circuit.divide(a, b)
+    } else {
+        let (x, y) = (magnitude(circuit, a), magnitude(circuit, b));
+        let (quotient, rest) = circuit.divide(&x, &y);
+        let (sign_a, sign_b) = (a[a.len() - 1], b[b.len() - 1]);
+        let minus = circuit.xor(sign_a, sign_b);
+        let quotient = with_sign(circuit, minus, &quotient);
+        (quotient, with_sign(circuit, sign_a, &rest))
+    };
+    (circuit.choose_word(by_zero, &zero, &quotient), rest)
+}

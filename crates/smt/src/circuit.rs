@@ -1,0 +1,315 @@
+//! Gates and words of gates over a SAT solver. Every gate folds constants, so that a word with
+//! known bits costs what its unknown bits cost.
+//!
+//! A word is its bits, the lowest first.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use batsat::{Callbacks, ClauseKind, Lit, SolverInterface, lbool};
+
+/// The bits of a number, the lowest first.
+pub(crate) type Word = Vec<Lit>;
+
+/// Stops the search at a number of conflicts, or when somebody says so.
+struct Budget {
+    learnt: u64,
+    limit: u64,
+    stop: Option<Arc<AtomicBool>>,
+}
+
+impl Callbacks for Budget {
+    fn on_start(&mut self) {
+        self.learnt = 0;
+    }
+
+    fn on_new_clause(&mut self, _: &[Lit], kind: ClauseKind) {
+        self.learnt += u64::from(kind == ClauseKind::Learnt);
+    }
+
+    fn stop(&self) -> bool {
+        let told = |stop: &Arc<AtomicBool>| stop.load(Ordering::Relaxed);
+        self.learnt >= self.limit || self.stop.as_ref().is_some_and(told)
+    }
+}
+
+pub(crate) struct Circuit {
+    sat: batsat::Solver<Budget>,
+    yes: Lit,
+    clause: Vec<Lit>,
+}
+
+impl Circuit {
+    /// An empty circuit, whose searches end undecided after so many conflicts.
+    pub fn new(conflicts: u64, stop: Option<Arc<AtomicBool>>) -> Self {
+        let budget = Budget {
+            learnt: 0,
+            limit: conflicts,
+            stop,
+        };
+        let mut sat = batsat::Solver::new(Default::default(), budget);
+        let yes = Lit::new(sat.new_var_default(), true);
+        let mut circuit = Circuit {
+            sat,
+            yes,
+            clause: Vec::new(),
+        };
+        circuit.clause(&[yes]);
+        circuit
+    }
+
+    pub fn yes(&self) -> Lit {
+        self.yes
+    }
+
+    pub fn no(&self) -> Lit {
+        !self.yes
+    }
+
+    /// How many variables there are.
+    pub fn size(&self) -> u32 {
+        self.sat.num_vars()
+    }
+
+    /// Whether the circuit can make all of these true. `None`: not decided within the budget.
+    pub fn solve(&mut self, assumptions: &[Lit]) -> Option<bool> {
+        match self.sat.solve_limited(assumptions) {
+            answer if answer == lbool::TRUE => Some(true),
+            answer if answer == lbool::FALSE => Some(false),
+            _ => None,
+        }
+    }
+
+    /// A bit in the solution just found.
+    pub fn found(&self, bit: Lit) -> bool {
+        self.sat.value_lit(bit) == lbool::TRUE
+    }
+
+    pub fn bit(&mut self) -> Lit {
+        Lit::new(self.sat.new_var_default(), true)
+    }
+
+    pub fn clause(&mut self, literals: &[Lit]) {
+        self.clause.clear();
+        self.clause.extend_from_slice(literals);
+        self.sat.add_clause_reuse(&mut self.clause);
+    }
+
+    pub fn constant(&self, bit: bool) -> Lit {
+        self.yes.apply_sign(bit)
+    }
+
+    fn known(&self, bit: Lit) -> Option<bool> {
+        (bit.var() == self.yes.var()).then_some(bit == self.yes)
+    }
+
+    pub fn and(&mut self, a: Lit, b: Lit) -> Lit {
+        self.all(&[a, b])
+    }
+
+    pub fn or(&mut self, a: Lit, b: Lit) -> Lit {
+        !self.all(&[!a, !b])
+    }
+
+    /// The conjunction of these.
+    pub fn all(&mut self, bits: &[Lit]) -> Lit {
+        let mut open: Vec<Lit> = Vec::with_capacity(bits.len());
+        for &bit in bits {
+            match self.known(bit) {
+                Some(true) => {}
+                Some(false) => return self.no(),
+                None if open.contains(&!bit) => return self.no(),
+                None if open.contains(&bit) => {}
+                None => open.push(bit),
+            }
+        }
+        match open[..] {
+            [] => self.yes,
+            [one] => one,
+            _ => {
+                let all = self.bit();
+                for &bit in &open {
+                    self.clause(&[!all, bit]);
+                }
+                for bit in &mut open {
+                    *bit = !*bit;
+                }
+                open.push(all);
+                self.clause(&open);
+                all
+            }
+        }
+    }
+
+    pub fn xor(&mut self, a: Lit, b: Lit) -> Lit {
+        match (self.known(a), self.known(b)) {
+            (Some(a), _) => return b.apply_sign(!a),
+            (_, Some(b)) => return a.apply_sign(!b),
+            _ => {}
+        }
+        if a.var() == b.var() {
+            return self.constant(a != b);
+        }
+        let xor = self.bit();
+        self.clause(&[!xor, a, b]);
+        self.clause(&[!xor, !a, !b]);
+        self.clause(&[xor, !a, b]);
+        self.clause(&[xor, a, !b]);
+        xor
+    }
+
+    /// `if condition then a else b`
+    pub fn choose(&mut self, condition: Lit, a: Lit, b: Lit) -> Lit {
+        match self.known(condition) {
+            Some(true) => return a,
+            Some(false) => return b,
+            None => {}
+        }
+        if a == b {
+            return a;
+        }
+        match (self.known(a), self.known(b)) {
+            (Some(true), _) => return self.or(condition, b),
+            (Some(false), _) => return self.and(!condition, b),
+            (_, Some(true)) => return self.or(!condition, a),
+            (_, Some(false)) => return self.and(condition, a),
+            _ => {}
+        }
+        if a == !b {
+            return self.xor(condition, b);
+        }
+        let chosen = self.bit();
+        self.clause(&[!condition, !a, chosen]);
+        self.clause(&[!condition, a, !chosen]);
+        self.clause(&[condition, !b, chosen]);
+        self.clause(&[condition, b, !chosen]);
+        self.clause(&[!a, !b, chosen]);
+        self.clause(&[a, b, !chosen]);
+        chosen
+    }
+
+    /// Whether at least two of three hold: the carry of a full adder.
+    fn majority(&mut self, a: Lit, b: Lit, c: Lit) -> Lit {
+        for (x, y, z) in [(a, b, c), (b, c, a), (c, a, b)] {
+            match self.known(x) {
+                Some(true) => return self.or(y, z),
+                Some(false) => return self.and(y, z),
+                None if x == y => return x,
+                None if x == !y => return z,
+                None => {}
+            }
+        }
+        let most = self.bit();
+        for (x, y) in [(a, b), (b, c), (c, a)] {
+            self.clause(&[!x, !y, most]);
+            self.clause(&[x, y, !most]);
+        }
+        most
+    }
+
+    /// `a + b + carry`, and the carry out of it.
+    pub fn add(&mut self, a: &[Lit], b: &[Lit], mut carry: Lit) -> (Word, Lit) {
+        let mut sum = Vec::with_capacity(a.len());
+        for (&x, &y) in a.iter().zip(b) {
+            let half = self.xor(x, y);
+            sum.push(self.xor(half, carry));
+            carry = self.majority(x, y, carry);
+        }
+        (sum, carry)
+    }
+
+    pub fn sub(&mut self, a: &[Lit], b: &[Lit]) -> Word {
+        let inverse = invert(b);
+        let yes = self.yes;
+        self.add(a, &inverse, yes).0
+    }
+
+    pub fn negate(&mut self, a: &[Lit]) -> Word {
+        let zero = vec![self.no(); a.len()];
+        self.sub(&zero, a)
+    }
+
+    /// `if condition then a else b`, bit by bit.
+    pub fn choose_word(&mut self, condition: Lit, a: &[Lit], b: &[Lit]) -> Word {
+        let pairs = a.iter().zip(b);
+        pairs.map(|(&x, &y)| self.choose(condition, x, y)).collect()
+    }
+
+    pub fn equal(&mut self, a: &[Lit], b: &[Lit]) -> Lit {
+        let pairs = a.iter().zip(b);
+        let same: Word = pairs.map(|(&x, &y)| !self.xor(x, y)).collect();
+        self.all(&same)
+    }
+
+    /// `a < b` of natural numbers.
+    pub fn less(&mut self, a: &[Lit], b: &[Lit]) -> Lit {
+        let mut less = self.no();
+        for (&x, &y) in a.iter().zip(b) {
+            less = self.majority(!x, y, less);
+        }
+        less
+    }
+
+    /// `a < b` in two's complement.
+    pub fn less_signed(&mut self, a: &[Lit], b: &[Lit]) -> Lit {
+        let (mut a, mut b) = (a.to_vec(), b.to_vec());
+        for word in [&mut a, &mut b] {
+            let sign = word.last_mut().expect("a word has bits");
+            *sign = !*sign;
+        }
+        self.less(&a, &b)
+    }
+
+    /// The lowest `bits` of `a * b`, of natural numbers.
+    pub fn mul(&mut self, a: &[Lit], b: &[Lit], bits: usize) -> Word {
+        // The word with more known bits chooses the rows.
+        let unknown = |word: &[Lit]| {
+            let yes = self.yes.var();
+            word.iter().filter(|bit| bit.var() != yes).count()
+        };
+        let (a, b) = if unknown(a) < unknown(b) {
+            (b, a)
+        } else {
+            (a, b)
+        };
+        let mut product = vec![self.no(); bits];
+        for (shift, &chosen) in b.iter().enumerate().take(bits) {
+            if chosen == self.no() {
+                continue;
+            }
+            let wide = bits - shift;
+            let mut row: Word = a
+                .iter()
+                .take(wide)
+                .map(|&bit| self.and(bit, chosen))
+                .collect();
+            row.resize(wide, self.no());
+            let no = self.no();
+            let (sum, _) = self.add(&product[shift..], &row, no);
+            product.splice(shift.., sum);
+        }
+        product
+    }
+
+    /// Quotient and remainder of natural numbers, by restoring division; by zero: all ones, and `a`.
+    pub fn divide(&mut self, a: &[Lit], b: &[Lit]) -> (Word, Word) {
+        let no = self.no();
+        let mut divisor = b.to_vec();
+        divisor.push(no);
+        let mut rest = vec![no; a.len()];
+        let mut quotient = vec![no; a.len()];
+        for at in (0..a.len()).rev() {
+            rest.insert(0, a[at]);
+            let fits = !self.less(&rest, &divisor);
+            let less = self.sub(&rest, &divisor);
+            rest = self.choose_word(fits, &less, &rest);
+            rest.pop();
+            quotient[at] = fits;
+        }
+        (quotient, rest)
+    }
+}
+
+pub(crate) fn invert(word: &[Lit]) -> Word {
+    word.iter().map(|&bit| !bit).collect()
+}

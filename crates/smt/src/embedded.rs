@@ -1,0 +1,229 @@
+//! The solver that is always there: terms become circuits (`blast.rs`), circuits clauses, and
+//! batsat decides them.
+//!
+//! It works incrementally. A term becomes a circuit once; a query assumes the outputs of its
+//! constraints and adds nothing else, so that there is nothing to take back. Circuits of old
+//! queries constrain nothing, but they are searched all the same: when they outweigh what the query
+//! at hand needs, all is thrown away and built anew for that query alone.
+//!
+//! It is complete for `bool` and machine integers. An `int` is searched in growing widths; that there
+//! is no solution is believed only if `ranges.rs` knows that the width is enough.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::blast::Blaster;
+use crate::ranges;
+use crate::{Answer, Evaluator, Node, Solver, Sort, Statistics, Term, Terms, Why};
+
+/// How far the embedded solver goes.
+#[derive(Clone, Debug)]
+pub struct Effort {
+    /// Conflicts after which a query is given up.
+    pub conflicts: u64,
+    /// The widest range in which an `int` is searched where no width is known to be enough.
+    pub int_bits: u8,
+    /// Ends a search when set.
+    pub stop: Option<Arc<AtomicBool>>,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Effort {
+            conflicts: 200_000,
+            int_bits: 32,
+            stop: None,
+        }
+    }
+}
+
+const WIDTHS: [u8; 4] = [8, 16, 32, 64];
+
+/// Circuits smaller than this are never thrown away.
+const SMALL: u32 = 4096;
+
+/// The embedded solver.
+///
+/// ```
+/// use mazurka_smt::{Answer, Embedded, Kind, Solver, Sort, Terms};
+///
+/// let mut terms = Terms::new();
+/// let x = terms.variable(Kind::Input, "x", Sort::Unsigned(8));
+/// let ten = terms.constant(Sort::Unsigned(8), 10);
+/// let sum = terms.add(x, ten);
+/// let wraps = terms.less(sum, x);
+/// let Answer::Sat(model) = Embedded::default().check(&mut terms, &[wraps]) else {
+///     panic!("250 + 10 is 4");
+/// };
+/// assert!(model.get(x).unwrap() >= 246);
+/// ```
+#[derive(Default)]
+pub struct Embedded {
+    effort: Effort,
+    /// One for queries without `int`, then one for each width.
+    blasters: [Option<Instance>; 5],
+    /// For each term, by number, whether an `int` occurs in it.
+    has_int: Vec<bool>,
+    statistics: Statistics,
+}
+
+struct Instance {
+    blaster: Blaster,
+    /// The size at which to look whether most of it is in use.
+    limit: u32,
+}
+
+impl Embedded {
+    /// A solver that goes so far.
+    pub fn new(effort: Effort) -> Self {
+        Embedded {
+            effort,
+            ..Self::default()
+        }
+    }
+
+    fn has_int(&mut self, terms: &Terms, term: Term) -> bool {
+        let Some(index) = term.index() else {
+            return false;
+        };
+        while self.has_int.len() <= index {
+            let next = terms.numbered(self.has_int.len());
+            let in_part = |part: Term| {
+                part.index().is_some_and(|at| self.has_int[at]) || terms.sort(part) == Sort::Int
+            };
+            let has = terms.sort(next) == Sort::Int || terms.node(next).parts().any(in_part);
+            self.has_int.push(has);
+        }
+        self.has_int[index]
+    }
+
+    /// One search with an `int` of the `width`-th size, or with none.
+    fn search(&mut self, terms: &Terms, conjuncts: &[Term], width: Option<usize>) -> Search {
+        let int_bits = width.map_or(1, |width| WIDTHS[width]);
+        let effort = &self.effort;
+        let fresh = || Instance {
+            blaster: Blaster::new(int_bits, effort.conflicts, effort.stop.clone()),
+            limit: SMALL,
+        };
+        let slot = &mut self.blasters[width.map_or(0, |width| width + 1)];
+        if let Some(old) = slot
+            && old.blaster.size() > old.limit
+        {
+            // Built anew, it holds this query alone, and may grow to a few times that.
+            *slot = None;
+        }
+        let is_new = slot.is_none();
+        let instance = slot.get_or_insert_with(fresh);
+        self.statistics.searches += 1;
+        let answer = instance.blaster.solve(terms, conjuncts);
+        if is_new {
+            instance.limit = SMALL.max(instance.blaster.size().saturating_mul(4));
+        }
+        match answer {
+            None => Search::GivenUp,
+            Some(false) => Search::Nothing,
+            Some(true) => {
+                let variables = terms.variables_of(conjuncts);
+                let model = instance.blaster.model(terms, &variables);
+                Search::Found(validate(terms, conjuncts, Evaluator::new(model)))
+            }
+        }
+    }
+
+    fn check_int(&mut self, terms: &Terms, conjuncts: &[Term]) -> Answer {
+        let enough = ranges::enough(terms, conjuncts);
+        let last = enough.unwrap_or(0).max(self.effort.int_bits);
+        let mut decided = None;
+        for (width, &bits) in WIDTHS.iter().enumerate() {
+            if decided >= Some(last) {
+                break;
+            }
+            match self.search(terms, conjuncts, Some(width)) {
+                Search::Found(answer) => return answer,
+                Search::Nothing if enough.is_some_and(|enough| enough <= bits) => {
+                    return Answer::Unsat;
+                }
+                Search::Nothing => decided = Some(bits),
+                Search::GivenUp => break,
+            }
+        }
+        match decided {
+            Some(bits) => Answer::Unknown(Why::OnlyWithin { bits }),
+            None => self.given_up(),
+        }
+    }
+
+    fn given_up(&self) -> Answer {
+        let limit = format!("its limit of {} conflicts", self.effort.conflicts);
+        Answer::Unknown(Why::Limit(limit))
+    }
+}
+
+enum Search {
+    Found(Answer),
+    Nothing,
+    GivenUp,
+}
+
+/// `Sat`, if the evaluator agrees that the model satisfies every constraint.
+pub(crate) fn validate(terms: &Terms, constraints: &[Term], mut evaluator: Evaluator) -> Answer {
+    let wrong = constraints
+        .iter()
+        .find(|&&constraint| evaluator.eval(terms, constraint) != Some(1));
+    match wrong {
+        None => Answer::Sat(evaluator.into_model()),
+        Some(&constraint) => {
+            let constraint = terms.show(constraint);
+            Answer::Unknown(Why::Defect(format!(
+                "a model does not satisfy `{constraint}`"
+            )))
+        }
+    }
+}
+
+impl Terms {
+    /// The conjuncts of a list of constraints, `true` and repetitions left out; `None` if one of
+    /// them is `false`.
+    pub fn conjuncts(&self, constraints: &[Term]) -> Option<Vec<Term>> {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut stack: Vec<Term> = constraints.iter().rev().copied().collect();
+        let mut conjuncts = Vec::new();
+        while let Some(term) = stack.pop() {
+            match self.node(term) {
+                Node::Constant(0) => return None,
+                Node::Constant(_) => {}
+                Node::And(a, b) => stack.extend([b, a]),
+                _ if seen.insert(term) => conjuncts.push(term),
+                _ => {}
+            }
+        }
+        Some(conjuncts)
+    }
+}
+
+impl Solver for Embedded {
+    fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer {
+        self.statistics.queries += 1;
+        let Some(conjuncts) = terms.conjuncts(constraints) else {
+            return Answer::Unsat;
+        };
+        if conjuncts.is_empty() {
+            return Answer::Sat(Default::default());
+        }
+        if conjuncts
+            .iter()
+            .any(|&conjunct| self.has_int(terms, conjunct))
+        {
+            return self.check_int(terms, &conjuncts);
+        }
+        match self.search(terms, &conjuncts, None) {
+            Search::Found(answer) => answer,
+            Search::Nothing => Answer::Unsat,
+            Search::GivenUp => self.given_up(),
+        }
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.statistics
+    }
+}

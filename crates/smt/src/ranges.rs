@@ -1,0 +1,167 @@
+//! How many bits are enough for the `int`s of a query: if it has a solution at all, then it has
+//! one in which every `int`, intermediate results included, fits into so many.
+//!
+//! The argument. Call a variable *bounded* if constraints `x <= c`, `x >= c` or `x == c` among the
+//! conjuncts bound it on both sides. Suppose that in every comparison of the query the other, *free*
+//! variables occur as `x - y`, `x`, `-x` or not at all, up to terms over bounded variables only. Take
+//! any solution, keep the values of the bounded variables, and for each comparison keep the side
+//! on which it fell. What remains is a system of difference constraints `x - y <= w` over the free
+//! variables and zero, and it has a solution. Shortest paths from a source with an edge of weight 0 to
+//! every variable then give one too (Bellman and Ford), in which no two variables are further
+//! apart than the sum of all |w|, since a simple path takes every edge at most once. A `w` is at
+//! most one more than what stands beside `x - y`. An `int` chosen by `if` counts as a free
+//! variable of its own, equal to one of its branches.
+
+use rustc_hash::FxHashMap;
+
+use crate::{Node, Sort, Term, Terms};
+
+/// An `int` as `plus - minus + rest`, with `|rest|` at most this.
+#[derive(Clone, Copy, Default)]
+struct Shape {
+    plus: Option<Term>,
+    minus: Option<Term>,
+    rest: u128,
+}
+
+impl Shape {
+    fn bounded(rest: u128) -> Self {
+        Shape {
+            rest,
+            ..Self::default()
+        }
+    }
+
+    fn is_bounded(&self) -> bool {
+        self.plus.is_none() && self.minus.is_none()
+    }
+
+    fn negate(self) -> Self {
+        Shape {
+            plus: self.minus,
+            minus: self.plus,
+            rest: self.rest,
+        }
+    }
+
+    /// The sum, unless two free variables are left on one side.
+    fn add(self, other: Shape) -> Option<Shape> {
+        let (mut plus, mut minus) = ([self.plus, other.plus], [self.minus, other.minus]);
+        for a in &mut plus {
+            for b in &mut minus {
+                if a.is_some() && a == b {
+                    (*a, *b) = (None, None);
+                }
+            }
+        }
+        let one = |side: [Option<Term>; 2]| match side {
+            [Some(_), Some(_)] => None,
+            [a, b] => Some(a.or(b)),
+        };
+        Some(Shape {
+            plus: one(plus)?,
+            minus: one(minus)?,
+            rest: self.rest.saturating_add(other.rest),
+        })
+    }
+}
+
+/// The least and the greatest value that the conjuncts allow each variable of sort `int`.
+fn bounds(terms: &Terms, conjuncts: &[Term]) -> FxHashMap<Term, (Option<i64>, Option<i64>)> {
+    let mut bounds: FxHashMap<Term, (Option<i64>, Option<i64>)> = FxHashMap::default();
+    let mut bound = |variable: Term, low: Option<i64>, high: Option<i64>| {
+        if matches!(terms.node(variable), Node::Variable(_)) && terms.sort(variable) == Sort::Int {
+            let old = bounds.entry(variable).or_default();
+            old.0 = old.0.max(low);
+            old.1 = [old.1, high].into_iter().flatten().min();
+        }
+    };
+    for &conjunct in conjuncts {
+        match terms.node(conjunct) {
+            Node::Equal(a, b) => bound(a, terms.value(b), terms.value(b)),
+            Node::Less(a, b) | Node::AtMost(a, b) => {
+                bound(a, None, terms.value(b));
+                bound(b, terms.value(a), None);
+            }
+            _ => {}
+        }
+    }
+    bounds
+}
+
+/// The width in two's complement that is enough, if the argument above applies and 64 is.
+pub(crate) fn enough(terms: &Terms, conjuncts: &[Term]) -> Option<u8> {
+    let bounds = bounds(terms, conjuncts);
+    let mut shapes: FxHashMap<Term, Shape> = FxHashMap::default();
+    let mut apart: u128 = 0;
+    let mut constants: u128 = 0;
+    for term in terms.parts_of(conjuncts) {
+        let node = terms.node(term);
+        for value in node.parts().filter_map(|part| terms.value(part)) {
+            constants = constants.max(u128::from(value.unsigned_abs()));
+        }
+        let of = |part: Term| match terms.value(part) {
+            Some(value) => Shape::bounded(u128::from(value.unsigned_abs())),
+            None => shapes[&part],
+        };
+        if let Node::Equal(a, b) | Node::Less(a, b) | Node::AtMost(a, b) = node
+            && terms.sort(a) == Sort::Int
+        {
+            let difference = of(a).add(of(b).negate())?;
+            apart = apart.saturating_add(difference.rest.saturating_add(1));
+        }
+        if terms.sort(term) != Sort::Int {
+            continue;
+        }
+        let shape = match node {
+            Node::Constant(value) => Shape::bounded(u128::from(value.unsigned_abs())),
+            Node::Variable(_) => match bounds.get(&term) {
+                Some(&(Some(low), Some(high))) => {
+                    Shape::bounded(u128::from(low.unsigned_abs().max(high.unsigned_abs())))
+                }
+                _ => Shape {
+                    plus: Some(term),
+                    ..Shape::default()
+                },
+            },
+            Node::Add(a, b) => of(a).add(of(b))?,
+            Node::Sub(a, b) => of(a).add(of(b).negate())?,
+            Node::Negate(a) => of(a).negate(),
+            Node::If(_, a, b) if of(a).is_bounded() && of(b).is_bounded() => {
+                Shape::bounded(of(a).rest.max(of(b).rest))
+            }
+            Node::If(_, a, b) => {
+                let chosen = Shape {
+                    plus: Some(term),
+                    ..Shape::default()
+                };
+                for branch in [a, b] {
+                    let difference = of(branch).negate().add(chosen)?;
+                    apart = apart.saturating_add(difference.rest.saturating_add(1));
+                }
+                chosen
+            }
+            Node::Mul(a, b) | Node::Div(a, b) | Node::Rem(a, b) => {
+                let (a, b) = (of(a), of(b));
+                if !a.is_bounded() || !b.is_bounded() {
+                    return None;
+                }
+                Shape::bounded(match node {
+                    Node::Mul(..) => a.rest.saturating_mul(b.rest),
+                    _ => a.rest,
+                })
+            }
+            _ => unreachable!("not an `int`"),
+        };
+        shapes.insert(term, shape);
+    }
+    let magnitude = |shape: &Shape| {
+        let free = u128::from(shape.plus.is_some()) + u128::from(shape.minus.is_some());
+        shape.rest.saturating_add(apart.saturating_mul(free))
+    };
+    let most = shapes.values().map(magnitude).max().unwrap_or(0);
+    let most = constants.max(most);
+    // And one bit for the sign.
+    let bits = 129 - most.leading_zeros();
+    (bits <= 64).then_some(bits as u8)
+}
