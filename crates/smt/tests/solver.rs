@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Expr, VARIABLES, boolean, variable};
+use common::{Expr, VARIABLES, boolean, cases, variable};
 use mazurka_smt::{Answer, Embedded, Kind, Model, Solver, Sort, Term, Terms, Why};
 use proptest::prelude::*;
 
@@ -58,7 +58,7 @@ fn small_sorts() -> impl Strategy<Value = Sort> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(cases(600))]
 
     /// One solver is asked about growing prefixes, so that it works incrementally.
     #[test]

@@ -19,6 +19,16 @@ pub enum Expr {
 /// How many variables each sort has.
 pub const VARIABLES: usize = 2;
 
+/// How many cases a property is tried on: `MAZURKA_CASES`, if it is set.
+pub fn cases(usually: u32) -> ProptestConfig {
+    let wanted = std::env::var("MAZURKA_CASES").ok();
+    ProptestConfig {
+        cases: wanted.and_then(|n| n.parse().ok()).unwrap_or(usually),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
 fn number(sort: Sort, depth: u32) -> BoxedStrategy<Expr> {
     let constant = prop_oneof![4 => -3i64..4, 1 => -200i64..200]
         .prop_map(move |value| Expr::Constant(sort, wrap(sort, i128::from(value)).unwrap()));
