@@ -18,6 +18,7 @@ mod optimal;
 mod order;
 mod parallel;
 mod path;
+mod preference;
 mod race;
 mod rehearse;
 mod reversal;

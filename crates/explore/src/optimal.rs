@@ -13,11 +13,15 @@
 //! | WI_\[E\](v) (weak initials) | [`Optimal::is_weak_initial`] |
 //! | sleep(E) | `sleepers`, with the claims of each sleeper's next step |
 //! | wut(E) | `Node::branches`, children of which are in [`Forest`] |
-//! | insert_\[E\](v, wut(E)) | [`Optimal::insert`] |
+//! | insert_\[E\](v, wut(E)) | [`Optimal::reverse`], [`Optimal::insert_below`] |
 //!
 //! Where it deviates:
 //! - Races are looked at when a run is complete. An old race, both of whose events stood in the run before, is looked
 //!   at again only if one of the new events does not happen after its first event: else v is what it was.
+//! - *Short sequences*: of v only the part is inserted that e' needs, unless a weak initial of that part sleeps or has a branch
+//!   already: then all of v is. The paper's argument asks for no more than that no sleeper and no earlier
+//!   branch is a weak initial of what is inserted, and all that starts with v starts with the part.
+//! - *Who is run* where no wakeup tree says it: see `preference`.
 //! - *Locks*: an acquisition races with the acquisition before it, and in v it counts with its program past only (its
 //!   other predecessors came through the critical section that the reversal removes). An acquisition that has to wait at
 //!   the end of a run is a last event that is not made.
@@ -36,24 +40,25 @@
 //!
 //! Memory: the branches still to be explored, along one path.
 
-use mazurka_core::{Access, Claims, Event, Execution, ProcessId, Status, Wait};
+use mazurka_core::{Access, Claims, Event, Execution, ProcessId, ProcessTable, Status, Wait};
 use smallvec::SmallVec;
 
 use crate::catalogue::Catalogue;
 use crate::driver::{Choice, End, Policy};
 use crate::naive::next_outcomes;
 use crate::order::Order;
+use crate::preference::preference;
 use crate::set::{Set, for_each, members};
 use crate::wakeup::{Forest, Key, NONE, Step};
 
-/// A position that no event has.
-const NOWHERE: usize = usize::MAX;
-
-/// Where the roots of a wakeup tree hang.
-#[derive(Clone, Copy)]
-enum Parent {
-    Node(usize),
+/// Who makes sure that v is explored.
+enum Cover {
+    /// Whatever starts with a weak initial of v has been explored.
+    Sleeper,
+    /// This branch is a weak initial of v.
     Branch(u32),
+    /// Nobody: a branch has to be added after this one.
+    Nobody { after: u32 },
 }
 
 /// A state on the current path.
@@ -106,6 +111,8 @@ pub(crate) struct Optimal<S> {
     shared: usize,
     /// The claims of the acquisition that was not made, while its race is looked at.
     waiting: u32,
+    /// Whom to run first where nothing else decides; empty during the first run.
+    preference: Vec<ProcessId>,
     /// The children of the branch that has just been taken.
     woken: u32,
     /// What guarded steps may touch.
@@ -128,6 +135,7 @@ impl<S: Set> Optimal<S> {
             seconds: Vec::new(),
             shared: 0,
             waiting: 0,
+            preference: Vec::new(),
             woken: NONE,
             guards: Claims::new(),
             overflow: false,
@@ -158,15 +166,8 @@ impl<S: Set> Optimal<S> {
     fn is_weak_initial(&self, step: &Step, v: &Reversal<S>) -> bool {
         let events = &self.order.of_process[step.process.index()];
         match events.lowest_common(&v.all) {
-            Some(first) => {
-                // The reversed acquisition leaves the critical section behind that it followed.
-                let before = if first == v.last && self.order.events[first].acquires {
-                    &self.order.events[first].program
-                } else {
-                    &self.order.events[first].before
-                };
-                !before.meets(&v.all)
-            }
+            Some(first) if first == v.last => !self.past_in_reversal(first).meets(&v.all),
+            Some(first) => !self.order.events[first].before.meets(&v.all),
             None => {
                 !step.inherited
                     && !self
@@ -222,69 +223,84 @@ impl<S: Set> Optimal<S> {
 
     /// Makes sure that the runs are explored in which an event is reversed with others that it races with.
     fn reverse(&mut self, first: usize, seconds: impl Iterator<Item = usize>, run: &[Event]) {
-        let mut v = Reversal {
-            all: self.order.not_after(first),
-            last: NOWHERE,
-        };
-        // What is the same for all reversals is looked at once: a sleeper that comes first in v
-        // covers them all; one without events in v may, depending on the last event.
-        let mut undecided: SmallVec<[(Step, bool); 8]> = SmallVec::new();
-        for sleeper in self.sleepers_of(first) {
-            let events = &self.order.of_process[sleeper.process.index()];
-            let weak = self.is_weak_initial(sleeper, &v);
-            if events.lowest_common(&v.all).is_none() {
-                undecided.push((*sleeper, weak));
-            } else if weak {
-                return;
-            }
-        }
-        for second in seconds {
-            v.all.insert(second);
-            v.last = second;
-            let process = self.order.events[second].process;
-            let covers = |&(sleeper, weak): &(Step, bool)| match sleeper.process == process {
-                true => self.is_weak_initial(&sleeper, &v),
-                false => weak && !self.conflict(&sleeper, second, run),
-            };
-            if !undecided.iter().any(covers) {
-                self.insert(Parent::Node(first), v.clone(), run);
-            }
-            v.all.remove(second);
-        }
-    }
-
-    /// Whether a sleeper's step conflicts with the event at a position.
-    fn conflict(&self, sleeper: &Step, at: usize, run: &[Event]) -> bool {
-        match run.get(at) {
-            Some(event) => self.catalogue.conflict(sleeper.claims, &event.claims),
-            None => self
-                .catalogue
-                .conflict(sleeper.claims, self.catalogue.claims(self.waiting)),
-        }
-    }
-
-    /// Inserts v into a wakeup tree: that of a state, or what hangs below one of its branches.
-    #[inline(never)]
-    fn insert(&mut self, mut parent: Parent, mut v: Reversal<S>, run: &[Event]) {
-        loop {
-            let mut last = NONE;
-            let mut at = match parent {
-                Parent::Node(node) => self.nodes[node].branches,
-                Parent::Branch(branch) => self.forest.nodes[branch as usize].child,
-            };
-            while at != NONE && !self.is_weak_initial(&self.forest.nodes[at as usize].step, &v) {
-                last = at;
-                at = self.forest.nodes[at as usize].sibling;
-            }
-            if at == NONE {
-                let added = self.chain(&v, run);
-                match (last, parent) {
-                    (NONE, Parent::Node(node)) => self.nodes[node].branches = added,
-                    (NONE, Parent::Branch(up)) => self.forest.nodes[up as usize].child = added,
-                    (last, _) => self.forest.nodes[last as usize].sibling = added,
+        let mut not_after = None;
+        for last in seconds {
+            let mut v = self.needed(first, last);
+            let mut cover = self.cover(first, &v);
+            if !matches!(cover, Cover::Nobody { .. }) {
+                let all = not_after.get_or_insert_with(|| self.order.not_after(first));
+                let mut all = all.clone();
+                all.insert(last);
+                if all != v.all {
+                    v.all = all;
+                    cover = self.cover(first, &v);
                 }
-                return;
             }
+            match cover {
+                Cover::Sleeper => {}
+                Cover::Branch(at) => self.insert_below(at, v, run),
+                Cover::Nobody { after: NONE } => self.nodes[first].branches = self.chain(&v, run),
+                Cover::Nobody { after } => {
+                    self.forest.nodes[after as usize].sibling = self.chain(&v, run);
+                }
+            }
+        }
+    }
+
+    /// The part of v that its last event needs.
+    #[inline]
+    fn needed(&self, first: usize, last: usize) -> Reversal<S> {
+        let mut all = S::default();
+        all.insert(last);
+        let past = self.past_in_reversal(last);
+        let mut from = first + 1;
+        while let Some(at) = past.next_from(from) {
+            if !self.order.events[at].before.contains(first) {
+                all.insert(at);
+            }
+            from = at + 1;
+        }
+        Reversal { all, last }
+    }
+
+    /// What happens before the last event of v. A reversed acquisition leaves the critical section behind that it followed.
+    #[inline]
+    fn past_in_reversal(&self, last: usize) -> &S {
+        let event = &self.order.events[last];
+        match event.acquires {
+            true => &event.program,
+            false => &event.before,
+        }
+    }
+
+    /// Who makes sure already that v is explored from a state.
+    #[inline]
+    fn cover(&self, node: usize, v: &Reversal<S>) -> Cover {
+        let mut sleepers = self.sleepers_of(node).iter();
+        if sleepers.any(|sleeper| self.is_weak_initial(sleeper, v)) {
+            return Cover::Sleeper;
+        }
+        self.branch_for(self.nodes[node].branches, v)
+    }
+
+    /// The first of some siblings in a wakeup tree that v can start with.
+    #[inline]
+    fn branch_for(&self, mut at: u32, v: &Reversal<S>) -> Cover {
+        let mut after = NONE;
+        while at != NONE {
+            let branch = &self.forest.nodes[at as usize];
+            if self.is_weak_initial(&branch.step, v) {
+                return Cover::Branch(at);
+            }
+            after = at;
+            at = branch.sibling;
+        }
+        Cover::Nobody { after }
+    }
+
+    /// Inserts v below a branch that is a weak initial of it.
+    fn insert_below(&mut self, mut at: u32, mut v: Reversal<S>, run: &[Event]) {
+        loop {
             let branch = self.forest.nodes[at as usize];
             let events = &self.order.of_process[branch.step.process.index()];
             let first = events.lowest_common(&v.all);
@@ -294,10 +310,27 @@ impl<S: Set> Optimal<S> {
             if branch.step.key != 0 {
                 return self.insert_for_outcomes(at, first, &v, run);
             }
-            if branch.child == NONE || v.all.is_empty() {
-                return;
+            match self.child_for(at, &v, run) {
+                Some(child) => at = child,
+                None => return,
             }
-            parent = Parent::Branch(at);
+        }
+    }
+
+    /// The child of a branch that v is to be inserted below. None if v is not to be inserted any more: it has been added
+    /// as a new child, nothing is left of it, or the branch is a leaf, from where everything is explored.
+    fn child_for(&mut self, at: u32, v: &Reversal<S>, run: &[Event]) -> Option<u32> {
+        let child = self.forest.nodes[at as usize].child;
+        if child == NONE || v.all.is_empty() {
+            return None;
+        }
+        match self.branch_for(child, v) {
+            Cover::Branch(below) => Some(below),
+            Cover::Nobody { after } => {
+                self.forest.nodes[after as usize].sibling = self.chain(v, run);
+                None
+            }
+            Cover::Sleeper => None,
         }
     }
 
@@ -318,8 +351,8 @@ impl<S: Set> Optimal<S> {
             let branch = self.forest.nodes[at as usize];
             let same =
                 branch.step.process == process && key.is_none_or(|key| key == branch.step.key);
-            if same && branch.child != NONE && !v.all.is_empty() {
-                self.insert(Parent::Branch(at), v.clone(), run);
+            if same && let Some(child) = self.child_for(at, v, run) {
+                self.insert_below(child, v.clone(), run);
             }
             at = branch.sibling;
         }
@@ -369,6 +402,16 @@ impl<S: Set> Optimal<S> {
             bottom = added;
         }
         top
+    }
+
+    /// Learns from the first run whom to run first.
+    fn rehearse(&mut self, processes: &ProcessTable) {
+        let events = &self.order.events;
+        let races = events.iter().flat_map(|second| {
+            let firsts = members(&second.races);
+            firsts.map(|first| (events[first].process, second.process))
+        });
+        self.preference = preference(races, processes);
     }
 
     /// Marks all states where somebody could have changed what a guarded step waits for.
@@ -567,10 +610,13 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         if process.is_none() && !self.nodes[node].tried && !program.is_final() {
             let sleepers = self.sleepers_of(node);
             let awake = |p: ProcessId| !sleepers.iter().any(|sleeper| sleeper.process == p);
-            let mut all = program.processes().in_order().iter();
-            process = all
-                .find(|&&p| program.status(p) == Status::Ready && awake(p))
-                .copied();
+            let can = |p: &&ProcessId| program.status(**p) == Status::Ready && awake(**p);
+            process = self.preference.iter().find(can).copied();
+            // Some may not have been met in the first run.
+            let all = program.processes().in_order();
+            if process.is_none() && self.preference.len() < all.len() {
+                process = all.iter().find(can).copied();
+            }
         }
         self.nodes[node].tried = true;
         self.nodes[node].active = process;
@@ -649,6 +695,9 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
     fn leaf(&mut self, program: &E, end: End) {
         if self.overflow {
             return;
+        }
+        if self.preference.is_empty() {
+            self.rehearse(program.processes());
         }
         self.races(program.events());
         if end != End::Final {

@@ -4,7 +4,7 @@
 //! for each search; executions longer than any of the fixed widths use sets that grow.
 
 /// A set of small numbers.
-pub(crate) trait Set: Clone + Default {
+pub(crate) trait Set: Clone + Default + PartialEq {
     /// The numbers that fit are below this.
     const CAPACITY: usize;
 
@@ -103,6 +103,14 @@ impl<const W: usize> Set for Fixed<W> {
 /// Any numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Growing(Vec<u64>);
+
+impl PartialEq for Growing {
+    fn eq(&self, other: &Self) -> bool {
+        let common = self.0.len().min(other.0.len());
+        let ((one, more), (other, rest)) = (self.0.split_at(common), other.0.split_at(common));
+        one == other && more.iter().chain(rest).all(|&word| word == 0)
+    }
+}
 
 impl Set for Growing {
     const CAPACITY: usize = usize::MAX;
@@ -253,6 +261,12 @@ mod tests {
             assert_eq!(sets.0.is_empty(), models.0.is_empty());
             let common: BTreeSet<_> = models.0.intersection(&models.1).copied().collect();
             assert_eq!(sets.0.meets(&sets.1), !common.is_empty());
+            assert_eq!(sets.0 == sets.1, models.0 == models.1);
+            let mut wider = sets.0.clone();
+            wider.insert(127);
+            assert_eq!(wider == sets.0, models.0.contains(&127));
+            wider.remove(127);
+            assert_eq!(wider == sets.0, !models.0.contains(&127));
             assert_eq!(sets.0.lowest_common(&sets.1), common.first().copied());
             let combined = |change: fn(&mut S, &S)| {
                 let mut set = sets.0.clone();
