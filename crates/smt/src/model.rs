@@ -53,7 +53,7 @@ impl FromIterator<(Term, i64)> for Model {
 #[derive(Clone, Debug, Default)]
 pub struct Evaluator {
     model: Model,
-    known: FxHashMap<Term, Option<i64>>,
+    known: FxHashMap<Term, Option<i128>>,
     stack: Vec<Term>,
 }
 
@@ -76,8 +76,8 @@ impl Evaluator {
         self.model
     }
 
-    /// The value of a term; a variable that the model does not give is 0. `None` if an `int` on
-    /// the way to it lies beyond 64 bits.
+    /// The value of a term; a variable that the model does not give is 0. `None` if an `int` lies
+    /// beyond 64 bits, or one on the way to it beyond 128.
     pub fn eval(&mut self, terms: &Terms, term: Term) -> Option<i64> {
         // By hand rather than by recursion: terms may be deeper than the stack.
         self.stack.push(term);
@@ -94,72 +94,95 @@ impl Evaluator {
                 }
             }
             if self.stack.len() == before {
-                let value = self.apply(terms, top, node);
+                let value = self.apply(terms, node);
                 self.known.insert(top, value);
                 self.stack.pop();
             }
         }
-        self.look_up(terms, term).expect("just evaluated")
+        let value = self.look_up(terms, term).expect("just evaluated")?;
+        i64::try_from(value).ok()
     }
 
-    fn look_up(&self, terms: &Terms, term: Term) -> Option<Option<i64>> {
+    fn look_up(&self, terms: &Terms, term: Term) -> Option<Option<i128>> {
         match terms.node(term) {
-            Node::Constant(value) => Some(Some(value)),
-            Node::Variable(_) => Some(Some(self.model.get(term).unwrap_or(0))),
+            Node::Constant(value) => Some(Some(i128::from(value))),
+            Node::Variable(_) => Some(Some(i128::from(self.model.get(term).unwrap_or(0)))),
             _ => self.known.get(&term).copied(),
         }
     }
 
-    fn apply(&self, terms: &Terms, term: Term, node: Node) -> Option<i64> {
-        let sort = match node.parts().next() {
-            Some(part) if !matches!(node, Node::If(..)) => terms.sort(part),
-            _ => terms.sort(term),
-        };
+    /// The value of a node whose parts have values. A choice needs the chosen branch only, and a
+    /// conjunction or disjunction that one side decides does not need the other.
+    fn apply(&self, terms: &Terms, node: Node) -> Option<i128> {
         let of = |part| self.look_up(terms, part).expect("parts come first");
-        apply(node, sort, of)
+        let truth = |truth: bool| Some(i128::from(truth));
+        match node {
+            Node::Constant(_) | Node::Variable(_) => unreachable!("looked up"),
+            Node::Not(a) => Some(1 - of(a)?),
+            Node::And(a, b) => match (of(a), of(b)) {
+                (Some(0), _) | (_, Some(0)) => truth(false),
+                (Some(_), Some(_)) => truth(true),
+                _ => None,
+            },
+            Node::Or(a, b) => match (of(a), of(b)) {
+                (Some(1), _) | (_, Some(1)) => truth(true),
+                (Some(_), Some(_)) => truth(false),
+                _ => None,
+            },
+            Node::If(a, b, c) => of(if of(a)? != 0 { b } else { c }),
+            Node::Equal(a, b) => truth(of(a)? == of(b)?),
+            Node::Negate(a) => match terms.sort(a) {
+                Sort::Int => of(a)?.checked_neg(),
+                sort => number::negate(sort, of(a)? as i64).map(i128::from),
+            },
+            Node::Less(a, b)
+            | Node::AtMost(a, b)
+            | Node::Add(a, b)
+            | Node::Sub(a, b)
+            | Node::Mul(a, b)
+            | Node::Div(a, b)
+            | Node::Rem(a, b) => match terms.sort(a) {
+                Sort::Int => unbounded(node, of(a)?, of(b)?),
+                sort => machine(node, sort, of(a)? as i64, of(b)? as i64).map(i128::from),
+            },
+        }
     }
 }
 
-/// The value of a node whose parts have values; `sort` is that of its first part (of the
-/// branches, for a choice). A choice needs the chosen branch only, and a conjunction or
-/// disjunction that one side decides does not need the other.
-pub(crate) fn apply(node: Node, sort: Sort, of: impl Fn(Term) -> Option<i64>) -> Option<i64> {
-    Some(match node {
-        Node::Constant(value) => value,
-        Node::Variable(_) => return None,
-        Node::Not(a) => 1 - of(a)?,
-        Node::And(a, b) => match (of(a), of(b)) {
-            (Some(0), _) | (_, Some(0)) => 0,
-            (Some(_), Some(_)) => 1,
-            _ => return None,
-        },
-        Node::Or(a, b) => match (of(a), of(b)) {
-            (Some(1), _) | (_, Some(1)) => 1,
-            (Some(_), Some(_)) => 0,
-            _ => return None,
-        },
-        Node::Equal(a, b) => i64::from(of(a)? == of(b)?),
-        Node::Less(a, b) => i64::from(number::less(sort, of(a)?, of(b)?)),
-        Node::AtMost(a, b) => i64::from(!number::less(sort, of(b)?, of(a)?)),
-        Node::Add(a, b) => number::add(sort, of(a)?, of(b)?)?,
-        Node::Sub(a, b) => number::sub(sort, of(a)?, of(b)?)?,
-        Node::Mul(a, b) => number::mul(sort, of(a)?, of(b)?)?,
-        Node::Div(a, b) => number::div(sort, of(a)?, of(b)?)?,
-        Node::Rem(a, b) => number::rem(sort, of(a)?, of(b)?),
-        Node::Negate(a) => number::negate(sort, of(a)?)?,
-        Node::If(a, b, c) => {
-            if of(a)? != 0 {
-                of(b)?
-            } else {
-                of(c)?
-            }
-        }
-    })
+/// An operation on machine integers (or the order of truths).
+fn machine(node: Node, sort: Sort, a: i64, b: i64) -> Option<i64> {
+    match node {
+        Node::Less(..) => Some(i64::from(number::less(sort, a, b))),
+        Node::AtMost(..) => Some(i64::from(!number::less(sort, b, a))),
+        Node::Add(..) => number::add(sort, a, b),
+        Node::Sub(..) => number::sub(sort, a, b),
+        Node::Mul(..) => number::mul(sort, a, b),
+        Node::Div(..) => number::div(sort, a, b),
+        Node::Rem(..) => Some(number::rem(sort, a, b)),
+        _ => unreachable!("an operation on two numbers"),
+    }
+}
+
+/// An operation on `int`, with room for what lies between: simplifying may pass through larger
+/// numbers than the source does.
+fn unbounded(node: Node, a: i128, b: i128) -> Option<i128> {
+    match node {
+        Node::Less(..) => Some(i128::from(a < b)),
+        Node::AtMost(..) => Some(i128::from(a <= b)),
+        Node::Add(..) => a.checked_add(b),
+        Node::Sub(..) => a.checked_sub(b),
+        Node::Mul(..) => a.checked_mul(b),
+        Node::Div(..) if b == 0 => Some(0),
+        Node::Div(..) => a.checked_div(b),
+        Node::Rem(..) if b == 0 => Some(a),
+        Node::Rem(..) => Some(a.wrapping_rem(b)),
+        _ => unreachable!("an operation on two numbers"),
+    }
 }
 
 impl Terms {
     /// The value of a term under a model; a variable that the model does not give is 0. `None` if
-    /// an `int` on the way to it lies beyond 64 bits.
+    /// an `int` lies beyond 64 bits, or one on the way to it beyond 128.
     pub fn eval(&self, term: Term, model: &Model) -> Option<i64> {
         Evaluator::new(model.clone()).eval(self, term)
     }

@@ -49,7 +49,6 @@ proptest! {
             model.set(variable(&mut terms, Sort::Bool, v), truths[v]);
             model.set(variable(&mut terms, sort, v), numbers[v]);
         }
-        // Simplifying may remove what lies beyond 64 bits; it never adds it or changes a value.
         if let Some(value) = formula.eval(&of) {
             prop_assert_eq!(terms.eval(term, &model), Some(value), "{}", terms.show(term));
             let constants: Vec<(Term, Term)> = model
@@ -59,7 +58,10 @@ proptest! {
             let closed = terms.substitute(term, |part| {
                 constants.iter().find(|&&(variable, _)| variable == part).map(|&(_, constant)| constant)
             });
-            prop_assert_eq!(terms.value(closed), Some(value), "{}", terms.show(term));
+            // Constants beyond 64 bits are not folded.
+            if sort != Sort::Int || terms.value(closed).is_some() {
+                prop_assert_eq!(terms.value(closed), Some(value), "{}", terms.show(term));
+            }
             let simple = terms.simplify(term);
             let (before, after) = (terms.show(term), terms.show(simple));
             prop_assert_eq!(terms.eval(simple, &model), Some(value), "{} | {}", before, after);
