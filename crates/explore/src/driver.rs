@@ -88,7 +88,7 @@ pub enum End {
 
 impl End {
     /// How the current run ends, if the policy has nothing to run.
-    fn of<E: Execution>(program: &E) -> Self {
+    pub(crate) fn of<E: Execution>(program: &E) -> Self {
         let mut end = End::Final;
         if program.is_final() {
             return end;

@@ -27,6 +27,7 @@ mod sleep;
 mod source;
 mod stateful;
 mod suffix;
+mod unfold;
 mod wakeup;
 
 pub use cut::Part;
@@ -40,3 +41,4 @@ pub use parallel::{Parts, search_with};
 pub use race::{first_difference, racing};
 pub use rehearse::{Violation, past_is_discarded};
 pub use suffix::Suffix;
+pub use unfold::{NetKind, Place, Unfolding, UnknownNet, unfold};

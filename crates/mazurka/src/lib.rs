@@ -24,14 +24,15 @@ mod front;
 mod options;
 mod pick;
 mod program;
-mod random;
 mod replay;
 mod run;
 mod search;
 mod tree;
 
 pub use mazurka_core::bench::Benchmark;
-pub use mazurka_core::{Bound, Limits, ReplayError, Schedule, Scope, StopReason, Verdict, record};
+pub use mazurka_core::{
+    Bound, Limits, Random, ReplayError, Schedule, Scope, StopReason, Verdict, record,
+};
 pub use mazurka_explore::{Estimate, Progress};
 pub use mazurka_lang::diagnostic::Diagnostic;
 
@@ -40,7 +41,6 @@ pub use checkpoint::{Checkpoint, ResumeError};
 pub use mazurka_explore::{Algorithm, Watch};
 pub use options::{Options, quietly};
 pub use program::Program;
-pub use random::Random;
 pub use replay::{Recording, RecordingError, ReplayProblem};
 pub use run::{Plan, RunRecord};
 pub use tree::TreeTooLarge;

@@ -4,7 +4,7 @@
 /// one addition and three mixing rounds a number. A seed names a run, so this must never change.
 ///
 /// ```
-/// use mazurka::Random;
+/// use mazurka_core::Random;
 /// let mut random = Random::new(1234567);
 /// assert_eq!(random.next(), 6457827717110365317);
 /// assert_eq!(random.next(), 3203168211198807973);
@@ -31,7 +31,7 @@ impl Random {
     /// A number below `n`, which must not be 0; the bias is below n/2⁶⁴.
     ///
     /// ```
-    /// use mazurka::Random;
+    /// use mazurka_core::Random;
     /// let mut random = Random::new(7);
     /// let mut seen = [false; 3];
     /// for _ in 0..100 {

@@ -1,0 +1,464 @@
+//! Possible extensions, found from the conditions next to those that are known.
+//!
+//! Thesis, chapter 4 and section 5.6. An extension is a marking of the places that the next step of a thread claims, reached
+//! by a configuration that contains the thread. All of them are kept, also those where the step is not possible (a held
+//! lock, a closed guard), because others are found through them; so locks need no *alternative* conditions and no list of
+//! threads without events.
+//!
+//! | thesis | here |
+//! |---|---|
+//! | EXTFROMTHREADCONDITION | [`Builder::grow`] |
+//! | EXTFROMSHAREDCONDITION, EXTFROMLOCKCONDITION | [`Builder::spread`] |
+//! | adjacent: S₁ becomes S₂ when e is fired | [`Builder::fire`] |
+//!
+//! Both follow one kind of edge: an extension (t, S), an event e of another process that takes conditions of S (or, in a
+//! replicated net, reads what the step of t would write), and the extension (t, S′) that S becomes when e happens.
+//!
+//! Why that finds all. Let C be a configuration with t. Fire its causes ⌈t⌉ first, then the rest of C one by one: every
+//! marking on the way is an extension of t, and each is the one before or one edge away. So all can be reached from
+//! the marking after ⌈t⌉ alone. A new thread follows all edges from there (Theorems 2 to 5). If e is a new event, it is the last of
+//! every configuration it is in, so what it adds is one edge away from what was known without it (Lemma 5). In the contextual net
+//! it is the last by causality only: what it reads may have been taken since, so there only what it takes must be there.
+//!
+//! A step that may join depends on the ends of its children, but only if it really joins them. So all of its extensions that agree in
+//! what matters stand for the one with the fewest causes ([`Builder::resolve`]).
+
+use mazurka_core::{Claims, ProcessId, Status, Wait};
+use rustc_hash::FxHashSet;
+
+use super::configuration::Examiner;
+use super::net::{Claimed, Input, NONE, Net, NetKind, Node, Phase, Place, Thread};
+
+/// What a process does next, as an execution tells.
+#[derive(Clone, Debug)]
+pub(crate) struct Next {
+    pub process: ProcessId,
+    pub status: Status,
+    pub claims: Claims,
+    pub wait: Wait,
+}
+
+/// What a step did, as far as it matters for the net.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Done {
+    pub outcomes: Vec<i64>,
+    pub joined: Vec<ProcessId>,
+    /// Locks that it took or gave back: the cell, and whether it is held now.
+    pub locks: Vec<(u32, bool)>,
+    /// The process itself, then those that it started.
+    pub next: Vec<Next>,
+}
+
+/// A net that grows.
+#[derive(Debug)]
+pub(crate) struct Builder {
+    pub net: Net,
+    pub examiner: Examiner,
+    /// Extensions that nobody has tried.
+    pub pending: Vec<u32>,
+    /// Processes that others have started: only their ends are waited for.
+    children: FxHashSet<ProcessId>,
+    preset: Vec<u32>,
+    clock: Vec<u32>,
+}
+
+impl Builder {
+    /// A net without events.
+    pub fn new(kind: NetKind, processes: impl Iterator<Item = Next>) -> Self {
+        let mut builder = Self {
+            net: Net::new(kind),
+            examiner: Examiner::default(),
+            pending: Vec::new(),
+            children: FxHashSet::default(),
+            preset: Vec::new(),
+            clock: Vec::new(),
+        };
+        for next in processes {
+            let thread = builder.add_thread(&next, NONE, NONE, &[]);
+            builder.grow(thread);
+        }
+        builder
+    }
+
+    /// Adds a thread; `started` are the processes whose end it can wait for.
+    fn add_thread(&mut self, next: &Next, last: u32, origin: u32, started: &[ProcessId]) -> u32 {
+        let joins = matches!(next.wait, Wait::Process | Wait::Guard);
+        let ends = if joins { started } else { &[] };
+        let alive = matches!(next.status, Status::Ready | Status::Waiting);
+        let claims = match alive {
+            true => self.net.list(&next.claims, ends),
+            false => 0,
+        };
+        self.net.threads.push(Thread {
+            process: next.process,
+            last,
+            origin,
+            claims,
+            wait: next.wait,
+            status: next.status,
+            extensions: NONE,
+        });
+        self.net.threads.len() as u32 - 1
+    }
+
+    /// The processes that an event and those before it of its process have started.
+    fn started_by(&self, mut event: u32) -> Vec<ProcessId> {
+        let mut started = Vec::new();
+        while event != NONE {
+            let node = self.net.event(event);
+            for thread in node.thread + 1..node.thread + node.thread_count {
+                started.push(self.net.thread(thread).process);
+            }
+            event = node.parent;
+        }
+        started
+    }
+
+    /// Finds all extensions of a new thread.
+    pub fn grow(&mut self, thread: u32) {
+        let Thread { status, origin, .. } = *self.net.thread(thread);
+        if !matches!(status, Status::Ready | Status::Waiting) {
+            return;
+        }
+        let mut clock = std::mem::take(&mut self.clock);
+        let mut preset = std::mem::take(&mut self.preset);
+        self.net.clock(origin, &mut clock);
+        let places: Vec<u32> = self.net.claims_of(thread).iter().map(|c| c.place).collect();
+        self.examiner
+            .marking(&self.net, &clock, &places, &mut preset);
+        let first = self.add_extension(thread, &preset, &clock);
+        self.clock = clock;
+        self.preset = preset;
+        let mut known = vec![first];
+        while let Some(extension) = known.pop() {
+            for at in 0..places.len() {
+                let condition = self.net.preset(extension)[at].condition;
+                let mut arc = self.net.condition(condition).takers;
+                while arc != NONE {
+                    let Input { owner, next, .. } = self.net.arcs[arc as usize];
+                    known.extend(self.fire(extension, owner, condition));
+                    arc = next;
+                }
+            }
+        }
+    }
+
+    /// Finds the extensions that a new event makes possible for other processes.
+    pub fn spread(&mut self, event: u32) {
+        let node = *self.net.event(event);
+        for arc in node.inputs..node.inputs + node.input_count {
+            let Input {
+                condition, write, ..
+            } = self.net.arcs[arc as usize];
+            if !write && self.net.kind == NetKind::Contextual {
+                continue;
+            }
+            let mut used = self.net.condition(condition).uses;
+            while used != NONE {
+                let Input { owner, next, .. } = self.net.uses[used as usize];
+                self.fire(owner, event, condition);
+                used = next;
+            }
+        }
+    }
+
+    /// Where an extension leads when an event of another process happens, if that is possible and new.
+    fn fire(&mut self, extension: u32, event: u32, through: u32) -> Option<u32> {
+        let thread = self.net.extension(extension).thread;
+        let Thread { process, last, .. } = *self.net.thread(thread);
+        if self.net.event(event).process == process {
+            return None;
+        }
+        let mut preset = std::mem::take(&mut self.preset);
+        let mut clock = std::mem::take(&mut self.clock);
+        let mut found = None;
+        if self.replace(extension, event, through, &mut preset) {
+            clock.clear();
+            clock.extend_from_slice(self.net.past(extension));
+            if self.net.join_event(&mut clock, event)
+                && clock.get(process.index()).copied().unwrap_or(NONE) == last
+                && self.net.find(thread, &preset, &clock).is_none()
+                && self.examiner.reaches(&self.net, &clock, &preset)
+            {
+                found = Some(self.add_extension(thread, &preset, &clock));
+            }
+        }
+        self.preset = preset;
+        self.clock = clock;
+        found
+    }
+
+    /// The conditions of an extension after an event; false if the event cannot follow there, or is better met
+    /// through another condition.
+    fn replace(&self, extension: u32, event: u32, through: u32, preset: &mut Vec<u32>) -> bool {
+        let net = &self.net;
+        preset.clear();
+        preset.extend(net.preset(extension).iter().map(|input| input.condition));
+        let claimed = net.claimed(extension);
+        let mut met = false;
+        let mut output = net.event(event).outputs;
+        for input in net.inputs(event) {
+            let place = net.condition(input.condition).place;
+            let produced = output;
+            output += u32::from(input.write);
+            let at = match claimed {
+                [only] => (only.place == place).then_some(0),
+                _ => claimed.binary_search_by_key(&place, |c| c.place).ok(),
+            };
+            let Some(at) = at else { continue };
+            let Claimed { write, .. } = claimed[at];
+            if preset[at] != input.condition {
+                // A read may have been made before what it read was taken, if the net does not say when.
+                match input.write || net.kind == NetKind::Replicated {
+                    true => return false,
+                    false => continue,
+                }
+            }
+            let matters = input.write || (write && net.kind == NetKind::Replicated);
+            if matters && !std::mem::replace(&mut met, true) && input.condition != through {
+                return false;
+            }
+            if input.write {
+                preset[at] = produced;
+            }
+        }
+        met
+    }
+
+    fn add_extension(&mut self, thread: u32, preset: &[u32], clock: &[u32]) -> u32 {
+        let set = |condition: &u32| self.net.condition(*condition).set;
+        let closed = match self.net.thread(thread).wait {
+            Wait::Never | Wait::Guard => false,
+            Wait::Lock => preset.iter().any(set),
+            Wait::Process => !preset.is_empty() && !preset.iter().any(set),
+        };
+        let phase = if closed {
+            Phase::Closed
+        } else {
+            Phase::Pending
+        };
+        let extension = self.net.add_extension(thread, preset, clock, phase);
+        if phase == Phase::Pending {
+            self.pending.push(extension);
+        }
+        extension
+    }
+
+    /// Adds what a step did from an extension, unless the net has it; whether it is new.
+    pub fn add_event(&mut self, extension: u32, done: &Done) -> (u32, bool) {
+        let extension = self.resolve(extension, &done.joined);
+        let known = self
+            .net
+            .events_of(extension)
+            .find(|&event| self.net.chosen(event) == done.outcomes);
+        if let Some(event) = known {
+            return (event, false);
+        }
+        let event = self.net.events.len() as u32;
+        let thread = self.net.extension(extension).thread;
+        let Thread { process, last, .. } = *self.net.thread(thread);
+        let mut inputs: Vec<(u32, bool)> = Vec::new();
+        for (claimed, input) in self
+            .net
+            .claimed(extension)
+            .iter()
+            .zip(self.net.preset(extension))
+        {
+            let matters = match self.net.places[claimed.place as usize] {
+                Place::Cell(_) => true,
+                Place::End(child) => done.joined.contains(&child),
+            };
+            if matters {
+                inputs.push((input.condition, claimed.write));
+            }
+        }
+        for (at, next) in done.next.iter().enumerate() {
+            if at > 0 {
+                self.children.insert(next.process);
+            }
+            if self.children.contains(&next.process) && next.status == Status::Ended {
+                let place = self.net.place(Place::End(next.process));
+                inputs.push((self.net.initial[place as usize], true));
+            }
+        }
+        // The causes, for how many of them read what it takes.
+        let past = self.net.past(extension).to_vec();
+        let possible = self.examiner.reaches(&self.net, &past, &[]);
+        debug_assert!(possible, "an event without a configuration");
+        let first_input = self.net.arcs.len() as u32;
+        let first_output = self.net.conditions.len() as u32;
+        for &(condition, write) in &inputs {
+            let reads = if write {
+                self.examiner.readers(condition)
+            } else {
+                0
+            };
+            let listed = write || self.net.kind == NetKind::Replicated;
+            let arc = self.net.arcs.len() as u32;
+            let takers = &mut self.net.conditions[condition as usize].takers;
+            let next = if listed {
+                std::mem::replace(takers, arc)
+            } else {
+                NONE
+            };
+            self.net.arcs.push(Input {
+                condition,
+                write,
+                owner: event,
+                reads,
+                next,
+            });
+        }
+        for &(condition, _) in inputs.iter().filter(|(_, write)| *write) {
+            let before = *self.net.condition(condition);
+            let set = match self.net.places[before.place as usize] {
+                Place::End(_) => true,
+                Place::Cell(cell) => {
+                    let change = done.locks.iter().find(|lock| lock.0 == cell);
+                    change.map_or(before.set, |lock| lock.1)
+                }
+            };
+            self.net.add_condition(before.place, event, set);
+        }
+        let depth = if last == NONE {
+            0
+        } else {
+            self.net.event(last).depth
+        };
+        let outcomes = self.net.outcomes.len() as u32;
+        self.net.outcomes.extend_from_slice(&done.outcomes);
+        let owner = &mut self.net.extensions[extension as usize];
+        owner.phase = Phase::Done;
+        let next = std::mem::replace(&mut owner.events, event);
+        self.net.events.push(Node {
+            process,
+            parent: last,
+            depth: depth + 1,
+            extension,
+            inputs: first_input,
+            input_count: inputs.len() as u32,
+            outputs: first_output,
+            output_count: self.net.conditions.len() as u32 - first_output,
+            thread: self.net.threads.len() as u32,
+            thread_count: done.next.len() as u32,
+            outcomes,
+            outcome_count: done.outcomes.len() as u32,
+            next,
+        });
+        let mut started = self.started_by(last);
+        started.extend(done.next.iter().skip(1).map(|next| next.process));
+        for (at, next) in done.next.iter().enumerate() {
+            match at {
+                0 => self.add_thread(next, event, event, &started),
+                _ => self.add_thread(next, NONE, event, &[]),
+            };
+        }
+        self.spread(event);
+        let node = *self.net.event(event);
+        for thread in node.thread..node.thread + node.thread_count {
+            self.grow(thread);
+        }
+        (event, true)
+    }
+
+    /// The extension that stands for another one whose step joins these processes: the one
+    /// with the fewest causes among those that agree in what the step touches.
+    pub fn resolve(&mut self, extension: u32, joined: &[ProcessId]) -> u32 {
+        let net = &self.net;
+        let idle = |claimed: &Claimed| match net.places[claimed.place as usize] {
+            Place::Cell(_) => false,
+            Place::End(child) => !joined.contains(&child),
+        };
+        let claimed = net.claimed(extension);
+        if !claimed.iter().any(idle) {
+            return extension;
+        }
+        let thread = net.extension(extension).thread;
+        let mut clock = Vec::new();
+        net.clock(net.thread(thread).origin, &mut clock);
+        let mut taken = Vec::new();
+        for (claimed, input) in claimed.iter().zip(net.preset(extension)) {
+            if !idle(claimed) {
+                net.join_event(&mut clock, net.condition(input.condition).producer);
+                if claimed.write {
+                    taken.push(input.condition);
+                }
+            }
+        }
+        if net.kind == NetKind::Replicated {
+            for &last in net.past(extension) {
+                let mut event = last;
+                while event != NONE {
+                    if net
+                        .inputs(event)
+                        .iter()
+                        .any(|input| taken.contains(&input.condition))
+                    {
+                        net.join_event(&mut clock, event);
+                    }
+                    event = net.event(event).parent;
+                }
+            }
+        }
+        let places: Vec<u32> = claimed.iter().map(|c| c.place).collect();
+        let mut preset = Vec::new();
+        self.examiner
+            .marking(&self.net, &clock, &places, &mut preset);
+        let found = self.net.find(thread, &preset, &clock);
+        let found = found.unwrap_or_else(|| self.add_extension(thread, &preset, &clock));
+        if found != extension {
+            let alias = &mut self.net.extensions[extension as usize];
+            alias.phase = Phase::Alias;
+            alias.events = found;
+        }
+        found
+    }
+
+    /// Finds out about a pending extension what can be known without trying: whom a step joins depends only on what
+    /// it touches, so an event that touches the same tells. The extension to be tried, if any.
+    pub fn settle(&mut self, extension: u32) -> u32 {
+        let net = &self.net;
+        let cell = |claimed: &Claimed| {
+            let place = net.places[claimed.place as usize];
+            matches!(place, Place::Cell(_))
+        };
+        let claimed = net.claimed(extension);
+        if claimed.iter().all(cell) {
+            return extension;
+        }
+        let same = |other: &u32| {
+            let mut pairs = net.preset(*other).iter().zip(net.preset(extension));
+            net.extension(*other).phase == Phase::Done
+                && claimed
+                    .iter()
+                    .zip(&mut pairs)
+                    .all(|(claimed, (one, other))| {
+                        !cell(claimed) || one.condition == other.condition
+                    })
+        };
+        let thread = net.extension(extension).thread;
+        let Some(known) = net.extensions_of(thread).find(same) else {
+            return extension;
+        };
+        let mut joined = Vec::new();
+        for input in net.inputs(net.extension(known).events) {
+            let place = net.places[net.condition(input.condition).place as usize];
+            if let (Place::End(child), false) = (place, input.write) {
+                joined.push(child);
+            }
+        }
+        let runs_still = claimed
+            .iter()
+            .zip(net.preset(extension))
+            .any(|(claimed, input)| {
+                let place = net.places[claimed.place as usize];
+                let awaited = matches!(place, Place::End(child) if joined.contains(&child));
+                awaited && !net.condition(input.condition).set
+            });
+        if runs_still {
+            self.net.extensions[extension as usize].phase = Phase::Closed;
+            return extension;
+        }
+        self.resolve(extension, &joined)
+    }
+}

@@ -1,0 +1,44 @@
+//! A fingerprint that isomorphic nets share.
+//!
+//! Thesis, section 3.9: however the tests go, the nets are isomorphic. Each event gets a fingerprint of what it is made from, which is all
+//! that can be said of it; the net is the multiset of these.
+
+use mazurka_core::{Fingerprint, ProcessTable};
+
+use super::net::{NONE, Net, NetKind, Place};
+
+/// The fingerprint of a net, whatever the order in which it was built and processes were met.
+pub(crate) fn fingerprint(net: &Net, processes: &ProcessTable) -> Fingerprint {
+    let mut events: Vec<Fingerprint> = Vec::with_capacity(net.events.len());
+    let mut all = Fingerprint::EMPTY;
+    for (number, node) in net.events.iter().enumerate() {
+        // What an event is made from was there before it.
+        let of = |event: u32| match event {
+            NONE => Fingerprint::EMPTY,
+            event => events[event as usize],
+        };
+        let thread = net.thread(net.extension(node.extension).thread);
+        let mut this = processes.name(node.process).then_all(of(thread.origin));
+        for &outcome in net.chosen(number as u32) {
+            this = this.then(outcome as u64);
+        }
+        let mut inputs = Fingerprint::EMPTY;
+        for input in net.inputs(number as u32) {
+            let condition = net.condition(input.condition);
+            let place = match net.places[condition.place as usize] {
+                Place::Cell(cell) => Fingerprint::EMPTY.then(u64::from(cell)),
+                Place::End(process) => processes.name(process),
+            };
+            let arc = place.then_all(of(condition.producer));
+            inputs = inputs.and(arc.then(u64::from(input.write)));
+        }
+        if net.kind == NetKind::Replicated {
+            let past = net.past(node.extension).iter();
+            inputs = past.fold(inputs, |all, &event| all.and(of(event)));
+        }
+        this = this.then_all(inputs);
+        events.push(this);
+        all = all.and(this);
+    }
+    all
+}

@@ -1,0 +1,75 @@
+//! The executions that a net represents: the configurations after which nothing can happen.
+//!
+//! In the contextual net these need not be the largest sets: a read that came too late to happen could have happened before.
+//!
+//! No paper: every configuration is visited once, so this is for small nets, to see that they represent what they should.
+
+use rustc_hash::FxHashSet;
+
+use super::configuration::Examiner;
+use super::net::{NONE, Net};
+
+/// Calls `visit` with the clock of each such configuration; false if there are more configurations than `most`.
+pub(crate) fn maximal(net: &Net, most: usize, visit: &mut dyn FnMut(&[u32])) -> bool {
+    let mut examiner = Examiner::default();
+    let mut known: FxHashSet<Vec<u32>> = FxHashSet::default();
+    let mut left = vec![Vec::new()];
+    let mut next = Vec::new();
+    while let Some(clock) = left.pop() {
+        let mut extended = false;
+        for thread in marked(net, &clock) {
+            for extension in net.extensions_of(thread) {
+                next.clone_from(&clock);
+                if !net.join(&mut next, net.past(extension)) || !same(&next, &clock) {
+                    continue;
+                }
+                for event in net.events_of(extension) {
+                    let needed: Vec<u32> = net.inputs(event).iter().map(|i| i.condition).collect();
+                    super::net::set(&mut next, net.event(event).process, event);
+                    if examiner.reaches(net, &clock, &needed) && examiner.reaches(net, &next, &[]) {
+                        extended = true;
+                        if known.insert(next.clone()) {
+                            left.push(next.clone());
+                        }
+                    }
+                }
+            }
+        }
+        if !extended {
+            visit(&clock);
+        }
+        if known.len() > most {
+            return false;
+        }
+    }
+    true
+}
+
+/// The threads after a configuration.
+fn marked(net: &Net, clock: &[u32]) -> Vec<u32> {
+    let at = |process: usize| clock.get(process).copied().unwrap_or(NONE);
+    let there = |origin: u32| {
+        origin == NONE || {
+            let event = net.event(origin);
+            let last = at(event.process.index());
+            last != NONE && net.is_at_or_after(last, origin)
+        }
+    };
+    let mut found = Vec::new();
+    for (number, thread) in net.threads.iter().enumerate() {
+        if at(thread.process.index()) == thread.last && there(thread.origin) {
+            found.push(number as u32);
+        }
+    }
+    found
+}
+
+fn same(one: &[u32], other: &[u32]) -> bool {
+    let end = |clock: &[u32]| {
+        clock
+            .iter()
+            .rposition(|&e| e != NONE)
+            .map_or(0, |at| at + 1)
+    };
+    one[..end(one)] == other[..end(other)]
+}

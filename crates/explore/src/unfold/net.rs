@@ -1,0 +1,550 @@
+//! Occurrence nets in arenas: numbers instead of pointers, and nothing allocated for a node.
+//!
+//! Thesis, sections 3.3 and 5.3. Both nets are kept the way the contextual one is: a place (a variable, an element, a lock)
+//! has one condition for each event that wrote it, and a reader leaves it where it is. Place replication differs in what
+//! makes an event the same event: there a write is told apart by the reads it comes after, because it takes the copy of
+//! every process; in the contextual net it is not. So the copies need not be there, only counted ([`Net::conditions`]).
+//!
+//! | thesis | here |
+//! |---|---|
+//! | thread condition | [`Thread`] |
+//! | shared variable condition, lock condition | [`Condition`] |
+//! | event | [`Node`] |
+//! | possible extension: a preset for the next operation of a thread | [`Extension`], also once it has become an event |
+//! | •e and the context of e | [`Net::inputs`] |
+//! | e• | [`Net::outputs`] |
+//! | ⌈e⌉, the causes of e | the [`Net::clock`] of e: the last event of each process among them |
+//!
+//! Deviations. An event touches what its step *claims* (errata E2), any number of places: so a guard is a read of its variables and an
+//! atomic block one event with all of its accesses. That is right because dependence is defined by claims
+//! as well: two steps commute if and only if they share no condition that one of them takes, hence the
+//! maximal configurations are the traces. A lock has a condition when it is held, too, instead of none, so that every place is
+//! always marked and locks need no rules of their own. The end of a process that was started by another is a place that its last
+//! event writes and a join reads.
+
+use hashbrown::HashTable;
+use mazurka_core::{Access, AccessKind, ProcessId, Status, Wait};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::hash::Hasher;
+
+/// No node.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Which net to build.
+///
+/// ```
+/// use mazurka_explore::NetKind;
+/// assert_eq!("contextual".parse(), Ok(NetKind::Contextual));
+/// assert!("conceptual".parse::<NetKind>().is_err());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NetKind {
+    /// Each process has a copy of each variable; a write takes them all.
+    Replicated,
+    /// Reads leave the variable where it is.
+    Contextual,
+}
+
+impl NetKind {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            NetKind::Replicated => "replicated",
+            NetKind::Contextual => "contextual",
+        }
+    }
+}
+
+impl std::fmt::Display for NetKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that is no net's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no net `{0}`; there are replicated and contextual")]
+pub struct UnknownNet(pub String);
+
+impl std::str::FromStr for NetKind {
+    type Err = UnknownNet;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let all = [NetKind::Replicated, NetKind::Contextual];
+        let found = all.into_iter().find(|kind| kind.name() == name);
+        found.ok_or_else(|| UnknownNet(name.to_owned()))
+    }
+}
+
+/// What a condition is a condition of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// A cell of shared memory, a lock, or the cell of an invariant.
+    Cell(u32),
+    /// Whether a process has ended.
+    End(ProcessId),
+}
+
+/// A place as the last event that wrote it left it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Condition {
+    pub place: u32,
+    /// The event that wrote it; none for the initial ones.
+    pub producer: u32,
+    /// It is a lock, and held; or a process has ended.
+    pub set: bool,
+    /// The extensions that take or read it, as a list through [`Input::next`].
+    pub uses: u32,
+    /// The events that take it, and in a replicated net those that read it, likewise.
+    pub takers: u32,
+}
+
+/// Where a process is, as all that it has seen makes it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Thread {
+    pub process: ProcessId,
+    /// Its last event; none before its first.
+    pub last: u32,
+    /// That event, or the one that started it; none for processes that are there from the start.
+    pub origin: u32,
+    /// What its next step claims: a number of [`Net::claims`].
+    pub claims: u32,
+    pub wait: Wait,
+    pub status: Status,
+    /// Its extensions, as a list through [`Extension::next`].
+    pub extensions: u32,
+}
+
+/// A place that a step claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Claimed {
+    pub place: u32,
+    pub write: bool,
+}
+
+/// What is known about an extension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Nobody has tried.
+    Pending,
+    /// The step is not possible there: a held lock, a closed guard, a process that has not ended.
+    Closed,
+    /// It is an event, or several, if the step chooses.
+    Done,
+    /// What comes of it comes of another one; `events` says which.
+    Alias,
+}
+
+/// A marking of the places that the next step of a thread claims: a preset of an event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extension {
+    pub thread: u32,
+    /// Where its conditions start; as many as the thread claims places.
+    pub inputs: u32,
+    /// Where its clock starts, and how long it is.
+    pub clock: u32,
+    pub width: u32,
+    pub phase: Phase,
+    /// Its events, as a list through [`Node::next`]; the one that chose last comes first.
+    pub events: u32,
+    /// The next extension of the thread.
+    pub next: u32,
+}
+
+/// An arc into an extension or an event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Input {
+    pub condition: u32,
+    pub write: bool,
+    /// The extension or the event.
+    pub owner: u32,
+    /// Of an event that takes the condition: how many of its causes read it.
+    pub reads: u32,
+    /// The next use of the condition.
+    pub next: u32,
+}
+
+/// An event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    pub process: ProcessId,
+    /// The event of the same process before it.
+    pub parent: u32,
+    /// How many events of its process there are up to it.
+    pub depth: u32,
+    pub extension: u32,
+    pub inputs: u32,
+    pub input_count: u32,
+    /// Its conditions, one for each input that it takes, in order.
+    pub outputs: u32,
+    pub output_count: u32,
+    /// Its thread, followed by those that it starts.
+    pub thread: u32,
+    pub thread_count: u32,
+    /// Where its outcomes start in [`Net::outcomes`]; as many as `outcome_count`.
+    pub outcomes: u32,
+    pub outcome_count: u32,
+    pub next: u32,
+}
+
+/// The net.
+#[derive(Debug)]
+pub(crate) struct Net {
+    pub kind: NetKind,
+    pub places: Vec<Place>,
+    by_place: FxHashMap<Place, u32>,
+    /// For each place its initial condition.
+    pub initial: Vec<u32>,
+    /// Whether a place is a lock.
+    locks: Vec<bool>,
+    pub conditions: Vec<Condition>,
+    pub threads: Vec<Thread>,
+    pub events: Vec<Node>,
+    pub extensions: Vec<Extension>,
+    /// The arcs into extensions.
+    pub uses: Vec<Input>,
+    /// The arcs into events.
+    pub arcs: Vec<Input>,
+    clocks: Vec<u32>,
+    pub claims: Vec<Box<[Claimed]>>,
+    by_claims: FxHashMap<Box<[Claimed]>, u32>,
+    pub outcomes: Vec<i64>,
+    index: HashTable<u32>,
+}
+
+impl Net {
+    pub fn new(kind: NetKind) -> Self {
+        Self {
+            kind,
+            places: Vec::new(),
+            by_place: FxHashMap::default(),
+            initial: Vec::new(),
+            locks: Vec::new(),
+            conditions: Vec::new(),
+            threads: Vec::new(),
+            events: Vec::new(),
+            extensions: Vec::new(),
+            uses: Vec::new(),
+            arcs: Vec::new(),
+            clocks: Vec::new(),
+            claims: vec![Box::default()],
+            by_claims: std::iter::once((Box::default(), 0)).collect(),
+            outcomes: Vec::new(),
+            index: HashTable::new(),
+        }
+    }
+
+    pub fn event(&self, event: u32) -> &Node {
+        &self.events[event as usize]
+    }
+
+    pub fn extension(&self, extension: u32) -> &Extension {
+        &self.extensions[extension as usize]
+    }
+
+    pub fn thread(&self, thread: u32) -> &Thread {
+        &self.threads[thread as usize]
+    }
+
+    pub fn condition(&self, condition: u32) -> &Condition {
+        &self.conditions[condition as usize]
+    }
+
+    /// The arcs into an event.
+    #[inline]
+    pub fn inputs(&self, event: u32) -> &[Input] {
+        let node = self.event(event);
+        &self.arcs[node.inputs as usize..(node.inputs + node.input_count) as usize]
+    }
+
+    /// The arcs into an extension, one for each claimed place.
+    #[inline]
+    pub fn preset(&self, extension: u32) -> &[Input] {
+        let count = self.claimed(extension).len();
+        let first = self.extension(extension).inputs as usize;
+        &self.uses[first..first + count]
+    }
+
+    /// What an extension claims.
+    #[inline]
+    pub fn claimed(&self, extension: u32) -> &[Claimed] {
+        self.claims_of(self.extension(extension).thread)
+    }
+
+    /// What the next step of a thread claims.
+    #[inline]
+    pub fn claims_of(&self, thread: u32) -> &[Claimed] {
+        &self.claims[self.thread(thread).claims as usize]
+    }
+
+    /// The last event of each process among the causes of an extension, itself left out.
+    #[inline]
+    pub fn past(&self, extension: u32) -> &[u32] {
+        let extension = self.extension(extension);
+        &self.clocks[extension.clock as usize..(extension.clock + extension.width) as usize]
+    }
+
+    /// The last event of each process among the causes of an event, itself included.
+    pub fn clock(&self, event: u32, into: &mut Vec<u32>) {
+        into.clear();
+        if event == NONE {
+            return;
+        }
+        let node = self.event(event);
+        into.extend_from_slice(self.past(node.extension));
+        set(into, node.process, event);
+    }
+
+    /// The number of a place, and with it its initial condition.
+    pub fn place(&mut self, place: Place) -> u32 {
+        if let Some(&known) = self.by_place.get(&place) {
+            return known;
+        }
+        let number = self.places.len() as u32;
+        self.places.push(place);
+        self.by_place.insert(place, number);
+        let condition = self.add_condition(number, NONE, false);
+        self.initial.push(condition);
+        self.locks.push(false);
+        number
+    }
+
+    pub fn add_condition(&mut self, place: u32, producer: u32, set: bool) -> u32 {
+        self.conditions.push(Condition {
+            place,
+            producer,
+            set,
+            uses: NONE,
+            takers: NONE,
+        });
+        self.conditions.len() as u32 - 1
+    }
+
+    /// The number of a list of claims, over cells and the ends of some processes.
+    pub fn list(&mut self, claims: &[Access], ends: &[ProcessId]) -> u32 {
+        let mut list: SmallVec<[Claimed; 8]> = SmallVec::new();
+        for access in claims {
+            for cell in access.cells() {
+                let place = self.place(Place::Cell(cell as u32));
+                let write = access.writes();
+                let lock = matches!(access.kind, AccessKind::Acquire | AccessKind::Release);
+                self.locks[place as usize] |= lock;
+                match list.iter_mut().find(|known| known.place == place) {
+                    Some(known) => known.write |= write,
+                    None => list.push(Claimed { place, write }),
+                }
+            }
+        }
+        for &process in ends {
+            let place = self.place(Place::End(process));
+            list.push(Claimed {
+                place,
+                write: false,
+            });
+        }
+        list.sort_unstable();
+        if let Some(&known) = self.by_claims.get(&list[..]) {
+            return known;
+        }
+        let number = self.claims.len() as u32;
+        let list: Box<[Claimed]> = list.as_slice().into();
+        self.claims.push(list.clone());
+        self.by_claims.insert(list, number);
+        number
+    }
+
+    /// The event of the same process, `depth` events from its first, at or above one.
+    #[inline]
+    fn ancestor(&self, mut event: u32, depth: u32) -> u32 {
+        while self.event(event).depth > depth {
+            event = self.event(event).parent;
+        }
+        event
+    }
+
+    /// Whether an event is another one of its process or comes after it.
+    pub fn is_at_or_after(&self, event: u32, other: u32) -> bool {
+        self.event(event).depth >= self.event(other).depth
+            && self.ancestor(event, self.event(other).depth) == other
+    }
+
+    /// Joins two clocks into the first; false if they disagree about what some process did.
+    #[inline]
+    pub fn join(&self, into: &mut Vec<u32>, other: &[u32]) -> bool {
+        if into.len() < other.len() {
+            into.resize(other.len(), NONE);
+        }
+        into.iter_mut()
+            .zip(other)
+            .all(|(mine, &theirs)| self.join_one(mine, theirs))
+    }
+
+    /// Joins an event and its causes into a clock.
+    #[inline]
+    pub fn join_event(&self, into: &mut Vec<u32>, event: u32) -> bool {
+        if event == NONE {
+            return true;
+        }
+        let node = self.event(event);
+        let process = node.process.index();
+        if into.len() <= process {
+            into.resize(process + 1, NONE);
+        }
+        // Most often this is what fails.
+        self.join_one(&mut into[process], event) && self.join(into, self.past(node.extension))
+    }
+
+    #[inline]
+    fn join_one(&self, mine: &mut u32, theirs: u32) -> bool {
+        if *mine == theirs || theirs == NONE {
+            return true;
+        }
+        if *mine == NONE {
+            *mine = theirs;
+            return true;
+        }
+        let (one, other) = (self.event(*mine).depth, self.event(theirs).depth);
+        if one >= other {
+            return self.ancestor(*mine, other) == theirs;
+        }
+        let fits = self.ancestor(theirs, one) == *mine;
+        *mine = theirs;
+        fits
+    }
+
+    fn hash(&self, thread: u32, preset: impl Iterator<Item = u32>, past: &[u32]) -> u64 {
+        let mut hasher = rustc_hash::FxHasher::default();
+        hasher.write_u32(thread);
+        preset.for_each(|condition| hasher.write_u32(condition));
+        // What a write of a replicated net comes after is all in its past.
+        if self.kind == NetKind::Replicated {
+            past.iter().for_each(|&event| hasher.write_u32(event));
+        }
+        hasher.finish()
+    }
+
+    /// The extension of a thread with these conditions and (in a replicated net) this past, if it is known.
+    pub fn find(&self, thread: u32, preset: &[u32], past: &[u32]) -> Option<u32> {
+        let past = trimmed(past);
+        let hash = self.hash(thread, preset.iter().copied(), past);
+        let same = |&known: &u32| {
+            self.extension(known).thread == thread
+                && self
+                    .preset(known)
+                    .iter()
+                    .map(|input| input.condition)
+                    .eq(preset.iter().copied())
+                && (self.kind == NetKind::Contextual || self.past(known) == past)
+        };
+        self.index.find(hash, same).copied()
+    }
+
+    /// Adds an extension.
+    pub fn add_extension(
+        &mut self,
+        thread: u32,
+        preset: &[u32],
+        past: &[u32],
+        phase: Phase,
+    ) -> u32 {
+        let past = trimmed(past);
+        let number = self.extensions.len() as u32;
+        let inputs = self.uses.len() as u32;
+        for (at, &condition) in preset.iter().enumerate() {
+            let uses = &mut self.conditions[condition as usize].uses;
+            self.uses.push(Input {
+                condition,
+                write: self.claims[self.threads[thread as usize].claims as usize][at].write,
+                owner: number,
+                reads: 0,
+                next: std::mem::replace(uses, inputs + at as u32),
+            });
+        }
+        let extensions = &mut self.threads[thread as usize].extensions;
+        self.extensions.push(Extension {
+            thread,
+            inputs,
+            clock: self.clocks.len() as u32,
+            width: past.len() as u32,
+            phase,
+            events: NONE,
+            next: std::mem::replace(extensions, number),
+        });
+        self.clocks.extend_from_slice(past);
+        let hash = self.hash(thread, preset.iter().copied(), past);
+        let mut index = std::mem::take(&mut self.index);
+        index.insert_unique(hash, number, |&known| {
+            let preset = self.preset(known).iter().map(|input| input.condition);
+            self.hash(self.extension(known).thread, preset, self.past(known))
+        });
+        self.index = index;
+        number
+    }
+
+    /// The events of an extension.
+    pub fn events_of(&self, extension: u32) -> impl Iterator<Item = u32> {
+        let Extension { phase, events, .. } = *self.extension(extension);
+        let first = if phase == Phase::Done { events } else { NONE };
+        std::iter::successors((first != NONE).then_some(first), |&event| {
+            let next = self.event(event).next;
+            (next != NONE).then_some(next)
+        })
+    }
+
+    /// The extensions of a thread.
+    pub fn extensions_of(&self, thread: u32) -> impl Iterator<Item = u32> {
+        let first = self.thread(thread).extensions;
+        std::iter::successors((first != NONE).then_some(first), |&extension| {
+            let next = self.extension(extension).next;
+            (next != NONE).then_some(next)
+        })
+    }
+
+    /// What an event chose.
+    pub fn chosen(&self, event: u32) -> &[i64] {
+        let node = self.event(event);
+        &self.outcomes[node.outcomes as usize..(node.outcomes + node.outcome_count) as usize]
+    }
+
+    /// How many conditions the net has, in the thesis's way of drawing it: one for each place that a process is in, for each
+    /// state of a variable, and of each lock while it is free. With place replication a variable has one for each process, and
+    /// a read makes a new one.
+    pub fn count_conditions(&self, processes: usize) -> u64 {
+        let replicated = self.kind == NetKind::Replicated;
+        let mut count = self.threads.len() as u64;
+        for condition in &self.conditions {
+            count += match self.places[condition.place as usize] {
+                // A held lock has no condition there, nor has the end of a process one of its own.
+                Place::End(_) => 0,
+                Place::Cell(_) if condition.set => 0,
+                Place::Cell(_) if replicated && !self.locks[condition.place as usize] => {
+                    processes as u64
+                }
+                Place::Cell(_) => 1,
+            };
+        }
+        if replicated {
+            let reads = |input: &&Input| {
+                let place = self.condition(input.condition).place;
+                !input.write && matches!(self.places[place as usize], Place::Cell(_))
+            };
+            count += self.arcs.iter().filter(reads).count() as u64;
+        }
+        count
+    }
+}
+
+/// Sets the entry of a process.
+pub(crate) fn set(clock: &mut Vec<u32>, process: ProcessId, event: u32) {
+    if clock.len() <= process.index() {
+        clock.resize(process.index() + 1, NONE);
+    }
+    clock[process.index()] = event;
+}
+
+/// A clock without the processes at its end that have done nothing.
+fn trimmed(clock: &[u32]) -> &[u32] {
+    let end = clock.iter().rposition(|&event| event != NONE);
+    &clock[..end.map_or(0, |end| end + 1)]
+}

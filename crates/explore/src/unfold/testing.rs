@@ -1,0 +1,419 @@
+//! Systematic testing: test executions that together cover the whole net.
+//!
+//! Thesis, Fig. 3.11 and 5.5. A test runs a schedule to an extension that no test has covered, makes its step, and goes on until nobody can,
+//! preferring steps that no test has made (section 3.9). All it does becomes part of the net, and the net says what is
+//! left to cover. So every test covers an event that none before has covered: there are never more tests than traces.
+//!
+//! | thesis | here |
+//! |---|---|
+//! | EXECUTE(P, target, k) | [`Tester::cover`] |
+//! | CORRESPONDINGEVENT(o, M) | [`Tester::next_of`] |
+//! | M | `marking`, `threads` |
+//!
+//! Deviation: whether the guard of an extension is open is not known before somebody looks. A run that finds it closed ends there
+//! and counts as blocked.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use mazurka_core::{AccessKind, Bound, Event, Execution, Limits, ProcessId, Random, Status, Wait};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::extensions::{Builder, Done, Next};
+use super::net::{NONE, NetKind, Phase};
+use crate::driver::{End, Goal, Progress, Watch};
+use crate::findings::{Findings, Ledger};
+use crate::naive::next_outcomes;
+
+/// How often limits are looked at, in steps.
+const STEPS_BETWEEN_CHECKS: u32 = 1024;
+
+/// Makes tests and builds the net from them.
+pub(crate) struct Tester<'a, 'w, E> {
+    program: &'a mut E,
+    pub builder: Builder,
+    random: Random,
+    limits: &'a Limits,
+    ledger: Ledger<'a>,
+    watch: &'a mut Watch<'w>,
+    start: Instant,
+    /// Outcomes to try next, where a step chooses.
+    chances: FxHashMap<u32, SmallVec<[i64; 1]>>,
+    /// The events of the program's current run.
+    run: Vec<u32>,
+    /// For each place its condition, and (in a replicated net) the events that have read it.
+    marking: Vec<u32>,
+    readers: Vec<Vec<u32>>,
+    /// For each process its thread.
+    threads: Vec<u32>,
+    until_check: u32,
+    schedule: Vec<u32>,
+    clock: Vec<u32>,
+    preset: Vec<u32>,
+}
+
+/// What a process will do next.
+pub(crate) fn next<E: Execution>(program: &E, process: ProcessId) -> Next {
+    let status = program.status(process);
+    let mut next = Next {
+        process,
+        status,
+        claims: Vec::new(),
+        wait: Wait::Never,
+    };
+    if matches!(status, Status::Ready | Status::Waiting) {
+        program.claims(process, &mut next.claims);
+        next.wait = program.wait(process);
+    }
+    next
+}
+
+/// What the last step of a program did.
+fn done<E: Execution>(program: &E, event: &Event) -> Done {
+    let mut locks: Vec<(u32, bool)> = Vec::new();
+    for access in &event.touched {
+        let held = match access.kind {
+            AccessKind::Acquire => true,
+            AccessKind::Release => false,
+            AccessKind::Read | AccessKind::Write => continue,
+        };
+        locks.retain(|lock| lock.0 != access.first);
+        locks.push((access.first, held));
+    }
+    let processes = std::iter::once(event.process).chain(event.spawned.iter().copied());
+    Done {
+        outcomes: event.outcomes.iter().map(|o| o.value).collect(),
+        joined: event.joined.clone(),
+        locks,
+        next: processes.map(|process| next(program, process)).collect(),
+    }
+}
+
+impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
+    pub fn new(
+        program: &'a mut E,
+        kind: NetKind,
+        seed: u64,
+        limits: &'a Limits,
+        goal: Goal,
+        watch: &'a mut Watch<'w>,
+    ) -> Self {
+        program.back_to(0);
+        let processes = program.processes().in_order().to_vec();
+        let born = |&process: &ProcessId| program.status(process) != Status::Unborn;
+        let roots = processes.iter().copied().filter(born);
+        let builder = Builder::new(kind, roots.map(|process| next(program, process)));
+        Self {
+            builder,
+            random: Random::new(seed),
+            limits,
+            ledger: Ledger::new(limits, goal, true, false),
+            watch,
+            start: Instant::now(),
+            chances: FxHashMap::default(),
+            run: Vec::new(),
+            marking: Vec::new(),
+            readers: Vec::new(),
+            threads: Vec::new(),
+            until_check: 0,
+            schedule: Vec::new(),
+            clock: Vec::new(),
+            preset: Vec::new(),
+            program,
+        }
+    }
+
+    /// Covers everything.
+    pub fn test(mut self) -> (Builder, Findings) {
+        for &mishap in self.program.initial_mishaps() {
+            self.ledger.mishap(self.program, mishap, None);
+        }
+        if self.builder.pending.is_empty() {
+            // Nobody makes a step: that is a run, too.
+            let end = End::of(self.program);
+            self.ledger.end(self.program, end);
+        }
+        while let Some(target) = self.pick() {
+            if self.ledger.certain {
+                break;
+            }
+            if let ControlFlow::Break(bound) = self.cover(target) {
+                self.ledger.found.bound(bound);
+                self.ledger.found.broken_off = true;
+                break;
+            }
+        }
+        let mut found = self.ledger.finish(self.start.elapsed());
+        found.counts.events = self.builder.net.events.len() as u64;
+        found.counts.traces = None;
+        (self.builder, found)
+    }
+
+    /// An extension that no test has covered.
+    fn pick(&mut self) -> Option<u32> {
+        loop {
+            let pending = &mut self.builder.pending;
+            if pending.is_empty() {
+                return None;
+            }
+            let at = self.random.below(pending.len() as u64) as usize;
+            let extension = pending.swap_remove(at);
+            let target = self.settled(extension);
+            if self.open(target) {
+                return Some(target);
+            }
+        }
+    }
+
+    /// The extension itself, or the one that stands for it.
+    fn settled(&mut self, extension: u32) -> u32 {
+        let net = &self.builder.net;
+        match net.extension(extension).phase {
+            Phase::Alias => net.extension(extension).events,
+            Phase::Pending => self.builder.settle(extension),
+            Phase::Closed | Phase::Done => extension,
+        }
+    }
+
+    /// Whether it has something that no test has covered, as far as is known.
+    fn open(&self, extension: u32) -> bool {
+        match self.builder.net.extension(extension).phase {
+            Phase::Pending => true,
+            Phase::Done => self.chances.contains_key(&extension),
+            Phase::Closed | Phase::Alias => false,
+        }
+    }
+
+    /// Runs a test that covers an extension.
+    fn cover(&mut self, target: u32) -> ControlFlow<Bound> {
+        let most = self.limits.executions;
+        if most.is_some_and(|most| self.ledger.found.counts.executions >= most) {
+            let executions = self.ledger.found.counts.executions;
+            return ControlFlow::Break(Bound::MaxExecutions(executions));
+        }
+        let mut schedule = std::mem::take(&mut self.schedule);
+        let past = self.builder.net.past(target).to_vec();
+        self.builder
+            .examiner
+            .schedule(&self.builder.net, &past, &mut schedule);
+        if schedule.len() as u64 >= self.limits.depth() {
+            self.schedule = schedule;
+            let bound = Bound::MaxDepth(self.limits.depth());
+            self.ledger.found.bound(bound);
+            return ControlFlow::Continue(());
+        }
+        let followed = self.follow(&schedule);
+        self.schedule = schedule;
+        followed?;
+        let thread = self.builder.net.extension(target).thread;
+        let process = self.builder.net.thread(thread).process;
+        if self.program.status(process) != Status::Ready {
+            self.builder.net.extensions[target as usize].phase = Phase::Closed;
+            self.ledger.found.counts.blocked += 1;
+            return ControlFlow::Continue(());
+        }
+        self.step(target)?;
+        self.go_on()
+    }
+
+    /// Makes the program's run that of a schedule, going back no further than needed.
+    fn follow(&mut self, schedule: &[u32]) -> ControlFlow<Bound> {
+        let same = self.run.iter().zip(schedule).take_while(|(a, b)| a == b);
+        let same = same.count();
+        self.program.back_to(same);
+        self.reset();
+        self.run.clear();
+        for (at, &event) in schedule.iter().enumerate() {
+            if at >= same {
+                self.tick()?;
+                let process = self.builder.net.event(event).process;
+                let outcomes = self.builder.net.chosen(event);
+                let made = self.program.step(process, outcomes);
+                assert!(made.is_ok(), "a schedule of the net cannot be followed");
+            }
+            self.advance(event);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The initial marking.
+    fn reset(&mut self) {
+        let net = &self.builder.net;
+        self.marking.clear();
+        self.marking.extend_from_slice(&net.initial);
+        self.readers.iter_mut().for_each(Vec::clear);
+        self.threads.clear();
+        for (number, thread) in net.threads.iter().enumerate() {
+            if thread.origin != NONE {
+                break;
+            }
+            super::net::set(&mut self.threads, thread.process, number as u32);
+        }
+    }
+
+    /// Brings the marking up to date with an event of the run.
+    fn advance(&mut self, event: u32) {
+        let net = &self.builder.net;
+        self.run.push(event);
+        let known = self.marking.len();
+        self.marking.extend_from_slice(&net.initial[known..]);
+        let node = net.event(event);
+        let mut output = node.outputs;
+        for input in net.inputs(event) {
+            let place = net.condition(input.condition).place as usize;
+            if input.write {
+                self.marking[place] = output;
+                output += 1;
+            }
+            if net.kind == NetKind::Replicated {
+                if self.readers.len() <= place {
+                    self.readers.resize_with(net.places.len(), Vec::new);
+                }
+                match input.write {
+                    true => self.readers[place].clear(),
+                    false => self.readers[place].push(event),
+                }
+            }
+        }
+        for thread in node.thread..node.thread + node.thread_count {
+            super::net::set(&mut self.threads, net.thread(thread).process, thread);
+        }
+    }
+
+    /// The extension that the next step of a process would be an event of.
+    fn next_of(&mut self, process: ProcessId) -> u32 {
+        let thread = self.threads[process.index()];
+        let mut preset = std::mem::take(&mut self.preset);
+        let mut clock = std::mem::take(&mut self.clock);
+        preset.clear();
+        clock.clear();
+        let net = &self.builder.net;
+        let known = self.marking.len();
+        self.marking.extend_from_slice(&net.initial[known..]);
+        let claimed = net.claims_of(thread);
+        preset.extend(claimed.iter().map(|c| self.marking[c.place as usize]));
+        if net.kind == NetKind::Replicated {
+            net.clock(net.thread(thread).origin, &mut clock);
+            for (claimed, &condition) in claimed.iter().zip(&preset) {
+                net.join_event(&mut clock, net.condition(condition).producer);
+                let readers = self.readers.get(claimed.place as usize);
+                for &event in readers.into_iter().flatten().filter(|_| claimed.write) {
+                    net.join_event(&mut clock, event);
+                }
+            }
+        }
+        let found = net.find(thread, &preset, &clock);
+        self.preset = preset;
+        self.clock = clock;
+        let Some(found) = found else {
+            panic!("a step that no extension foresaw");
+        };
+        self.settled(found)
+    }
+
+    /// Makes the step of an extension, which is possible now.
+    fn step(&mut self, extension: u32) -> ControlFlow<Bound> {
+        self.tick()?;
+        let net = &self.builder.net;
+        let process = net.thread(net.extension(extension).thread).process;
+        let outcomes: SmallVec<[i64; 1]> = match self.chances.get(&extension) {
+            Some(outcomes) => outcomes.clone(),
+            None => {
+                let known: SmallVec<[u32; 4]> = net.events_of(extension).collect();
+                match known.len() as u64 {
+                    0 => SmallVec::new(),
+                    n => net.chosen(known[self.random.below(n) as usize]).into(),
+                }
+            }
+        };
+        let made = self.program.step(process, &outcomes);
+        assert!(made.is_ok(), "an extension that is open is not possible");
+        let event = &self.program.events()[self.run.len()];
+        let done = done(self.program, event);
+        let (node, new) = self.builder.add_event(extension, &done);
+        if new {
+            let owner = self.builder.net.event(node).extension;
+            match next_outcomes(event) {
+                Some(outcomes) => {
+                    self.chances.insert(owner, outcomes);
+                    self.builder.pending.push(owner);
+                }
+                None => drop(self.chances.remove(&owner)),
+            }
+            for &mishap in &event.mishaps {
+                self.ledger
+                    .mishap(self.program, mishap, Some(self.run.len()));
+            }
+        }
+        self.advance(node);
+        ControlFlow::Continue(())
+    }
+
+    /// Goes on until nobody can, with what is new if there is something.
+    fn go_on(&mut self) -> ControlFlow<Bound> {
+        loop {
+            let processes = self.program.processes().in_order().to_vec();
+            let mut choices: SmallVec<[u32; 8]> = SmallVec::new();
+            let mut fresh: SmallVec<[u32; 8]> = SmallVec::new();
+            for process in processes {
+                let status = self.program.status(process);
+                if !matches!(status, Status::Ready | Status::Waiting) {
+                    continue;
+                }
+                let extension = self.next_of(process);
+                match status {
+                    Status::Ready => {
+                        choices.push(extension);
+                        if self.open(extension) {
+                            fresh.push(extension);
+                        }
+                    }
+                    _ => self.builder.net.extensions[extension as usize].phase = Phase::Closed,
+                }
+            }
+            let from = if fresh.is_empty() { &choices } else { &fresh };
+            if from.is_empty() {
+                let end = End::of(self.program);
+                self.ledger.end(self.program, end);
+                return ControlFlow::Continue(());
+            }
+            if self.run.len() as u64 >= self.limits.depth() {
+                let bound = Bound::MaxDepth(self.limits.depth());
+                self.ledger.found.bound(bound);
+                self.ledger.end(self.program, End::Cut);
+                return ControlFlow::Continue(());
+            }
+            let at = self.random.below(from.len() as u64) as usize;
+            let choice = from[at];
+            self.step(choice)?;
+        }
+    }
+
+    /// Counts a step, and looks at the limits now and then.
+    fn tick(&mut self) -> ControlFlow<Bound> {
+        let counts = &mut self.ledger.found.counts;
+        if self.limits.steps.is_some_and(|most| counts.steps >= most) {
+            return ControlFlow::Break(Bound::MaxSteps(counts.steps));
+        }
+        counts.steps += 1;
+        if self.until_check > 0 {
+            self.until_check -= 1;
+            return ControlFlow::Continue(());
+        }
+        self.until_check = STEPS_BETWEEN_CHECKS;
+        let elapsed = self.start.elapsed();
+        if let Some(limit) = self.limits.time
+            && elapsed >= limit
+        {
+            return ControlFlow::Break(Bound::TimeLimit(limit.as_millis() as u64));
+        }
+        let counts = self.ledger.counts();
+        (self.watch)(&Progress {
+            counts,
+            elapsed,
+            done: None,
+            estimate: None,
+        })
+    }
+}

@@ -1,0 +1,158 @@
+//! A net represents exactly the traces of its program, however it was built.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use mazurka_core::{Execution, Limits};
+use mazurka_explore::{Goal, NetKind, Unfolding, unfold};
+use mazurka_lang::Machine;
+use mazurka_testkit::{
+    Aspect, Config, Dependence, Limit, Recorder, Summary, generate, machine, naive, shrink,
+};
+
+const NETS: [NetKind; 2] = [NetKind::Replicated, NetKind::Contextual];
+
+/// How many programs, unless the environment says otherwise.
+fn programs(unless_told: u64) -> u64 {
+    let told = std::env::var("MAZURKA_PROGRAMS").ok();
+    told.and_then(|n| n.parse().ok()).unwrap_or(unless_told)
+}
+
+fn net_of(program: &mut Machine, kind: NetKind, seed: u64) -> Unfolding {
+    unfold(
+        program,
+        kind,
+        seed,
+        &Limits::default(),
+        Goal::Everything,
+        &mut |_| ControlFlow::Continue(()),
+    )
+}
+
+/// What the executions that a net represents show, when they are run.
+fn represented(program: &mut Machine, net: &mut Unfolding) -> Summary {
+    let executions = net.executions(&program.processes().clone(), 2_000_000);
+    program.back_to(0);
+    let mut recorder = Recorder::new(program, Dependence::Claimed);
+    for schedule in executions.expect("a small net") {
+        program.back_to(0);
+        for step in &schedule.0 {
+            let process = program.processes().find(&step.process).expect("a process");
+            program
+                .step(process, &step.outcomes)
+                .expect("a possible step");
+            recorder.push(program);
+        }
+        recorder.complete(program);
+        for _ in &schedule.0 {
+            recorder.pop();
+        }
+    }
+    recorder.finish()
+}
+
+/// What brute force finds, if it can.
+fn truth(text: &str) -> Option<Summary> {
+    let limit = Limit {
+        executions: 5_000,
+        ..Limit::default()
+    };
+    let found = naive(&mut machine(text).ok()?, limit, Dependence::Claimed).ok()?;
+    (!found.lost).then_some(found)
+}
+
+/// What is wrong with the nets of a program.
+fn fault(text: &str, truth: &Summary) -> Option<String> {
+    let mut sizes = Vec::new();
+    for kind in NETS {
+        let mut program = machine(text).ok()?;
+        let mut net = net_of(&mut program, kind, 1);
+        let found = &net.found.counts;
+        let tests = found.executions + found.discarded;
+        let failures = net.found.seen.failed.len();
+        let seen = represented(&mut program, &mut net);
+        if let Some(difference) = seen.difference(truth, Aspect::ALL) {
+            return Some(format!("{kind}: {difference}"));
+        }
+        if seen.executions != seen.traces.len() as u64 {
+            return Some(format!(
+                "{kind}: {} for {}",
+                seen.executions,
+                seen.traces.len()
+            ));
+        }
+        if tests > seen.executions + seen.discarded {
+            return Some(format!("{kind}: {tests} tests for {}", seen.executions));
+        }
+        // What the tests did not see, no execution shows. (A broken `ensures` is a matter of final states.)
+        program.back_to(0);
+        if kind == NetKind::Replicated && program.initial_mishaps().is_empty() {
+            let failing = truth
+                .failures
+                .iter()
+                .filter(|f| !truth.traces.contains(&f.0));
+            let failing = failing.map(|f| f.0).collect::<BTreeSet<_>>().len();
+            if failing != failures {
+                return Some(format!("{kind}: {failures} failures instead of {failing}"));
+            }
+        }
+        sizes.push(net.events());
+        let mut other = machine(text).ok()?;
+        let again = net_of(&mut other, kind, 2);
+        let fingerprint = net.fingerprint(program.processes());
+        if again.fingerprint(other.processes()) != fingerprint {
+            return Some(format!("{kind}: another order, another net"));
+        }
+    }
+    (sizes[1] > sizes[0])
+        .then(|| format!("{} events replicated, {} contextual", sizes[0], sizes[1]))
+}
+
+fn check(first: u64, programs: u64, config: &Config) {
+    let mut compared = 0;
+    for seed in first..first + programs {
+        let program = generate(seed, config);
+        let text = program.to_string();
+        let Some(truth_here) = truth(&text) else {
+            continue;
+        };
+        let fault = |text: &str, truth: &Summary| {
+            std::panic::catch_unwind(|| fault(text, truth)).unwrap_or(Some("panics".to_owned()))
+        };
+        if fault(&text, &truth_here).is_some() {
+            let wrong = |program: &mazurka_testkit::tree::Program| {
+                let text = program.to_string();
+                truth(&text).and_then(|truth| fault(&text, &truth))
+            };
+            let hook = std::panic::take_hook();
+            std::panic::set_hook(Box::new(|_| {}));
+            let small = shrink(program.clone(), |program| wrong(program).is_some());
+            let fault = wrong(&small).unwrap_or_default();
+            std::panic::set_hook(hook);
+            panic!("seed {seed}: {fault}\n{small}\n\nfirst:\n{text}");
+        }
+        compared += 1;
+    }
+    println!("{compared} of {programs} programs");
+    assert!(
+        compared * 10 > programs * 6,
+        "too few programs were compared"
+    );
+}
+
+#[test]
+fn nets_represent_the_traces() {
+    check(400_000, programs(300), &Config::default());
+}
+
+#[test]
+fn nets_represent_the_traces_where_nothing_waits_for_a_condition() {
+    let config = Config {
+        guards: false,
+        atomic: false,
+        choices: false,
+        choose: false,
+        ..Config::default()
+    };
+    check(500_000, programs(300), &config);
+}
