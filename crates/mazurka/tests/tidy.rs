@@ -146,8 +146,10 @@ fn only_the_binary_does_io() {
         never(name, &io);
     }
     let mut libraries = 0;
-    for (file, text) in sources("mazurka") {
-        if file.ends_with("/main.rs") || file.contains("/cli/") {
+    // Another program that solves is asked by a pipe, in one file.
+    let allowed = ["/main.rs", "/smt/src/external.rs"];
+    for (file, text) in sources("mazurka").into_iter().chain(sources("smt")) {
+        if allowed.iter().any(|end| file.ends_with(end)) || file.contains("/cli/") {
             continue;
         }
         libraries += 1;

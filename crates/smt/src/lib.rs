@@ -2,21 +2,28 @@
 //! printed and solved. The operations are exactly those of the language (`number.rs` says where
 //! they had to be made total). Nothing here knows a program.
 
+mod around;
+mod assemble;
 mod blast;
 mod build;
 mod circuit;
 mod embedded;
+mod external;
 mod linear;
 mod model;
 mod number;
 mod print;
 mod ranges;
 mod simplify;
+mod smtlib;
 mod solver;
 mod term;
 mod walk;
 
+pub use around::{Cache, CrossCheck, Fallback, Log, Logged, Reuse, Slice};
+pub use assemble::{Assembly, Choice, Missing, assemble, present};
 pub use embedded::{Effort, Embedded};
+pub use external::{External, Program};
 pub use model::{Evaluator, Model};
 pub use solver::{Answer, Solver, Statistics, Why};
 pub use term::{Kind, Node, Sort, Term, Terms, Variable};

@@ -71,6 +71,13 @@ impl Evaluator {
         &self.model
     }
 
+    /// Forgets the values of parts if it remembers more than so many.
+    pub(crate) fn forget_beyond(&mut self, most: usize) {
+        if self.known.len() > most {
+            self.known.clear();
+        }
+    }
+
     /// The model that it evaluated under.
     pub fn into_model(self) -> Model {
         self.model

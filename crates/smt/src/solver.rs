@@ -25,13 +25,42 @@ impl<S: Solver + ?Sized> Solver for Box<S> {
     }
 }
 
-/// What a solver has done. One that asks another counts what the other does as well.
+impl<S: Solver + ?Sized> Solver for &mut S {
+    fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer {
+        (**self).check(terms, constraints)
+    }
+
+    fn statistics(&self) -> Statistics {
+        (**self).statistics()
+    }
+}
+
+/// What a solver has done. One that asks others counts what they do as well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Queries asked.
+    /// Queries that were answered, by whatever means.
     pub queries: u64,
+    /// Answered by an earlier model.
+    pub reused: u64,
+    /// Answered from the cache.
+    pub cached: u64,
     /// Searches of the embedded SAT solver.
     pub searches: u64,
+    /// Questions to another program.
+    pub external: u64,
+}
+
+impl Statistics {
+    /// The sum of what was done, without the queries of the second, which are part of the first's.
+    pub(crate) fn and_inner(self, inner: Statistics) -> Statistics {
+        Statistics {
+            queries: self.queries,
+            reused: self.reused + inner.reused,
+            cached: self.cached + inner.cached,
+            searches: self.searches + inner.searches,
+            external: self.external + inner.external,
+        }
+    }
 }
 
 /// The answer to a query. `Sat` and `Unsat` are certain; everything less is `Unknown`.

@@ -1,5 +1,8 @@
 //! Random expressions with an evaluation of their own, to hold the crate's against.
 
+// Not every test uses all of it.
+#![allow(dead_code)]
+
 use mazurka_smt::{Kind, Sort, Term, Terms};
 use proptest::prelude::*;
 

@@ -1,0 +1,54 @@
+//! Answers given before.
+
+use rustc_hash::FxHashMap;
+
+use crate::{Answer, Solver, Statistics, Term, Terms};
+
+/// Remembers what a solver has answered, by the set of constraints. What it could not decide
+/// is asked again.
+pub struct Cache<S> {
+    inner: S,
+    answers: FxHashMap<Box<[Term]>, Answer>,
+    hits: u64,
+}
+
+/// When so many answers are kept, all are forgotten.
+const MOST: usize = 1 << 16;
+
+impl<S: Solver> Cache<S> {
+    /// Nothing remembered yet.
+    pub fn new(inner: S) -> Self {
+        Cache {
+            inner,
+            answers: FxHashMap::default(),
+            hits: 0,
+        }
+    }
+}
+
+impl<S: Solver> Solver for Cache<S> {
+    fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer {
+        let Some(mut key) = terms.conjuncts(constraints) else {
+            return Answer::Unsat;
+        };
+        key.sort_unstable();
+        if let Some(answer) = self.answers.get(&key[..]) {
+            self.hits += 1;
+            return answer.clone();
+        }
+        let answer = self.inner.check(terms, constraints);
+        if !matches!(answer, Answer::Unknown(_)) {
+            if self.answers.len() >= MOST {
+                self.answers.clear();
+            }
+            self.answers.insert(key.into(), answer.clone());
+        }
+        answer
+    }
+
+    fn statistics(&self) -> Statistics {
+        let mut statistics = self.inner.statistics();
+        statistics.cached += self.hits;
+        statistics
+    }
+}

@@ -1,0 +1,39 @@
+//! Two solvers that must not contradict each other.
+
+use crate::{Answer, Solver, Statistics, Term, Terms, Why};
+
+/// Asks two solvers everything. If one finds a solution where the other proves that there is
+/// none, the answer is the defect.
+pub struct CrossCheck<A, B> {
+    first: A,
+    second: B,
+}
+
+impl<A: Solver, B: Solver> CrossCheck<A, B> {
+    /// Where both know, the first one's model is taken.
+    pub fn new(first: A, second: B) -> Self {
+        CrossCheck { first, second }
+    }
+}
+
+impl<A: Solver, B: Solver> Solver for CrossCheck<A, B> {
+    fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer {
+        let first = self.first.check(terms, constraints);
+        let second = self.second.check(terms, constraints);
+        match (&first, &second) {
+            (Answer::Sat(_), Answer::Unsat) | (Answer::Unsat, Answer::Sat(_)) => {
+                let all = terms.all(constraints.iter().copied());
+                let all = terms.show(all);
+                Answer::Unknown(Why::Defect(format!("two solvers disagree about `{all}`")))
+            }
+            (_, Answer::Unknown(Why::Defect(_))) => second,
+            (Answer::Unknown(Why::Defect(_)), _) => first,
+            (Answer::Unknown(_), _) => second,
+            _ => first,
+        }
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.first.statistics().and_inner(self.second.statistics())
+    }
+}

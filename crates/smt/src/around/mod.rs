@@ -1,0 +1,16 @@
+//! What is put around a solver so that it is asked less, and watched: each asks another solver
+//! and knows nothing else of it.
+
+mod cache;
+mod cross_check;
+mod fallback;
+mod log;
+mod reuse;
+mod slice;
+
+pub use cache::Cache;
+pub use cross_check::CrossCheck;
+pub use fallback::Fallback;
+pub use log::{Log, Logged};
+pub use reuse::Reuse;
+pub use slice::Slice;

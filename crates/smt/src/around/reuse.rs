@@ -1,0 +1,70 @@
+//! Models found before: the last ones are tried first, since a path condition that has grown by
+//! a constraint often keeps its solution.
+
+use crate::{Answer, Evaluator, Solver, Statistics, Term, Terms};
+
+/// Tries the last few models before it asks.
+pub struct Reuse<S> {
+    inner: S,
+    /// The one used last comes first.
+    recent: Vec<Evaluator>,
+    asked: u64,
+    hits: u64,
+}
+
+/// How many models are kept.
+const MOST: usize = 8;
+
+/// A model whose evaluation remembers more parts than this forgets them.
+const LARGE: usize = 1 << 16;
+
+impl<S: Solver> Reuse<S> {
+    /// No model known yet.
+    pub fn new(inner: S) -> Self {
+        Reuse {
+            inner,
+            recent: Vec::new(),
+            asked: 0,
+            hits: 0,
+        }
+    }
+}
+
+impl<S: Solver> Solver for Reuse<S> {
+    fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer {
+        self.asked += 1;
+        let fits = |evaluator: &mut Evaluator| {
+            // The newest constraint is the one that is likely to fail.
+            let mut all = constraints.iter().rev();
+            all.all(|&constraint| evaluator.eval(terms, constraint) == Some(1))
+        };
+        if let Some(at) = self.recent.iter_mut().position(fits) {
+            self.hits += 1;
+            self.recent[..=at].rotate_right(1);
+            let mut model = self.recent[0].model().clone();
+            // A variable that the model does not give was taken to be 0.
+            for variable in terms.variables_of(constraints) {
+                if model.get(variable).is_none() {
+                    model.set(variable, 0);
+                }
+            }
+            return Answer::Sat(model);
+        }
+        let answer = self.inner.check(terms, constraints);
+        if let Answer::Sat(model) = &answer {
+            self.recent.truncate(MOST - 1);
+            self.recent.insert(0, Evaluator::new(model.clone()));
+            for evaluator in &mut self.recent {
+                evaluator.forget_beyond(LARGE);
+            }
+        }
+        answer
+    }
+
+    fn statistics(&self) -> Statistics {
+        let mut statistics = self.inner.statistics();
+        statistics.reused += self.hits;
+        statistics.queries = self.asked;
+        statistics
+    }
+}

@@ -1,0 +1,243 @@
+//! A solver of its own process, spoken to in SMT-LIB: `z3` or `cvc5`, where there is one.
+//!
+//! The process is started at the first query and kept. Each query is a scope that is closed
+//! again. A query that takes too long, or an answer that makes no sense, ends the process; the
+//! next query starts another.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use crate::embedded::validate;
+use crate::smtlib::{self, TooLarge};
+use crate::{Answer, Evaluator, Model, Solver, Sort, Statistics, Term, Terms, Why};
+
+/// Which program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// <https://github.com/Z3Prover/z3>
+    Z3,
+    /// <https://cvc5.github.io>
+    Cvc5,
+}
+
+impl Program {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Program::Z3 => "z3",
+            Program::Cvc5 => "cvc5",
+        }
+    }
+
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Program::Z3 => &["-in", "-smt2"],
+            Program::Cvc5 => &[
+                "--incremental",
+                "--produce-models",
+                "--lang=smt2",
+                "--quiet",
+            ],
+        }
+    }
+
+    /// Whether it can be started here.
+    pub fn is_present(self) -> bool {
+        let mut command = Command::new(self.name());
+        command.arg("--version").stdin(Stdio::null());
+        let ran = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        ran.is_ok_and(|status| status.success())
+    }
+}
+
+/// Decides by asking another program. Integers are unbounded there; a solution that needs an
+/// `int` beyond 64 bits is `Unknown`, because no run of ours could use it.
+pub struct External {
+    program: Program,
+    patience: Duration,
+    conversation: Option<Conversation>,
+    asked: u64,
+}
+
+impl External {
+    /// Will start the program when it is first asked, and wait so long for each answer.
+    pub fn new(program: Program, patience: Duration) -> Self {
+        External {
+            program,
+            patience,
+            conversation: None,
+            asked: 0,
+        }
+    }
+
+    fn ask(&mut self, terms: &Terms, constraints: &[Term], bounded: bool) -> Result<Asked, Why> {
+        let mut conversation = match self.conversation.take() {
+            Some(conversation) => conversation,
+            None => Conversation::start(self.program)?,
+        };
+        let deadline = Instant::now() + self.patience;
+        let variables = terms.variables_of(constraints);
+        let mut script = format!("(push 1)\n{}", smtlib::script(terms, constraints));
+        if bounded {
+            for &variable in variables.iter().filter(|&&v| terms.sort(v) == Sort::Int) {
+                let name = smtlib::name(terms, variable);
+                let (least, most) = (i64::MIN.unsigned_abs(), i64::MAX);
+                script += &format!("(assert (<= (- {least}) {name} {most}))\n");
+            }
+        }
+        script += "(check-sat)\n";
+        conversation.say(&script)?;
+        let asked = match conversation.hear(deadline)?.as_str() {
+            "unsat" => Asked::Unsat,
+            "unknown" => {
+                return self.keep(
+                    conversation,
+                    Err(Why::Failed(format!(
+                        "{} does not know",
+                        self.program.name()
+                    ))),
+                );
+            }
+            "sat" if variables.is_empty() => Asked::Sat(Model::new()),
+            "sat" => {
+                let names: Vec<String> =
+                    variables.iter().map(|&v| smtlib::name(terms, v)).collect();
+                conversation.say(&format!("(get-value ({}))\n", names.join(" ")))?;
+                let mut answer = String::new();
+                let open = |text: &str| text.matches('(').count() > text.matches(')').count();
+                while answer.is_empty() || open(&answer) {
+                    answer += &conversation.hear(deadline)?;
+                    answer.push('\n');
+                }
+                let sorts: Vec<Sort> = variables.iter().map(|&v| terms.sort(v)).collect();
+                match smtlib::values(&answer, &sorts) {
+                    None => return Err(self.strange(&answer)),
+                    Some(Err(TooLarge)) => Asked::TooLarge,
+                    Some(Ok(values)) => Asked::Sat(variables.into_iter().zip(values).collect()),
+                }
+            }
+            other => return Err(self.strange(other)),
+        };
+        self.keep(conversation, Ok(asked))
+    }
+
+    /// Closes the scope of a query and keeps the process for the next.
+    fn keep(
+        &mut self,
+        mut conversation: Conversation,
+        asked: Result<Asked, Why>,
+    ) -> Result<Asked, Why> {
+        conversation.say("(pop 1)\n")?;
+        self.conversation = Some(conversation);
+        asked
+    }
+
+    fn strange(&self, answer: &str) -> Why {
+        Why::Failed(format!(
+            "{} answered `{}`",
+            self.program.name(),
+            answer.trim()
+        ))
+    }
+}
+
+enum Asked {
+    Sat(Model),
+    Unsat,
+    /// Satisfiable, but the values found do not fit.
+    TooLarge,
+}
+
+impl Solver for External {
+    fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer {
+        self.asked += 1;
+        let mut asked = self.ask(terms, constraints, false);
+        let unbounded = matches!(asked, Ok(Asked::TooLarge));
+        if unbounded {
+            asked = self.ask(terms, constraints, true);
+        }
+        match asked {
+            Err(why) => Answer::Unknown(why),
+            Ok(Asked::Unsat) if !unbounded => Answer::Unsat,
+            Ok(Asked::Unsat | Asked::TooLarge) => {
+                let why = "only integers beyond 64 bits satisfy it".to_owned();
+                Answer::Unknown(Why::Failed(why))
+            }
+            Ok(Asked::Sat(model)) => validate(terms, constraints, Evaluator::new(model)),
+        }
+    }
+
+    fn statistics(&self) -> Statistics {
+        Statistics {
+            queries: self.asked,
+            external: self.asked,
+            ..Statistics::default()
+        }
+    }
+}
+
+/// A running process. It is killed when this is dropped.
+struct Conversation {
+    child: Child,
+    input: ChildStdin,
+    lines: Receiver<String>,
+}
+
+impl Conversation {
+    fn start(program: Program) -> Result<Self, Why> {
+        let name = program.name();
+        let failed = |what: String| Why::Failed(format!("{name} could not be started: {what}"));
+        let mut command = Command::new(name);
+        command.args(program.arguments());
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(failed("it has no pipes".to_owned()));
+        };
+        let (sender, lines) = channel();
+        // Reading may block for ever; this thread ends when the process does.
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        let mut conversation = Conversation {
+            child,
+            input,
+            lines,
+        };
+        conversation.say("(set-option :produce-models true)\n(set-logic ALL)\n")?;
+        Ok(conversation)
+    }
+
+    fn say(&mut self, text: &str) -> Result<(), Why> {
+        let said = self
+            .input
+            .write_all(text.as_bytes())
+            .and_then(|()| self.input.flush());
+        said.map_err(|error| Why::Failed(format!("it does not listen: {error}")))
+    }
+
+    fn hear(&mut self, deadline: Instant) -> Result<String, Why> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        self.lines.recv_timeout(left).map_err(|error| match error {
+            RecvTimeoutError::Timeout => Why::Limit("its time limit".to_owned()),
+            RecvTimeoutError::Disconnected => Why::Failed("it ended without an answer".to_owned()),
+        })
+    }
+}
+
+impl Drop for Conversation {
+    fn drop(&mut self) {
+        // It may have ended by itself; then there is nothing to kill.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,202 @@
+//! Queries in SMT-LIB 2.6, and the values that come back.
+//!
+//! Every part that is used becomes a definition of its own, so that sharing is kept and nothing
+//! nests deeply. Variables are called `v0`, `v1`, … by their number; their names are comments.
+
+use std::fmt::Write;
+
+use crate::{Node, Sort, Term, Terms, number};
+
+/// Declarations, definitions and assertions of a query.
+pub(crate) fn script(terms: &Terms, constraints: &[Term]) -> String {
+    let mut text = String::new();
+    for part in terms.parts_of(constraints) {
+        match terms.node(part) {
+            Node::Constant(_) => {}
+            Node::Variable(number) => {
+                let name = terms.variables()[number as usize].name.replace('\n', " ");
+                let sort = sort(terms.sort(part));
+                let _ = writeln!(text, "(declare-const v{number} {sort}) ; {name}");
+            }
+            node => {
+                let sort = sort(terms.sort(part));
+                let body = body(terms, node);
+                let _ = writeln!(text, "(define-fun {} () {sort} {body})", name(terms, part));
+            }
+        }
+    }
+    for &constraint in constraints {
+        let _ = writeln!(text, "(assert {})", name(terms, constraint));
+    }
+    text
+}
+
+fn sort(sort: Sort) -> String {
+    match sort {
+        Sort::Bool => "Bool".to_owned(),
+        Sort::Int => "Int".to_owned(),
+        Sort::Signed(bits) | Sort::Unsigned(bits) => format!("(_ BitVec {bits})"),
+    }
+}
+
+/// What a term is called where it is used.
+pub(crate) fn name(terms: &Terms, term: Term) -> String {
+    match terms.node(term) {
+        Node::Constant(value) => constant(terms.sort(term), value),
+        Node::Variable(number) => format!("v{number}"),
+        _ => format!("{term:?}"),
+    }
+}
+
+fn constant(sort: Sort, value: i64) -> String {
+    match sort {
+        Sort::Bool => (value != 0).to_string(),
+        Sort::Int if value < 0 => format!("(- {})", value.unsigned_abs()),
+        Sort::Int => value.to_string(),
+        Sort::Signed(bits) | Sort::Unsigned(bits) => {
+            let value = number::wrap(Sort::Unsigned(bits), value) as u64;
+            format!("(_ bv{value} {bits})")
+        }
+    }
+}
+
+fn body(terms: &Terms, node: Node) -> String {
+    let of = |part| name(terms, part);
+    let sort = node.parts().next().map(|part| terms.sort(part));
+    // By sort: mathematical, signed, unsigned.
+    let by_sort = |names: [&'static str; 3]| match sort {
+        Some(Sort::Signed(_)) => names[1],
+        Some(Sort::Unsigned(_)) => names[2],
+        _ => names[0],
+    };
+    let binary = |names, a, b| format!("({} {} {})", by_sort(names), of(a), of(b));
+    match node {
+        Node::Constant(_) | Node::Variable(_) => unreachable!("they have names"),
+        Node::Not(a) => format!("(not {})", of(a)),
+        Node::And(a, b) => binary(["and"; 3], a, b),
+        Node::Or(a, b) => binary(["or"; 3], a, b),
+        Node::Equal(a, b) => binary(["="; 3], a, b),
+        Node::Less(a, b) => binary(["<", "bvslt", "bvult"], a, b),
+        Node::AtMost(a, b) => binary(["<=", "bvsle", "bvule"], a, b),
+        Node::Add(a, b) => binary(["+", "bvadd", "bvadd"], a, b),
+        Node::Sub(a, b) => binary(["-", "bvsub", "bvsub"], a, b),
+        Node::Mul(a, b) => binary(["*", "bvmul", "bvmul"], a, b),
+        Node::Negate(a) => format!("({} {})", by_sort(["-", "bvneg", "bvneg"]), of(a)),
+        Node::If(a, b, c) => format!("(ite {} {} {})", of(a), of(b), of(c)),
+        Node::Div(a, b) => total(terms, "div", ["bvsdiv", "bvudiv"], a, b, None),
+        Node::Rem(a, b) => total(terms, "mod", ["bvsrem", "bvurem"], a, b, Some(a)),
+    }
+}
+
+/// Division as the language has it. SMT-LIB's `div` and `mod` leave a remainder that is never
+/// negative, so that they agree with ours where the dividend is not.
+fn total(
+    terms: &Terms,
+    int: &str,
+    machine: [&str; 2],
+    a: Term,
+    b: Term,
+    by_zero: Option<Term>,
+) -> String {
+    let sort = terms.sort(a);
+    let zero = constant(sort, 0);
+    let (x, y) = (name(terms, a), name(terms, b));
+    let quotient = match sort {
+        Sort::Signed(_) => format!("({} {x} {y})", machine[0]),
+        Sort::Unsigned(_) => format!("({} {x} {y})", machine[1]),
+        _ => format!("(ite (>= {x} 0) ({int} {x} {y}) (- ({int} (- {x}) {y})))"),
+    };
+    let by_zero = by_zero.map_or(zero.clone(), |term| name(terms, term));
+    format!("(ite (= {y} {zero}) {by_zero} {quotient})")
+}
+
+/// The values in an answer to `get-value`, in order: `((v0 #b01) (v1 (- 2)) (v2 true))`. `None` if
+/// it is anything else. A number beyond 64 bits is `Err`.
+pub(crate) fn values(answer: &str, sorts: &[Sort]) -> Option<Result<Vec<i64>, TooLarge>> {
+    let spaced = answer.replace('(', " ( ").replace(')', " ) ");
+    let mut tokens = spaced.split_whitespace();
+    let expect = |wanted: &str, tokens: &mut std::str::SplitWhitespace<'_>| {
+        (tokens.next()? == wanted).then_some(())
+    };
+    expect("(", &mut tokens)?;
+    let mut values = Vec::new();
+    let mut too_large = false;
+    for &sort in sorts {
+        expect("(", &mut tokens)?;
+        tokens.next()?;
+        let mut number = Vec::new();
+        let mut depth = 0;
+        loop {
+            match tokens.next()? {
+                ")" if depth == 0 => break,
+                ")" => depth -= 1,
+                "(" => depth += 1,
+                token => number.push(token),
+            }
+        }
+        match value(&number)? {
+            Ok(value) => values.push(number::wrap(sort, value)),
+            Err(TooLarge) => too_large = true,
+        }
+    }
+    Some(if too_large { Err(TooLarge) } else { Ok(values) })
+}
+
+/// An `int` that does not fit into 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooLarge;
+
+/// One value, its parentheses left out.
+fn value(tokens: &[&str]) -> Option<Result<i64, TooLarge>> {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let decimal = |text: &str, minus: bool| {
+        let parsed = text
+            .parse::<i128>()
+            .ok()
+            .map(|n| if minus { -n } else { n });
+        parsed.and_then(|n| i64::try_from(n).ok()).ok_or(TooLarge)
+    };
+    let bits = |text: &str, radix| u64::from_str_radix(text, radix).ok().map(|n| Ok(n as i64));
+    match *tokens {
+        ["true"] => Some(Ok(1)),
+        ["false"] => Some(Ok(0)),
+        ["-", number] if digits(number) => Some(decimal(number, true)),
+        ["_", number, _] => number.strip_prefix("bv").and_then(|n| bits(n, 10)),
+        [number] if digits(number) => Some(decimal(number, false)),
+        [number] => match number.strip_prefix("#x") {
+            Some(number) => bits(number, 16),
+            None => number.strip_prefix("#b").and_then(|n| bits(n, 2)),
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read() {
+        let sorts = [
+            Sort::Bool,
+            Sort::Int,
+            Sort::Signed(8),
+            Sort::Unsigned(8),
+            Sort::Signed(3),
+        ];
+        let answer = "((v0 true) (v1 (- 2))\\n (v2 #xff) (v3 #xff) (v4 (_ bv7 3)))";
+        let answer = answer.replace("\\n", "\n");
+        assert_eq!(values(&answer, &sorts), Some(Ok(vec![1, -2, -1, 255, -1])));
+        assert_eq!(
+            values("((v0 #b101))", &[Sort::Unsigned(3)]),
+            Some(Ok(vec![5]))
+        );
+        let large = "((v0 9223372036854775808))";
+        assert_eq!(values(large, &[Sort::Int]), Some(Err(TooLarge)));
+        let least = "((v0 (- 9223372036854775808)))";
+        assert_eq!(values(least, &[Sort::Int]), Some(Ok(vec![i64::MIN])));
+        for wrong in ["", "(", "((v0", "((v0 (error))", "((v0 1.5))", "((v0 #z))"] {
+            assert_eq!(values(wrong, &[Sort::Int]), None, "{wrong}");
+        }
+    }
+}
