@@ -138,7 +138,9 @@ impl Blaster {
         let of = node.parts().next().map_or(sort, |first| terms.sort(first));
         let word = match (node, &parts[..]) {
             (Node::Constant(value), _) => return self.constant(sort, value),
-            (Node::Variable(_), _) => (0..self.width(sort)).map(|_| self.circuit.bit()).collect(),
+            (Node::Variable(_), _) => (0..self.width(sort))
+                .map(|_| self.circuit.input())
+                .collect(),
             (Node::Not(_), [a]) => invert(a),
             (Node::And(..), [a, b]) => vec![circuit.and(a[0], b[0])],
             (Node::Or(..), [a, b]) => vec![circuit.or(a[0], b[0])],

@@ -85,8 +85,15 @@ impl Circuit {
         self.sat.value_lit(bit) == lbool::TRUE
     }
 
-    pub fn bit(&mut self) -> Lit {
+    /// A bit of the outside, which the search chooses.
+    pub fn input(&mut self) -> Lit {
         Lit::new(self.sat.new_var_default(), true)
+    }
+
+    /// The output of a gate. It follows from the inputs, so that the search need not choose it: most of
+    /// the time of small queries would go into keeping such bits in order.
+    fn gate(&mut self) -> Lit {
+        Lit::new(self.sat.new_var(lbool::UNDEF, false), true)
     }
 
     pub fn clause(&mut self, literals: &[Lit]) {
@@ -127,7 +134,7 @@ impl Circuit {
             [] => self.yes,
             [one] => one,
             _ => {
-                let all = self.bit();
+                let all = self.gate();
                 for &bit in &open {
                     self.clause(&[!all, bit]);
                 }
@@ -150,7 +157,7 @@ impl Circuit {
         if a.var() == b.var() {
             return self.constant(a != b);
         }
-        let xor = self.bit();
+        let xor = self.gate();
         self.clause(&[!xor, a, b]);
         self.clause(&[!xor, !a, !b]);
         self.clause(&[xor, !a, b]);
@@ -178,7 +185,7 @@ impl Circuit {
         if a == !b {
             return self.xor(condition, b);
         }
-        let chosen = self.bit();
+        let chosen = self.gate();
         self.clause(&[!condition, !a, chosen]);
         self.clause(&[!condition, a, !chosen]);
         self.clause(&[condition, !b, chosen]);
@@ -199,7 +206,7 @@ impl Circuit {
                 None => {}
             }
         }
-        let most = self.bit();
+        let most = self.gate();
         for (x, y) in [(a, b), (b, c), (c, a)] {
             self.clause(&[!x, !y, most]);
             self.clause(&[x, y, !most]);

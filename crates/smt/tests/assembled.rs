@@ -181,7 +181,7 @@ fn factors(terms: &mut Terms) -> Vec<Term> {
     let x = terms.variable(Kind::Input, "x", sort);
     let y = terms.variable(Kind::Input, "y", sort);
     let product = terms.mul(x, y);
-    let number = terms.constant(sort, 1_073_741_789 * 1_073_741_783);
+    let number = terms.constant(sort, 982_451_653 * 961_748_941);
     let (one, most) = (terms.constant(sort, 1), terms.constant(sort, 1 << 30));
     vec![
         terms.equal(product, number),
