@@ -363,7 +363,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    fn deadlock<E: Execution>(&mut self, program: &E) {
+    pub fn deadlock<E: Execution>(&mut self, program: &E) {
         let known = self.found.deadlock.as_ref();
         if self.least() {
             if let Some(finding) = normal(program, None, program.whole(), known) {

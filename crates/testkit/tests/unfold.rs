@@ -67,7 +67,7 @@ fn fault(text: &str, truth: &Summary) -> Option<String> {
     for kind in NETS {
         let mut program = machine(text).ok()?;
         let mut net = net_of(&mut program, kind, 1);
-        let found = &net.found.counts;
+        let found = net.found.counts;
         let tests = found.executions + found.discarded;
         let failures = net.found.seen.failed.len();
         let seen = represented(&mut program, &mut net);
@@ -80,6 +80,10 @@ fn fault(text: &str, truth: &Summary) -> Option<String> {
                 seen.executions,
                 seen.traces.len()
             ));
+        }
+        let deadlocks = net.found.counts.deadlocks;
+        if deadlocks != truth.deadlocks.len() as u64 {
+            return Some(format!("{kind}: {deadlocks} deadlocks instead of {}", truth.deadlocks.len()));
         }
         if tests > seen.executions + seen.discarded {
             return Some(format!("{kind}: {tests} tests for {}", seen.executions));

@@ -4,6 +4,7 @@
 //! reachable local state of every process has its place once, and all traces are there to be found, though few of them have been run.
 
 mod configuration;
+mod deadlocks;
 mod extensions;
 mod isomorphism;
 mod maximal;

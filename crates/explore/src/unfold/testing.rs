@@ -16,10 +16,11 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use mazurka_core::{AccessKind, Bound, Event, Execution, Limits, ProcessId, Random, Status, Wait};
+use mazurka_core::{AccessKind, Bound, Counts, Event, Execution, Limits, ProcessId, Random, Status, Wait};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::deadlocks::{self, Hunter};
 use super::extensions::{Builder, Done, Next};
 use super::net::{NONE, NetKind, Phase};
 use crate::driver::{End, Goal, Progress, Watch};
@@ -51,6 +52,52 @@ pub(crate) struct Tester<'a, 'w, E> {
     schedule: Vec<u32>,
     clock: Vec<u32>,
     preset: Vec<u32>,
+}
+
+/// Collects deadlocks within the limits.
+struct Hunt<'a, 'w> {
+    limits: &'a Limits,
+    start: Instant,
+    watch: &'a mut Watch<'w>,
+    counts: Counts,
+    ticks: u32,
+    clocks: Vec<Vec<u32>>,
+}
+
+impl Hunter for Hunt<'_, '_> {
+    fn found(&mut self, clock: Vec<u32>) -> ControlFlow<Bound> {
+        self.clocks.push(clock);
+        ControlFlow::Continue(())
+    }
+
+    fn tick(&mut self) -> ControlFlow<Bound> {
+        self.ticks += 1;
+        match self.ticks % STEPS_BETWEEN_CHECKS {
+            0 => look(self.limits, self.start, self.counts, self.watch),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// Looks at the limits.
+fn look(
+    limits: &Limits,
+    start: Instant,
+    counts: Counts,
+    watch: &mut Watch<'_>,
+) -> ControlFlow<Bound> {
+    let elapsed = start.elapsed();
+    if let Some(limit) = limits.time
+        && elapsed >= limit
+    {
+        return ControlFlow::Break(Bound::TimeLimit(limit.as_millis() as u64));
+    }
+    watch(&Progress {
+        counts,
+        elapsed,
+        done: None,
+        estimate: None,
+    })
 }
 
 /// What a process will do next.
@@ -139,15 +186,53 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
                 break;
             }
             if let ControlFlow::Break(bound) = self.cover(target) {
-                self.ledger.found.bound(bound);
-                self.ledger.found.broken_off = true;
+                self.break_off(bound);
                 break;
             }
+        }
+        if !self.ledger.certain && !self.ledger.found.broken_off {
+            self.find_deadlocks();
         }
         let mut found = self.ledger.finish(self.start.elapsed());
         found.counts.events = self.builder.net.events.len() as u64;
         found.counts.traces = None;
         (self.builder, found)
+    }
+
+    /// Finds the deadlocks that the net represents, whether a test has met them or not, and runs each.
+    fn find_deadlocks(&mut self) {
+        let counts = self.ledger.counts();
+        let mut hunt = Hunt {
+            limits: self.limits,
+            start: self.start,
+            watch: &mut *self.watch,
+            counts,
+            ticks: 0,
+            clocks: Vec::new(),
+        };
+        let Builder { net, examiner, .. } = &mut self.builder;
+        let searched = deadlocks::search(net, examiner, &mut hunt);
+        let clocks = hunt.clocks;
+        self.ledger.found.counts.deadlocks = 0;
+        let mut schedule = Vec::new();
+        for clock in &clocks {
+            let Builder { net, examiner, .. } = &mut self.builder;
+            examiner.schedule(net, clock, &mut schedule);
+            if let ControlFlow::Break(bound) = self.follow(&schedule) {
+                return self.break_off(bound);
+            }
+            assert_eq!(End::of(self.program), End::Deadlock, "no deadlock");
+            self.ledger.found.counts.deadlocks += 1;
+            self.ledger.deadlock(self.program);
+        }
+        if let ControlFlow::Break(bound) = searched {
+            self.break_off(bound);
+        }
+    }
+
+    fn break_off(&mut self, bound: Bound) {
+        self.ledger.found.bound(bound);
+        self.ledger.found.broken_off = true;
     }
 
     /// An extension that no test has covered.
@@ -402,18 +487,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
             return ControlFlow::Continue(());
         }
         self.until_check = STEPS_BETWEEN_CHECKS;
-        let elapsed = self.start.elapsed();
-        if let Some(limit) = self.limits.time
-            && elapsed >= limit
-        {
-            return ControlFlow::Break(Bound::TimeLimit(limit.as_millis() as u64));
-        }
         let counts = self.ledger.counts();
-        (self.watch)(&Progress {
-            counts,
-            elapsed,
-            done: None,
-            estimate: None,
-        })
+        look(self.limits, self.start, counts, self.watch)
     }
 }

@@ -1,0 +1,247 @@
+//! Deadlocks, from the net alone.
+//!
+//! Thesis, section 6.3 (Fig. 6.4 and 6.5), for everything that can wait: locks, locks never given back, guards, joins. In a deadlock each
+//! process has ended or is at an extension that is closed. The search takes a closed extension, then decides where the process is that it waits
+//! for, then where the one is that *that* one waits for, and so on; what is decided must be reachable together and what they wait for must
+//! stay as it is. So a cycle of locks is found by following it: whoever holds a lock cannot go beyond where it gives it back.
+//! When the cycle is closed, the other processes are followed to all the places where they can stop.
+//!
+//! | thesis | here |
+//! |---|---|
+//! | FINDNEXT(c) | [`Search::stops`] |
+//! | coSet | `clock`, and `kept`: conditions that must stay |
+//! | wants(c) ∈ holds(a) | the condition that is waited for was made by a |
+//!
+//! Deviations. The thesis stops at the cycle; here each complete deadlocked execution is told, so that they can be counted. The first
+//! process that waits is the start, those before it must have ended: so none is found once for each process that waits.
+
+use std::ops::ControlFlow;
+
+use mazurka_core::{Bound, ProcessId, Status};
+use rustc_hash::FxHashSet;
+
+use super::configuration::Examiner;
+use super::net::{NONE, Net, Phase, Place};
+
+/// What a search does with what it finds, and when it is told to stop.
+pub(crate) trait Hunter {
+    /// A deadlocked execution, by its clock.
+    fn found(&mut self, clock: Vec<u32>) -> ControlFlow<Bound>;
+
+    /// Called all the time.
+    fn tick(&mut self) -> ControlFlow<Bound>;
+}
+
+/// Finds every deadlocked execution that a net represents.
+pub(crate) fn search(
+    net: &Net,
+    examiner: &mut Examiner,
+    hunter: &mut dyn Hunter,
+) -> ControlFlow<Bound> {
+    let mut search = Search {
+        net,
+        examiner,
+        hunter,
+        children: children(net),
+        births: births(net),
+        told: FxHashSet::default(),
+    };
+    for extension in 0..net.extensions.len() as u32 {
+        if net.extension(extension).phase == Phase::Closed {
+            let process = net.thread(net.extension(extension).thread).process;
+            let mut at = Position {
+                clock: Vec::new(),
+                kept: Vec::new(),
+                decided: Vec::new(),
+                first: process,
+            };
+            if search.stop_at(&mut at, extension) {
+                search.decide(&at)?;
+            }
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+/// Some processes have been decided upon.
+#[derive(Clone, Debug)]
+struct Position {
+    clock: Vec<u32>,
+    /// Conditions that somebody waits to change: they must stay.
+    kept: Vec<u32>,
+    /// For each process the thread it stops at; none: not decided.
+    decided: Vec<u32>,
+    /// The first process that waits.
+    first: ProcessId,
+}
+
+struct Search<'a> {
+    net: &'a Net,
+    examiner: &'a mut Examiner,
+    hunter: &'a mut dyn Hunter,
+    /// For each thread the events that go on from it, as ranges of a list.
+    children: (Vec<u32>, Vec<u32>),
+    /// For each process the threads at which it starts.
+    births: Vec<Vec<u32>>,
+    told: FxHashSet<Vec<u32>>,
+}
+
+/// The events of each thread: where they start, and the events.
+fn children(net: &Net) -> (Vec<u32>, Vec<u32>) {
+    let thread = |event: u32| net.extension(net.event(event).extension).thread as usize;
+    let mut starts = vec![0; net.threads.len() + 1];
+    for event in 0..net.events.len() as u32 {
+        starts[thread(event) + 1] += 1;
+    }
+    for at in 1..starts.len() {
+        starts[at] += starts[at - 1];
+    }
+    let mut next = starts.clone();
+    let mut events = vec![0; net.events.len()];
+    for event in 0..net.events.len() as u32 {
+        let place = &mut next[thread(event)];
+        events[*place as usize] = event;
+        *place += 1;
+    }
+    (starts, events)
+}
+
+fn births(net: &Net) -> Vec<Vec<u32>> {
+    let mut births: Vec<Vec<u32>> = Vec::new();
+    for (number, thread) in net.threads.iter().enumerate() {
+        if thread.last == NONE {
+            let process = thread.process.index();
+            if births.len() <= process {
+                births.resize(process + 1, Vec::new());
+            }
+            births[process].push(number as u32);
+        }
+    }
+    births
+}
+
+impl Search<'_> {
+    /// Decides that a process waits at an extension for ever; false if it cannot.
+    fn stop_at(&mut self, at: &mut Position, extension: u32) -> bool {
+        let net = self.net;
+        let thread = net.extension(extension).thread;
+        if !net.join(&mut at.clock, net.past(extension)) {
+            return false;
+        }
+        let inputs = net.preset(extension).iter();
+        at.kept.extend(inputs.map(|input| input.condition));
+        self.settle(at, thread)
+    }
+
+    /// Decides that a process stops at a thread; false if it cannot.
+    fn settle(&mut self, at: &mut Position, thread: u32) -> bool {
+        let process = self.net.thread(thread).process;
+        super::net::set(&mut at.decided, process, thread);
+        self.possible(at)
+    }
+
+    /// Whether all that is decided can be at once.
+    fn possible(&mut self, at: &Position) -> bool {
+        let stopped = at.decided.iter().enumerate().all(|(process, &thread)| {
+            thread == NONE || {
+                let last = at.clock.get(process).copied().unwrap_or(NONE);
+                last == self.net.thread(thread).last
+            }
+        });
+        stopped && self.examiner.reaches(self.net, &at.clock, &at.kept)
+    }
+
+    /// Decides upon the processes that are left.
+    fn decide(&mut self, at: &Position) -> ControlFlow<Bound> {
+        self.hunter.tick()?;
+        let Some(thread) = self.next(at) else {
+            let mut clock = at.clock.clone();
+            while clock.last() == Some(&NONE) {
+                clock.pop();
+            }
+            return match self.told.insert(clock.clone()) {
+                true => self.hunter.found(clock),
+                false => ControlFlow::Continue(()),
+            };
+        };
+        self.stops(at, thread)
+    }
+
+    /// Where a process that has not been decided upon is so far: the one that somebody waits for, if there is one.
+    fn next(&self, at: &Position) -> Option<u32> {
+        let decided = |process: ProcessId| {
+            let thread = at.decided.get(process.index());
+            thread.is_some_and(|&thread| thread != NONE)
+        };
+        let holder = |&condition: &u32| {
+            let condition = self.net.condition(condition);
+            let process = match self.net.places[condition.place as usize] {
+                Place::End(process) => process,
+                Place::Cell(_) if condition.producer == NONE => return None,
+                Place::Cell(_) => self.net.event(condition.producer).process,
+            };
+            (!decided(process)).then(|| self.thread(at, process))?
+        };
+        let all = (0..self.births.len() as u32).map(ProcessId);
+        at.kept.iter().find_map(holder).or_else(|| {
+            let mut left = all.filter(|&process| !decided(process));
+            left.find_map(|process| self.thread(at, process))
+        })
+    }
+
+    /// The thread of a process after what is decided, if it has been started.
+    fn thread(&self, at: &Position, process: ProcessId) -> Option<u32> {
+        match at.clock.get(process.index()).copied().unwrap_or(NONE) {
+            NONE => {
+                let births = self.births.get(process.index())?.iter().copied();
+                let mut there = births.filter(|&birth| {
+                    let origin = self.net.thread(birth).origin;
+                    origin == NONE || {
+                        let parent = self.net.event(origin).process;
+                        let last = at.clock.get(parent.index()).copied().unwrap_or(NONE);
+                        last != NONE && self.net.is_at_or_after(last, origin)
+                    }
+                });
+                there.next()
+            }
+            last => Some(self.net.event(last).thread),
+        }
+    }
+
+    /// Follows a process to all the places where it can stop.
+    fn stops(&mut self, at: &Position, thread: u32) -> ControlFlow<Bound> {
+        let net = self.net;
+        let process = net.thread(thread).process;
+        let mut left = vec![(thread, at.clone())];
+        while let Some((thread, here)) = left.pop() {
+            self.hunter.tick()?;
+            if net.thread(thread).status == Status::Ended {
+                let mut next = here.clone();
+                if self.settle(&mut next, thread) {
+                    self.decide(&next)?;
+                }
+                continue;
+            }
+            if process > at.first {
+                for extension in net.extensions_of(thread) {
+                    if net.extension(extension).phase == Phase::Closed {
+                        let mut next = here.clone();
+                        if self.stop_at(&mut next, extension) {
+                            self.decide(&next)?;
+                        }
+                    }
+                }
+            }
+            let starts = &self.children.0;
+            let range = starts[thread as usize] as usize..starts[thread as usize + 1] as usize;
+            for at in range {
+                let event = self.children.1[at];
+                let mut next = here.clone();
+                if net.join_event(&mut next.clock, event) && self.possible(&next) {
+                    left.push((net.event(event).thread, next));
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
