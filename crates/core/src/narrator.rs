@@ -20,6 +20,11 @@ pub trait Narrator: Execution {
     /// What the state is, or only what is observed of it, by name.
     fn bindings(&self, observed_only: bool) -> Vec<Binding>;
 
+    /// What a cell of shared memory, or a lock, is called.
+    fn cell_name(&self, cell: u32) -> String {
+        format!("cell {cell}")
+    }
+
     /// Runs a schedule from the start and tells every step.
     fn narrate(&mut self, schedule: &Schedule) -> Result<Run, ReplayError> {
         self.back_to(0);

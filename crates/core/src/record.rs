@@ -270,3 +270,38 @@ pub enum Leaf {
     /// A bound was hit.
     Cut,
 }
+
+/// The net of a small program, as the unfolding thesis draws it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Net {
+    /// The conditions.
+    pub conditions: Vec<NetCondition>,
+    /// The events; each comes after those whose conditions it needs.
+    pub events: Vec<NetEvent>,
+}
+
+/// A condition of a net.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetCondition {
+    /// What it is a condition of: a process, a variable (with the process whose copy it is), a lock.
+    pub label: String,
+    /// Whether it is where a process is, and not shared.
+    pub thread: bool,
+}
+
+/// An event of a net.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetEvent {
+    /// Who makes the step.
+    pub process: String,
+    /// The label of the step.
+    pub label: String,
+    /// What went wrong in it.
+    pub mishap: Option<String>,
+    /// The conditions that it takes away.
+    pub takes: Vec<usize>,
+    /// The conditions that it needs and leaves.
+    pub reads: Vec<usize>,
+    /// The conditions that it makes.
+    pub makes: Vec<usize>,
+}

@@ -64,6 +64,8 @@ pub enum Bound {
     MemoryLimit(u64),
     /// An `int` outside the evaluator's range.
     IntRange,
+    /// Final states that no test has met were not looked at, and the program states something about them.
+    FinalStates,
     /// Stopped by the user.
     Interrupted,
 }
@@ -84,6 +86,7 @@ impl fmt::Display for Bound {
             }
             Bound::MemoryLimit(bytes) => write!(f, "--memory-limit {bytes} was reached"),
             Bound::IntRange => f.write_str("an `int` left the range of 64 bits"),
+            Bound::FinalStates => f.write_str("`ensures` was looked at in the tests only"),
             Bound::Interrupted => f.write_str("interrupted"),
         }
     }

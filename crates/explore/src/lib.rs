@@ -41,4 +41,4 @@ pub use parallel::{Parts, search_with};
 pub use race::{first_difference, racing};
 pub use rehearse::{Violation, past_is_discarded};
 pub use suffix::Suffix;
-pub use unfold::{NetKind, Place, Unfolding, UnknownNet, unfold};
+pub use unfold::{Arcs, Drawing, Drawn, NetKind, Place, Unfolding, UnknownNet, unfold};

@@ -263,6 +263,11 @@ impl Code {
         self.states_property
     }
 
+    /// Whether the file states something about final states.
+    pub fn states_ensures(&self) -> bool {
+        !self.ensures.is_empty()
+    }
+
     /// The pseudo-cell that every write of a variable of an invariant claims to write.
     pub(crate) fn invariant_cell(&self, invariant: u32) -> u32 {
         self.initial.len() as u32 + invariant

@@ -223,6 +223,13 @@ impl Narrator for Machine {
         }
     }
 
+    fn cell_name(&self, cell: u32) -> String {
+        match cell.checked_sub(self.code.initial.len() as u32) {
+            Some(invariant) => format!("invariant {}", invariant + 1),
+            None => self.code.cell_name(cell),
+        }
+    }
+
     fn waiting(&self) -> Vec<Waiting> {
         let all = self.table.in_order().iter();
         all.filter(|&&p| self.status(p) == Status::Waiting)

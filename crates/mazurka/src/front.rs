@@ -49,6 +49,13 @@ impl Language {
         }
     }
 
+    /// Whether it states something about final states.
+    pub fn states_ensures(&self) -> bool {
+        match self {
+            Language::Maz(code) => code.states_ensures(),
+        }
+    }
+
     /// Whether it states a property besides determinism.
     pub fn states_other_property(&self) -> bool {
         match self {

@@ -28,12 +28,13 @@ mod replay;
 mod run;
 mod search;
 mod tree;
+mod unfold;
 
 pub use mazurka_core::bench::Benchmark;
 pub use mazurka_core::{
     Bound, Limits, Random, ReplayError, Schedule, Scope, StopReason, Verdict, record,
 };
-pub use mazurka_explore::{Estimate, Progress};
+pub use mazurka_explore::{Estimate, NetKind, Progress};
 pub use mazurka_lang::diagnostic::Diagnostic;
 
 pub use bench::{Bench, NothingToMeasure};
@@ -44,3 +45,4 @@ pub use program::Program;
 pub use replay::{Recording, RecordingError, ReplayProblem};
 pub use run::{Plan, RunRecord};
 pub use tree::TreeTooLarge;
+pub use unfold::{NetTooLarge, UnfoldRecord};

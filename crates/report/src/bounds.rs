@@ -24,6 +24,9 @@ pub fn advice(bound: &Bound) -> &'static str {
         Bound::IntRange => {
             "keep the values smaller, or declare the variable `i64`, which wraps around"
         }
+        Bound::FinalStates => {
+            "a net covers what each process can do, not all final states; `mazurka check` looks at these"
+        }
         Bound::Interrupted => "run it again and let it end, or give it a --time-limit",
     }
 }

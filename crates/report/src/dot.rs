@@ -56,7 +56,7 @@ fn shape(leaf: Leaf) -> &'static str {
 }
 
 /// A string as DOT reads it back.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{}\"", escaped.replace('\n', "\\n"))
 }

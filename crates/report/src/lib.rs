@@ -8,6 +8,7 @@
 //! | [`table`] | the counts of `explore`, and what it found |
 //! | [`run`] | one execution, in the papers' notation |
 //! | [`dot`], [`svg`] | the exploration tree of a small program |
+//! | [`net_table`], [`net_dot`], [`net_svg`] | what `unfold` counted, and the net of a small program |
 //! | [`bench()`] | what was measured, beside the figures of others |
 //! | [`json`] | any record, as the stable interface |
 
@@ -16,6 +17,7 @@ mod bounds;
 mod dot;
 mod events;
 mod json;
+mod net;
 mod paint;
 mod run;
 mod shell;
@@ -31,6 +33,7 @@ pub use bench::bench;
 pub use bounds::advice;
 pub use dot::dot;
 pub use json::json;
+pub use net::{net_dot, net_svg, net_table};
 pub use paint::Paint;
 pub use run::{OneRun, run};
 pub use shell::{quote, replay_command};

@@ -10,16 +10,16 @@ use mazurka_core::record::{Leaf, Record, Tree, TreeNode};
 use crate::tree::{children, details, ending, fill, name, step, stroke, title};
 
 /// Sizes, in pixels. Monospaced letters of 12 pixels are 7.2 wide; signs that another font must supply may be wider.
-const LETTER: f64 = 7.6;
-const LINE: f64 = 15.0;
+pub(crate) const LETTER: f64 = 7.6;
+pub(crate) const LINE: f64 = 15.0;
 const ROW: f64 = 52.0;
 const GAP: f64 = 28.0;
-const MARGIN: f64 = 24.0;
-const TITLE: f64 = 36.0;
+pub(crate) const MARGIN: f64 = 24.0;
+pub(crate) const TITLE: f64 = 36.0;
 const RADIUS: f64 = 6.0;
 
-const INK: &str = "#2c3e50";
-const PAPER: &str = "#ffffff";
+pub(crate) const INK: &str = "#2c3e50";
+pub(crate) const PAPER: &str = "#ffffff";
 
 /// The tree as SVG. The shapes are explained at its foot.
 pub fn svg(record: &Record, tree: &Tree) -> String {
@@ -298,12 +298,12 @@ fn wide(text: &str) -> f64 {
 }
 
 /// Something with an explanation for who points at it.
-fn titled(explanation: &str, what: &str) -> String {
+pub(crate) fn titled(explanation: &str, what: &str) -> String {
     let what = what.trim_end();
     format!("<g><title>{}</title>{what}</g>\n", escaped(explanation))
 }
 
-fn words(x: f64, y: f64, text: &str, options: &str) -> String {
+pub(crate) fn words(x: f64, y: f64, text: &str, options: &str) -> String {
     let fill = match options.contains("fill=") {
         true => String::new(),
         false => format!(" fill=\"{INK}\""),

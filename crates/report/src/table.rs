@@ -8,21 +8,6 @@ use crate::{View, clip, pad, witness};
 
 /// What was explored, the counts, what was found, and how to see it.
 pub fn table(record: &Record, view: &View) -> String {
-    let paint = view.paint;
-    let how_far = match record.stopped {
-        StopReason::Complete => "explored everything",
-        StopReason::Certain => "stopped when certain",
-        StopReason::Bound => "not everything was explored",
-    };
-    let how_far = match record.verdict {
-        Verdict::Verified => paint.good(how_far),
-        Verdict::Violated => paint.bad(how_far),
-        Verdict::Inconclusive => paint.unsure(how_far),
-    };
-    let mut text = format!("{}: {}: {how_far}\n", record.program.file, record.algorithm);
-    text += &cut(record, view);
-    text.push('\n');
-
     let counts = &record.counts;
     let determinism = match record.deterministic {
         Some(true) => "deterministic",
@@ -61,10 +46,35 @@ pub fn table(record: &Record, view: &View) -> String {
         ("steps", counts.steps.to_string(), "transitions executed"),
         ("seconds", format!("{:.3}", record.seconds), ""),
     ];
+    listed(record, &record.algorithm, "explored everything", &rows, view)
+}
+
+/// Rows of a name, a number and its meaning, below what was done and above what was found.
+pub(crate) fn listed(
+    record: &Record,
+    what: &str,
+    everything: &str,
+    rows: &[(&str, String, &str)],
+    view: &View,
+) -> String {
+    let paint = view.paint;
+    let how_far = match record.stopped {
+        StopReason::Complete => everything,
+        StopReason::Certain => "stopped when certain",
+        StopReason::Bound => "not everything was explored",
+    };
+    let how_far = match record.verdict {
+        Verdict::Verified => paint.good(how_far),
+        Verdict::Violated => paint.bad(how_far),
+        Verdict::Inconclusive => paint.unsure(how_far),
+    };
+    let mut text = format!("{}: {what}: {how_far}\n", record.program.file);
+    text += &cut(record, view);
+    text.push('\n');
     let names = rows.iter().map(|(name, ..)| name.len());
     let name_width = names.max().unwrap_or(0);
     let width = rows.iter().map(|(_, n, _)| n.len()).max().unwrap_or(0);
-    for (name, n, meaning) in &rows {
+    for (name, n, meaning) in rows {
         let line = format!(
             "  {}  {n:>width$}  {}",
             pad(name, name_width),

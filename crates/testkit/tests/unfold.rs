@@ -31,7 +31,7 @@ fn net_of(program: &mut Machine, kind: NetKind, seed: u64) -> Unfolding {
 
 /// What the executions that a net represents show, when they are run.
 fn represented(program: &mut Machine, net: &mut Unfolding) -> Summary {
-    let executions = net.executions(&program.processes().clone(), 2_000_000);
+    let executions = net.executions(2_000_000);
     program.back_to(0);
     let mut recorder = Recorder::new(program, Dependence::Claimed);
     for schedule in executions.expect("a small net") {
@@ -101,10 +101,14 @@ fn fault(text: &str, truth: &Summary) -> Option<String> {
             }
         }
         sizes.push(net.events());
+        let drawing = net.draw();
+        let drawn = (drawing.events.len(), drawing.conditions.len() as u64);
+        if drawn != (net.events(), net.conditions()) {
+            return Some(format!("{kind}: {drawn:?} drawn of {} conditions", net.conditions()));
+        }
         let mut other = machine(text).ok()?;
         let again = net_of(&mut other, kind, 2);
-        let fingerprint = net.fingerprint(program.processes());
-        if again.fingerprint(other.processes()) != fingerprint {
+        if again.fingerprint() != net.fingerprint() {
             return Some(format!("{kind}: another order, another net"));
         }
     }

@@ -5,6 +5,7 @@
 
 mod configuration;
 mod deadlocks;
+mod drawing;
 mod extensions;
 mod isomorphism;
 mod maximal;
@@ -13,6 +14,7 @@ mod testing;
 
 use mazurka_core::{Execution, Fingerprint, Limits, ProcessTable, Schedule, ScheduledStep};
 
+pub use drawing::{Arcs, Drawing, Drawn};
 pub use net::{NetKind, Place, UnknownNet};
 
 use crate::driver::{Goal, Watch};
@@ -24,6 +26,7 @@ use testing::Tester;
 #[derive(Debug)]
 pub struct Unfolding {
     builder: Builder,
+    processes: ProcessTable,
     /// What the tests have found. Counts of executions are tests, events are those of the net.
     pub found: Findings,
 }
@@ -39,7 +42,11 @@ pub fn unfold<E: Execution>(
 ) -> Unfolding {
     let tester = Tester::new(program, kind, seed, limits, goal, watch);
     let (builder, found) = tester.test();
-    Unfolding { builder, found }
+    Unfolding {
+        builder,
+        processes: program.processes().clone(),
+        found,
+    }
 }
 
 impl Unfolding {
@@ -48,35 +55,59 @@ impl Unfolding {
         self.builder.net.events.len()
     }
 
-    /// How many conditions the net has, as the thesis draws it, with so many processes.
-    pub fn conditions(&self, processes: usize) -> u64 {
-        self.builder.net.count_conditions(processes)
+    /// How many conditions the net has, as the thesis draws it.
+    pub fn conditions(&self) -> u64 {
+        self.builder.net.count_conditions(self.processes.len())
+    }
+
+    /// The processes that were met, by the numbers that the net knows them by.
+    pub fn processes(&self) -> &ProcessTable {
+        &self.processes
+    }
+
+    /// The net as the thesis draws it.
+    pub fn draw(&self) -> Drawing {
+        drawing::draw(&self.builder.net, self.processes.len() as u32)
+    }
+
+    /// A schedule to an event, in the order of [`Unfolding::draw`]; its step is the last.
+    pub fn schedule_of(&mut self, event: usize) -> Schedule {
+        let net = &self.builder.net;
+        let past = net.past(net.events[event].extension).to_vec();
+        let mut schedule = self.schedule(&past);
+        schedule.0.push(self.step(event as u32));
+        schedule
+    }
+
+    fn step(&self, event: u32) -> ScheduledStep {
+        let net = &self.builder.net;
+        ScheduledStep {
+            process: self.processes.path(net.event(event).process).clone(),
+            outcomes: net.chosen(event).into(),
+        }
     }
 
     /// The same for isomorphic nets of a program, and no others.
-    pub fn fingerprint(&self, processes: &ProcessTable) -> Fingerprint {
-        isomorphism::fingerprint(&self.builder.net, processes)
+    pub fn fingerprint(&self) -> Fingerprint {
+        isomorphism::fingerprint(&self.builder.net, &self.processes)
     }
 
     /// Schedules of all the executions that the net represents, one for each; none if they are too many to tell.
-    pub fn executions(&mut self, processes: &ProcessTable, most: usize) -> Option<Vec<Schedule>> {
+    pub fn executions(&mut self, most: usize) -> Option<Vec<Schedule>> {
         let mut clocks = Vec::new();
         let told = maximal::maximal(&self.builder.net, most, &mut |clock| {
             clocks.push(clock.to_vec());
         });
-        let schedules = clocks.iter().map(|clock| self.schedule(clock, processes));
+        let schedules = clocks.iter().map(|clock| self.schedule(clock));
         told.then(|| schedules.collect())
     }
 
     /// A schedule of a configuration.
-    fn schedule(&mut self, clock: &[u32], processes: &ProcessTable) -> Schedule {
+    fn schedule(&mut self, clock: &[u32]) -> Schedule {
         let Builder { net, examiner, .. } = &mut self.builder;
         let mut events = Vec::new();
         examiner.schedule(net, clock, &mut events);
-        let step = |&event: &u32| ScheduledStep {
-            process: processes.path(net.event(event).process).clone(),
-            outcomes: net.chosen(event).into(),
-        };
-        Schedule(events.iter().map(step).collect())
+        let steps = events.iter().map(|&event| self.step(event));
+        Schedule(steps.collect())
     }
 }

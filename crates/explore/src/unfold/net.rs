@@ -47,6 +47,17 @@ pub enum NetKind {
 }
 
 impl NetKind {
+    /// All of them.
+    pub const ALL: &[NetKind] = &[NetKind::Replicated, NetKind::Contextual];
+
+    /// What it is, in a few words.
+    pub fn summary(self) -> &'static str {
+        match self {
+            NetKind::Replicated => "each process has a copy of each variable, a write takes them all",
+            NetKind::Contextual => "read arcs: reads leave the variable where it is",
+        }
+    }
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -71,8 +82,7 @@ impl std::str::FromStr for NetKind {
     type Err = UnknownNet;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let all = [NetKind::Replicated, NetKind::Contextual];
-        let found = all.into_iter().find(|kind| kind.name() == name);
+        let found = Self::ALL.iter().copied().find(|kind| kind.name() == name);
         found.ok_or_else(|| UnknownNet(name.to_owned()))
     }
 }
@@ -352,6 +362,11 @@ impl Net {
         self.claims.push(list.clone());
         self.by_claims.insert(list, number);
         number
+    }
+
+    /// Whether a place is a lock.
+    pub fn is_lock(&self, place: u32) -> bool {
+        self.locks[place as usize]
     }
 
     /// The event of the same process, `depth` events from its first, at or above one.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::builder::TypedValueParser as _;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use mazurka::{Algorithm, Limits};
+use mazurka::{Algorithm, Limits, NetKind};
 
 use super::{values, watch};
 
@@ -61,6 +61,16 @@ Failures and deadlocks are violations always. Different final states are one if 
 A failure or a deadlock that was found is exit code 1; different final states are not.")
     )]
     Explore(ExploreArgs),
+    /// Build a net of all executions from few of them
+    #[command(after_help = format!("Examples:
+  mazurka unfold readers.maz --set N=10
+  mazurka unfold readers.maz --net replicated --format json
+  mazurka unfold readers.maz --set N=2 --format svg > net.svg
+
+The tests cover every failure of every process; deadlocks are found in the net, whether a test has
+met them or not. Final states are not all met: `ensures` and determinism are for `check`.
+{EXIT_CODES}"))]
+    Unfold(UnfoldArgs),
     /// Run one execution and show its steps
     #[command(after_help = format!("Examples:
   mazurka run counter.maz
@@ -139,6 +149,22 @@ pub(crate) struct ExploreArgs {
     /// Go on from a checkpoint, of the same program and options; it is brought up to date if broken off again
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    #[command(flatten)]
+    pub output: PictureArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UnfoldArgs {
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    /// The net
+    #[arg(long, value_parser = net(), default_value_t = NetKind::Contextual)]
+    pub net: NetKind,
+    /// Let chance choose the tests, the same way for the same number; the net is always the same
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]
@@ -244,7 +270,7 @@ pub(crate) struct OutputArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct PictureArgs {
-    /// Text for people, the record for programs, or a picture of the exploration tree
+    /// Text for people, the record for programs, or a picture of a small program's tree or net
     #[arg(long, value_enum, default_value_t = Picture::Text)]
     pub format: Picture,
     /// No progress, and of the text only the first line
@@ -266,9 +292,9 @@ pub(crate) enum Picture {
     Text,
     /// The record, see docs/record.md
     Json,
-    /// The tree of a small program, for Graphviz
+    /// The tree or net of a small program, for Graphviz
     Dot,
-    /// The tree of a small program, for a browser
+    /// The tree or net of a small program, for a browser
     Svg,
 }
 
@@ -284,6 +310,14 @@ fn algorithm() -> impl clap::builder::TypedValueParser<Value = Algorithm> {
         .iter()
         .map(|a| clap::builder::PossibleValue::new(a.name()).help(a.summary()));
     clap::builder::PossibleValuesParser::new(names).try_map(|name| name.parse::<Algorithm>())
+}
+
+/// Reads the name of a net, likewise.
+fn net() -> impl clap::builder::TypedValueParser<Value = NetKind> {
+    let names = NetKind::ALL
+        .iter()
+        .map(|net| clap::builder::PossibleValue::new(net.name()).help(net.summary()));
+    clap::builder::PossibleValuesParser::new(names).try_map(|name| name.parse::<NetKind>())
 }
 
 impl LimitArgs {

@@ -12,7 +12,7 @@ use super::args::{
     CheckArgs, Cli, Command, ExploreArgs, Format, OutputArgs, Picture, ReplayArgs, RunArgs,
 };
 use super::watch::Watcher;
-use super::{Exit, bench, diagnose, files, output};
+use super::{Exit, bench, diagnose, files, output, unfold};
 
 /// More workers than this would only get in each other's way.
 const MOST_JOBS: u64 = 1024;
@@ -22,6 +22,7 @@ pub(crate) fn run(command: &Command) -> Exit {
     let done = match command {
         Command::Check(args) => check(args),
         Command::Explore(args) => explore(args),
+        Command::Unfold(args) => unfold::unfold(args),
         Command::Run(args) => run_one(args),
         Command::Replay(args) => replay(args),
         Command::Bench(args) => bench::bench(args).map_err(Refusal::Message),
@@ -42,7 +43,7 @@ pub(crate) fn run(command: &Command) -> Exit {
 }
 
 /// Why nothing was done: bad input.
-enum Refusal {
+pub(super) enum Refusal {
     /// A sentence.
     Message(String),
     /// The mistakes of a program, in its text.
@@ -55,7 +56,7 @@ impl From<String> for Refusal {
     }
 }
 
-fn load(file: &str, set: &[(String, String)]) -> Result<Program, Refusal> {
+pub(super) fn load(file: &str, set: &[(String, String)]) -> Result<Program, Refusal> {
     let source = files::program(file)?;
     Program::load(file, &source, set)
         .map_err(|mistakes| Refusal::Program(diagnose::render(file, &source, &mistakes)))
@@ -172,7 +173,7 @@ fn broken_off(record: &Record) -> bool {
     record.scope.bounds.iter().any(|bound| match bound {
         Bound::MaxSteps(_) | Bound::MaxExecutions(_) => true,
         Bound::TimeLimit(_) | Bound::MemoryLimit(_) | Bound::Interrupted => true,
-        Bound::MaxDepth(_) | Bound::MaxLocal(_) | Bound::IntRange => false,
+        Bound::MaxDepth(_) | Bound::MaxLocal(_) | Bound::IntRange | Bound::FinalStates => false,
     })
 }
 
@@ -255,7 +256,7 @@ fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
 }
 
 /// The flags without which a schedule might not run again.
-fn view(limits: &Limits) -> View {
+pub(super) fn view(limits: &Limits) -> View {
     let mut flags = Vec::new();
     if limits.local != Limits::default().local {
         flags.push(format!("--max-local={}", limits.local));
@@ -270,7 +271,7 @@ fn json<T: serde::Serialize>(record: &T) -> Result<String, String> {
     mazurka_report::json(record).map_err(|error| format!("cannot write the record: {error}"))
 }
 
-fn show<T: serde::Serialize>(
+pub(super) fn show<T: serde::Serialize>(
     whole: &T,
     args: &OutputArgs,
     record: &Record,

@@ -1,0 +1,52 @@
+//! The command `unfold`.
+
+use mazurka::{Options, UnfoldRecord};
+
+use super::args::{Format, OutputArgs, Picture, UnfoldArgs};
+use super::commands::{Refusal, load, show, view};
+use super::watch::Watcher;
+use super::{Exit, output};
+
+/// Unfolds a program, and shows what came of it.
+pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
+    let program = load(&args.program.file, &args.program.set)?;
+    let options = Options {
+        limits: args.limits.limits(),
+        deterministic: false,
+        jobs: 1,
+    };
+    let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
+    let watch = &mut |progress: &mazurka::Progress| watcher.look(progress);
+    let (draw, format): (Option<Draw>, _) = match args.output.format {
+        Picture::Text => (None, Format::Text),
+        Picture::Json => (None, Format::Json),
+        Picture::Dot => (Some(mazurka_report::net_dot), Format::Text),
+        Picture::Svg => (Some(mazurka_report::net_svg), Format::Text),
+    };
+    if let Some(draw) = draw {
+        let drawn = program.unfold_net(args.net, args.seed, &options, watch);
+        watcher.finish();
+        let (record, net) = drawn.map_err(|error| error.to_string())?;
+        let UnfoldRecord {
+            record,
+            net: kind,
+            tests,
+            ..
+        } = record;
+        let picture = draw(&record, &kind, tests, &net);
+        return Ok(output::print_raw(&picture, Exit::from(record.verdict)));
+    }
+    let whole = program.unfold(args.net, args.seed, &options, watch);
+    watcher.finish();
+    let output = OutputArgs {
+        format,
+        quiet: args.output.quiet,
+    };
+    let view = view(&options.limits);
+    show(&whole, &output, &whole.record, || {
+        mazurka_report::net_table(&whole.record, &whole.net, whole.tests, whole.conditions, &view)
+    })
+}
+
+/// A picture of a net.
+type Draw = fn(&mazurka::record::Record, &str, u64, &mazurka::record::Net) -> String;
