@@ -88,7 +88,8 @@ pub(crate) fn decide<M: Semantics>(
 fn ends_all(bound: &Bound) -> bool {
     match bound {
         Bound::TimeLimit(_) | Bound::MemoryLimit(_) | Bound::Interrupted => true,
-        Bound::MaxDepth(_) | Bound::FinalStates
+        Bound::MaxDepth(_)
+        | Bound::FinalStates
         | Bound::MaxSteps(_)
         | Bound::MaxExecutions(_)
         | Bound::MaxLocal(_)

@@ -129,22 +129,23 @@ fn drawn<M: Narrator>(machine: &mut M, net: &mut Unfolding) -> Net {
         label: label(drawn),
         thread: matches!(drawn, Drawn::Thread(_)),
     };
-    let event = |(arcs, (process, told)): (_, (Option<String>, Option<(String, Option<String>)>))| {
-        let mazurka_explore::Arcs {
-            takes,
-            reads,
-            makes,
-        } = arcs;
-        let (label, mishap) = told.unwrap_or_default();
-        NetEvent {
-            process: process.unwrap_or_default(),
-            label,
-            mishap,
-            takes,
-            reads,
-            makes,
-        }
-    };
+    let event =
+        |(arcs, (process, told)): (_, (Option<String>, Option<(String, Option<String>)>))| {
+            let mazurka_explore::Arcs {
+                takes,
+                reads,
+                makes,
+            } = arcs;
+            let (label, mishap) = told.unwrap_or_default();
+            NetEvent {
+                process: process.unwrap_or_default(),
+                label,
+                mishap,
+                takes,
+                reads,
+                makes,
+            }
+        };
     Net {
         conditions: drawing.conditions.iter().map(condition).collect(),
         events: drawing.events.into_iter().zip(events).map(event).collect(),

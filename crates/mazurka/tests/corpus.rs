@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use mazurka::record::Record;
-use mazurka::{Algorithm, Options, Program, Recording, Verdict, quietly};
+use mazurka::{Algorithm, NetKind, Options, Program, Recording, Verdict, quietly};
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
@@ -248,9 +248,35 @@ fn in_full(program: &Program, case: &Case, wrong: &mut Wrong) {
 
     let checked = program.check(&options, &mut quietly());
     wrong.compare("check", &case.check, &word(checked.verdict));
-    for record in [explored, checked] {
+    let unfolded = unfolded(program, case, wrong);
+    for record in [explored, checked, unfolded] {
         wrong.0.extend(replays(program, record, &options));
     }
+}
+
+/// Both nets: the deadlocks and failures of the figures, never more tests than traces.
+fn unfolded(program: &Program, case: &Case, wrong: &mut Wrong) -> Record {
+    let options = Options::default();
+    let [replicated, contextual] = [NetKind::Replicated, NetKind::Contextual].map(|kind| {
+        let unfolded = program.unfold(kind, 0, &options, &mut quietly());
+        let counts = &unfolded.record.counts;
+        wrong.compare(&unfolded.net, &case.deadlocks, &counts.deadlocks);
+        if case.traces.is_some_and(|traces| counts.executions > traces) {
+            let tests = counts.executions;
+            wrong
+                .0
+                .push(format!("{kind}: {tests} tests for {:?}", case.traces));
+        }
+        if case.failures == Some(0) && counts.failures > 0 {
+            wrong.0.push(format!("{kind}: a failure that is none"));
+        }
+        unfolded
+    });
+    // A read that comes too late tells replicated events apart, and no others.
+    if contextual.record.counts.events > replicated.record.counts.events {
+        wrong.0.push("the contextual net is larger".to_owned());
+    }
+    replicated.record
 }
 
 /// Every witness replays, and through its file format too.

@@ -45,10 +45,16 @@ pub fn net_dot(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
     for (at, event) in net.events.iter().enumerate() {
         let label = format!("{}: {}", event.process, clip(&event.label, LABEL_WIDTH));
         let wrong = match &event.mishap {
-            Some(mishap) => format!(", style=filled, fillcolor=\"#fadbd8\", tooltip={}", quoted(mishap)),
+            Some(mishap) => format!(
+                ", style=filled, fillcolor=\"#fadbd8\", tooltip={}",
+                quoted(mishap)
+            ),
             None => String::new(),
         };
-        text += &format!("  e{at} [shape=box, height=0.25, label={}{wrong}];\n", quoted(&label));
+        text += &format!(
+            "  e{at} [shape=box, height=0.25, label={}{wrong}];\n",
+            quoted(&label)
+        );
     }
     let style = |at: usize| match net.conditions[at].thread {
         true => "",
@@ -131,7 +137,11 @@ impl Layout {
         for sweep in 0..SWEEPS {
             let down = sweep % 2 == 0;
             for step in 0..layout.layers.len() {
-                let at = if down { step } else { layout.layers.len() - 1 - step };
+                let at = if down {
+                    step
+                } else {
+                    layout.layers.len() - 1 - step
+                };
                 layout.pull(at, down);
             }
         }
@@ -156,10 +166,18 @@ impl Layout {
     fn pull(&mut self, layer: usize, down: bool) {
         let mut wanted: Vec<(f64, usize)> = Vec::new();
         for &node in &self.layers[layer] {
-            let near = if down { &self.above[node] } else { &self.below[node] };
+            let near = if down {
+                &self.above[node]
+            } else {
+                &self.below[node]
+            };
             let sum: f64 = near.iter().map(|&other| self.places[other].1).sum();
             let here = self.places[node].1;
-            let middle = if near.is_empty() { here } else { sum / near.len() as f64 };
+            let middle = if near.is_empty() {
+                here
+            } else {
+                sum / near.len() as f64
+            };
             wanted.push((middle, node));
         }
         wanted.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -171,7 +189,10 @@ impl Layout {
             end = x + half + GAP;
         }
         // Whoever was pushed right pushes nobody: the layer as a whole is moved back.
-        let moved: f64 = wanted.iter().map(|&(middle, node)| self.places[node].1 - middle).sum();
+        let moved: f64 = wanted
+            .iter()
+            .map(|&(middle, node)| self.places[node].1 - middle)
+            .sum();
         let back = moved / wanted.len().max(1) as f64;
         for &(_, node) in &wanted {
             self.places[node].1 -= back;
@@ -206,7 +227,11 @@ fn label(net: &Net, event: usize) -> String {
 pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
     let layout = Layout::of(net);
     let heading = title(record, kind, tests, net);
-    let right = layout.places.iter().zip(&layout.widths).map(|(place, width)| place.1 + width / 2.0);
+    let right = layout
+        .places
+        .iter()
+        .zip(&layout.widths)
+        .map(|(place, width)| place.1 + width / 2.0);
     let legend = "box: event; circle: condition (grey: shared); dashed: arcs of variables and locks; no arrow: reads and leaves it";
     let wide = |text: &str| text.chars().count() as f64 * LETTER + 2.0 * MARGIN;
     let width = right.fold(wide(&heading).max(wide(legend)), |a, b| a.max(b + MARGIN));
@@ -258,7 +283,10 @@ pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
                     2.0 * half
                 );
                 let inside = words(x - half + 4.0, y + 4.0, &label(net, event), "");
-                titled(&format!("{}: {}{more}", told.process, told.label), &(rect + &inside))
+                titled(
+                    &format!("{}: {}{more}", told.process, told.label),
+                    &(rect + &inside),
+                )
             }
         };
     }
@@ -268,7 +296,14 @@ pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
 }
 
 /// An arc from one node down to another.
-fn arc(layout: &Layout, net: &Net, from: usize, to: usize, condition: usize, arrow: bool) -> String {
+fn arc(
+    layout: &Layout,
+    net: &Net,
+    from: usize,
+    to: usize,
+    condition: usize,
+    arrow: bool,
+) -> String {
     let reach = |at: usize| match layout.node(at) {
         Node::Condition(_) => RADIUS,
         Node::Event(_) => BOX / 2.0,
@@ -281,7 +316,11 @@ fn arc(layout: &Layout, net: &Net, from: usize, to: usize, condition: usize, arr
         true => "",
         false => " stroke-dasharray=\"4 3\"",
     };
-    let tip = if arrow { " marker-end=\"url(#tip)\"" } else { "" };
+    let tip = if arrow {
+        " marker-end=\"url(#tip)\""
+    } else {
+        ""
+    };
     format!(
         "<path d=\"M{x1:.1} {y1:.1} C{x1:.1} {:.1} {x2:.1} {:.1} {x2:.1} {y2:.1}\" fill=\"none\" \
          stroke=\"{INK}\" stroke-width=\"0.9\"{dashes}{tip}/>\n",
@@ -291,16 +330,38 @@ fn arc(layout: &Layout, net: &Net, from: usize, to: usize, condition: usize, arr
 }
 
 /// What was unfolded, the counts, what was found, and how to see it.
-pub fn net_table(record: &Record, kind: &str, tests: u64, conditions: u64, view: &crate::View) -> String {
+pub fn net_table(
+    record: &Record,
+    kind: &str,
+    tests: u64,
+    conditions: u64,
+    view: &crate::View,
+) -> String {
     let counts = &record.counts;
     let rows = [
         ("tests", tests.to_string(), "executions that were run"),
         ("events", counts.events.to_string(), "of the net"),
         ("conditions", conditions.to_string(), "of the net"),
-        ("deadlocks", counts.deadlocks.to_string(), "deadlocked traces, from the net"),
-        ("failures", counts.failures.to_string(), "failing events, each with its past"),
-        ("discarded", counts.discarded.to_string(), "tests with a false `assume`"),
-        ("blocked", counts.blocked.to_string(), "runs to a guard that was closed"),
+        (
+            "deadlocks",
+            counts.deadlocks.to_string(),
+            "deadlocked traces, from the net",
+        ),
+        (
+            "failures",
+            counts.failures.to_string(),
+            "failing events, each with its past",
+        ),
+        (
+            "discarded",
+            counts.discarded.to_string(),
+            "tests with a false `assume`",
+        ),
+        (
+            "blocked",
+            counts.blocked.to_string(),
+            "runs to a guard that was closed",
+        ),
         ("steps", counts.steps.to_string(), "transitions executed"),
         ("seconds", format!("{:.3}", record.seconds), ""),
     ];

@@ -46,7 +46,13 @@ pub fn table(record: &Record, view: &View) -> String {
         ("steps", counts.steps.to_string(), "transitions executed"),
         ("seconds", format!("{:.3}", record.seconds), ""),
     ];
-    listed(record, &record.algorithm, "explored everything", &rows, view)
+    listed(
+        record,
+        &record.algorithm,
+        "explored everything",
+        &rows,
+        view,
+    )
 }
 
 /// Rows of a name, a number and its meaning, below what was done and above what was found.

@@ -83,7 +83,10 @@ fn fault(text: &str, truth: &Summary) -> Option<String> {
         }
         let deadlocks = net.found.counts.deadlocks;
         if deadlocks != truth.deadlocks.len() as u64 {
-            return Some(format!("{kind}: {deadlocks} deadlocks instead of {}", truth.deadlocks.len()));
+            return Some(format!(
+                "{kind}: {deadlocks} deadlocks instead of {}",
+                truth.deadlocks.len()
+            ));
         }
         if tests > seen.executions + seen.discarded {
             return Some(format!("{kind}: {tests} tests for {}", seen.executions));
@@ -104,7 +107,10 @@ fn fault(text: &str, truth: &Summary) -> Option<String> {
         let drawing = net.draw();
         let drawn = (drawing.events.len(), drawing.conditions.len() as u64);
         if drawn != (net.events(), net.conditions()) {
-            return Some(format!("{kind}: {drawn:?} drawn of {} conditions", net.conditions()));
+            return Some(format!(
+                "{kind}: {drawn:?} drawn of {} conditions",
+                net.conditions()
+            ));
         }
         let mut other = machine(text).ok()?;
         let again = net_of(&mut other, kind, 2);

@@ -81,7 +81,11 @@ fn figures() {
             let tests: Vec<_> = (0..3)
                 .map(|seed| {
                     let net = net(name, set, kind, seed);
-                    (net.found.counts.executions, net.events(), net.found.counts.deadlocks)
+                    (
+                        net.found.counts.executions,
+                        net.events(),
+                        net.found.counts.deadlocks,
+                    )
                 })
                 .collect();
             println!(

@@ -118,17 +118,23 @@ impl Pen<'_> {
                     let last = net.event(known.producer);
                     let threads = last.thread..last.thread + last.thread_count;
                     let mut own = threads.filter(|&t| net.thread(t).process == process);
-                    arcs.takes.extend(own.next().map(|t| self.threads[t as usize]));
+                    arcs.takes
+                        .extend(own.next().map(|t| self.threads[t as usize]));
                 }
                 Place::Cell(cell) if self.replicates(known.place) => match input.write {
                     true => {
                         for at in 0..self.processes.len() {
-                            arcs.takes.push(self.copy(input.condition, at, node.extension));
+                            arcs.takes
+                                .push(self.copy(input.condition, at, node.extension));
                         }
                     }
                     false => {
                         let process = node.process;
-                        arcs.takes.push(self.copy(input.condition, process.index(), node.extension));
+                        arcs.takes.push(self.copy(
+                            input.condition,
+                            process.index(),
+                            node.extension,
+                        ));
                         let copy = self.drawing.conditions.len();
                         self.drawing.conditions.push(Drawn::Copy(cell, process));
                         self.copies[event as usize].push((input.condition, copy));

@@ -33,7 +33,8 @@ pub(crate) fn fingerprint(net: &Net, processes: &ProcessTable) -> Fingerprint {
             inputs = inputs.and(arc.then(u64::from(input.write)));
         }
         if net.kind == NetKind::Replicated {
-            let past = net.past(node.extension).iter();
+            // Processes that have done nothing are left out: how many there are depends on who was met first.
+            let past = net.past(node.extension).iter().filter(|&&e| e != NONE);
             inputs = past.fold(inputs, |all, &event| all.and(of(event)));
         }
         this = this.then_all(inputs);

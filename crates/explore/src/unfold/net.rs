@@ -53,7 +53,9 @@ impl NetKind {
     /// What it is, in a few words.
     pub fn summary(self) -> &'static str {
         match self {
-            NetKind::Replicated => "each process has a copy of each variable, a write takes them all",
+            NetKind::Replicated => {
+                "each process has a copy of each variable, a write takes them all"
+            }
             NetKind::Contextual => "read arcs: reads leave the variable where it is",
         }
     }

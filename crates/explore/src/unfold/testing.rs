@@ -16,7 +16,9 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use mazurka_core::{AccessKind, Bound, Counts, Event, Execution, Limits, ProcessId, Random, Status, Wait};
+use mazurka_core::{
+    AccessKind, Bound, Counts, Event, Execution, Limits, ProcessId, Random, Status, Wait,
+};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 

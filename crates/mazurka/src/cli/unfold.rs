@@ -44,7 +44,13 @@ pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
     };
     let view = view(&options.limits);
     show(&whole, &output, &whole.record, || {
-        mazurka_report::net_table(&whole.record, &whole.net, whole.tests, whole.conditions, &view)
+        mazurka_report::net_table(
+            &whole.record,
+            &whole.net,
+            whole.tests,
+            whole.conditions,
+            &view,
+        )
     })
 }
 
