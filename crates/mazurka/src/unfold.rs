@@ -105,20 +105,24 @@ impl Program {
 
 /// The net with its labels: each event is run once more, and told.
 fn drawn<M: Narrator>(machine: &mut M, net: &mut Unfolding) -> Net {
-    let mut events = Vec::new();
-    for event in 0..net.events() {
+    let drawing = net.draw();
+    let mut events = Vec::with_capacity(drawing.events.len());
+    for (event, arcs) in drawing.events.into_iter().enumerate() {
         let schedule = net.schedule_of(event);
-        let run = match machine.narrate(&schedule) {
-            Ok(run) => run,
+        let steps = match machine.narrate(&schedule) {
+            Ok(run) => run.steps,
             Err(error) => panic!("a schedule of the net does not run again: {error}"),
         };
-        let last = run.steps.last();
-        events.push((
-            schedule.0.last().map(|step| step.process.to_string()),
-            last.map(|step| (step.label.clone(), step.mishap.clone())),
-        ));
+        // The step of the event is the last.
+        events.extend(steps.into_iter().last().map(|step| NetEvent {
+            process: step.process,
+            label: step.label,
+            mishap: step.mishap,
+            takes: arcs.takes,
+            reads: arcs.reads,
+            makes: arcs.makes,
+        }));
     }
-    let drawing = net.draw();
     let name = |process: ProcessId| net.processes().path(process).to_string();
     let label = |drawn: &Drawn| match *drawn {
         Drawn::Thread(process) => name(process),
@@ -129,25 +133,8 @@ fn drawn<M: Narrator>(machine: &mut M, net: &mut Unfolding) -> Net {
         label: label(drawn),
         thread: matches!(drawn, Drawn::Thread(_)),
     };
-    let event =
-        |(arcs, (process, told)): (_, (Option<String>, Option<(String, Option<String>)>))| {
-            let mazurka_explore::Arcs {
-                takes,
-                reads,
-                makes,
-            } = arcs;
-            let (label, mishap) = told.unwrap_or_default();
-            NetEvent {
-                process: process.unwrap_or_default(),
-                label,
-                mishap,
-                takes,
-                reads,
-                makes,
-            }
-        };
     Net {
         conditions: drawing.conditions.iter().map(condition).collect(),
-        events: drawing.events.into_iter().zip(events).map(event).collect(),
+        events,
     }
 }

@@ -11,3 +11,4 @@ mod record;
 mod replay;
 mod snapshots;
 mod support;
+mod unfold;

@@ -1,0 +1,91 @@
+//! `unfold`.
+
+use crate::support::{mazurka, with_input};
+
+#[test]
+fn the_record_tells_the_size_of_the_net() {
+    let file = "corpus/maz/readers/program.maz";
+    for (net, events, conditions) in [("replicated", 10, 34), ("contextual", 5, 10)] {
+        let record = mazurka(&["unfold", file, "--net", net, "--format", "json"]).json();
+        assert_eq!(record["command"], "unfold");
+        assert_eq!(record["net"], net);
+        assert_eq!(record["events"], events);
+        assert_eq!(record["conditions"], conditions);
+        assert_eq!(record["verdict"], "verified");
+        let tests = record["tests"].as_u64().expect("a number");
+        assert!((1..=4).contains(&tests), "{tests} tests for 4 traces");
+    }
+}
+
+#[test]
+fn a_seed_names_the_tests_and_changes_no_net() {
+    let file = "corpus/maz/philosophers/program.maz";
+    let with = |seed: &str| mazurka(&["unfold", file, "--seed", seed, "--format", "json"]).json();
+    let (one, again, other) = (with("1"), with("1"), with("2"));
+    assert_eq!(one["steps"], again["steps"]);
+    assert_eq!(one["events"], other["events"]);
+    assert_eq!(one["deadlocks"], 5);
+    assert_eq!(other["deadlocks"], 5);
+}
+
+#[test]
+fn what_is_found_decides_the_exit_code() {
+    let deadlock = mazurka(&["unfold", "examples/philosophers.maz", "--set", "N=2"]);
+    assert_eq!(deadlock.code, 1, "{deadlock:?}");
+    assert!(
+        deadlock.out.contains("replay with: mazurka run"),
+        "{deadlock:?}"
+    );
+    let failure = with_input(
+        &["unfold", "-"],
+        "var x: int = 0 process { x := 1 } process { assert x == 0 }",
+    );
+    assert_eq!(failure.code, 1, "{failure:?}");
+    let fine = with_input(
+        &["unfold", "-"],
+        "var x: int = 0 process { x := 1 } process { x := 2 }",
+    );
+    assert_eq!(fine.code, 0, "{fine:?}");
+    let unsure = "var x: int = 0 ensures x < 9 process { x := 1 } process { x := 2 }";
+    let unsure = with_input(&["unfold", "-"], unsure);
+    assert_eq!(unsure.code, 2, "{unsure:?}");
+    assert!(unsure.out.contains("`mazurka check`"), "{unsure:?}");
+    let cut = mazurka(&[
+        "unfold",
+        "examples/philosophers.maz",
+        "--set",
+        "N=5",
+        "--max-executions",
+        "1",
+        "-q",
+    ]);
+    assert!([1, 2].contains(&cut.code), "{cut:?}");
+    let unknown = mazurka(&["unfold", "examples/counter.maz", "--net", "butterfly"]);
+    assert_eq!(unknown.code, 3, "{unknown:?}");
+}
+
+#[test]
+fn pictures_have_a_box_for_each_event_and_a_circle_for_each_condition() {
+    let file = "corpus/maz/readers/program.maz";
+    for (net, events, conditions) in [("replicated", 10, 34), ("contextual", 5, 10)] {
+        let dot = mazurka(&["unfold", file, "--net", net, "--format", "dot"]).out;
+        assert_eq!(dot.matches("shape=box").count(), events);
+        assert_eq!(dot.matches("shape=circle").count(), conditions);
+        let svg = mazurka(&["unfold", file, "--net", net, "--format", "svg"]).out;
+        assert_eq!(svg.matches("<circle").count(), conditions);
+        assert_eq!(svg.matches("<rect").count(), events + 1);
+        // Read arcs have no arrow, and there are none with place replication.
+        let reads = if net == "contextual" { 4 } else { 0 };
+        assert_eq!(dot.matches("dir=none").count(), reads);
+    }
+    let large = mazurka(&[
+        "unfold",
+        "corpus/maz/fib/program.maz",
+        "--set",
+        "N=4",
+        "--format",
+        "dot",
+    ]);
+    assert_eq!(large.code, 3);
+    assert!(large.err.contains("at most"), "{large:?}");
+}
