@@ -108,3 +108,19 @@ pub trait Semantics: Execution {
     /// Makes this the state, with no events before it.
     fn restore(&mut self, state: &Self::State);
 }
+
+/// A program that can say which way its steps went: what labels say beyond what a step touched (guarded-command paper,
+/// Definition 4, with the difference between guards and choices that errata E6 asks for).
+///
+/// A guard that does not hold makes its process wait; a choice goes one way or the other, and that is in the path.
+pub trait Labelled: Execution {
+    /// The way that the event at a position went: its branches, and where its process and those it started rest now. If two
+    /// processes of one name have made steps of equal paths and outcomes, they are at the same place in their code.
+    fn path(&self, at: usize) -> Fingerprint;
+
+    /// What the label of the event at a position names: Definition 9's R and W.
+    fn named(&self, at: usize) -> &[Access];
+
+    /// Whether the next step of a process claims the same wherever its process gets there by the same paths.
+    fn claims_fixed(&self, process: ProcessId) -> bool;
+}

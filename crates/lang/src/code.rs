@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use mazurka_core::{Access, AccessKind, Claims, Wait};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::hir::{self, Type};
@@ -219,6 +219,8 @@ pub struct Code {
     pub(crate) bodies: Vec<u32>,
     pub(crate) layouts: Vec<Layout>,
     pub(crate) notes: FxHashMap<u32, Note>,
+    /// The jumps that tests of statements decide. Expressions jump too, but that is no choice between ways to go.
+    pub(crate) branches: FxHashSet<u32>,
     /// The messages of `assert` and `error`.
     pub(crate) messages: FxHashMap<u32, String>,
     /// Expressions over locals (indices) and over shared variables (properties).

@@ -280,6 +280,22 @@ impl Machine {
         }
     }
 
+    /// Whether a process has been started and nothing has ended it.
+    #[inline]
+    pub(crate) fn is_alive(&self, process: ProcessId) -> bool {
+        let state = self.state.processes.get(process.index());
+        state.is_some_and(|state| state.registers.life == Life::Alive)
+    }
+
+    /// Where a process is in its code, or how it has ended.
+    pub(crate) fn place(&self, process: ProcessId) -> u64 {
+        let registers = &self.state.processes[process.index()].registers;
+        match registers.life {
+            Life::Alive => u64::from(registers.pc),
+            life => u64::from(u32::MAX) + 1 + life as u64,
+        }
+    }
+
     fn locals(&self, process: ProcessId) -> &[i64] {
         let process = &self.state.processes[process.index()];
         &process.stack[process.registers.frame as usize..process.registers.top as usize]
@@ -482,8 +498,7 @@ impl Execution for Machine {
 
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
         // Whoever is alive rests at a mark.
-        let state = self.state.processes.get(process.index());
-        if state.is_none_or(|state| state.registers.life != Life::Alive) {
+        if !self.is_alive(process) {
             return Err(StepError::NotReady);
         }
         self.step_heard(process, outcomes, &mut Deaf)

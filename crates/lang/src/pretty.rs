@@ -30,7 +30,7 @@ impl Scope<'_> {
     }
 
     /// The value of an expression, if it is a constant or a local.
-    fn known(&self, expr: &Expr) -> Option<i64> {
+    pub fn known(&self, expr: &Expr) -> Option<i64> {
         match expr.kind {
             ExprKind::Const(value) => Some(value),
             ExprKind::Local(local) => self.slot(local, 0),

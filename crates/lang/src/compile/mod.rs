@@ -11,7 +11,7 @@ mod stmt;
 use std::sync::Arc;
 
 use mazurka_core::Wait;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::claims;
@@ -111,6 +111,7 @@ impl<'a> Compiler<'a> {
             bodies: Vec::new(),
             layouts: Vec::new(),
             notes: FxHashMap::default(),
+            branches: FxHashSet::default(),
             messages: FxHashMap::default(),
             snippets: Vec::new(),
             steps: Vec::new(),
@@ -278,6 +279,13 @@ impl<'a> Compiler<'a> {
     /// A jump whose target is set later.
     pub(super) fn jump(&mut self, op: fn(u32) -> Op) -> u32 {
         self.emit(op(0))
+    }
+
+    /// A jump that a statement's test decides; expressions have others.
+    pub(super) fn branch(&mut self) -> u32 {
+        let at = self.jump(Op::JumpIfFalse);
+        self.code.branches.insert(at);
+        at
     }
 
     /// Lets a jump lead here.

@@ -58,7 +58,7 @@ impl<'a> Compiler<'a> {
                 let start = self.here();
                 self.mark(Op::Open);
                 self.expr(test);
-                let exit = self.jump(Op::JumpIfFalse);
+                let exit = self.branch();
                 self.note(exit, Note::Test(test.clone()));
                 self.guarded(body);
                 self.emit(Op::Jump(start));
@@ -203,7 +203,7 @@ impl<'a> Compiler<'a> {
             self.mark(Op::Open);
         }
         self.expr(test);
-        let exit = self.jump(Op::JumpIfFalse);
+        let exit = self.branch();
         if step {
             self.note(exit, Note::Test(test.clone()));
         }
@@ -239,7 +239,7 @@ impl<'a> Compiler<'a> {
         if absorb {
             self.emit(Op::EndSimple);
         }
-        exit += self.jump(Op::JumpIfFalse);
+        exit += self.branch();
         if whole || absorb {
             self.note(exit, Note::Test(test.clone()));
         }
@@ -251,7 +251,7 @@ impl<'a> Compiler<'a> {
     pub(super) fn count_down(&mut self, counter: LocalId) -> u32 {
         let slot = self.slot(counter);
         self.emit(Op::Local(slot));
-        let spent = self.jump(Op::JumpIfFalse);
+        let spent = self.branch();
         self.emit(Op::Local(slot));
         self.emit(Op::Const(1));
         self.emit(Op::Arith(Arith::Sub, Type::Int));
@@ -294,7 +294,7 @@ impl<'a> Compiler<'a> {
                 self.emit(Op::Local(counter));
                 self.emit(Op::Local(end));
                 self.emit(Op::Compare(Compare::Lt, unsigned));
-                self.jump(Op::JumpIfFalse)
+                self.branch()
             }
         };
         let open = self.maybe_open;

@@ -1,0 +1,515 @@
+//! All executable permutations of one execution, and, from one to the next, of all: Fagiani.
+//!
+//! De Boer, Johnsen, Schlatte, Tapia Tarifa, Tveito: "Inseguendo Fagiani Selvatici: Partial Order Reduction for Guarded
+//! Command Languages", 2020, Algorithm 1; seed traces as proposed in its section 8. A run is recorded; then all orders of
+//! its labels are tried in which every process keeps its own order. An order that the program can follow, step by
+//! step and label by label, is an executable permutation; of equivalent ones one is enough.
+//!
+//! | paper | here |
+//! |---|---|
+//! | θ₀ | [`Seed`] |
+//! | θ′ ∈ I | the run on the way to a node that permutes |
+//! | canon(θ) | the run itself: only runs in normal form are made |
+//! | proc(θ′), Definition 13 | the processes that are not `Status::Unborn` |
+//! | next(ι, θ′), Definition 16 | [`Seed::next`] |
+//! | σ(path(θ″)), Definition 6 | the step is possible and has the recorded label |
+//! | θ″ ∈ I | its process sleeps |
+//!
+//! Where it deviates:
+//!
+//! - canon is the true normal form of errata E4, by claimed accesses (E2); [`printed`] has the paper's.
+//! - The initial values are known, so a prefix keeps its state instead of its path condition, and to extend it costs a step.
+//! - Depth first, with Godefroid's sleep sets: a run that is not the least of its trace in the order of names is what they rule out. So
+//!   nothing need be kept of prefixes that were met before. As the labels to come are known, a prefix is left as soon as somebody sleeps whom nobody can wake any more.
+//! - A label is the way that a step goes, with all that it claims. Locals may have other values in a permutation; in section 6 as printed
+//!   they keep the recorded ones, whatever is read, and Theorem 15 fails.
+//!
+//! # Complete
+//!
+//! One path says nothing about the others (E6). A step that is possible but has another label than the recorded one, because a choice
+//! goes the other way, `choose` gives something else, or a guard opens that stayed closed, is run to the end of some execution: the next
+//! seed. A prefix where nobody can go on is a seed as well.
+//!
+//! Why nothing is missed: let k be the length of the longest beginning of any run of a trace that agrees with some seed, process by process. That beginning
+//! is met among the prefixes of that seed's permutations. If the trace goes on, its next step deviates, so it is part of another seed, and k is not the longest.
+//! A prefix that was left because z sleeps for good is met with z's step added: all steps that the others could make there claim what was recorded,
+//! if their claims are fixed by their places, so z's step commutes with the deviating one too. Steps whose claims are not, and sleepers that choose, are never left out.
+//! Hence every trace belongs to exactly one seed, and is met once.
+
+mod printed;
+mod seed;
+
+use mazurka_core::{Event, Fingerprint, Labelled, Limits, ProcessId, Schedule, Status};
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+
+use crate::driver::{End, Goal, Observer, Policy, Watch, explore};
+use crate::naive::next_outcomes;
+use crate::{Choice, Findings};
+use seed::{Seed, conflict, print};
+
+pub use printed::PrintedForms;
+
+/// What Algorithm 1 counted, over all seeds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Permutations {
+    /// Prefixes extended by the next label of a process.
+    pub candidates: u64,
+    /// Those that the program cannot follow.
+    pub infeasible: u64,
+    /// Those that are equivalent to one met before.
+    pub duplicates: u64,
+    /// Permutations of all labels that the program can follow to an end: one for each trace.
+    pub executable: u64,
+    /// Permutations after which somebody can go on who waited at the end of the recorded run.
+    pub open: u64,
+    /// Prefixes where nobody can go on.
+    pub stuck: u64,
+    /// Runs that were recorded.
+    pub seeds: u64,
+}
+
+/// What was found, and how.
+#[derive(Clone, Debug)]
+pub struct Permuted {
+    /// As of any search.
+    pub findings: Findings,
+    /// What Algorithm 1 counted.
+    pub counts: Permutations,
+    /// What Definitions 9 and 12 as printed tell apart, if asked.
+    pub printed: Option<PrintedForms>,
+}
+
+/// What to permute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// Go on from path to path until all are known.
+    pub complete: bool,
+    /// Count the paper's classes of the recorded path too.
+    pub printed: bool,
+}
+
+/// Records the run of a schedule, to its end by whoever is ready first, and permutes it.
+pub fn permute<E: Labelled, O: Observer<E>>(
+    program: &mut E,
+    schedule: &Schedule,
+    extent: Extent,
+    limits: &Limits,
+    watch: &mut Watch<'_>,
+    observer: &mut O,
+) -> Permuted {
+    let mut policy = Fagiani::new(schedule.clone(), extent.complete);
+    let goal = Goal::Everything;
+    let mut findings = explore(program, &mut policy, limits, goal, watch, observer);
+    let blocked = &mut findings.counts.blocked;
+    *blocked = blocked.saturating_sub(policy.not_runs);
+    let recorded = policy.recorded.filter(|_| extent.printed);
+    let mut printed = None;
+    if let Some(seed) = recorded {
+        let limits = Limits {
+            time: limits.time.map(|time| time.saturating_sub(findings.elapsed)),
+            ..limits.clone()
+        };
+        let (forms, bounds) = printed::count(program, seed, &limits, watch);
+        printed = Some(forms);
+        for bound in bounds {
+            findings.bound(bound);
+        }
+    }
+    Permuted {
+        findings,
+        counts: policy.counts,
+        printed,
+    }
+}
+
+/// What happens at a prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// It agrees with the seed.
+    Permutes,
+    /// It is being run to an end, to be a seed.
+    Records,
+    /// It agrees with no seed that is looked for, or is a duplicate.
+    Dead,
+}
+
+/// A prefix.
+#[derive(Debug)]
+struct Node {
+    kind: Kind,
+    /// Where its sleepers and its processes to try start; they end where those of the next prefix start.
+    sleepers: usize,
+    tries: usize,
+    /// How many of them have been tried.
+    tried: usize,
+    /// The process that has just come back is to be tried again, with these outcomes.
+    again: Option<SmallVec<[i64; 1]>>,
+    /// The labels of all processes, whatever their order.
+    labels: Fingerprint,
+}
+
+/// A process that may extend a prefix.
+#[derive(Clone, Copy, Debug)]
+struct Try {
+    process: ProcessId,
+    /// Whether the seed has a label for it.
+    recorded: bool,
+    /// Its recorded label is a duplicate; what else it could choose is not.
+    asleep: bool,
+    matched: bool,
+}
+
+/// The policy.
+struct Fagiani {
+    schedule: Schedule,
+    complete: bool,
+    seed: Seed,
+    waiting: VecDeque<Seed>,
+    /// The first seed, for those who want to permute it otherwise.
+    recorded: Option<Seed>,
+    /// The labels of runs that were recorded, and of prefixes that were run to an end.
+    known_seeds: FxHashSet<Fingerprint>,
+    known_flips: FxHashSet<Fingerprint>,
+    nodes: Vec<Node>,
+    sleepers: Vec<ProcessId>,
+    tries: Vec<Try>,
+    /// For each step of the run whether its place decided what it claims.
+    fixed: Vec<bool>,
+    /// For each process how many labels the current prefix has of it.
+    made: Vec<u32>,
+    /// Whether the driver is to pass over the current run.
+    known: bool,
+    /// How many runs it has passed over that no sleep set has cut.
+    not_runs: u64,
+    counts: Permutations,
+    scratch: Vec<bool>,
+}
+
+impl Fagiani {
+    fn new(schedule: Schedule, complete: bool) -> Self {
+        Self {
+            schedule,
+            complete,
+            seed: Seed::empty(),
+            waiting: VecDeque::new(),
+            recorded: None,
+            known_seeds: FxHashSet::default(),
+            known_flips: FxHashSet::default(),
+            nodes: Vec::new(),
+            sleepers: Vec::new(),
+            tries: Vec::new(),
+            fixed: Vec::new(),
+            made: Vec::new(),
+            known: false,
+            not_runs: 0,
+            counts: Permutations::default(),
+            scratch: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, kind: Kind, labels: Fingerprint) {
+        self.nodes.push(Node {
+            kind,
+            sleepers: self.sleepers.len(),
+            tries: self.tries.len(),
+            tried: 0,
+            again: None,
+            labels,
+        });
+    }
+
+    fn pass_over(&mut self) {
+        self.known = true;
+        self.not_runs += 1;
+    }
+
+    /// Keeps the current run as a seed, unless its labels are known.
+    fn record<E: Labelled>(&mut self, program: &E) {
+        let seed = Seed::of(program, &self.fixed);
+        if self.known_seeds.insert(seed.print) {
+            if self.recorded.is_none() {
+                self.recorded = Some(seed.clone());
+            }
+            self.waiting.push_back(seed);
+            self.counts.seeds += 1;
+        }
+    }
+
+    /// Who makes the next step of a run that is recorded.
+    fn recording<E: Labelled>(&self, program: &E) -> Option<Choice> {
+        let depth = program.events().len();
+        let ready = |process: &ProcessId| program.status(*process) == Status::Ready;
+        let processes = program.processes();
+        // Only the first run follows the schedule; later ones start where a permutation deviates.
+        let step = self.schedule.0.get(depth);
+        let scheduled = step.filter(|_| self.recorded.is_none()).and_then(|step| {
+            let process = processes.find(&step.process).filter(ready)?;
+            Some(Choice {
+                process,
+                outcomes: step.outcomes.clone(),
+            })
+        });
+        scheduled.or_else(|| {
+            let first = processes.in_order().iter().copied().find(ready)?;
+            Some(Choice {
+                process: first,
+                outcomes: SmallVec::new(),
+            })
+        })
+    }
+
+    /// A step has been made from a prefix that permutes.
+    fn extend<E: Labelled>(&mut self, program: &E) {
+        let at = program.events().len() - 1;
+        let event = &program.events()[at];
+        let process = event.process;
+        let print = print(program, at);
+        let before = self.seed.chain(program, process, event.number);
+        let node = &self.nodes[at];
+        let labels = node.labels.and(before.then_all(print));
+        let (sleeping, tried) = (node.sleepers, node.tries..node.tries + node.tried - 1);
+        let active = self.tries[tried.end];
+        let expected = self.seed.next(process, event.number);
+        let agrees = expected.is_some_and(|label| label.print == print);
+        if agrees && !active.asleep {
+            self.tries[tried.end].matched = true;
+            self.made[process.index()] += 1;
+            let first = self.sleepers.len();
+            for z in sleeping..first {
+                self.sleep_on(self.sleepers[z], event);
+            }
+            for z in tried {
+                if self.tries[z].matched {
+                    self.sleep_on(self.tries[z].process, event);
+                }
+            }
+            self.push(Kind::Permutes, labels);
+            if let Some(node) = self.nodes.last_mut() {
+                node.sleepers = first;
+            }
+            self.open(program);
+        } else if !agrees && self.complete && self.known_flips.insert(labels) {
+            self.push(Kind::Records, labels);
+        } else {
+            self.push(Kind::Dead, labels);
+            self.pass_over();
+        }
+    }
+
+    /// A process goes on sleeping if the event does not conflict with its label.
+    fn sleep_on(&mut self, process: ProcessId, event: &Event) {
+        let label = self.seed.next(process, self.made[process.index()]);
+        if process != event.process && label.is_some_and(|l| !conflict(&l.claims, &event.claims)) {
+            self.sleepers.push(process);
+        }
+    }
+
+    /// Finds out who may extend the last prefix.
+    fn open<E: Labelled>(&mut self, program: &E) {
+        let Some(node) = self.nodes.last() else {
+            return;
+        };
+        let (first, labels) = (node.sleepers, node.labels);
+        if self.asleep_for_good(first) {
+            return;
+        }
+        let depth = program.events().len();
+        let mut anybody = false;
+        for &process in program.processes().in_order() {
+            let status = program.status(process);
+            if status == Status::Unborn {
+                continue;
+            }
+            let ready = status == Status::Ready;
+            anybody |= ready;
+            let made = self.made.get(process.index()).copied().unwrap_or(0);
+            let label = self.seed.next(process, made);
+            let asleep = self.sleepers[first..].contains(&process);
+            let to_try = match label {
+                None => ready && self.complete,
+                Some(label) => {
+                    self.counts.candidates += 1;
+                    self.counts.duplicates += u64::from(asleep);
+                    self.counts.infeasible += u64::from(!ready);
+                    ready && (!asleep || (self.complete && !label.outcomes.is_empty()))
+                }
+            };
+            if to_try {
+                self.tries.push(Try {
+                    process,
+                    recorded: label.is_some(),
+                    asleep,
+                    matched: false,
+                });
+            }
+        }
+        match (depth == self.seed.length, anybody) {
+            (true, true) => self.counts.open += 1,
+            (true, false) => self.counts.executable += 1,
+            (false, true) => {}
+            (false, false) => {
+                self.counts.stuck += 1;
+                // It may agree with several seeds, so it is one itself and counts there.
+                if self.complete {
+                    if !self.known_seeds.contains(&labels) {
+                        self.record(program);
+                    }
+                    self.pass_over();
+                }
+            }
+        }
+    }
+
+    /// Whether one of the sleepers of the last prefix is never woken, so that no permutation in normal form is to come.
+    fn asleep_for_good(&mut self, first: usize) -> bool {
+        let sleepers = &self.sleepers[first..];
+        if sleepers.is_empty() {
+            return false;
+        }
+        let (seed, made, complete) = (&self.seed, &self.made, self.complete);
+        let chooses = |process: ProcessId| {
+            let label = seed.next(process, made[process.index()]);
+            complete && label.is_some_and(|label| !label.outcomes.is_empty())
+        };
+        let moves = &mut self.scratch;
+        moves.clear();
+        moves.extend((0..seed.width()).map(|q| seed.goes_on(q, made[q])));
+        for &sleeper in sleepers {
+            moves[sleeper.index()] = chooses(sleeper);
+        }
+        loop {
+            let stirs =
+                |&&z: &&ProcessId| !moves[z.index()] && seed.may_wake(z, made, moves, complete);
+            match sleepers.iter().find(stirs) {
+                Some(woken) => moves[woken.index()] = true,
+                None => return sleepers.iter().any(|z| !moves[z.index()]),
+            }
+        }
+    }
+
+    /// The next seed, at the empty prefix.
+    fn next_seed<E: Labelled>(&mut self, program: &E) -> bool {
+        let Some(seed) = self.waiting.pop_front() else {
+            return false;
+        };
+        self.seed = seed;
+        self.made.clear();
+        let width = self.seed.width().max(program.processes().len());
+        self.made.resize(width, 0);
+        self.nodes.clear();
+        self.sleepers.clear();
+        self.tries.clear();
+        self.push(Kind::Permutes, Fingerprint::EMPTY);
+        self.open(program);
+        true
+    }
+
+    /// The process to try next from the last prefix.
+    fn trying(&mut self) -> Option<Choice> {
+        let node = self.nodes.last_mut()?;
+        if let Some(outcomes) = node.again.take() {
+            let process = self.tries[node.tries + node.tried - 1].process;
+            return Some(Choice { process, outcomes });
+        }
+        let next = self.tries.get(node.tries + node.tried)?;
+        node.tried += 1;
+        Some(Choice {
+            process: next.process,
+            outcomes: SmallVec::new(),
+        })
+    }
+
+    /// What a process is to be tried with after an event of it: whatever it can choose, or, if only the recorded path is looked
+    /// for, what was recorded.
+    fn other_outcomes(&self, event: &Event) -> Option<SmallVec<[i64; 1]>> {
+        if self.complete {
+            return next_outcomes(event);
+        }
+        self.seed.recorded_outcomes(event)
+    }
+}
+
+impl<E: Labelled> Policy<E> for Fagiani {
+    const UNIQUE: bool = true;
+
+    fn enter(&mut self, program: &E) {
+        self.known = false;
+        let parent = self.nodes.last().map(|node| node.kind);
+        match parent {
+            None => self.push(Kind::Records, Fingerprint::EMPTY),
+            Some(Kind::Permutes) => self.extend(program),
+            Some(_) => self.push(Kind::Records, Fingerprint::EMPTY),
+        }
+        let records = self.nodes.last().is_some_and(|n| n.kind == Kind::Records);
+        if records && parent.is_some() && self.recording(program).is_none() {
+            self.pass_over();
+        }
+    }
+
+    fn next(&mut self, program: &E) -> Option<Choice> {
+        loop {
+            let node = self.nodes.last_mut()?;
+            let choice = match node.kind {
+                Kind::Dead => None,
+                Kind::Permutes => self.trying(),
+                Kind::Records if node.tried == 0 => {
+                    node.tried = 1;
+                    let choice = self.recording(program);
+                    if choice.is_none() && self.nodes.len() == 1 {
+                        self.record(program);
+                    }
+                    choice
+                }
+                Kind::Records => None,
+            };
+            if let Some(choice) = choice {
+                self.fixed.truncate(program.events().len());
+                self.fixed.push(program.claims_fixed(choice.process));
+                return Some(choice);
+            }
+            if self.nodes.len() > 1 || self.known || !self.next_seed(program) {
+                return None;
+            }
+        }
+    }
+
+    fn known(&self) -> bool {
+        self.known
+    }
+
+    fn leaf(&mut self, program: &E, end: End) {
+        let records = self.nodes.last().is_some_and(|n| n.kind == Kind::Records);
+        if records && end != End::Cut {
+            self.record(program);
+        }
+    }
+
+    fn leave(&mut self, program: &E) {
+        self.known = false;
+        let Some(node) = self.nodes.pop() else {
+            return;
+        };
+        self.sleepers.truncate(node.sleepers);
+        self.tries.truncate(node.tries);
+        let parent = self.nodes.last_mut().filter(|p| p.kind == Kind::Permutes);
+        let (Some(parent), Some(event)) = (parent, program.events().last()) else {
+            return;
+        };
+        if node.kind == Kind::Permutes {
+            self.made[event.process.index()] -= 1;
+        }
+        let active = self.tries[parent.tries + parent.tried - 1];
+        let again = match active.matched && !self.complete {
+            true => None,
+            false => self.other_outcomes(event),
+        };
+        if again.is_none() && active.recorded && !active.matched && !active.asleep {
+            self.counts.infeasible += 1;
+        }
+        if let Some(parent) = self.nodes.last_mut() {
+            parent.again = again;
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The permutations of one run as the paper prints them: with the interference of Definition 9 and the canonical form
+//! of Definition 12, which is none (errata E4), so that some classes are counted more than once.
+//!
+//! | paper | here |
+//! |---|---|
+//! | R(l), W(l) | [`Label::named`] |
+//! | l₁ ≁ l₂, Definition 9 | [`interfere`] |
+//! | canon(θ′ · l), Definition 12 | [`Printed::insert`] |
+//! | I | [`Printed::met`] |
+//!
+//! Where it deviates: locks and joins, which the paper has not, interfere as everywhere. I is filled depth first
+//! and not by length; its members are the same.
+//!
+//! canon(θ′·l) moves l to the left past greater neighbours that it does not interfere with. That is all: θ′ ∈ I is made by such moves, so no two of
+//! its neighbours can be swapped, and none of those behind l, which are greater than l, can move either.
+
+use mazurka_core::{Bound, Fingerprint, Labelled, Limits, ProcessId, Status};
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+use super::seed::{Label, Seed, conflict, print};
+use crate::Choice;
+use crate::driver::{Goal, Policy, Watch, explore};
+
+/// What Algorithm 1 as printed counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PrintedForms {
+    /// Prefixes extended by the next label of a process.
+    pub candidates: u64,
+    /// Those that the program cannot follow.
+    pub infeasible: u64,
+    /// Those whose form was in I already.
+    pub duplicates: u64,
+    /// The size of I at the end.
+    pub executable: u64,
+}
+
+/// Permutes a seed; which bounds were hit.
+pub(super) fn count<E: Labelled>(
+    program: &mut E,
+    seed: Seed,
+    limits: &Limits,
+    watch: &mut Watch<'_>,
+) -> (PrintedForms, Vec<Bound>) {
+    let mut policy = Printed {
+        seed,
+        word: Vec::new(),
+        places: Vec::new(),
+        made: vec![0; program.processes().len()],
+        met: FxHashSet::default(),
+        nodes: Vec::new(),
+        known: false,
+        counts: PrintedForms::default(),
+    };
+    let found = explore(
+        program,
+        &mut policy,
+        limits,
+        Goal::Everything,
+        watch,
+        &mut (),
+    );
+    (policy.counts, found.bounds)
+}
+
+/// Definition 9, over the labels' own variables.
+fn interfere(one: (ProcessId, &Label), other: (ProcessId, &Label)) -> bool {
+    let orders = |a: &Label, p: ProcessId| a.spawned.contains(&p) || a.joined.contains(&p);
+    one.0 == other.0
+        || orders(one.1, other.0)
+        || orders(other.1, one.0)
+        || conflict(&one.1.named, &other.1.named)
+}
+
+/// A form, and the processes to extend it by.
+#[derive(Debug, Default)]
+struct Node {
+    tries: SmallVec<[ProcessId; 8]>,
+    tried: usize,
+    again: Option<SmallVec<[i64; 1]>>,
+    /// Whether the label has been put into the word.
+    placed: bool,
+}
+
+/// The policy.
+struct Printed {
+    seed: Seed,
+    /// The form of the current run: processes and the numbers of their labels.
+    word: Vec<(ProcessId, u32)>,
+    /// Where each of the labels on the way was put.
+    places: Vec<usize>,
+    made: Vec<u32>,
+    /// The forms met.
+    met: FxHashSet<Fingerprint>,
+    nodes: Vec<Node>,
+    known: bool,
+    counts: PrintedForms,
+}
+
+impl Printed {
+    fn label(&self, (process, number): (ProcessId, u32)) -> Option<(ProcessId, &Label)> {
+        Some((process, self.seed.next(process, number)?))
+    }
+
+    /// Puts a label where Definition 12 puts it.
+    fn insert<E: Labelled>(&mut self, program: &E, letter: (ProcessId, u32)) {
+        let table = program.processes();
+        let mut place = self.word.len();
+        while let Some(&before) = place.checked_sub(1).and_then(|at| self.word.get(at)) {
+            let (one, other) = (self.label(before), self.label(letter));
+            let stays = one.zip(other).is_none_or(|(l1, l2)| interfere(l1, l2));
+            if stays || table.path(before.0) < table.path(letter.0) {
+                break;
+            }
+            place -= 1;
+        }
+        self.word.insert(place, letter);
+        self.places.push(place);
+    }
+
+    fn print(&self) -> Fingerprint {
+        let letter = |all: Fingerprint, &(process, number): &(ProcessId, u32)| {
+            all.then((u64::from(process.0) << 32) | u64::from(number))
+        };
+        self.word.iter().fold(Fingerprint::EMPTY, letter)
+    }
+
+    /// The prefix is new: who may extend it?
+    fn open<E: Labelled>(&mut self, program: &E) -> Node {
+        let mut node = Node::default();
+        for &process in program.processes().in_order() {
+            let status = program.status(process);
+            let made = self.made.get(process.index()).copied().unwrap_or(0);
+            if status == Status::Unborn || self.seed.next(process, made).is_none() {
+                continue;
+            }
+            self.counts.candidates += 1;
+            match status {
+                Status::Ready => node.tries.push(process),
+                _ => self.counts.infeasible += 1,
+            }
+        }
+        self.counts.executable += u64::from(program.events().len() == self.seed.length);
+        node
+    }
+}
+
+impl<E: Labelled> Policy<E> for Printed {
+    const UNIQUE: bool = true;
+
+    fn enter(&mut self, program: &E) {
+        self.known = false;
+        let Some(at) = program.events().len().checked_sub(1) else {
+            let node = self.open(program);
+            return self.nodes.push(node);
+        };
+        let event = &program.events()[at];
+        let letter = (event.process, event.number);
+        let label = self.seed.next(letter.0, letter.1);
+        if label.is_none_or(|label| label.print != print(program, at)) {
+            self.known = true;
+            return self.nodes.push(Node::default());
+        }
+        self.insert(program, letter);
+        self.made[letter.0.index()] += 1;
+        let mut node = Node::default();
+        if self.met.insert(self.print()) {
+            node = self.open(program);
+        } else {
+            self.counts.duplicates += 1;
+            self.known = true;
+        }
+        node.placed = true;
+        self.nodes.push(node);
+    }
+
+    fn next(&mut self, _program: &E) -> Option<Choice> {
+        let node = self.nodes.last_mut()?;
+        let outcomes = node.again.take();
+        node.tried += usize::from(outcomes.is_none());
+        Some(Choice {
+            process: *node.tries.get(node.tried - 1)?,
+            outcomes: outcomes.unwrap_or_default(),
+        })
+    }
+
+    fn known(&self) -> bool {
+        self.known
+    }
+
+    fn leave(&mut self, program: &E) {
+        self.known = false;
+        let (Some(node), Some(event)) = (self.nodes.pop(), program.events().last()) else {
+            return;
+        };
+        if node.placed {
+            self.made[event.process.index()] -= 1;
+            if let Some(place) = self.places.pop() {
+                self.word.remove(place);
+            }
+            return;
+        }
+        let again = self.seed.recorded_outcomes(event);
+        self.counts.infeasible += u64::from(again.is_none());
+        if let Some(parent) = self.nodes.last_mut() {
+            parent.again = again;
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! A recorded run as each of its processes has seen it: what permutations keep.
+//!
+//! | paper | here |
+//! |---|---|
+//! | l, Definition 4 | [`Label`] |
+//! | θ↓ι, the labels of one process in order | [`Seed::labels`] |
+//! | next(ι, θ′), Definition 16 | [`Seed::next`] |
+//! | seed trace, section 8 | [`Seed`] |
+
+use mazurka_core::{Access, Claims, Event, Fingerprint, Labelled, ProcessId, Status};
+use smallvec::SmallVec;
+
+/// A step, as far as a permutation must repeat it.
+#[derive(Clone, Debug)]
+pub(crate) struct Label {
+    /// Which way it went, what it chose, what it claims, what went wrong.
+    pub print: Fingerprint,
+    /// The same of all steps of its process up to it.
+    pub chain: Fingerprint,
+    pub claims: Claims,
+    /// What it chose.
+    pub outcomes: SmallVec<[i64; 1]>,
+    /// Definition 9's R and W.
+    pub named: Claims,
+    pub spawned: SmallVec<[ProcessId; 1]>,
+    pub joined: SmallVec<[ProcessId; 1]>,
+}
+
+/// What a permutation must repeat of the event at a position.
+pub(crate) fn print<E: Labelled>(program: &E, at: usize) -> Fingerprint {
+    let event = &program.events()[at];
+    let mut print = program.path(at);
+    for outcome in &event.outcomes {
+        print = print.then(outcome.value as u64);
+    }
+    for access in &event.claims {
+        let cells = (u64::from(access.first) << 32) | u64::from(access.len);
+        print = print.then(cells).then(access.kind as u64);
+    }
+    for mishap in &event.mishaps {
+        print = print.then(u64::MAX).then(u64::from(mishap.site));
+    }
+    print
+}
+
+/// When a process touches a cell for the last time: one more than the number of its step, 0 for never.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    process: ProcessId,
+    read: u32,
+    write: u32,
+}
+
+/// A run, process by process.
+#[derive(Clone, Debug)]
+pub(crate) struct Seed {
+    /// For each process its labels, in order.
+    labels: Vec<Vec<Label>>,
+    /// How many labels there are in all.
+    pub length: usize,
+    /// The labels of all processes, whatever their order: runs with equal prints are permutations of each other.
+    pub print: Fingerprint,
+    /// For each process one more than the number of its last step whose place does not decide what it claims.
+    varies: Vec<u32>,
+    /// For each process the number of its steps, one more if it waits at the end.
+    steps: Vec<u32>,
+    cells: Vec<SmallVec<[Last; 2]>>,
+}
+
+impl Seed {
+    /// Of the empty run.
+    pub fn empty() -> Self {
+        Self {
+            labels: Vec::new(),
+            length: 0,
+            print: Fingerprint::EMPTY,
+            varies: Vec::new(),
+            steps: Vec::new(),
+            cells: Vec::new(),
+        }
+    }
+
+    /// The current run. `fixed`: for each step whether its place decided what it claims.
+    pub fn of<E: Labelled>(program: &E, fixed: &[bool]) -> Self {
+        let mut seed = Self::empty();
+        for (at, event) in program.events().iter().enumerate() {
+            let print = print(program, at);
+            let labels = seed.labels_of(event.process);
+            let start = || program.processes().name(event.process);
+            let before = labels.last().map_or_else(start, |label| label.chain);
+            let chain = before.then_all(print);
+            let label = Label {
+                print,
+                chain,
+                claims: event.claims.clone(),
+                outcomes: event.outcomes.iter().map(|o| o.value).collect(),
+                named: program.named(at).to_vec(),
+                spawned: event.spawned.iter().copied().collect(),
+                joined: event.joined.iter().copied().collect(),
+            };
+            labels.push(label);
+            seed.length += 1;
+            seed.print = seed.print.and(chain);
+            seed.touch(event.process, &event.claims, fixed[at]);
+        }
+        let mut claims = Claims::new();
+        for &process in program.processes().in_order() {
+            if program.status(process) == Status::Waiting {
+                program.claims(process, &mut claims);
+                seed.labels_of(process);
+                seed.touch(process, &claims, program.claims_fixed(process));
+            }
+        }
+        seed
+    }
+
+    fn labels_of(&mut self, process: ProcessId) -> &mut Vec<Label> {
+        let needed = process.index() + 1;
+        if self.labels.len() < needed {
+            self.labels.resize_with(needed, Vec::new);
+            self.varies.resize(needed, 0);
+            self.steps.resize(needed, 0);
+        }
+        &mut self.labels[process.index()]
+    }
+
+    /// The next step of a process touches these cells.
+    fn touch(&mut self, process: ProcessId, claims: &[Access], fixed: bool) {
+        let steps = &mut self.steps[process.index()];
+        *steps += 1;
+        if !fixed {
+            self.varies[process.index()] = *steps;
+        }
+        for access in claims {
+            if self.cells.len() < access.cells().end {
+                self.cells.resize_with(access.cells().end, SmallVec::new);
+            }
+            for cell in &mut self.cells[access.cells()] {
+                let at = cell.iter().position(|last| last.process == process);
+                let at = at.unwrap_or_else(|| {
+                    cell.push(Last {
+                        process,
+                        read: 0,
+                        write: 0,
+                    });
+                    cell.len() - 1
+                });
+                match access.writes() {
+                    true => cell[at].write = *steps,
+                    false => cell[at].read = *steps,
+                }
+            }
+        }
+    }
+
+    /// The label of a process after so many others.
+    pub fn next(&self, process: ProcessId, made: u32) -> Option<&Label> {
+        self.labels.get(process.index())?.get(made as usize)
+    }
+
+    /// The print of all steps of a process after so many.
+    pub fn chain<E: Labelled>(&self, program: &E, process: ProcessId, made: u32) -> Fingerprint {
+        let last = made.checked_sub(1).and_then(|last| self.next(process, last));
+        last.map_or_else(|| program.processes().name(process), |label| label.chain)
+    }
+
+    /// What to try the step of an event again with, to get the recorded outcomes; none if that cannot be, or has been.
+    pub fn recorded_outcomes(&self, event: &Event) -> Option<SmallVec<[i64; 1]>> {
+        let recorded = &self.next(event.process, event.number)?.outcomes;
+        let mut pairs = event.outcomes.iter().zip(recorded);
+        let at = pairs.position(|(chosen, recorded)| chosen.value != *recorded)?;
+        // What was given before is what was recorded, so this one is the least that is possible.
+        let possible = event.outcomes[at].value..event.outcomes[at].end;
+        possible
+            .contains(&recorded[at])
+            .then(|| recorded[..=at].iter().copied().collect())
+    }
+
+    /// How many processes it knows.
+    pub fn width(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Whether a process has anything left to do after so many steps, if only to wait.
+    pub fn goes_on(&self, process: usize, made: u32) -> bool {
+        self.steps[process] > made
+    }
+
+    /// Whether a step that is still to come, of one of the processes that may move, conflicts with the next of this one.
+    /// `any_seed`: or may do so in another seed.
+    pub fn may_wake(
+        &self,
+        process: ProcessId,
+        made: &[u32],
+        moves: &[bool],
+        any_seed: bool,
+    ) -> bool {
+        let Some(label) = self.next(process, made[process.index()]) else {
+            return true;
+        };
+        let to_come = |last: &Last, writes: bool| {
+            let q = last.process.index();
+            let other = last.process != process && moves[q];
+            other && (last.write > made[q] || (writes && last.read > made[q]))
+        };
+        let conflicts = |access: &Access| {
+            let cells = self.cells[access.cells()].iter();
+            cells.flatten().any(|last| to_come(last, access.writes()))
+        };
+        let varies = |q: usize| q != process.index() && moves[q] && self.varies[q] > made[q];
+        label.claims.iter().any(conflicts) || (any_seed && (0..self.width()).any(varies))
+    }
+}
+
+/// Whether two steps may not be swapped, by what they claim.
+pub(crate) fn conflict(one: &[Access], other: &[Access]) -> bool {
+    one.iter().any(|a| other.iter().any(|b| a.conflicts(*b)))
+}
