@@ -118,6 +118,10 @@ pub trait Labelled: Execution {
     /// processes of one name have made steps of equal paths and outcomes, they are at the same place in their code.
     fn path(&self, at: usize) -> Fingerprint;
 
+    /// Whether the event at a position took a branch or chose: it could have gone another way. A guard is none, it
+    /// only opens or stays closed.
+    fn branches(&self, at: usize) -> bool;
+
     /// What the label of the event at a position names: Definition 9's R and W.
     fn named(&self, at: usize) -> &[Access];
 

@@ -305,3 +305,97 @@ pub struct NetEvent {
     /// The conditions that it makes.
     pub makes: Vec<usize>,
 }
+
+/// What `permute` adds to a record: the permutations of one recorded run, or of all.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Permutations {
+    /// The run that was recorded first.
+    pub recorded: Run,
+    /// Its steps, from 1, that took a branch or chose: there another path can start.
+    pub branches: Vec<usize>,
+    /// Whether all other paths were looked for too.
+    pub complete: bool,
+    /// The recorded runs; more than one only if complete.
+    pub seeds: u64,
+    /// Prefixes extended by the next label of a process.
+    pub candidates: u64,
+    /// Those that the program cannot follow.
+    pub infeasible: u64,
+    /// Those that are equivalent to one met before.
+    pub duplicates: u64,
+    /// Permutations that the program can follow to an end, one of each trace.
+    pub executable: u64,
+    /// Permutations after which somebody can go on who waited at the end of the recorded run.
+    pub open: u64,
+    /// Prefixes of permutations where nobody can go on.
+    pub stuck: u64,
+    /// What the definitions as printed tell apart, with `--paper`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paper: Option<PaperPermutations>,
+    /// The permutations, as many as were asked for.
+    pub classes: Vec<PermutationClass>,
+    /// The ways in which they end, as many as were asked for.
+    pub results: Vec<PermutationResult>,
+}
+
+/// Algorithm 1 with Definitions 9 and 12 as printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PaperPermutations {
+    /// Prefixes extended by the next label of a process.
+    pub candidates: u64,
+    /// Those that the program cannot follow.
+    pub infeasible: u64,
+    /// Those whose printed form was met before.
+    pub duplicates: u64,
+    /// The printed forms of executable permutations.
+    pub executable: u64,
+}
+
+/// A permutation: the least run of its trace, in the order of the names of processes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PermutationClass {
+    /// The processes, one per step.
+    pub schedule: String,
+    /// How it ends.
+    pub ending: Ending,
+    /// For which initial values it is executable, if that was asked for and can be said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path_condition: Option<String>,
+    /// The observed variables at its end.
+    pub state: Vec<Binding>,
+}
+
+/// A way to end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PermutationResult {
+    /// How.
+    pub ending: Ending,
+    /// The observed variables.
+    pub state: Vec<Binding>,
+    /// How many permutations end so.
+    pub classes: u64,
+    /// The schedule of the first.
+    pub schedule: String,
+}
+
+/// The partial order of the events of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartialOrder {
+    /// The processes, in the order of their names.
+    pub lanes: Vec<String>,
+    /// The events, in the order of the run.
+    pub events: Vec<OrderedEvent>,
+}
+
+/// An event of a partial order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OrderedEvent {
+    /// Which process made it.
+    pub lane: usize,
+    /// Its label.
+    pub label: String,
+    /// What it changed, in words.
+    pub details: String,
+    /// The events right before it; their pasts are its past.
+    pub after: Vec<usize>,
+}

@@ -53,6 +53,11 @@ impl LabelledMachine {
         }
     }
 
+    /// The machine.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
     /// The same, and [`Labelled::named`] says what labels name.
     pub fn with_names(self) -> Self {
         Self {
@@ -66,6 +71,7 @@ impl LabelledMachine {
 #[derive(Clone, Debug)]
 struct Trail {
     path: Fingerprint,
+    branches: bool,
     named: Claims,
     names: bool,
 }
@@ -90,6 +96,8 @@ impl Listener for Trail {
             _ => None,
         };
         if let Some(goes_on) = goes_on {
+            // Loops that only count go the way they must.
+            self.branches |= matches!(code.ops[pc as usize], Op::JumpIfFalse(_));
             self.path = self.path.then(2 * u64::from(pc) + u64::from(goes_on));
         }
         if self.names
@@ -178,12 +186,14 @@ impl Execution for LabelledMachine {
         if self.trails.len() == at {
             self.trails.push(Trail {
                 path: Fingerprint::EMPTY,
+                branches: false,
                 named: Claims::new(),
                 names: self.names,
             });
         }
         let trail = &mut self.trails[at];
         trail.path = Fingerprint::EMPTY;
+        trail.branches = false;
         trail.named.clear();
         let made = self.machine.step_heard(process, outcomes, trail);
         if let Err(stop) = made {
@@ -228,6 +238,10 @@ impl Execution for LabelledMachine {
 impl Labelled for LabelledMachine {
     fn path(&self, at: usize) -> Fingerprint {
         self.trails[at].path
+    }
+
+    fn branches(&self, at: usize) -> bool {
+        self.trails[at].branches || !self.machine.events()[at].outcomes.is_empty()
     }
 
     fn named(&self, at: usize) -> &[Access] {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mazurka_core::{Narrator, Semantics};
-use mazurka_lang::{Code, Machine};
+use mazurka_lang::{Code, LabelledMachine, Machine};
 
 use crate::Options;
 
@@ -42,6 +42,13 @@ impl Front for Arc<Code> {
 }
 
 impl Language {
+    /// A machine whose steps have labels, if the language has them.
+    pub fn labelled(&self, options: &Options) -> Option<LabelledMachine> {
+        match self {
+            Language::Maz(code) => Some(LabelledMachine::new(code.machine(options))),
+        }
+    }
+
     /// Whether the program says what to observe.
     pub fn observes(&self) -> bool {
         match self {

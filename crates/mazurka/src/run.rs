@@ -144,15 +144,28 @@ impl Program {
 }
 
 /// Lets processes step by chance until nobody can, or a bound is hit.
-fn wander<E: Execution>(
+pub(crate) fn wander<E: Execution>(
     machine: &mut E,
     seed: u64,
     options: &Options,
     watch: &mut Watch<'_>,
 ) -> Option<Bound> {
+    let mut random = Random::new(seed);
+    go_on(machine, options, watch, &mut |machine, ready| {
+        let process = ready[random.below(ready.len() as u64) as usize];
+        step(machine, process, &mut random);
+    })
+}
+
+/// Makes steps until nobody can, or a bound is hit.
+pub(crate) fn go_on<E: Execution>(
+    machine: &mut E,
+    options: &Options,
+    watch: &mut Watch<'_>,
+    step: &mut dyn FnMut(&mut E, &[ProcessId]),
+) -> Option<Bound> {
     let limits = &options.limits;
     let start = Instant::now();
-    let mut random = Random::new(seed);
     let mut ready: Vec<ProcessId> = Vec::new();
     loop {
         let depth = machine.events().len();
@@ -186,8 +199,7 @@ fn wander<E: Execution>(
         if let std::ops::ControlFlow::Break(bound) = watch(&progress) {
             return Some(bound);
         }
-        let process = ready[random.below(ready.len() as u64) as usize];
-        step(machine, process, &mut random);
+        step(machine, &ready);
     }
 }
 

@@ -9,6 +9,8 @@
 //! | [`run`] | one execution, in the papers' notation |
 //! | [`dot`], [`svg`] | the exploration tree of a small program |
 //! | [`net_table`], [`net_dot`], [`net_svg`] | what `unfold` counted, and the net of a small program |
+//! | [`permutations`] | the permutations of `permute` |
+//! | [`order_dot`], [`order_svg`] | the partial order of one of them |
 //! | [`bench()`] | what was measured, beside the figures of others |
 //! | [`json`] | any record, as the stable interface |
 
@@ -18,7 +20,9 @@ mod dot;
 mod events;
 mod json;
 mod net;
+mod order;
 mod paint;
+mod permute;
 mod run;
 mod shell;
 mod svg;
@@ -34,7 +38,9 @@ pub use bounds::advice;
 pub use dot::dot;
 pub use json::json;
 pub use net::{net_dot, net_svg, net_table};
+pub use order::{order_dot, order_svg};
 pub use paint::Paint;
+pub use permute::permutations;
 pub use run::{OneRun, run};
 pub use shell::{quote, replay_command};
 pub use svg::svg;

@@ -293,7 +293,7 @@ impl Legend {
     }
 }
 
-fn wide(text: &str) -> f64 {
+pub(crate) fn wide(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER
 }
 

@@ -4,7 +4,7 @@ use mazurka_core::record::Record;
 use mazurka_core::{StopReason, Verdict};
 
 use crate::verdict::{cut, title, two_runs};
-use crate::{View, clip, pad, witness};
+use crate::{Paint, View, clip, pad, witness};
 
 /// What was explored, the counts, what was found, and how to see it.
 pub fn table(record: &Record, view: &View) -> String {
@@ -77,21 +77,32 @@ pub(crate) fn listed(
     let mut text = format!("{}: {what}: {how_far}\n", record.program.file);
     text += &cut(record, view);
     text.push('\n');
+    text += &counts_with_meanings(rows, paint);
+    text += &findings(record, view);
+    if record.deterministic == Some(false) {
+        text += &format!("\n{}", two_runs(record, view));
+    }
+    text
+}
+
+/// Names, numbers and what they mean, in columns.
+pub(crate) fn counts_with_meanings(rows: &[(&str, String, &str)], paint: Paint) -> String {
     let names = rows.iter().map(|(name, ..)| name.len());
     let name_width = names.max().unwrap_or(0);
     let width = rows.iter().map(|(_, n, _)| n.len()).max().unwrap_or(0);
-    for (name, n, meaning) in rows {
-        let line = format!(
-            "  {}  {n:>width$}  {}",
-            pad(name, name_width),
-            paint.dim(meaning)
-        );
-        text += line.trim_end();
-        text.push('\n');
-    }
+    let line = |(name, n, meaning): &(&str, String, &str)| {
+        let name = pad(name, name_width);
+        let line = format!("  {name}  {n:>width$}  {}", paint.dim(meaning));
+        format!("{}\n", line.trim_end())
+    };
+    rows.iter().map(line).collect()
+}
 
+/// What was found, with its place and the command that shows it.
+pub(crate) fn findings(record: &Record, view: &View) -> String {
+    let mut text = String::new();
     for evidence in &record.witnesses {
-        let found = paint.bad(&title(evidence));
+        let found = view.paint.bad(&title(evidence));
         let place = match &evidence.place {
             Some(place) => format!(" (line {}: {})", place.line, clip(&place.text, 80)),
             None => String::new(),
@@ -99,9 +110,6 @@ pub(crate) fn listed(
         text += &format!("\n{found}{place}\n");
         text += &witness::waiting(&evidence.waiting);
         text += &witness::replay(record, evidence, view);
-    }
-    if record.deterministic == Some(false) {
-        text += &format!("\n{}", two_runs(record, view));
     }
     text
 }

@@ -124,7 +124,10 @@ fn fault(text: &str, chance: u64) -> Option<String> {
     let counts = &all.findings.counts;
     if summary.executions != summary.traces.len() as u64 {
         let traces = summary.traces.len();
-        return Some(format!("{} executions of {traces} traces", summary.executions));
+        return Some(format!(
+            "{} executions of {traces} traces",
+            summary.executions
+        ));
     }
     let counted = [counts.executions, counts.deadlocks, counts.final_states];
     let seen = [

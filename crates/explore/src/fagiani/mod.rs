@@ -108,7 +108,9 @@ pub fn permute<E: Labelled, O: Observer<E>>(
     let mut printed = None;
     if let Some(seed) = recorded {
         let limits = Limits {
-            time: limits.time.map(|time| time.saturating_sub(findings.elapsed)),
+            time: limits
+                .time
+                .map(|time| time.saturating_sub(findings.elapsed)),
             ..limits.clone()
         };
         let (forms, bounds) = printed::count(program, seed, &limits, watch);

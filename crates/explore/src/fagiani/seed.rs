@@ -160,7 +160,9 @@ impl Seed {
 
     /// The print of all steps of a process after so many.
     pub fn chain<E: Labelled>(&self, program: &E, process: ProcessId, made: u32) -> Fingerprint {
-        let last = made.checked_sub(1).and_then(|last| self.next(process, last));
+        let last = made
+            .checked_sub(1)
+            .and_then(|last| self.next(process, last));
         last.map_or_else(|| program.processes().name(process), |label| label.chain)
     }
 

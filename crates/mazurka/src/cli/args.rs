@@ -26,6 +26,7 @@ Exit codes: 0 verified within the stated scope, 1 violated, 2 inconclusive (a bo
   mazurka check examples/philosophers.maz --set N=3
   mazurka explore examples/counter.maz --format svg > counter.svg
   mazurka run examples/counter.maz --schedule \"0 1 0 1\"
+  mazurka permute examples/counter.maz --complete
 
 {EXIT_CODES}")
 )]
@@ -82,6 +83,21 @@ A schedule is a list of process names, one per step: 0.1 is the second child of 
 0.1=2 lets its `choose` give 2. A seed always names the same run. The exit code is about this run.
 {EXIT_CODES}"))]
     Run(RunArgs),
+    /// Find the executable permutations of one execution, or of all
+    #[command(after_help = format!("Examples:
+  mazurka permute example5.maz --schedule \"0 0 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.0\"
+  mazurka permute counter.maz --seed 7
+  mazurka permute counter.maz --complete
+  mazurka permute writers.maz --paper
+  mazurka permute counter.maz --class 2 --format svg > class.svg
+
+A run is recorded, by a schedule or by chance, and all orders of its labels are found in which the program
+can execute it, up to equivalence: each is run as a test. Choices go as recorded, so nothing is said about other
+paths; --complete goes on from path to path until all are known. A schedule that ends early is
+gone on with by whoever is first.
+{EXIT_CODES}
+A failure or a deadlock that was found is exit code 1; different final states are not."))]
+    Permute(PermuteArgs),
     /// Run a recorded witness again, and compare every step
     #[command(after_help = format!("Examples:
   mazurka check counter.maz --witness bad.json; mazurka replay bad.json
@@ -188,6 +204,34 @@ pub(crate) struct RunArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct PermuteArgs {
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    /// The run to record: processes, one per step, such as "0 0 0.1=2 1"
+    #[arg(long, value_name = "SCHEDULE", conflicts_with = "seed")]
+    pub schedule: Option<String>,
+    /// Let chance choose the run to record, the same way for the same number
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Go on from path to path, where choices go the other way, until all are known
+    #[arg(long)]
+    pub complete: bool,
+    /// Count the classes of the paper's definitions as printed, too: some come more than once
+    #[arg(long)]
+    pub paper: bool,
+    /// How many classes, and ways to end, to list
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = values::count)]
+    pub classes: u64,
+    /// The class to draw, by its number in the list
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = values::count)]
+    pub class: u64,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    #[command(flatten)]
+    pub output: PermutePictureArgs,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
     /// A record, as `--witness FILE` saves it or `--format json` prints it; `-` for standard input
     pub witness: String,
@@ -276,6 +320,30 @@ pub(crate) struct PictureArgs {
     /// No progress, and of the text only the first line
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// The output of a command that can draw one class.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct PermutePictureArgs {
+    /// Text for people, the record for programs, or a picture of the partial order of one class
+    #[arg(long, value_enum, default_value_t = ClassPicture::Text)]
+    pub format: ClassPicture,
+    /// No progress, and of the text only the first line
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ClassPicture {
+    /// Text
+    Text,
+    /// The record, see docs/record.md
+    Json,
+    /// The partial order of a class, for Graphviz
+    Dot,
+    /// The partial order of a class, for a browser
+    Svg,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

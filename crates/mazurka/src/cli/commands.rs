@@ -3,13 +3,14 @@
 use clap::CommandFactory;
 use mazurka::record::{Record, Tree};
 use mazurka::{
-    Algorithm, Bound, Checkpoint, Limits, Options, Plan, Program, Recording, RecordingError,
-    ReplayProblem, Schedule,
+    Algorithm, Bound, Checkpoint, Limits, Options, Permuting, Plan, Program, Recording,
+    RecordingError, ReplayProblem, Schedule,
 };
 use mazurka_report::{OneRun, Paint, View};
 
 use super::args::{
-    CheckArgs, Cli, Command, ExploreArgs, Format, OutputArgs, Picture, ReplayArgs, RunArgs,
+    CheckArgs, ClassPicture, Cli, Command, ExploreArgs, Format, OutputArgs, PermuteArgs, Picture,
+    ReplayArgs, RunArgs,
 };
 use super::watch::Watcher;
 use super::{Exit, bench, diagnose, files, output, unfold};
@@ -24,6 +25,7 @@ pub(crate) fn run(command: &Command) -> Exit {
         Command::Explore(args) => explore(args),
         Command::Unfold(args) => unfold::unfold(args),
         Command::Run(args) => run_one(args),
+        Command::Permute(args) => permute(args),
         Command::Replay(args) => replay(args),
         Command::Bench(args) => bench::bench(args).map_err(Refusal::Message),
         Command::Completions { shell } => {
@@ -177,14 +179,59 @@ fn broken_off(record: &Record) -> bool {
     })
 }
 
-fn run_one(args: &RunArgs) -> Result<Exit, Refusal> {
-    let plan = match &args.schedule {
-        Some(text) => Plan::Schedule(
-            text.parse::<Schedule>()
-                .map_err(|error| error.to_string())?,
-        ),
-        None => Plan::Seed(args.seed),
+/// The run that a schedule or a seed names.
+fn plan(schedule: Option<&String>, seed: u64) -> Result<Plan, String> {
+    let Some(text) = schedule else {
+        return Ok(Plan::Seed(seed));
     };
+    let schedule = text.parse::<Schedule>();
+    schedule.map(Plan::Schedule).map_err(|e| e.to_string())
+}
+
+fn permute(args: &PermuteArgs) -> Result<Exit, Refusal> {
+    let wanted = Permuting {
+        plan: plan(args.schedule.as_ref(), args.seed)?,
+        complete: args.complete,
+        paper: args.paper,
+        listed: usize::try_from(args.classes).unwrap_or(usize::MAX),
+    };
+    let program = load(&args.program.file, &args.program.set)?;
+    let options = Options {
+        limits: args.limits.limits(),
+        deterministic: false,
+        jobs: 1,
+    };
+    let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
+    let permuted = program.permute(&wanted, &options, &mut |progress| watcher.look(progress));
+    watcher.finish();
+    let permuted = permuted.map_err(|error| error.to_string())?;
+    let record = &permuted.record;
+    let format = match args.output.format {
+        ClassPicture::Text => Format::Text,
+        ClassPicture::Json => Format::Json,
+        picture @ (ClassPicture::Dot | ClassPicture::Svg) => {
+            let class = usize::try_from(args.class).unwrap_or(usize::MAX);
+            let order = program.partial_order(&permuted, class, &options);
+            let order = order.map_err(|error| error.to_string())?;
+            let title = format!("{}: class {class}", record.program.file);
+            let drawn = match picture {
+                ClassPicture::Dot => mazurka_report::order_dot(&title, &order),
+                _ => mazurka_report::order_svg(&title, &order),
+            };
+            return Ok(output::print_raw(&drawn, Exit::from(record.verdict)));
+        }
+    };
+    let output = OutputArgs {
+        format,
+        quiet: args.output.quiet,
+    };
+    show(&permuted, &output, record, || {
+        mazurka_report::permutations(record, &permuted.permutations, &view(&options.limits))
+    })
+}
+
+fn run_one(args: &RunArgs) -> Result<Exit, Refusal> {
+    let plan = plan(args.schedule.as_ref(), args.seed)?;
     let program = load(&args.program.file, &args.program.set)?;
     let options = Options {
         limits: args.limits.limits(),

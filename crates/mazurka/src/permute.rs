@@ -1,0 +1,342 @@
+//! `permute`: the executable permutations of one execution, or of all.
+
+use mazurka_core::record::{
+    self, Ending, OrderedEvent, PaperPermutations, PartialOrder, PermutationClass,
+    PermutationResult, Record,
+};
+use mazurka_core::{
+    Event, Execution, Fingerprint, Labelled, Narrator, ReplayError, Schedule, Scope, StopReason,
+    ending, immediate_predecessors,
+};
+use mazurka_explore::{Extent, Observer, permute};
+use mazurka_lang::{LabelledMachine, Machine};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use crate::front::{Front, on_front};
+use crate::run::{go_on, wander};
+use crate::{Algorithm, Options, Plan, Program, Watch};
+
+/// What to permute, and how much of it to list.
+#[derive(Clone, Debug)]
+pub struct Permuting {
+    /// The run to record. A schedule that ends early is gone on with by whoever is first.
+    pub plan: Plan,
+    /// Go on from path to path until all are known.
+    pub complete: bool,
+    /// Count the classes of the definitions as printed, too.
+    pub paper: bool,
+    /// How many permutations, and how many ways to end, are listed.
+    pub listed: usize,
+}
+
+/// The record of permutations: what every record has, and these.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PermuteRecord {
+    /// What every record has.
+    #[serde(flatten)]
+    pub record: Record,
+    /// The permutations.
+    pub permutations: record::Permutations,
+}
+
+/// Why nothing was permuted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PermuteError {
+    /// The schedule cannot be followed.
+    #[error("the schedule does not fit: {0}")]
+    Schedule(ReplayError),
+    /// The language has no labels.
+    #[error("programs in this language have no labels to permute; `mazurka explore` explores them")]
+    NoLabels,
+    /// There is no such class to draw.
+    #[error("there is no class {wanted}: {listed} are listed; --classes N lists more")]
+    NoSuchClass {
+        /// Which was asked for, from 1.
+        wanted: usize,
+        /// How many are listed.
+        listed: usize,
+    },
+}
+
+impl Program {
+    /// Records a run and finds its executable permutations. Failures and deadlocks violate. Unless it is complete, nothing
+    /// is said about other paths: the scope is not exhaustive, and `deterministic` is false or unknown.
+    ///
+    /// ```
+    /// use mazurka::{Options, Permuting, Plan, Program, quietly};
+    /// // Errata E6: as recorded, with the choice first, nothing else can happen; but y can be 2.
+    /// let source = "var x, y: int = 0  process { x := 1 }  process { y := 1 <| x == 0 |> y := 2 }";
+    /// let program = Program::load("e6.maz", source, &[]).unwrap();
+    /// let mut wanted = Permuting {
+    ///     plan: Plan::Schedule("1 0".parse().unwrap()),
+    ///     complete: false,
+    ///     paper: false,
+    ///     listed: 100,
+    /// };
+    /// let one = program.permute(&wanted, &Options::default(), &mut quietly()).unwrap();
+    /// assert_eq!((one.permutations.executable, one.record.deterministic), (1, None));
+    /// wanted.complete = true;
+    /// let all = program.permute(&wanted, &Options::default(), &mut quietly()).unwrap();
+    /// assert_eq!((all.permutations.executable, all.record.deterministic), (2, Some(false)));
+    /// ```
+    pub fn permute(
+        &self,
+        wanted: &Permuting,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<PermuteRecord, PermuteError> {
+        let labelled = self.language.labelled(options);
+        let mut labelled = labelled.ok_or(PermuteError::NoLabels)?;
+        if wanted.paper {
+            labelled = labelled.with_names();
+        }
+        let (schedule, bound) = self.record_run(wanted, &mut labelled, options, watch)?;
+        let branches = (0..labelled.events().len()).filter(|&at| labelled.branches(at));
+        let branches = branches.map(|at| at + 1).collect();
+        let mut collecting = Collecting::new(labelled.machine().clone(), schedule.0.len(), wanted);
+        let extent = Extent {
+            complete: wanted.complete,
+            printed: wanted.paper,
+        };
+        let found = permute(
+            &mut labelled,
+            &schedule,
+            extent,
+            &options.limits,
+            watch,
+            &mut collecting,
+        );
+        let (mut findings, counts) = (found.findings, found.counts);
+        if let Some(bound) = bound.filter(|bound| !findings.bounds.contains(bound)) {
+            findings.bounds.push(bound);
+            findings.stopped = StopReason::Bound;
+        }
+        let mut machine = collecting.tester;
+        // The engine's name in the record is the paper's.
+        let judged = self.judge(
+            "permute",
+            Algorithm::Optimal,
+            options,
+            false,
+            &mut machine,
+            &findings,
+        );
+        let known = wanted.complete && judged.scope.exhaustive;
+        let record = Record {
+            algorithm: "fagiani".to_owned(),
+            scope: Scope {
+                exhaustive: known,
+                ..judged.scope
+            },
+            deterministic: judged.deterministic.filter(|same| known || !same),
+            ..judged
+        };
+        let recorded = match machine.narrate(&schedule) {
+            Ok(run) => run,
+            Err(error) => panic!("the recorded run does not run again: {error}"),
+        };
+        Ok(PermuteRecord {
+            record,
+            permutations: record::Permutations {
+                recorded,
+                branches,
+                complete: wanted.complete,
+                seeds: counts.seeds,
+                candidates: counts.candidates,
+                infeasible: counts.infeasible,
+                duplicates: counts.duplicates,
+                executable: counts.executable,
+                open: counts.open,
+                stuck: counts.stuck,
+                paper: found.printed.map(|forms| PaperPermutations {
+                    candidates: forms.candidates,
+                    infeasible: forms.infeasible,
+                    duplicates: forms.duplicates,
+                    executable: forms.executable,
+                }),
+                classes: collecting.classes,
+                results: collecting.results,
+            },
+        })
+    }
+
+    /// Makes the run to record, to its end.
+    fn record_run(
+        &self,
+        wanted: &Permuting,
+        labelled: &mut LabelledMachine,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Schedule, Option<mazurka_core::Bound>), PermuteError> {
+        let bound = match &wanted.plan {
+            Plan::Seed(seed) => wander(labelled, *seed, options, watch),
+            Plan::Schedule(schedule) => {
+                let mut machine = labelled.machine().clone();
+                machine.narrate(schedule).map_err(PermuteError::Schedule)?;
+                follow(labelled, schedule);
+                go_on(labelled, options, watch, &mut |labelled, ready| {
+                    if let Err(error) = labelled.step(ready[0], &[]) {
+                        panic!("a ready process cannot step: {error}");
+                    }
+                })
+            }
+        };
+        let schedule = Schedule::of(labelled.events(), labelled.processes());
+        Ok((schedule, bound))
+    }
+
+    /// The partial order of one of the listed classes, from 1.
+    pub fn partial_order(
+        &self,
+        permuted: &PermuteRecord,
+        class: usize,
+        options: &Options,
+    ) -> Result<PartialOrder, PermuteError> {
+        let classes = &permuted.permutations.classes;
+        let found = class.checked_sub(1).and_then(|at| classes.get(at));
+        let found = found.ok_or(PermuteError::NoSuchClass {
+            wanted: class,
+            listed: classes.len(),
+        })?;
+        let schedule: Schedule = match found.schedule.parse() {
+            Ok(schedule) => schedule,
+            Err(error) => panic!("a schedule in a record is none: {error}"),
+        };
+        on_front!(self.language, front => {
+            let mut machine = front.machine(options);
+            order_of(&mut machine, &schedule).map_err(PermuteError::Schedule)
+        })
+    }
+}
+
+/// Follows a schedule that is known to fit.
+fn follow<E: Execution>(program: &mut E, schedule: &Schedule) {
+    program.back_to(0);
+    for step in &schedule.0 {
+        let process = program.processes().find(&step.process);
+        let made = process.map(|process| program.step(process, &step.outcomes).is_ok());
+        assert_eq!(
+            made,
+            Some(true),
+            "a schedule that fitted does not: {schedule}"
+        );
+    }
+}
+
+/// The events of a run with what comes right before each.
+fn order_of<M: Narrator>(
+    machine: &mut M,
+    schedule: &Schedule,
+) -> Result<PartialOrder, ReplayError> {
+    let run = machine.narrate(schedule)?;
+    let before = immediate_predecessors(machine.events());
+    let mut lanes: Vec<(mazurka_core::ProcessPath, String)> = Vec::new();
+    for event in machine.events() {
+        let path = machine.processes().path(event.process);
+        if !lanes.iter().any(|(known, _)| known == path) {
+            lanes.push((path.clone(), path.to_string()));
+        }
+    }
+    lanes.sort();
+    let lanes: Vec<String> = lanes.into_iter().map(|(_, name)| name).collect();
+    let past = mazurka_core::HappensBefore::of(machine.events());
+    let events = run.steps.into_iter().zip(before);
+    let events = events.map(|(step, before)| {
+        let before: Vec<usize> = before.iter().map(|&at| at as usize).collect();
+        // What another one of them has in its past needs no line of its own.
+        let direct = |&at: &usize| !before.iter().any(|&other| past.before(at, other));
+        let changes = step.changes.iter();
+        let changes = changes.map(|c| format!("{}: {} -> {}", c.name, c.from, c.to));
+        OrderedEvent {
+            lane: lanes
+                .iter()
+                .position(|lane| *lane == step.process)
+                .unwrap_or(0),
+            label: step.label,
+            details: changes.collect::<Vec<_>>().join(", "),
+            after: before.iter().copied().filter(direct).collect(),
+        }
+    });
+    Ok(PartialOrder {
+        events: events.collect(),
+        lanes,
+    })
+}
+
+/// Collects permutations as they are found, and runs each as a test case.
+struct Collecting {
+    /// Another machine, to which a permutation is nothing but a schedule.
+    tester: Machine,
+    /// Permutations of one path have so many labels; what is shorter is stuck. None: there are several paths.
+    length: Option<usize>,
+    listed: usize,
+    classes: Vec<PermutationClass>,
+    results: Vec<PermutationResult>,
+    known: FxHashMap<(Fingerprint, Ending), usize>,
+}
+
+impl Collecting {
+    fn new(mut tester: Machine, length: usize, wanted: &Permuting) -> Self {
+        tester.back_to(0);
+        Self {
+            tester,
+            length: (!wanted.complete).then_some(length),
+            listed: wanted.listed,
+            classes: Vec::new(),
+            results: Vec::new(),
+            known: FxHashMap::default(),
+        }
+    }
+
+    /// Theorem 15: the program produces the permutation if it is scheduled so.
+    fn test(&mut self, program: &LabelledMachine, schedule: &Schedule) {
+        follow(&mut self.tester, schedule);
+        let same = |(one, other): (&Event, &Event)| {
+            one.outcomes == other.outcomes
+                && one.claims == other.claims
+                && one.touched == other.touched
+                && one.mishaps.len() == other.mishaps.len()
+        };
+        let pairs = program.events().iter().zip(self.tester.events());
+        let holds = pairs.map(same).all(|same| same)
+            && self.tester.observation() == program.observation()
+            && ending(&self.tester) == ending(program);
+        assert!(
+            holds,
+            "Theorem 15 does not hold for the schedule {schedule}"
+        );
+    }
+}
+
+impl Observer<LabelledMachine> for Collecting {
+    fn complete(&mut self, program: &LabelledMachine) {
+        if self.length.is_some_and(|n| n != program.events().len()) {
+            return;
+        }
+        let schedule = Schedule::of(program.events(), program.processes());
+        self.test(program, &schedule);
+        let ending = ending(program);
+        let machine = program.machine();
+        if self.classes.len() < self.listed {
+            self.classes.push(PermutationClass {
+                schedule: schedule.to_string(),
+                ending,
+                path_condition: None,
+                state: machine.bindings(true),
+            });
+        }
+        let key = (program.observation(), ending);
+        if let Some(&known) = self.known.get(&key) {
+            self.results[known].classes += 1;
+        } else if self.results.len() < self.listed {
+            self.known.insert(key, self.results.len());
+            self.results.push(PermutationResult {
+                ending,
+                state: machine.bindings(true),
+                classes: 1,
+                schedule: schedule.to_string(),
+            });
+        }
+    }
+}
