@@ -32,14 +32,15 @@
 //!
 //! Why nothing is missed: let k be the length of the longest beginning of any run of a trace that agrees with some seed, process by process. That beginning
 //! is met among the prefixes of that seed's permutations. If the trace goes on, its next step deviates, so it is part of another seed, and k is not the longest.
-//! A prefix that was left because z sleeps for good is met with z's step added: all steps that the others could make there claim what was recorded,
-//! if their claims are fixed by their places, so z's step commutes with the deviating one too. Steps whose claims are not, and sleepers that choose, are never left out.
-//! Hence every trace belongs to exactly one seed, and is met once.
+//! A prefix that was left because z sleeps for good is met with z's step added: as long as all the others claim what was recorded, whatever they do instead,
+//! z's step commutes with the deviating one too. That they do is looked at in every prefix; it cannot go unseen in a prefix that was left, since with z's step added
+//! nobody else's locals are different. Where it is not so, the seed is gone through again, without leaving prefixes early. Sleepers that
+//! choose are no reason to leave. Hence every trace belongs to exactly one seed, and is met once.
 
 mod printed;
 mod seed;
 
-use mazurka_core::{Event, Fingerprint, Labelled, Limits, ProcessId, Schedule, Status};
+use mazurka_core::{Claims, Event, Fingerprint, Labelled, Limits, ProcessId, Schedule, Status};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
@@ -186,7 +187,12 @@ struct Fagiani {
     /// How many runs it has passed over that no sleep set has cut.
     not_runs: u64,
     counts: Permutations,
+    /// Whether somebody claims, in some prefix, something else than the seed recorded.
+    varies: bool,
+    /// Whether the seed is gone through for the second time, only to find others.
+    again: bool,
     scratch: Vec<bool>,
+    claims: Claims,
 }
 
 impl Fagiani {
@@ -207,7 +213,10 @@ impl Fagiani {
             known: false,
             not_runs: 0,
             counts: Permutations::default(),
+            varies: false,
+            again: false,
             scratch: Vec::new(),
+            claims: Claims::new(),
         }
     }
 
@@ -327,14 +336,21 @@ impl Fagiani {
             let ready = status == Status::Ready;
             anybody |= ready;
             let made = self.made.get(process.index()).copied().unwrap_or(0);
+            if self.complete && !self.varies && !program.claims_fixed(process) {
+                program.claims(process, &mut self.claims);
+                let recorded = self.seed.next_claims(process, made);
+                self.varies = recorded.is_some_and(|recorded| *recorded != self.claims);
+            }
             let label = self.seed.next(process, made);
             let asleep = self.sleepers[first..].contains(&process);
             let to_try = match label {
                 None => ready && self.complete,
                 Some(label) => {
-                    self.counts.candidates += 1;
-                    self.counts.duplicates += u64::from(asleep);
-                    self.counts.infeasible += u64::from(!ready);
+                    if !self.again {
+                        self.counts.candidates += 1;
+                        self.counts.duplicates += u64::from(asleep);
+                        self.counts.infeasible += u64::from(!ready);
+                    }
                     ready && (!asleep || (self.complete && !label.outcomes.is_empty()))
                 }
             };
@@ -348,6 +364,9 @@ impl Fagiani {
             }
         }
         match (depth == self.seed.length, anybody) {
+            // It was met the first time.
+            _ if self.again && !anybody => self.pass_over(),
+            _ if self.again => {}
             (true, true) => self.counts.open += 1,
             (true, false) => self.counts.executable += 1,
             (false, true) => {}
@@ -371,6 +390,7 @@ impl Fagiani {
             return false;
         }
         let (seed, made, complete) = (&self.seed, &self.made, self.complete);
+        let unsure = self.again;
         let chooses = |process: ProcessId| {
             let label = seed.next(process, made[process.index()]);
             complete && label.is_some_and(|label| !label.outcomes.is_empty())
@@ -383,7 +403,7 @@ impl Fagiani {
         }
         loop {
             let stirs =
-                |&&z: &&ProcessId| !moves[z.index()] && seed.may_wake(z, made, moves, complete);
+                |&&z: &&ProcessId| !moves[z.index()] && seed.may_wake(z, made, moves, unsure);
             match sleepers.iter().find(stirs) {
                 Some(woken) => moves[woken.index()] = true,
                 None => return sleepers.iter().any(|z| !moves[z.index()]),
@@ -393,10 +413,14 @@ impl Fagiani {
 
     /// The next seed, at the empty prefix.
     fn next_seed<E: Labelled>(&mut self, program: &E) -> bool {
-        let Some(seed) = self.waiting.pop_front() else {
-            return false;
-        };
-        self.seed = seed;
+        self.again = self.varies && !self.again;
+        self.varies = self.again;
+        if !self.again {
+            let Some(seed) = self.waiting.pop_front() else {
+                return false;
+            };
+            self.seed = seed;
+        }
         self.made.clear();
         let width = self.seed.width().max(program.processes().len());
         self.made.resize(width, 0);
@@ -507,7 +531,8 @@ impl<E: Labelled> Policy<E> for Fagiani {
             true => None,
             false => self.other_outcomes(event),
         };
-        if again.is_none() && active.recorded && !active.matched && !active.asleep {
+        let failed = again.is_none() && active.recorded && !active.matched && !active.asleep;
+        if failed && !self.again {
             self.counts.infeasible += 1;
         }
         if let Some(parent) = self.nodes.last_mut() {

@@ -64,6 +64,8 @@ pub(crate) struct Seed {
     varies: Vec<u32>,
     /// For each process the number of its steps, one more if it waits at the end.
     steps: Vec<u32>,
+    /// For each process what it claims while it waits at the end.
+    waiting: Vec<Option<Claims>>,
     cells: Vec<SmallVec<[Last; 2]>>,
 }
 
@@ -76,6 +78,7 @@ impl Seed {
             print: Fingerprint::EMPTY,
             varies: Vec::new(),
             steps: Vec::new(),
+            waiting: Vec::new(),
             cells: Vec::new(),
         }
     }
@@ -109,6 +112,7 @@ impl Seed {
                 program.claims(process, &mut claims);
                 seed.labels_of(process);
                 seed.touch(process, &claims, program.claims_fixed(process));
+                seed.waiting[process.index()] = Some(claims.clone());
             }
         }
         seed
@@ -120,6 +124,7 @@ impl Seed {
             self.labels.resize_with(needed, Vec::new);
             self.varies.resize(needed, 0);
             self.steps.resize(needed, 0);
+            self.waiting.resize(needed, None);
         }
         &mut self.labels[process.index()]
     }
@@ -158,6 +163,13 @@ impl Seed {
         self.labels.get(process.index())?.get(made as usize)
     }
 
+    /// What the next step of a process claims, after so many others, if it is known.
+    pub fn next_claims(&self, process: ProcessId, made: u32) -> Option<&Claims> {
+        let waiting = || self.waiting.get(process.index())?.as_ref();
+        let label = self.next(process, made);
+        label.map_or_else(waiting, |label| Some(&label.claims))
+    }
+
     /// The print of all steps of a process after so many.
     pub fn chain<E: Labelled>(&self, program: &E, process: ProcessId, made: u32) -> Fingerprint {
         let last = made
@@ -189,14 +201,8 @@ impl Seed {
     }
 
     /// Whether a step that is still to come, of one of the processes that may move, conflicts with the next of this one.
-    /// `any_seed`: or may do so in another seed.
-    pub fn may_wake(
-        &self,
-        process: ProcessId,
-        made: &[u32],
-        moves: &[bool],
-        any_seed: bool,
-    ) -> bool {
+    /// `unsure`: or may do so if it claims something else than recorded.
+    pub fn may_wake(&self, process: ProcessId, made: &[u32], moves: &[bool], unsure: bool) -> bool {
         let Some(label) = self.next(process, made[process.index()]) else {
             return true;
         };
@@ -210,7 +216,7 @@ impl Seed {
             cells.flatten().any(|last| to_come(last, access.writes()))
         };
         let varies = |q: usize| q != process.index() && moves[q] && self.varies[q] > made[q];
-        label.claims.iter().any(conflicts) || (any_seed && (0..self.width()).any(varies))
+        label.claims.iter().any(conflicts) || (unsure && (0..self.width()).any(varies))
     }
 }
 
