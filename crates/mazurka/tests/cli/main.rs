@@ -6,6 +6,7 @@ mod checkpoints;
 mod documents;
 mod exit_codes;
 mod limits;
+mod permute;
 mod pictures;
 mod record;
 mod replay;
