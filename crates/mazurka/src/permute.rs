@@ -298,8 +298,8 @@ impl Collecting {
                 && one.touched == other.touched
                 && one.mishaps.len() == other.mishaps.len()
         };
-        let pairs = program.events().iter().zip(self.tester.events());
-        let holds = pairs.map(same).all(|same| same)
+        let mut pairs = program.events().iter().zip(self.tester.events());
+        let holds = pairs.all(same)
             && self.tester.observation() == program.observation()
             && ending(&self.tester) == ending(program);
         assert!(
