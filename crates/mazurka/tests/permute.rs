@@ -302,8 +302,11 @@ fn agrees(name: &str, program: &Program, wanted: &Permuting, steps: u64) -> bool
     true
 }
 
-/// The settings of each case of the corpus.
-fn cases() -> Vec<(String, String, Vec<(String, String)>)> {
+/// A program's name, its text and its settings.
+type Case = (String, String, Vec<(String, String)>);
+
+/// Each case of the corpus.
+fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let folders = fs::read_dir(corpus()).expect("the corpus");
     for folder in folders.flatten().map(|entry| entry.path()) {
