@@ -75,6 +75,9 @@ pub struct Event {
     pub mishaps: Vec<Mishap>,
     /// What such a step may have to wait for.
     pub wait: Wait,
+    /// Whether the process has only found that it has to wait, for the values that the path condition
+    /// now allows. Where values are known, nobody makes such a step.
+    pub stayed: bool,
 }
 
 impl Event {
@@ -91,6 +94,7 @@ impl Event {
             joined: Vec::new(),
             mishaps: Vec::new(),
             wait: Wait::Never,
+            stayed: false,
         }
     }
 
@@ -107,6 +111,7 @@ impl Event {
         self.joined.clear();
         self.mishaps.clear();
         self.wait = Wait::Never;
+        self.stayed = false;
     }
 }
 

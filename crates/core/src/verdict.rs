@@ -66,6 +66,10 @@ pub enum Bound {
     IntRange,
     /// Final states that no test has met were not looked at, and the program states something about them.
     FinalStates,
+    /// `int` was decided only as far as all values fit into so many bits.
+    IntWithin(u8),
+    /// The solver gave no answer where one was needed.
+    Undecided,
     /// Stopped by the user.
     Interrupted,
 }
@@ -87,6 +91,8 @@ impl fmt::Display for Bound {
             Bound::MemoryLimit(bytes) => write!(f, "--memory-limit {bytes} was reached"),
             Bound::IntRange => f.write_str("an `int` left the range of 64 bits"),
             Bound::FinalStates => f.write_str("`ensures` was looked at in the tests only"),
+            Bound::IntWithin(bits) => write!(f, "`int` was decided within {bits} bits only"),
+            Bound::Undecided => f.write_str("the solver gave no answer"),
             Bound::Interrupted => f.write_str("interrupted"),
         }
     }

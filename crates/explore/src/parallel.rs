@@ -428,7 +428,14 @@ impl<'a> Desk<'a> {
                     self.stop(Bound::MaxSteps(most));
                 }
                 (Bound::MaxExecutions(_), _, Some(most)) => self.stop(Bound::MaxExecutions(most)),
-                (Bound::MaxDepth(_) | Bound::MaxLocal(_) | Bound::IntRange, ..) => {
+                (
+                    Bound::MaxDepth(_)
+                    | Bound::MaxLocal(_)
+                    | Bound::IntRange
+                    | Bound::IntWithin(_)
+                    | Bound::Undecided,
+                    ..,
+                ) => {
                     found.bound(bound);
                 }
                 _ => {}

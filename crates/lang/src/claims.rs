@@ -178,6 +178,10 @@ impl Walk<'_> {
             | Op::Arith(..)
             | Op::ArithLocals(..)
             | Op::Compare(..)
+            | Op::And
+            | Op::Or
+            | Op::Select(_)
+            | Op::Input(_)
             | Op::Choose
             | Op::Drop
             | Op::Assert
@@ -304,6 +308,9 @@ impl Walk<'_> {
                 | Op::Arith(..)
                 | Op::ArithLocals(..)
                 | Op::Compare(..)
+                | Op::And
+                | Op::Or
+                | Op::Select(_)
                 | Op::Mark(_)
                 | Op::Open(_)
                 | Op::BeginAtomic => true,

@@ -68,6 +68,13 @@ pub(crate) enum Op {
     Neg(Type),
     Arith(Arith, Type),
     Compare(Compare, bool),
+    /// Both sides, and whichever the first operand selects, evaluated: in code for symbolic values, where
+    /// a jump would split the run.
+    And,
+    Or,
+    Select(Type),
+    /// The next input of the process.
+    Input(Type),
     /// Arithmetic on two slots.
     ArithLocals(Arith, Type, [u16; 2]),
     /// Takes the value after the last and the first value.
@@ -233,6 +240,7 @@ pub struct Code {
     pub(crate) first_lock: u32,
     /// For each cell the invariants over it; empty if there are none at all.
     pub(crate) watched: Vec<SmallVec<[u32; 2]>>,
+    pub(crate) requires: Vec<Checked>,
     pub(crate) invariants: Vec<Checked>,
     pub(crate) ensures: Vec<Checked>,
     /// The cells that determinism is about.

@@ -20,10 +20,12 @@ pub(crate) enum Fault {
     Assumption,
     OutOfRange,
     LocalLimit,
+    /// A `choose` between bounds that are not known.
+    SymbolicChoose,
 }
 
 impl Fault {
-    pub const ALL: [Fault; 9] = [
+    pub const ALL: [Fault; 10] = [
         Fault::DivisionByZero,
         Fault::OutOfBounds,
         Fault::NotHeld,
@@ -33,12 +35,13 @@ impl Fault {
         Fault::Assumption,
         Fault::OutOfRange,
         Fault::LocalLimit,
+        Fault::SymbolicChoose,
     ];
 
     pub fn kind(self) -> MishapKind {
         match self {
             Fault::Assumption => MishapKind::Discarded,
-            Fault::OutOfRange => MishapKind::OutOfRange,
+            Fault::OutOfRange | Fault::SymbolicChoose => MishapKind::OutOfRange,
             Fault::LocalLimit => MishapKind::LocalLimit,
             _ => MishapKind::Failure,
         }
@@ -377,7 +380,13 @@ impl<L: Listener> Cpu<'_, L> {
                     touched.push(Access::read(cell));
                     operands.push(cells[cell as usize]);
                 }
-                op @ (Op::Not | Op::Neg(_) | Op::Arith(..) | Op::Compare(..)) => {
+                op @ (Op::Not
+                | Op::Neg(_)
+                | Op::Arith(..)
+                | Op::Compare(..)
+                | Op::And
+                | Op::Or
+                | Op::Select(_)) => {
                     compute(op, operands)?;
                 }
                 Op::ArithLocals(op, ty, [a, b]) => {
@@ -594,6 +603,15 @@ fn compute(op: Op, operands: &mut Vec<i64>) -> Result<(), Fault> {
             let left = operands.pop().unwrap_or(0);
             i64::from(numbers::compare(op, unsigned, left, right))
         }
+        Op::And => operands.pop().unwrap_or(0) & right,
+        Op::Or => operands.pop().unwrap_or(0) | right,
+        Op::Select(_) => {
+            let left = operands.pop().unwrap_or(0);
+            match operands.pop() {
+                Some(0) => right,
+                _ => left,
+            }
+        }
         _ => right,
     };
     operands.push(value);
@@ -639,7 +657,13 @@ pub(crate) fn peek(
                 }
                 Err(fault) => Some(fault),
             },
-            Op::Not | Op::Neg(_) | Op::Arith(..) | Op::Compare(..) => compute(op, operands).err(),
+            Op::Not
+            | Op::Neg(_)
+            | Op::Arith(..)
+            | Op::Compare(..)
+            | Op::And
+            | Op::Or
+            | Op::Select(_) => compute(op, operands).err(),
             Op::ArithLocals(op, ty, [a, b]) => {
                 match numbers::arith(op, ty, locals[a as usize], locals[b as usize]) {
                     Ok(value) => {

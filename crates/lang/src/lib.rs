@@ -38,12 +38,14 @@ mod report;
 mod shared;
 pub mod source;
 mod state;
+mod symbolic;
 mod syntax;
 
 pub use check::{Setting, load};
 pub use code::Code;
-pub use compile::compile;
+pub use compile::{compile, compile_symbolic};
 pub use diagnostic::Diagnostic;
 pub use labelled::LabelledMachine;
 pub use machine::Machine;
 pub use state::State;
+pub use symbolic::{Concrete, Doubts, Observed, SymbolicMachine, SymbolicState};

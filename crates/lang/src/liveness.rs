@@ -124,6 +124,10 @@ fn effect(op: Op) -> Effect {
         | Op::Neg(_)
         | Op::Arith(..)
         | Op::Compare(..)
+        | Op::And
+        | Op::Or
+        | Op::Select(_)
+        | Op::Input(_)
         | Op::Choose
         | Op::Store(_)
         | Op::StoreAt(_)

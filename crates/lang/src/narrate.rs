@@ -117,7 +117,7 @@ impl Code {
         }
     }
 
-    fn cell_type(&self, cell: u32) -> Type {
+    pub(crate) fn cell_type(&self, cell: u32) -> Type {
         let at = self.first_cells.partition_point(|&first| first <= cell);
         self.program
             .vars
@@ -213,6 +213,9 @@ impl Narrator for Machine {
                     (Fault::Assumption, _) => format!("assumption is false: `{text}`"),
                     (Fault::OutOfRange, _) => {
                         format!("an `int` left the range of 64 bits in `{text}`")
+                    }
+                    (Fault::SymbolicChoose, _) => {
+                        format!("the bounds of `{text}` are symbolic")
                     }
                     (Fault::LocalLimit, _) => "too much local work in one step".to_owned(),
                 };

@@ -1,7 +1,7 @@
 //! What can be read and checked but not (yet) explored.
 
 use crate::diagnostic::Diagnostic;
-use crate::hir::{ExprKind, Program, Property};
+use crate::hir::{ExprKind, Program};
 use crate::shared::Shared;
 
 /// Inputs and symbolic initial values.
@@ -41,11 +41,12 @@ pub(crate) fn unexplorable(program: &Program) -> Vec<Diagnostic> {
 /// The assumptions on the initial state that its values break.
 pub(crate) fn broken_requires(
     program: &Program,
-    mut holds: impl FnMut(&Property) -> bool,
+    holds: &[bool],
 ) -> Vec<Diagnostic> {
-    let broken = program.requires.iter().filter(|property| !holds(property));
+    let broken = program.requires.iter().zip(holds);
     broken
-        .map(|property| Diagnostic {
+        .filter(|(_, holds)| !**holds)
+        .map(|(property, _)| Diagnostic {
             code: "M0603",
             message: "the initial values break this `requires`".to_owned(),
             span: property.span,

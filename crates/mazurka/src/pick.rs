@@ -93,7 +93,9 @@ fn ends_all(bound: &Bound) -> bool {
         | Bound::MaxSteps(_)
         | Bound::MaxExecutions(_)
         | Bound::MaxLocal(_)
-        | Bound::IntRange => false,
+        | Bound::IntRange
+        | Bound::IntWithin(_)
+        | Bound::Undecided => false,
     }
 }
 

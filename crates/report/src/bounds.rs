@@ -27,6 +27,12 @@ pub fn advice(bound: &Bound) -> &'static str {
         Bound::FinalStates => {
             "a net covers what each process can do, not all final states; `mazurka check` looks at these"
         }
+        Bound::IntWithin(_) => {
+            "declare the variables `i64` or smaller, or put z3 or cvc5 on the path: they decide all of `int`"
+        }
+        Bound::Undecided => {
+            "simplify the conditions, declare the variables `i32` or smaller, or try another --solver"
+        }
         Bound::Interrupted => "run it again and let it end, or give it a --time-limit",
     }
 }

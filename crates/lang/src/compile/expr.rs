@@ -3,7 +3,7 @@
 use crate::code::{Action, Arith, Compare, Note, Op};
 use crate::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 
-use super::{Compiler, constant_index};
+use super::{Compiler, Values, constant_index};
 
 impl Compiler<'_> {
     /// Compiles an expression to code of its own.
@@ -207,6 +207,14 @@ impl Compiler<'_> {
                     UnaryOp::Neg => Op::Neg(expr.ty),
                 });
             }
+            ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) if self.whole_term(b) => {
+                self.expr(a);
+                self.expr(b);
+                self.emit(match op {
+                    BinaryOp::And => Op::And,
+                    _ => Op::Or,
+                });
+            }
             ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) => {
                 self.expr(a);
                 if *op == BinaryOp::Or {
@@ -232,6 +240,14 @@ impl Compiler<'_> {
                     }
                 }
             }
+            ExprKind::If(test, then, other)
+                if self.whole_term(then) && self.whole_term(other) =>
+            {
+                self.expr(test);
+                self.expr(then);
+                self.expr(other);
+                self.emit(Op::Select(expr.ty));
+            }
             ExprKind::If(test, then, other) => {
                 self.expr(test);
                 let exit = self.jump(Op::JumpIfFalse);
@@ -246,9 +262,12 @@ impl Compiler<'_> {
                 self.expr(to);
                 self.emit(Op::Choose);
             }
-            // Refused before.
             ExprKind::Input => {
-                self.emit(Op::Error);
+                self.emit(match self.values {
+                    Values::Symbolic { .. } => Op::Input(expr.ty),
+                    // Refused before.
+                    Values::Concrete => Op::Error,
+                });
             }
         }
         self.span = outer;
@@ -256,6 +275,28 @@ impl Compiler<'_> {
 }
 
 impl Compiler<'_> {
+    /// Whether an expression is evaluated even where its value is not needed: with symbolic values a jump
+    /// over it would split the run, and a term does not.
+    fn whole_term(&self, expr: &Expr) -> bool {
+        let mut harmless = self.values != Values::Concrete;
+        expr.walk(&mut |e| {
+            harmless &= match &e.kind {
+                ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem, _, divisor) => {
+                    matches!(divisor.kind, ExprKind::Const(value) if value != 0)
+                }
+                ExprKind::LocalElement(local, index) => {
+                    constant_index(index, self.local_range(*local)).is_some()
+                }
+                ExprKind::Element(var, index) => {
+                    constant_index(index, self.range(var.0)).is_some()
+                }
+                ExprKind::Input | ExprKind::Choose(..) => false,
+                _ => true,
+            };
+        });
+        harmless
+    }
+
     /// One instruction instead of three, if both operands are locals.
     fn on_locals(&self, op: Op, a: &Expr, b: &Expr) -> Option<Op> {
         let slot = |e: &Expr| match e.kind {

@@ -43,10 +43,14 @@ pub fn compile(program: &Program, source: &str) -> Result<Code, Vec<Diagnostic>>
     if !refused.is_empty() {
         return Err(refused);
     }
-    let code = Compiler::new(program, source).compile();
-    let broken = refuse::broken_requires(program, |property| {
-        interpret::evaluate(&property_code(&code, property), &code.initial) != Ok(0)
-    });
+    let code = Compiler::new(program, source, Values::Concrete).compile();
+    let snippets = code.requires.iter().map(|checked| checked.snippet);
+    let holds: Vec<bool> = snippets
+        .map(|snippet| {
+            interpret::evaluate(&code.snippets[snippet as usize], &code.initial) != Ok(0)
+        })
+        .collect();
+    let broken = refuse::broken_requires(program, &holds);
     if broken.is_empty() {
         Ok(code)
     } else {
@@ -54,10 +58,22 @@ pub fn compile(program: &Program, source: &str) -> Result<Code, Vec<Diagnostic>>
     }
 }
 
-/// The code of a property, outside of any process.
-fn property_code(code: &Code, property: &Property) -> Vec<Op> {
-    let mut compiler = Compiler::new(&code.program, &code.source);
-    compiler.snippet(&property.expr)
+/// Compiles a program to run it with symbolic values, in a [`SymbolicMachine`](crate::SymbolicMachine).
+///
+/// `exits`: whether leaving a bounded loop that has used up its bound is a step, one that touches
+/// nothing, as in the prototype of the SymPaths paper.
+pub fn compile_symbolic(program: &Program, source: &str, exits: bool) -> Code {
+    Compiler::new(program, source, Values::Symbolic { exits }).compile()
+}
+
+/// What the code is going to compute with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Values {
+    Concrete,
+    Symbolic {
+        /// Whether a bounded loop that has used up its bound is left in a step of its own.
+        exits: bool,
+    },
 }
 
 /// What the analysis of claims must know about an instruction with an index.
@@ -68,6 +84,7 @@ pub(crate) struct Index {
 
 pub(crate) struct Compiler<'a> {
     program: &'a Program,
+    values: Values,
     shared: Shared<'a>,
     code: Code,
     indices: FxHashMap<u32, Index>,
@@ -87,7 +104,7 @@ pub(crate) struct Compiler<'a> {
 }
 
 impl<'a> Compiler<'a> {
-    fn new(program: &'a Program, source: &str) -> Self {
+    fn new(program: &'a Program, source: &str, values: Values) -> Self {
         let mut initial = Vec::new();
         let mut first_cells = Vec::new();
         for var in &program.vars {
@@ -123,6 +140,7 @@ impl<'a> Compiler<'a> {
             },
             initial,
             first_lock,
+            requires: Vec::new(),
             invariants: Vec::new(),
             ensures: Vec::new(),
             observed: Vec::new(),
@@ -137,6 +155,7 @@ impl<'a> Compiler<'a> {
         };
         Self {
             program,
+            values,
             shared,
             code,
             indices: FxHashMap::default(),
@@ -153,6 +172,10 @@ impl<'a> Compiler<'a> {
 
     fn compile(mut self) -> Code {
         let program = self.program;
+        for property in &program.requires {
+            let checked = self.property(property);
+            self.code.requires.push(checked);
+        }
         for property in &program.invariants {
             let checked = self.property(property);
             let number = self.code.invariants.len() as u32;

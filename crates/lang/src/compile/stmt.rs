@@ -3,7 +3,7 @@
 use crate::code::{Action, Arith, Compare, Note, Op, Range};
 use crate::hir::{Atomicity, Expr, ExprKind, LocalId, Place, Spawned, Stmt, StmtKind, Type};
 
-use super::{Compiler, Index, constant_index};
+use super::{Compiler, Index, Values, constant_index};
 
 impl<'a> Compiler<'a> {
     pub(super) fn block(&mut self, stmts: &'a [Stmt]) {
@@ -91,8 +91,13 @@ impl<'a> Compiler<'a> {
                 let open = self.maybe_open;
                 self.block(body);
                 self.emit(Op::Jump(start));
+                let exits = self.values == Values::Symbolic { exits: true };
+                if let (Some(spent), true) = (spent, exits) {
+                    self.land(spent);
+                    self.mark(Op::Mark);
+                }
                 self.land(exit);
-                if let Some(spent) = spent {
+                if let (Some(spent), false) = (spent, exits) {
                     self.land(spent);
                 }
                 self.maybe_open |= open;

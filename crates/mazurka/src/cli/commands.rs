@@ -175,7 +175,12 @@ fn broken_off(record: &Record) -> bool {
     record.scope.bounds.iter().any(|bound| match bound {
         Bound::MaxSteps(_) | Bound::MaxExecutions(_) => true,
         Bound::TimeLimit(_) | Bound::MemoryLimit(_) | Bound::Interrupted => true,
-        Bound::MaxDepth(_) | Bound::MaxLocal(_) | Bound::IntRange | Bound::FinalStates => false,
+        Bound::MaxDepth(_)
+        | Bound::MaxLocal(_)
+        | Bound::IntRange
+        | Bound::IntWithin(_)
+        | Bound::Undecided
+        | Bound::FinalStates => false,
     })
 }
 

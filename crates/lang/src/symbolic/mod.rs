@@ -1,0 +1,686 @@
+//! A program in the middle of a run with symbolic values: the SymPaths paper's ⟨σ, φ, Σ⟩.
+//!
+//! "SymPaths: Symbolic Execution Meets Partial Order Reduction", section 3.3.
+//!
+//! | paper | here |
+//! |---|---|
+//! | σ | [`SymbolicState`]'s cells and locals: terms over initial values and inputs |
+//! | φ, path condition ⌈φ⌉ | the events of the run; [`SymbolicMachine::path_condition`] |
+//! | Σ | the processes, [`SymbolicMachine::pool`] |
+//! | COND, WHILE: two symbolic states | one step with two outcomes, see [`run`] |
+//!
+//! Where it deviates:
+//! - What is decided by a condition that is not known is an *outcome* of the step, as what a `choose` gives.
+//!   So every explorer runs here unchanged. A side that the solver knows to be impossible is no outcome.
+//!   An outcome is there whenever the term is not constant, even if only one side is possible: terms are the same in equivalent
+//!   runs (Corollary 3), what is possible depends on everything that was decided before.
+//! - A guard that holds for some values only is both open and closed (the paper's section 6.3 looks at the open side).
+//!   So the step of such a process has an outcome in which it *stays*: nothing changes but the path condition.
+//!   Then the process waits, until something that its step may touch has another value. Whether it can make such a step depends on
+//!   the terms alone, so for each valuation of the variables this is a concrete program that looks at its guards now and then.
+//! - An index that is not known selects from all elements, as a term; it claims the whole array. Which
+//!   elements it really *touches* the solver is asked if [`refine`](SymbolicMachine::refine) says so
+//!   (section 6.1: what commutes depends on the path).
+
+mod logic;
+mod property;
+mod run;
+mod state;
+mod tell;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use mazurka_core::{
+    Access, AccessKind, Claims, Event, Execution, Fingerprint, Mishap, MishapKind, ProcessId,
+    ProcessTable, Semantics, Status, StepError, Wait, add_claim,
+};
+use mazurka_smt::{Kind, Solver, Term};
+
+pub use logic::Doubts;
+use logic::{Logic, sort_of};
+use property::Index::{Failed, Known};
+use run::{Cause, Cpu, Stop, Undo};
+pub use state::SymbolicState;
+use state::{NOWHERE, Place, Process, Stayed};
+pub use tell::{Concrete, Observed};
+
+use crate::code::{Claim, Code, Op, Waits};
+use crate::interpret::Site;
+use crate::state::{Life, Registers, UNBORN};
+
+/// What is needed to take a step back.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    process: ProcessId,
+    place: Place,
+    undo: usize,
+    path: usize,
+    causes: usize,
+    unfinished: usize,
+}
+
+/// Runs a compiled program with symbolic values, forwards and backwards.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mazurka_core::{Execution, ProcessId};
+///
+/// let source = "var x: int; process { if x > 3 { x := x + 1 } }";
+/// let program = mazurka_lang::load(source, &[]).unwrap();
+/// let code = Arc::new(mazurka_lang::compile_symbolic(&program, source, false));
+/// let mut machine = mazurka_lang::SymbolicMachine::new(code, 1_000_000, None);
+/// machine.step(ProcessId(0), &[1]).unwrap();
+/// machine.step(ProcessId(0), &[]).unwrap();
+/// assert_eq!(machine.path_condition(), ["x > 3"]);
+/// assert_eq!(machine.substitution()[0].value, "x + 1");
+/// ```
+#[derive(Debug)]
+pub struct SymbolicMachine {
+    code: Arc<Code>,
+    logic: Rc<RefCell<Logic>>,
+    state: SymbolicState,
+    table: ProcessTable,
+    /// The events of the run; those beyond `taken` are kept for their memory.
+    run: Vec<Event>,
+    taken: Vec<Taken>,
+    undo: Vec<Undo>,
+    causes: Vec<Cause>,
+    operands: Vec<Term>,
+    dirty: Vec<u32>,
+    initial: Vec<Mishap>,
+    guards: Claims,
+    /// How many processes have been started and have not ended.
+    unfinished: usize,
+    max_local: u64,
+    refined: bool,
+    /// Whether steps end at the first condition that is not known.
+    probing: bool,
+    /// A machine to try steps on.
+    trial: RefCell<Option<Box<SymbolicMachine>>>,
+}
+
+/// Whether a step is possible.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Possible {
+    Yes,
+    No,
+    /// For some values of the variables, perhaps.
+    Depends,
+}
+
+impl SymbolicMachine {
+    /// A machine in the initial state: a variable without an initial value is symbolic, and what the program
+    /// requires holds. Without a solver every side of a condition that is not constant is taken to be possible.
+    pub fn new(code: Arc<Code>, max_local: u64, solver: Option<Box<dyn Solver>>) -> Self {
+        let mut logic = Logic::new(solver);
+        let zero = logic.constant(0);
+        let processes = code.processes.iter().map(|entry| Process {
+            place: Place {
+                registers: Registers {
+                    pc: entry.pc,
+                    top: entry.frame,
+                    life: Life::Alive,
+                    ..UNBORN
+                },
+                ..NOWHERE
+            },
+            stack: vec![zero; entry.frame as usize],
+        });
+        let state = SymbolicState {
+            cells: initial_cells(&code, &mut logic),
+            processes: processes.collect(),
+            path: Vec::new(),
+        };
+        let table = ProcessTable::new(code.processes.len() as u32);
+        let logic = Rc::new(RefCell::new(logic));
+        let mut machine = Self::at(code, logic, state, table, max_local);
+        machine.start();
+        machine
+    }
+
+    /// Whether the solver is asked which elements a step really touches, where an index is not known.
+    pub fn refine(mut self, refined: bool) -> Self {
+        self.refined = refined;
+        self
+    }
+
+    /// A machine in some state, with no events before it.
+    fn at(
+        code: Arc<Code>,
+        logic: Rc<RefCell<Logic>>,
+        state: SymbolicState,
+        table: ProcessTable,
+        max_local: u64,
+    ) -> Self {
+        Self {
+            guards: guards_of(&code),
+            code,
+            logic,
+            state,
+            table,
+            run: Vec::new(),
+            taken: Vec::new(),
+            undo: Vec::new(),
+            causes: Vec::new(),
+            operands: Vec::new(),
+            dirty: Vec::new(),
+            initial: Vec::new(),
+            unfinished: 0,
+            max_local,
+            refined: false,
+            probing: false,
+            trial: RefCell::new(None),
+        }
+    }
+
+    /// Lets all processes do their local work before their first step, and assumes what is required.
+    fn start(&mut self) {
+        let mut event = Event::of(ProcessId(0), 0);
+        for process in 0..self.code.processes.len() as u32 {
+            // Local work can neither block nor choose, and knows no symbolic value yet.
+            let started = self.go(ProcessId(process), &mut event, &[], false);
+            debug_assert_eq!(started, Ok(()));
+        }
+        self.undo.clear();
+        self.unfinished = self.count_unfinished();
+        self.initial.extend(&event.mishaps);
+        let mut logic = self.logic.borrow_mut();
+        for property in &self.code.program.requires {
+            // What is beyond all numbers is not required of anybody.
+            let required = logic
+                .property(&self.code, &self.state.cells, &property.expr)
+                .unwrap_or(Term::FALSE);
+            if logic.known(required) != Some(1) {
+                self.state.path.push(required);
+            }
+        }
+        for (at, property) in self.code.program.invariants.iter().enumerate() {
+            let site = Site::Invariant(at as u32);
+            let broken = broken(&mut logic, &self.code, &self.state, &property.expr, site);
+            self.initial.extend(broken);
+        }
+    }
+
+    /// Runs a process to its next mark, writing down what happens.
+    fn go(
+        &mut self,
+        process: ProcessId,
+        event: &mut Event,
+        outcomes: &[i64],
+        step: bool,
+    ) -> Result<(), Stop> {
+        let mut cpu = Cpu {
+            code: &self.code,
+            logic: &mut self.logic.borrow_mut(),
+            state: &mut self.state,
+            table: &mut self.table,
+            undo: &mut self.undo,
+            operands: &mut self.operands,
+            dirty: &mut self.dirty,
+            event,
+            outcomes,
+            causes: &mut self.causes,
+            fuel: self.max_local,
+            probing: self.probing,
+            refined: self.refined,
+        };
+        let mut result = cpu.run(process, step);
+        if step && result.is_ok() && !cpu.dirty.is_empty() {
+            result = cpu.check_invariants(process);
+        }
+        self.operands.clear();
+        self.dirty.clear();
+        result
+    }
+
+    /// Makes a step; its event is the one at the end of the run.
+    fn advance(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<(), Stop> {
+        let depth = self.taken.len();
+        let place = self.state.processes[process.index()].place;
+        let taken = Taken {
+            process,
+            place,
+            undo: self.undo.len(),
+            path: self.state.path.len(),
+            causes: self.causes.len(),
+            unfinished: self.unfinished,
+        };
+        let mut event = match self.run.get_mut(depth) {
+            Some(event) => std::mem::replace(event, Event::of(process, 0)),
+            None => {
+                self.run.push(Event::of(process, 0));
+                Event::of(process, 0)
+            }
+        };
+        event.reset(process, place.registers.steps);
+        let mut claims = std::mem::take(&mut event.claims);
+        event.claims_key = self.claim(process, &mut claims);
+        event.claims = claims;
+        event.wait = self.wait(process);
+        let result = self.go(process, &mut event, outcomes, true);
+        self.taken.push(taken);
+        match result {
+            Ok(()) => {
+                self.state.processes[process.index()].place.stayed = None;
+                let ended = |p: &ProcessId| self.life(*p) == Life::Ended;
+                let born = event.spawned.iter().filter(|p| !ended(p)).count();
+                self.unfinished += born;
+                self.unfinished -= usize::from(self.life(process) == Life::Ended);
+            }
+            // Some values of the variables close its way, and these are the values from here on.
+            Err(Stop::Blocked(joins)) if self.state.path.len() > taken.path => {
+                self.undo_to(taken.undo);
+                event.spawned.clear();
+                event.joined.clear();
+                event.stayed = true;
+                let seen = self.seen_by(process);
+                let place = &mut self.state.processes[process.index()].place;
+                *place = taken.place;
+                place.registers.steps += 1;
+                place.stayed = Some(Stayed { seen, joins });
+            }
+            Err(stop) => {
+                self.run[depth] = event;
+                self.back_to(depth);
+                return Err(stop);
+            }
+        }
+        self.run[depth] = event;
+        Ok(())
+    }
+
+    fn undo_to(&mut self, mark: usize) {
+        for undo in self.undo.drain(mark..).rev() {
+            match undo {
+                Undo::Cell(cell, value) => self.state.cells[cell as usize] = value,
+                Undo::Slot {
+                    process,
+                    slot,
+                    value,
+                } => self.state.processes[process as usize].stack[slot as usize] = value,
+                Undo::Born(child) => {
+                    let child = &mut self.state.processes[child as usize];
+                    child.place = NOWHERE;
+                    child.stack.clear();
+                }
+            }
+        }
+    }
+
+    fn life(&self, process: ProcessId) -> Life {
+        let process = self.state.processes.get(process.index());
+        process.map_or(Life::Unborn, |process| process.place.registers.life)
+    }
+
+    fn count_unfinished(&self) -> usize {
+        let lives = self.state.processes.iter().map(|p| p.place.registers.life);
+        lives
+            .filter(|life| !matches!(life, Life::Unborn | Life::Ended))
+            .count()
+    }
+
+    /// The step at which a process rests, if it is alive.
+    fn resting(&self, process: ProcessId) -> Option<u32> {
+        let registers = &self.state.processes.get(process.index())?.place.registers;
+        match self.code.ops[registers.pc as usize] {
+            Op::Mark(step) | Op::Open(step) if registers.life == Life::Alive => Some(step),
+            _ => None,
+        }
+    }
+
+    fn locals(&self, process: ProcessId) -> &[Term] {
+        let process = &self.state.processes[process.index()];
+        let r = &process.place.registers;
+        &process.stack[r.frame as usize..r.top as usize]
+    }
+
+    /// What the next step of a process claims. Gives the claims' key.
+    fn claim(&self, process: ProcessId, into: &mut Claims) -> u32 {
+        into.clear();
+        let Some(step) = self.resting(process) else {
+            return 0;
+        };
+        let code = &self.code;
+        let info = &code.steps[step as usize];
+        if let Some(fixed) = &info.fixed {
+            into.extend_from_slice(fixed);
+            return step + 1;
+        }
+        let logic = &mut *self.logic.borrow_mut();
+        for claim in &info.claims {
+            match *claim {
+                Claim::Fixed(access) => add_claim(into, access),
+                Claim::Element { kind, range, index } => {
+                    let snippet = &code.snippets[index as usize];
+                    let index = logic.local_expression(snippet, self.locals(process));
+                    let cells = match index {
+                        Some(Known(at)) if (0..i64::from(range.len)).contains(&at) => {
+                            range.first + at as u32..range.first + at as u32 + 1
+                        }
+                        // An index that fails or is out of bounds touches nothing.
+                        Some(Known(_)) | Some(Failed) => continue,
+                        None => range.first..range.first + range.len,
+                    };
+                    let access = Access::new(kind, cells.start).over(cells.len() as u32);
+                    add_claim(into, access);
+                    if kind == AccessKind::Write {
+                        for cell in cells {
+                            for &watching in code.watched.get(cell as usize).into_iter().flatten() {
+                                let cell = code.invariant_cell(watching);
+                                add_claim(into, Access::write(cell));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        into.sort_unstable();
+        0
+    }
+
+    /// The values of all that the next step of a process may touch.
+    fn seen_by(&self, process: ProcessId) -> Fingerprint {
+        let mut claims = Claims::new();
+        self.claim(process, &mut claims);
+        let mut logic = self.logic.borrow_mut();
+        let cells = claims.iter().flat_map(|access| access.cells());
+        // Invariants have cells of their own, without values.
+        let values = cells.filter_map(|cell| self.state.cells.get(cell));
+        values.fold(Fingerprint::EMPTY, |all, &value| {
+            all.then_all(logic.print(value))
+        })
+    }
+
+    /// Whether a process that rests at this step can make it.
+    fn can_step(&self, process: ProcessId, step: u32) -> bool {
+        let possible = match self.code.steps[step as usize].waits {
+            Waits::Never => Possible::Yes,
+            Waits::Lock(cell) => {
+                let owner = self.state.cells[cell as usize];
+                match self.logic.borrow().known(owner) {
+                    Some(0) => Possible::Yes,
+                    _ => Possible::No,
+                }
+            }
+            Waits::At(_) | Waits::Somewhere => self.probe(process),
+        };
+        let place = &self.state.processes[process.index()].place;
+        match (possible, place.stayed) {
+            (Possible::Yes, _) | (Possible::Depends, None) => true,
+            (Possible::No, _) => false,
+            (Possible::Depends, Some(stayed)) => {
+                let ended = |p| self.life(p) == Life::Ended;
+                stayed.seen != self.seen_by(process) || stayed.joins.is_some_and(ended)
+            }
+        }
+    }
+
+    /// Tries the next step of a process on a copy of the state.
+    fn probe(&self, process: ProcessId) -> Possible {
+        let mut place = self.trial.borrow_mut();
+        let trial = place.get_or_insert_with(|| {
+            let (code, logic) = (self.code.clone(), self.logic.clone());
+            let (state, table) = (self.state.clone(), self.table.clone());
+            Box::new(Self {
+                probing: true,
+                ..Self::at(code, logic, state, table, self.max_local)
+            })
+        });
+        trial.restore(&self.state);
+        if trial.table.len() < self.table.len() {
+            trial.table = self.table.clone();
+        }
+        let result = trial.advance(process, &[]);
+        if trial.table.len() != self.table.len() {
+            // It met processes that we have not met: they would have other numbers here.
+            *place = None;
+        }
+        match result {
+            Ok(()) => Possible::Yes,
+            Err(Stop::Undecided) => Possible::Depends,
+            Err(Stop::Blocked(_) | Stop::NoSuchOutcome) => Possible::No,
+        }
+    }
+
+    /// All of a process that can matter later, as a fingerprint.
+    fn essence(&self, logic: &mut Logic, id: ProcessId, process: &Process) -> Fingerprint {
+        let Place {
+            registers: r,
+            inputs,
+            stayed,
+        } = &process.place;
+        let mut all = self.table.name(id);
+        if r.life != Life::Alive {
+            return all.then(u64::from(u32::MAX) + r.life as u64);
+        }
+        let (mut pc, mut frame) = (r.pc, r.frame as usize);
+        all = all.then((u64::from(r.children) << 32) | u64::from(pc));
+        all = all.then(u64::from(*inputs));
+        if let Some(stayed) = stayed {
+            all = all.then_all(stayed.seen);
+        }
+        loop {
+            for slot in self.code.live.at(pc) {
+                let value = process.stack[frame + slot.at as usize];
+                all = match (slot.handle, logic.known(value)) {
+                    (true, Some(handle)) => all.then_all(self.table.name(ProcessId(handle as u32))),
+                    _ => all.then_all(logic.print(value)),
+                };
+            }
+            if frame == 0 {
+                return all;
+            }
+            let number = |slot: usize| logic.known(process.stack[slot]).unwrap_or(0);
+            (pc, frame) = (number(frame - 2) as u32, number(frame - 1) as usize);
+            all = all.then(u64::from(pc));
+        }
+    }
+}
+
+/// The initial values: a variable of its own name for each that the program does not give.
+fn initial_cells(code: &Code, logic: &mut Logic) -> Vec<Term> {
+    let mut cells: Vec<Term> = code.initial.iter().map(|&v| logic.constant(v)).collect();
+    for (at, var) in code.program.vars.iter().enumerate() {
+        if var.init.is_none() {
+            let first = code.first_cells[at];
+            for cell in first..first + var.len.unwrap_or(1) {
+                let name = code.cell_name(cell);
+                let variable = logic
+                    .terms
+                    .variable(Kind::Initial, &name, sort_of(var.ty));
+                cells[cell as usize] = variable;
+            }
+        }
+    }
+    cells
+}
+
+/// What steps may touch that wait for a condition. To take a lock that an index selects is to wait for one, where the
+/// index is not known.
+fn guards_of(code: &Code) -> Claims {
+    let mut guards = code.guards.clone();
+    for info in &code.steps {
+        for claim in &info.claims {
+            if let (Wait::Lock, Claim::Element { kind, range, .. }) = (info.wait, claim) {
+                add_claim(&mut guards, Access::new(*kind, range.first).over(range.len));
+            }
+        }
+    }
+    guards
+}
+
+/// What is wrong with a state of which this should hold.
+fn broken(
+    logic: &mut Logic,
+    code: &Code,
+    state: &SymbolicState,
+    property: &crate::hir::Expr,
+    site: Site,
+) -> Option<Mishap> {
+    let kind = match logic.property(code, &state.cells, property) {
+        Ok(holds) => {
+            let mut conditions = state.path.clone();
+            conditions.push(logic.not(holds));
+            logic
+                .feasible(&conditions)
+                .then_some(MishapKind::Failure)?
+        }
+        Err(fault) => fault.kind(),
+    };
+    Some(Mishap {
+        process: None,
+        kind,
+        site: site.encode(),
+    })
+}
+
+impl Execution for SymbolicMachine {
+    fn processes(&self) -> &ProcessTable {
+        &self.table
+    }
+
+    fn status(&self, process: ProcessId) -> Status {
+        match self.life(process) {
+            Life::Unborn => Status::Unborn,
+            Life::Ended => Status::Ended,
+            Life::Failed => Status::Failed,
+            Life::Discarded => Status::Discarded,
+            Life::Lost => Status::Lost,
+            Life::Alive => match self.resting(process) {
+                Some(step) if self.can_step(process, step) => Status::Ready,
+                _ => Status::Waiting,
+            },
+        }
+    }
+
+    fn is_final(&self) -> bool {
+        self.unfinished == 0
+    }
+
+    fn claims(&self, process: ProcessId, into: &mut Claims) {
+        self.claim(process, into);
+    }
+
+    fn wait(&self, process: ProcessId) -> Wait {
+        let Some(step) = self.resting(process) else {
+            return Wait::Never;
+        };
+        let info = &self.code.steps[step as usize];
+        match info.wait {
+            // One lock for certain, if it is known which.
+            Wait::Lock if info.fixed.is_none() => {
+                let mut claims = Claims::new();
+                self.claim(process, &mut claims);
+                match claims[..] {
+                    [Access { len: 1, .. }] => Wait::Lock,
+                    _ => Wait::Guard,
+                }
+            }
+            wait => wait,
+        }
+    }
+
+    fn guards(&self) -> &[Access] {
+        &self.guards
+    }
+
+    fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
+        // Whoever is alive rests at a mark.
+        if self.life(process) != Life::Alive {
+            return Err(StepError::NotReady);
+        }
+        let depth = self.taken.len();
+        match self.advance(process, outcomes) {
+            Ok(()) => Ok(&self.run[depth]),
+            Err(Stop::NoSuchOutcome) => Err(StepError::NoSuchOutcome),
+            Err(Stop::Blocked(_) | Stop::Undecided) => Err(StepError::NotReady),
+        }
+    }
+
+    fn events(&self) -> &[Event] {
+        &self.run[..self.taken.len()]
+    }
+
+    fn back_to(&mut self, depth: usize) {
+        while self.taken.len() > depth {
+            let Some(taken) = self.taken.pop() else {
+                return;
+            };
+            self.undo_to(taken.undo);
+            self.state.path.truncate(taken.path);
+            self.causes.truncate(taken.causes);
+            self.state.processes[taken.process.index()].place = taken.place;
+            self.unfinished = taken.unfinished;
+        }
+    }
+
+    fn initial_mishaps(&self) -> &[Mishap] {
+        &self.initial
+    }
+
+    fn final_mishaps(&self) -> Vec<Mishap> {
+        let mut logic = self.logic.borrow_mut();
+        let ensures = self.code.program.ensures.iter().enumerate();
+        let broken = ensures.filter_map(|(at, property)| {
+            let site = Site::Ensures(at as u32);
+            broken(&mut logic, &self.code, &self.state, &property.expr, site)
+        });
+        broken.collect()
+    }
+
+    /// The terms of what is observed. Two different ones may still have equal values.
+    fn observation(&self) -> Fingerprint {
+        let mut logic = self.logic.borrow_mut();
+        let cells = self.code.observed.iter();
+        cells.fold(Fingerprint::EMPTY, |all, &cell| {
+            all.then_all(logic.print(self.state.cells[cell as usize]))
+        })
+    }
+}
+
+impl Semantics for SymbolicMachine {
+    type State = SymbolicState;
+
+    fn state(&self) -> SymbolicState {
+        self.state.clone()
+    }
+
+    /// Dead locals are left out, processes stand by their names, and the order of conditions does not matter.
+    fn fingerprint(&self) -> Fingerprint {
+        let logic = &mut *self.logic.borrow_mut();
+        let (variables, locks) = self.state.cells.split_at(self.code.first_lock as usize);
+        let mut all = Fingerprint::EMPTY;
+        for &value in variables {
+            all = all.then_all(logic.print(value));
+        }
+        for &owner in locks {
+            all = match logic.known(owner).unwrap_or(0) {
+                0 => all.then(0),
+                owner => all.then_all(self.table.name(ProcessId(owner as u32 - 1))),
+            };
+        }
+        for &condition in &self.state.path {
+            all = all.and(logic.print(condition).then(1));
+        }
+        for (at, process) in self.state.processes.iter().enumerate() {
+            if process.place.registers.life != Life::Unborn {
+                all = all.and(self.essence(logic, ProcessId(at as u32), process));
+            }
+        }
+        all
+    }
+
+    fn may_repeat(&self) -> bool {
+        self.code.may_loop
+    }
+
+    fn restore(&mut self, state: &SymbolicState) {
+        self.state.clone_from(state);
+        self.taken.clear();
+        self.undo.clear();
+        self.causes.clear();
+        self.unfinished = self.count_unfinished();
+    }
+}
