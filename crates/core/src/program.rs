@@ -128,3 +128,16 @@ pub trait Labelled: Execution {
     /// Whether the next step of a process claims the same wherever its process gets there by the same paths.
     fn claims_fixed(&self, process: ProcessId) -> bool;
 }
+
+/// A program whose states may stand for many, one for each valuation of their variables.
+pub trait Symbolic: Semantics {
+    /// Where each process is, and nothing of what it knows.
+    fn pool(&self) -> Fingerprint;
+
+    /// For the accesses that the last event has really made the index of the element, in the program's own numbering; none
+    /// where the access is what it says. May be shorter than the accesses.
+    fn indices(&self) -> &[Option<u32>];
+
+    /// Whether two accesses of one array touch different elements, for every valuation that the path condition allows.
+    fn apart(&self, one: (Access, Option<u32>), other: (Access, Option<u32>)) -> bool;
+}

@@ -28,6 +28,7 @@ mod sleep;
 mod source;
 mod stateful;
 mod suffix;
+mod symbolic;
 mod unfold;
 mod wakeup;
 
@@ -43,4 +44,5 @@ pub use parallel::{Parts, search_with};
 pub use race::{first_difference, racing};
 pub use rehearse::{Violation, past_is_discarded};
 pub use suffix::Suffix;
+pub use symbolic::{Audience, Reduction, SymbolicFindings, symbolic};
 pub use unfold::{Arcs, Drawing, Drawn, NetKind, Place, Unfolding, UnknownNet, unfold};

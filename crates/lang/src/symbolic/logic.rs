@@ -37,6 +37,8 @@ pub(super) struct Logic {
     pub terms: Terms,
     solver: Option<Box<dyn Solver>>,
     prints: FxHashMap<Term, Fingerprint>,
+    /// The terms that have been used as indices.
+    indices: Vec<Term>,
     pub doubts: Doubts,
 }
 
@@ -53,6 +55,7 @@ impl Logic {
             terms: Terms::new(),
             solver,
             prints: FxHashMap::default(),
+            indices: Vec::new(),
             doubts: Doubts::default(),
         }
     }
@@ -196,6 +199,34 @@ impl Logic {
         self.plain(here)
     }
 
+    /// The number of a term that is used as an index.
+    pub fn number(&mut self, index: Term) -> u32 {
+        let known = self.indices.iter().position(|&known| known == index);
+        let number = known.unwrap_or_else(|| {
+            self.indices.push(index);
+            self.indices.len() - 1
+        });
+        number as u32
+    }
+
+    /// That two indices select the same element, as a condition.
+    pub fn same_element(&mut self, one: u32, other: u32) -> Term {
+        let (one, other) = (self.indices[one as usize], self.indices[other as usize]);
+        match self.terms.sort(one) == self.terms.sort(other) {
+            true => {
+                let equal = self.terms.equal(one, other);
+                self.plain(equal)
+            }
+            // Nobody says so.
+            false => self.truth(true),
+        }
+    }
+
+    /// That an index of this number selects this element, as a condition.
+    pub fn selects(&mut self, index: u32, at: u32) -> Term {
+        self.is_at(self.indices[index as usize], at)
+    }
+
     /// The element that an index within the array selects.
     pub fn element(&mut self, ty: Type, elements: &[Term], index: Term) -> Term {
         let typed: Vec<Term> = elements
@@ -204,11 +235,6 @@ impl Logic {
             .collect();
         let chosen = self.terms.select(&typed, index);
         self.plain(chosen)
-    }
-
-    /// What becomes of an element if the one that an index selects gets a value.
-    pub fn updated(&mut self, ty: Type, old: Term, here: Term, value: Term) -> Term {
-        self.select(ty, here, value, old)
     }
 
     /// Whether the conditions can all hold at once. Without a solver: unless one is plainly false.
@@ -229,6 +255,19 @@ impl Logic {
             Answer::Unknown(why) => {
                 self.doubts.undecided.get_or_insert(why.to_string());
                 true
+            }
+        }
+    }
+
+    /// Whether a condition certainly contradicts the others.
+    pub fn excluded(&mut self, conditions: &[Term], condition: Term) -> bool {
+        match (self.known(condition), &mut self.solver) {
+            (Some(value), _) => value == 0,
+            (None, None) => false,
+            (None, Some(solver)) => {
+                let mut all = conditions.to_vec();
+                all.push(condition);
+                solver.check(&mut self.terms, &all) == Answer::Unsat
             }
         }
     }

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | σ | [`SymbolicState`]'s cells and locals: terms over initial values and inputs |
 //! | φ, path condition ⌈φ⌉ | the events of the run; [`SymbolicMachine::path_condition`] |
-//! | Σ | the processes, [`SymbolicMachine::pool`] |
+//! | Σ | the processes, [`Symbolic::pool`] |
 //! | COND, WHILE: two symbolic states | one step with two outcomes, see [`run`] |
 //!
 //! Where it deviates:
@@ -18,9 +18,8 @@
 //!   So the step of such a process has an outcome in which it *stays*: nothing changes but the path condition.
 //!   Then the process waits, until something that its step may touch has another value. Whether it can make such a step depends on
 //!   the terms alone, so for each valuation of the variables this is a concrete program that looks at its guards now and then.
-//! - An index that is not known selects from all elements, as a term; it claims the whole array. Which
-//!   elements it really *touches* the solver is asked if [`refine`](SymbolicMachine::refine) says so
-//!   (section 6.1: what commutes depends on the path).
+//! - An index that is not known selects from all elements, as a term; it claims the whole array. Whether two such accesses
+//!   meet depends on the path (section 6.1): who wants to know asks [`apart`](mazurka_core::Symbolic::apart).
 
 mod logic;
 mod property;
@@ -34,7 +33,7 @@ use std::sync::Arc;
 
 use mazurka_core::{
     Access, AccessKind, Claims, Event, Execution, Fingerprint, Mishap, MishapKind, ProcessId,
-    ProcessTable, Semantics, Status, StepError, Wait, add_claim,
+    ProcessTable, Semantics, Status, StepError, Symbolic, Wait, add_claim,
 };
 use mazurka_smt::{Kind, Solver, Term};
 
@@ -94,7 +93,8 @@ pub struct SymbolicMachine {
     /// How many processes have been started and have not ended.
     unfinished: usize,
     max_local: u64,
-    refined: bool,
+    /// For the accesses of the last step: the index, where the element is not known.
+    indices: Vec<Option<u32>>,
     /// Whether steps end at the first condition that is not known.
     probing: bool,
     /// A machine to try steps on.
@@ -140,12 +140,6 @@ impl SymbolicMachine {
         machine
     }
 
-    /// Whether the solver is asked which elements a step really touches, where an index is not known.
-    pub fn refine(mut self, refined: bool) -> Self {
-        self.refined = refined;
-        self
-    }
-
     /// A machine in some state, with no events before it.
     fn at(
         code: Arc<Code>,
@@ -169,7 +163,7 @@ impl SymbolicMachine {
             initial: Vec::new(),
             unfinished: 0,
             max_local,
-            refined: false,
+            indices: Vec::new(),
             probing: false,
             trial: RefCell::new(None),
         }
@@ -224,8 +218,9 @@ impl SymbolicMachine {
             causes: &mut self.causes,
             fuel: self.max_local,
             probing: self.probing,
-            refined: self.refined,
+            indices: &mut self.indices,
         };
+        cpu.indices.clear();
         let mut result = cpu.run(process, step);
         if step && result.is_ok() && !cpu.dirty.is_empty() {
             result = cpu.check_invariants(process);
@@ -682,5 +677,30 @@ impl Semantics for SymbolicMachine {
         self.undo.clear();
         self.causes.clear();
         self.unfinished = self.count_unfinished();
+    }
+}
+
+impl Symbolic for SymbolicMachine {
+    fn pool(&self) -> Fingerprint {
+        self.program_points()
+    }
+
+    fn indices(&self) -> &[Option<u32>] {
+        &self.indices
+    }
+
+    fn apart(&self, one: (Access, Option<u32>), other: (Access, Option<u32>)) -> bool {
+        let mut logic = self.logic.borrow_mut();
+        // Two accesses with unknown elements are of the whole array, so an element counts from its start.
+        let same = match (one, other) {
+            ((_, Some(one)), (_, Some(other))) => logic.same_element(one, other),
+            ((all, Some(index)), (access, None)) | ((access, None), (all, Some(index)))
+                if access.len == 1 && all.cells().contains(&(access.first as usize)) =>
+            {
+                logic.selects(index, access.first - all.first)
+            }
+            _ => return false,
+        };
+        logic.excluded(&self.state.path, same)
     }
 }

@@ -60,8 +60,8 @@ pub(super) struct Cpu<'a> {
     pub fuel: u64,
     /// Stop at the first condition that is not known.
     pub probing: bool,
-    /// Whether the solver is asked which elements an index can select.
-    pub refined: bool,
+    /// For the accesses that the event has made so far: the index, where the element is not known.
+    pub indices: &'a mut Vec<Option<u32>>,
 }
 
 pub(super) enum Halt {
@@ -517,18 +517,12 @@ impl Cpu<'_> {
         Ok(range.first + value)
     }
 
-    /// Notes an access somewhere in an array: everywhere the solver does not rule out.
+    /// Notes an access somewhere in an array, and by which index.
     fn touch(&mut self, kind: AccessKind, range: Range, index: Term) {
-        if !self.refined {
-            let all = Access::new(kind, range.first).over(range.len);
-            return self.event.touched.push(all);
-        }
-        for at in 0..range.len {
-            let here = self.logic.is_at(index, at);
-            if self.possible(here) {
-                self.event.touched.push(Access::new(kind, range.first + at));
-            }
-        }
+        self.indices.resize(self.event.touched.len(), None);
+        self.indices.push(Some(self.logic.number(index)));
+        let all = Access::new(kind, range.first).over(range.len);
+        self.event.touched.push(all);
     }
 
     fn choose(&mut self) -> Result<Term, Halt> {

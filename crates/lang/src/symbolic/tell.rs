@@ -77,7 +77,7 @@ impl SymbolicMachine {
     }
 
     /// The program points of the thread pool Σ: where each process is, and nothing of what it knows.
-    pub fn pool(&self) -> Fingerprint {
+    pub(super) fn program_points(&self) -> Fingerprint {
         let logic = self.logic.borrow();
         let mut all = Fingerprint::EMPTY;
         for (at, process) in self.state.processes.iter().enumerate() {

@@ -1,0 +1,627 @@
+//! Symbolic execution with partial order reduction: all symbolic states, merged by their paths.
+//!
+//! De Boer, Bonsangue, Johnsen, Pun, Tapia Tarifa, Tveito, "SymPaths: Symbolic Execution Meets Partial Order
+//! Reduction", sections 3.3 (Fig. 5), 3.5 (POR), 5 (the prototype) and 6.
+//!
+//! | paper | here |
+//! |---|---|
+//! | cn, a configuration | the states ended so far, and the [`Entry`]s of two levels |
+//! | ⟨σ, φ, Σ⟩ | a state of a [`Symbolic`] program, and its [`Node`] |
+//! | SCHEDULE | [`Search::expand`]: a state is replaced by its successors of all processes and outcomes |
+//! | ev₁ ~ ev₂, Definition 4 | [`Search::independent`] |
+//! | the canonical form of φ, section 5 | [`Node`], its last event first |
+//! | POR_γ | [`Search::arrive`]: of the states with equal paths and pools one stays |
+//!
+//! Where it deviates:
+//! - *The form.* The printed form swaps neighbours until nothing moves, which is not canonical (errata E5): `Paper` does that. `Canonical`
+//!   keeps the events in the order in which they came, gives each a fingerprint of all events before it that it depends on, and adds these up:
+//!   equivalent paths have equal sums, others have not.
+//! - *Order.* Breadth first, level by level (errata E10: merging within the configuration needs that). Equal states are on
+//!   one level, for equal paths and pools took equally many steps. Without reduction depth first: nothing is
+//!   merged, so the order does not matter, and nothing is kept but the path.
+//! - *Pruning.* In this order a state whose path was expanded before has come from that very state, by a step that leaves no
+//!   event: a bounded loop was left that had used up its bound. If its process has nothing more to do, the state is
+//!   dropped as long as others can make a step: what can follow is explored from the state before, too. (Dropping it in any case
+//!   would lose what the process does after the loop.)
+//! - *Dependence* is between what two steps have really touched, and an element of an array that is not known stands apart from another if
+//!   the path condition says so (section 6.1). That is enough here, since all processes are run from every state.
+//! - *Waiting* (section 6.3). A step in which a process only finds that it has to wait leads to no state. But where every process can find
+//!   that, the states in which all of them do are deadlocks.
+//!
+//! Memory: one or two levels of states. Their paths are lists that share their beginnings.
+
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use mazurka_core::{
+    Access, Bound, Counts, Event, Fingerprint, Limits, Mishap, MishapKind, ProcessId, Schedule,
+    ScheduledStep, Status, StopReason, Symbolic, with_status,
+};
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+use crate::driver::{Choice, End, Progress, Watch};
+use crate::naive::next_outcomes;
+
+/// Which symbolic states are the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reduction {
+    /// None are.
+    None,
+    /// Those whose paths have the same form as it is printed.
+    Paper,
+    /// Those whose paths are equivalent.
+    #[default]
+    Canonical,
+}
+
+/// Hears what a search finds, while the program is there. `schedule` is a run that leads there.
+pub trait Audience<E> {
+    /// A symbolic state in which nobody can go on.
+    fn ended(&mut self, program: &E, end: End, schedule: &dyn Fn() -> Schedule);
+
+    /// Something is wrong: with the last event, or with a final state.
+    fn failed(&mut self, program: &E, mishap: Mishap, schedule: &dyn Fn() -> Schedule);
+}
+
+/// What a search over symbolic states has found.
+#[derive(Clone, Debug)]
+pub struct SymbolicFindings {
+    /// How many symbolic states there are at the end.
+    pub states: u64,
+    /// Of these: those in which somebody waits for ever.
+    pub deadlocks: u64,
+    /// Those with a failed process, or final and not as they should be.
+    pub failures: u64,
+    /// States with a false `assume`, which are not counted among the others.
+    pub discarded: u64,
+    /// Applications of SCHEDULE.
+    pub steps: u64,
+    /// The most states that the configuration had.
+    pub peak: u64,
+    /// How many states the configuration had after so many steps: Fig. 9.
+    pub curve: Vec<(u64, u64)>,
+    /// Bounds that were hit.
+    pub bounds: Vec<Bound>,
+    /// Why it ended.
+    pub stopped: StopReason,
+    /// Time taken.
+    pub elapsed: Duration,
+}
+
+/// Explores all symbolic states.
+pub fn symbolic<E: Symbolic>(
+    program: &mut E,
+    reduction: Reduction,
+    pruned: bool,
+    limits: &Limits,
+    watch: &mut Watch<'_>,
+    audience: &mut dyn Audience<E>,
+) -> SymbolicFindings {
+    let mut search = Search {
+        program,
+        reduction,
+        pruned,
+        limits,
+        watch,
+        audience,
+        start: Instant::now(),
+        until_check: 0,
+        open: 1,
+        stride: 1,
+        found: SymbolicFindings {
+            states: 0,
+            deadlocks: 0,
+            failures: 0,
+            discarded: 0,
+            steps: 0,
+            peak: 1,
+            curve: vec![(0, 1)],
+            bounds: Vec::new(),
+            stopped: StopReason::Complete,
+            elapsed: Duration::ZERO,
+        },
+    };
+    search.program.back_to(0);
+    for &mishap in search.program.initial_mishaps() {
+        search.audience.failed(search.program, mishap, &Schedule::default);
+    }
+    let broken_off = match reduction {
+        Reduction::None => search.depth_first(),
+        _ => search.breadth_first(),
+    };
+    if let ControlFlow::Break(bound) = broken_off {
+        search.bound(bound);
+    }
+    let mut found = search.found;
+    let last = (found.steps, found.states + search.open);
+    if found.curve.last() != Some(&last) {
+        found.curve.push(last);
+    }
+    if !found.bounds.is_empty() {
+        found.stopped = StopReason::Bound;
+    }
+    found.elapsed = search.start.elapsed();
+    found
+}
+
+/// What the form of a path needs to know of an event.
+#[derive(Debug)]
+struct Seen {
+    process: ProcessId,
+    outcomes: SmallVec<[i64; 1]>,
+    touched: Box<[(Access, Option<u32>)]>,
+    spawned: Box<[ProcessId]>,
+    joined: Box<[ProcessId]>,
+}
+
+/// A path: its last event, in the order of its form, and what comes before it.
+#[derive(Debug)]
+struct Node {
+    event: Rc<Seen>,
+    /// The event and all before it that it depends on.
+    past: Fingerprint,
+    /// Whether a false `assume` is among these.
+    discarded: bool,
+    /// The whole path.
+    path: Fingerprint,
+    before: Path,
+}
+
+type Path = Option<Rc<Node>>;
+
+// A long path must not be taken apart by recursion.
+impl Drop for Node {
+    fn drop(&mut self) {
+        let mut next = self.before.take();
+        while let Some(mut node) = next.and_then(Rc::into_inner) {
+            next = node.before.take();
+        }
+    }
+}
+
+fn nodes(path: &Path) -> impl Iterator<Item = &Node> {
+    std::iter::successors(path.as_deref(), |node| node.before.as_deref())
+}
+
+/// A state that is still to be expanded.
+struct Entry<E: Symbolic> {
+    state: E::State,
+    path: Path,
+}
+
+/// The states of a level, and those by which they are known.
+struct Level<E: Symbolic> {
+    entries: Vec<Entry<E>>,
+    known: FxHashSet<(Fingerprint, Fingerprint)>,
+}
+
+/// How many points of the curve are kept at most.
+const POINTS: usize = 2048;
+/// How often limits are looked at, in steps.
+const STEPS_BETWEEN_CHECKS: u32 = 64;
+
+struct Search<'a, 'w, E: Symbolic> {
+    program: &'a mut E,
+    reduction: Reduction,
+    pruned: bool,
+    limits: &'a Limits,
+    watch: &'a mut Watch<'w>,
+    audience: &'a mut dyn Audience<E>,
+    start: Instant,
+    until_check: u32,
+    /// States that have not ended.
+    open: u64,
+    /// So many steps lie between two points of the curve.
+    stride: u64,
+    found: SymbolicFindings,
+}
+
+impl<E: Symbolic> Search<'_, '_, E> {
+    fn breadth_first(&mut self) -> ControlFlow<Bound> {
+        let mut level = vec![Entry::<E> {
+            state: self.program.state(),
+            path: None,
+        }];
+        let mut depth = 0;
+        while !level.is_empty() {
+            if depth >= self.limits.depth() {
+                return ControlFlow::Break(Bound::MaxDepth(depth));
+            }
+            let mut next = Level {
+                entries: Vec::new(),
+                known: FxHashSet::default(),
+            };
+            for Entry { state, path } in level {
+                self.program.restore(&state);
+                let (mut kept, mut covered) = (false, None);
+                self.expand(&path, |search, choice| {
+                    if search.pruned && search.is_covered() {
+                        covered.get_or_insert(choice);
+                    } else {
+                        kept = true;
+                        search.arrive(&path, &mut next);
+                    }
+                })?;
+                if let (Some(choice), false) = (covered, kept)
+                    && self.program.step(choice.process, &choice.outcomes).is_ok()
+                {
+                    self.arrive(&path, &mut next);
+                }
+            }
+            level = next.entries;
+            depth += 1;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// A successor has been reached: it is on the next level, unless an equal one is.
+    fn arrive(&mut self, before: &Path, next: &mut Level<E>) {
+        let path = self.extended(before);
+        self.mishaps(&path);
+        if !next.known.insert((form(&path), self.program.pool())) {
+            return;
+        }
+        self.open += 1;
+        if self.program.is_final() {
+            self.end(&path);
+        } else {
+            let state = self.program.state();
+            next.entries.push(Entry { state, path });
+        }
+    }
+
+    /// Whether the last step left no event, and its process has nothing more to do: then it can as well wait until all others
+    /// have done what they can.
+    fn is_covered(&self) -> bool {
+        let last = self.program.events().last();
+        let ended = |event: &Event| self.program.status(event.process) == Status::Ended;
+        last.is_some_and(|event| is_silent(event) && ended(event))
+    }
+
+    fn depth_first(&mut self) -> ControlFlow<Bound> {
+        // The choices that are left of each state on the path, the next one last.
+        let mut choices: Vec<Choice> = Vec::new();
+        let mut marks: Vec<usize> = Vec::new();
+        let mut fresh = true;
+        loop {
+            let depth = self.program.events().len();
+            if fresh {
+                self.mishaps(&None);
+                marks.push(choices.len());
+                if self.program.is_final() {
+                    self.end(&None);
+                } else if depth as u64 >= self.limits.depth() {
+                    self.bound(Bound::MaxDepth(self.limits.depth()));
+                } else {
+                    let first = choices.len();
+                    self.expand(&None, |search, choice| {
+                        search.open += 1;
+                        choices.push(choice);
+                    })?;
+                    choices[first..].reverse();
+                }
+            }
+            let first = marks.last().copied().unwrap_or(0);
+            match (choices.len() > first).then(|| choices.pop()).flatten() {
+                Some(choice) => {
+                    let made = self.program.step(choice.process, &choice.outcomes);
+                    fresh = made.is_ok();
+                }
+                None => {
+                    marks.pop();
+                    let Some(depth) = depth.checked_sub(1) else {
+                        return ControlFlow::Continue(());
+                    };
+                    self.program.back_to(depth);
+                    fresh = false;
+                }
+            }
+        }
+    }
+
+    /// Applies SCHEDULE to the current state: calls `visit` in each of its successors.
+    fn expand(
+        &mut self,
+        path: &Path,
+        mut visit: impl FnMut(&mut Self, Choice),
+    ) -> ControlFlow<Bound> {
+        self.look_at_limits()?;
+        let depth = self.program.events().len();
+        let ready = with_status(self.program, Status::Ready);
+        let mut moved = false;
+        // Whether nobody can go on for certain.
+        let mut stuck = true;
+        for &process in &ready {
+            let mut stays = false;
+            let mut outcomes = Some(SmallVec::new());
+            while let Some(chosen) = outcomes {
+                let Ok(event) = self.program.step(process, &chosen) else {
+                    break;
+                };
+                outcomes = next_outcomes(event);
+                let values = event.outcomes.iter().map(|o| o.value).collect();
+                if event.stayed {
+                    stays = true;
+                } else {
+                    moved = true;
+                    let choice = Choice {
+                        process,
+                        outcomes: values,
+                    };
+                    visit(self, choice);
+                }
+                self.program.back_to(depth);
+            }
+            stuck &= stays;
+        }
+        if stuck {
+            self.stay(path, &ready);
+        }
+        self.open -= 1;
+        if moved {
+            self.found.steps += 1;
+            self.point();
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Lets all these processes find, one after the other, that they have to wait. Where they do, nobody can go on.
+    fn stay(&mut self, path: &Path, ready: &[ProcessId]) {
+        let Some((&process, others)) = ready.split_first() else {
+            self.open += 1;
+            return self.end(path);
+        };
+        let depth = self.program.events().len();
+        if self.program.status(process) != Status::Ready {
+            return self.stay(path, others);
+        }
+        let mut outcomes = Some(SmallVec::new());
+        while let Some(chosen) = outcomes {
+            let Ok(event) = self.program.step(process, &chosen) else {
+                break;
+            };
+            outcomes = next_outcomes(event);
+            if event.stayed {
+                self.stay(path, others);
+            }
+            self.program.back_to(depth);
+        }
+    }
+
+    /// A symbolic state in which nobody can go on.
+    fn end(&mut self, path: &Path) {
+        self.open -= 1;
+        let end = End::of(self.program);
+        match end {
+            End::Discarded => {
+                self.found.discarded += 1;
+                return;
+            }
+            End::Lost | End::Blocked | End::Cut => return,
+            End::Final | End::Deadlock | End::Failure => {}
+        }
+        self.found.states += 1;
+        self.found.deadlocks += u64::from(end == End::Deadlock);
+        let schedule = || schedule(self.program, path);
+        let mut failed = end == End::Failure;
+        if end == End::Final {
+            for mishap in self.program.final_mishaps() {
+                match mishap.kind {
+                    MishapKind::Failure => {
+                        failed = true;
+                        self.audience.failed(self.program, mishap, &schedule);
+                    }
+                    kind => bound_of(kind, self.limits, &mut self.found.bounds),
+                }
+            }
+        }
+        self.found.failures += u64::from(failed);
+        self.audience.ended(self.program, end, &schedule);
+    }
+
+    /// Looks at what went wrong in the last event.
+    fn mishaps(&mut self, path: &Path) {
+        let Some(event) = self.program.events().last() else {
+            return;
+        };
+        for &mishap in &event.mishaps {
+            let discarded = match path {
+                Some(node) => node.discarded,
+                None => {
+                    let last = self.program.events().len() - 1;
+                    crate::past_is_discarded(self.program, last)
+                }
+            };
+            match mishap.kind {
+                MishapKind::Failure if !discarded => {
+                    let schedule = || schedule(self.program, path);
+                    self.audience.failed(self.program, mishap, &schedule);
+                }
+                MishapKind::Failure | MishapKind::Discarded => {}
+                kind => bound_of(kind, self.limits, &mut self.found.bounds),
+            }
+        }
+    }
+
+    /// The path with the last event of the program, in its form.
+    fn extended(&self, path: &Path) -> Path {
+        let event = self.program.events().last()?;
+        if is_silent(event) {
+            return path.clone();
+        }
+        let indices = self.program.indices();
+        let index = |at: usize| indices.get(at).copied().flatten();
+        let touched = event.touched.iter().enumerate();
+        let new = Rc::new(Seen {
+            process: event.process,
+            outcomes: event.outcomes.iter().map(|o| o.value).collect(),
+            touched: touched.map(|(at, &access)| (access, index(at))).collect(),
+            spawned: event.spawned.as_slice().into(),
+            joined: event.joined.as_slice().into(),
+        });
+        let discards = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
+        let mut discarded = event.mishaps.iter().any(discards);
+        let name = self.program.processes().name(event.process);
+        let values = new.outcomes.iter();
+        let own = values.fold(name, |all, &value| all.then(value as u64));
+        let mut past = own;
+        for node in nodes(path) {
+            if !self.independent(&node.event, &new) {
+                past = past.and(node.past);
+                discarded |= node.discarded;
+            }
+        }
+        if self.reduction == Reduction::Paper {
+            return Some(self.inserted(path, new, own, discarded));
+        }
+        let past = past.then(1);
+        Some(Rc::new(Node {
+            path: form(path).and(past),
+            past,
+            discarded,
+            event: new,
+            before: path.clone(),
+        }))
+    }
+
+    /// Moves an event before its neighbours as long as it may and its process comes before theirs.
+    fn inserted(&self, path: &Path, new: Rc<Seen>, own: Fingerprint, discarded: bool) -> Rc<Node> {
+        let processes = self.program.processes();
+        let mut place = path.clone();
+        let mut moved = Vec::new();
+        while let Some(node) = place.clone() {
+            let smaller = processes.path(new.process) < processes.path(node.event.process);
+            if !smaller || !self.independent(&node.event, &new) {
+                break;
+            }
+            place = node.before.clone();
+            moved.push(node);
+        }
+        let after = |before: Path, event: Rc<Seen>, own: Fingerprint, discarded: bool| {
+            Rc::new(Node {
+                path: form(&before).then_all(own),
+                past: own,
+                discarded,
+                event,
+                before,
+            })
+        };
+        let mut path = after(place, new, own, discarded);
+        for node in moved.into_iter().rev() {
+            let discarded = node.discarded;
+            path = after(Some(path), Rc::clone(&node.event), node.past, discarded);
+        }
+        path
+    }
+
+    /// Definition 4, with spawns and joins (errata E9), and elements that the path condition keeps apart.
+    fn independent(&self, one: &Seen, other: &Seen) -> bool {
+        let orders = |a: &Seen, b: &Seen| {
+            a.spawned.contains(&b.process) || a.joined.contains(&b.process)
+        };
+        let conflict = |&x: &(Access, Option<u32>), &y: &(Access, Option<u32>)| {
+            let unknown = x.1.is_some() || y.1.is_some();
+            x.0.conflicts(y.0) && !(unknown && self.program.apart(x, y))
+        };
+        let mut accesses = one.touched.iter();
+        one.process != other.process
+            && !orders(one, other)
+            && !orders(other, one)
+            && !accesses.any(|x| other.touched.iter().any(|y| conflict(x, y)))
+    }
+
+    /// Writes down a point of the curve, and fewer of them as the curve grows.
+    fn point(&mut self) {
+        let states = self.found.states + self.open;
+        self.found.peak = self.found.peak.max(states);
+        if self.found.steps.is_multiple_of(self.stride) {
+            self.found.curve.push((self.found.steps, states));
+        }
+        if self.found.curve.len() >= POINTS {
+            self.stride *= 2;
+            let stride = self.stride;
+            self.found.curve.retain(|point| point.0.is_multiple_of(stride));
+        }
+    }
+
+    fn bound(&mut self, bound: Bound) {
+        if !self.found.bounds.contains(&bound) {
+            self.found.bounds.push(bound);
+        }
+    }
+
+    fn look_at_limits(&mut self) -> ControlFlow<Bound> {
+        let most = self.limits.steps;
+        if most.is_some_and(|most| self.found.steps >= most) {
+            return ControlFlow::Break(Bound::MaxSteps(self.found.steps));
+        }
+        let most = self.limits.executions;
+        if most.is_some_and(|most| self.found.states >= most) {
+            return ControlFlow::Break(Bound::MaxExecutions(self.found.states));
+        }
+        if self.until_check > 0 {
+            self.until_check -= 1;
+            return ControlFlow::Continue(());
+        }
+        self.until_check = STEPS_BETWEEN_CHECKS;
+        let elapsed = self.start.elapsed();
+        if let Some(limit) = self.limits.time.filter(|&limit| elapsed >= limit) {
+            return ControlFlow::Break(Bound::TimeLimit(limit.as_millis() as u64));
+        }
+        (self.watch)(&Progress {
+            counts: Counts {
+                executions: self.found.states,
+                deadlocks: self.found.deadlocks,
+                steps: self.found.steps,
+                events: self.found.steps,
+                ..Counts::default()
+            },
+            elapsed,
+            done: None,
+            estimate: None,
+        })
+    }
+}
+
+/// The form of a path.
+fn form(path: &Path) -> Fingerprint {
+    path.as_ref().map_or(Fingerprint::EMPTY, |node| node.path)
+}
+
+/// Whether an event leaves no trace in a path: it touches nothing, and nothing was decided.
+fn is_silent(event: &Event) -> bool {
+    event.touched.is_empty()
+        && event.outcomes.is_empty()
+        && event.spawned.is_empty()
+        && event.joined.is_empty()
+        && event.mishaps.is_empty()
+}
+
+fn bound_of(kind: MishapKind, limits: &Limits, bounds: &mut Vec<Bound>) {
+    let bound = match kind {
+        MishapKind::LocalLimit => Bound::MaxLocal(limits.local),
+        _ => Bound::IntRange,
+    };
+    if !bounds.contains(&bound) {
+        bounds.push(bound);
+    }
+}
+
+/// A run that leads to the current state. Depth first it is the current run; breadth first the program has no events but the
+/// last, and the path is one.
+fn schedule<E: Symbolic>(program: &E, path: &Path) -> Schedule {
+    let table = program.processes();
+    if path.is_none() {
+        let events = program.events().iter();
+        return Schedule::of_each(events.filter(|e| !e.stayed && !is_silent(e)), table);
+    }
+    let step = |node: &Node| ScheduledStep {
+        process: table.path(node.event.process).clone(),
+        outcomes: node.event.outcomes.clone(),
+    };
+    let mut steps: Vec<ScheduledStep> = nodes(path).map(step).collect();
+    steps.reverse();
+    Schedule(steps)
+}
