@@ -125,7 +125,9 @@ pub fn symbolic<E: Symbolic>(
     };
     search.program.back_to(0);
     for &mishap in search.program.initial_mishaps() {
-        search.audience.failed(search.program, mishap, &Schedule::default);
+        search
+            .audience
+            .failed(search.program, mishap, &Schedule::default);
     }
     let broken_off = match reduction {
         Reduction::None => search.depth_first(),
@@ -518,9 +520,8 @@ impl<E: Symbolic> Search<'_, '_, E> {
 
     /// Definition 4, with spawns and joins (errata E9), and elements that the path condition keeps apart.
     fn independent(&self, one: &Seen, other: &Seen) -> bool {
-        let orders = |a: &Seen, b: &Seen| {
-            a.spawned.contains(&b.process) || a.joined.contains(&b.process)
-        };
+        let orders =
+            |a: &Seen, b: &Seen| a.spawned.contains(&b.process) || a.joined.contains(&b.process);
         let conflict = |&x: &(Access, Option<u32>), &y: &(Access, Option<u32>)| {
             let unknown = x.1.is_some() || y.1.is_some();
             x.0.conflicts(y.0) && !(unknown && self.program.apart(x, y))
@@ -542,7 +543,9 @@ impl<E: Symbolic> Search<'_, '_, E> {
         if self.found.curve.len() >= POINTS {
             self.stride *= 2;
             let stride = self.stride;
-            self.found.curve.retain(|point| point.0.is_multiple_of(stride));
+            self.found
+                .curve
+                .retain(|point| point.0.is_multiple_of(stride));
         }
     }
 

@@ -125,51 +125,9 @@ impl Code {
             .map_or(Type::Int, |var| var.ty)
     }
 
-    fn place(&self, span: Span) -> Place {
-        let (line, column) = span.line_column(&self.source);
-        let text = span
-            .text(&self.source)
-            .lines()
-            .next()
-            .unwrap_or("")
-            .trim_end();
-        Place {
-            line,
-            column,
-            text: text.to_owned(),
-        }
-    }
-}
-
-/// ```
-/// # use std::sync::Arc;
-/// use mazurka_core::Narrator;
-/// let source = "var x: int = 0; process { x == 0 |> x := x + 2 }";
-/// let program = mazurka_lang::load(source, &[]).unwrap();
-/// let code = Arc::new(mazurka_lang::compile(&program, source).unwrap());
-/// let mut machine = mazurka_lang::Machine::new(code, 1_000_000);
-/// let run = machine.narrate(&"0".parse().unwrap()).unwrap();
-/// assert_eq!(run.steps[0].label, "x == 0 ▷ x := x + 2");
-/// assert_eq!(run.state[0].value, "2");
-/// let error = machine.narrate(&"0 0".parse().unwrap()).unwrap_err();
-/// assert!(error.to_string().contains("process 0 has already ended"));
-/// ```
-impl Narrator for Machine {
-    fn tell(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<Step, StepError> {
-        let line = self.resting(process).map_or(0, |step| {
-            self.code.steps[step as usize]
-                .span
-                .line_column(&self.code.source)
-                .0
-        });
-        let before = self.state.cells.clone();
-        let mut scribe = Scribe::default();
-        self.step_heard(process, outcomes, &mut scribe)?;
-        Ok(self.last_step(scribe, &before, line))
-    }
-
-    fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
-        let code = &self.code;
+    /// What a mishap is, in a sentence, and where.
+    pub(crate) fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
+        let code = self;
         let property = |kind: &str, checked: &crate::code::Checked| {
             let text = checked.span.text(&code.source).trim();
             let text = text
@@ -224,6 +182,53 @@ impl Narrator for Machine {
             // Sites come from files too.
             _ => ("an unknown mishap".to_owned(), None),
         }
+    }
+
+    fn place(&self, span: Span) -> Place {
+        let (line, column) = span.line_column(&self.source);
+        let text = span
+            .text(&self.source)
+            .lines()
+            .next()
+            .unwrap_or("")
+            .trim_end();
+        Place {
+            line,
+            column,
+            text: text.to_owned(),
+        }
+    }
+}
+
+/// ```
+/// # use std::sync::Arc;
+/// use mazurka_core::Narrator;
+/// let source = "var x: int = 0; process { x == 0 |> x := x + 2 }";
+/// let program = mazurka_lang::load(source, &[]).unwrap();
+/// let code = Arc::new(mazurka_lang::compile(&program, source).unwrap());
+/// let mut machine = mazurka_lang::Machine::new(code, 1_000_000);
+/// let run = machine.narrate(&"0".parse().unwrap()).unwrap();
+/// assert_eq!(run.steps[0].label, "x == 0 ▷ x := x + 2");
+/// assert_eq!(run.state[0].value, "2");
+/// let error = machine.narrate(&"0 0".parse().unwrap()).unwrap_err();
+/// assert!(error.to_string().contains("process 0 has already ended"));
+/// ```
+impl Narrator for Machine {
+    fn tell(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<Step, StepError> {
+        let line = self.resting(process).map_or(0, |step| {
+            self.code.steps[step as usize]
+                .span
+                .line_column(&self.code.source)
+                .0
+        });
+        let before = self.state.cells.clone();
+        let mut scribe = Scribe::default();
+        self.step_heard(process, outcomes, &mut scribe)?;
+        Ok(self.last_step(scribe, &before, line))
+    }
+
+    fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
+        self.code.explain(mishap)
     }
 
     fn cell_name(&self, cell: u32) -> String {

@@ -39,10 +39,7 @@ pub(crate) fn unexplorable(program: &Program) -> Vec<Diagnostic> {
 }
 
 /// The assumptions on the initial state that its values break.
-pub(crate) fn broken_requires(
-    program: &Program,
-    holds: &[bool],
-) -> Vec<Diagnostic> {
+pub(crate) fn broken_requires(program: &Program, holds: &[bool]) -> Vec<Diagnostic> {
     let broken = program.requires.iter().zip(holds);
     broken
         .filter(|(_, holds)| !**holds)

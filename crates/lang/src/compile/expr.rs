@@ -240,9 +240,7 @@ impl Compiler<'_> {
                     }
                 }
             }
-            ExprKind::If(test, then, other)
-                if self.whole_term(then) && self.whole_term(other) =>
-            {
+            ExprKind::If(test, then, other) if self.whole_term(then) && self.whole_term(other) => {
                 self.expr(test);
                 self.expr(then);
                 self.expr(other);
@@ -287,9 +285,7 @@ impl Compiler<'_> {
                 ExprKind::LocalElement(local, index) => {
                     constant_index(index, self.local_range(*local)).is_some()
                 }
-                ExprKind::Element(var, index) => {
-                    constant_index(index, self.range(var.0)).is_some()
-                }
+                ExprKind::Element(var, index) => constant_index(index, self.range(var.0)).is_some(),
                 ExprKind::Input | ExprKind::Choose(..) => false,
                 _ => true,
             };

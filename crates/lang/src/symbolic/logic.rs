@@ -136,6 +136,9 @@ impl Logic {
         if let (Some(a), Some(b)) = (self.known(a), self.known(b)) {
             return Ok(self.constant(numbers::arith(op, ty, a, b)?));
         }
+        if matches!(op, Arith::Div | Arith::Rem) && self.known(b) == Some(0) {
+            return Err(Fault::DivisionByZero);
+        }
         let sort = sort_of(ty);
         let (a, b) = (self.typed(a, sort), self.typed(b, sort));
         let terms = &mut self.terms;
@@ -237,13 +240,15 @@ impl Logic {
         self.plain(chosen)
     }
 
-    /// Whether the conditions can all hold at once. Without a solver: unless one is plainly false.
+    /// A value as a condition.
+    pub fn condition(&mut self, value: Term) -> Term {
+        self.typed(value, Sort::Bool)
+    }
+
+    /// Whether the conditions can all hold at once. Without a solver: unless the last is plainly false.
     pub fn feasible(&mut self, conditions: &[Term]) -> bool {
-        if conditions.iter().any(|&c| self.known(c) == Some(0)) {
-            return false;
-        }
         let Some(solver) = &mut self.solver else {
-            return true;
+            return conditions.last() != Some(&Term::FALSE);
         };
         match solver.check(&mut self.terms, conditions) {
             Answer::Sat(_) => true,
@@ -274,9 +279,6 @@ impl Logic {
 
     /// Values under which all conditions hold; none if there are none, or nobody knows any.
     pub fn model(&mut self, conditions: &[Term]) -> Option<Model> {
-        if conditions.iter().any(|&c| self.known(c) == Some(0)) {
-            return None;
-        }
         match self.solver.as_mut()?.check(&mut self.terms, conditions) {
             Answer::Sat(model) => Some(model),
             Answer::Unsat | Answer::Unknown(_) => None,

@@ -187,7 +187,7 @@ impl SymbolicMachine {
                 .property(&self.code, &self.state.cells, &property.expr)
                 .unwrap_or(Term::FALSE);
             if logic.known(required) != Some(1) {
-                self.state.path.push(required);
+                self.state.path.push(logic.condition(required));
             }
         }
         for (at, property) in self.code.program.invariants.iter().enumerate() {
@@ -482,9 +482,7 @@ fn initial_cells(code: &Code, logic: &mut Logic) -> Vec<Term> {
             let first = code.first_cells[at];
             for cell in first..first + var.len.unwrap_or(1) {
                 let name = code.cell_name(cell);
-                let variable = logic
-                    .terms
-                    .variable(Kind::Initial, &name, sort_of(var.ty));
+                let variable = logic.terms.variable(Kind::Initial, &name, sort_of(var.ty));
                 cells[cell as usize] = variable;
             }
         }
@@ -517,10 +515,9 @@ fn broken(
     let kind = match logic.property(code, &state.cells, property) {
         Ok(holds) => {
             let mut conditions = state.path.clone();
-            conditions.push(logic.not(holds));
-            logic
-                .feasible(&conditions)
-                .then_some(MishapKind::Failure)?
+            let broken = logic.not(holds);
+            conditions.push(logic.condition(broken));
+            logic.feasible(&conditions).then_some(MishapKind::Failure)?
         }
         Err(fault) => fault.kind(),
     };

@@ -4,7 +4,9 @@
 //! depends on a condition that is not known, the step *decides*: which side to take is an outcome
 //! of the step, as a `choose` is, and the condition joins the path condition.
 
-use mazurka_core::{Access, AccessKind, Event, Mishap, MishapKind, Outcome, ProcessId, ProcessTable};
+use mazurka_core::{
+    Access, AccessKind, Event, Mishap, MishapKind, Outcome, ProcessId, ProcessTable,
+};
 use mazurka_smt::{Kind, Term};
 
 use crate::code::{Arith, Code, Compare, Op, Range};
@@ -14,6 +16,9 @@ use crate::state::{Life, Registers};
 
 use super::logic::{Logic, sort_of};
 use super::state::{Process, SymbolicState};
+
+/// How much local work a decision counts for: each splits the run, so a few hundred in one step are a lot.
+const DECISION: u64 = 4000;
 
 /// Why a step could not be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +35,11 @@ pub(super) enum Stop {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Undo {
     Cell(u32, Term),
-    Slot { process: u32, slot: u32, value: Term },
+    Slot {
+        process: u32,
+        slot: u32,
+        value: Term,
+    },
     Born(u32),
 }
 
@@ -439,11 +448,14 @@ impl Cpu<'_> {
         if self.probing {
             return Err(Halt::Stop(Stop::Undecided));
         }
+        self.fuel = self.fuel.checked_sub(DECISION).ok_or(Fault::LocalLimit)?;
         let given = self.outcomes.get(self.event.outcomes.len()).copied();
         let opposite = self.logic.not(condition);
         let (value, end) = match given {
             Some(1) if self.possible(condition) => (1, 2),
-            Some(0) | None if self.possible(opposite) => (0, 1 + i64::from(self.possible(condition))),
+            Some(0) | None if self.possible(opposite) => {
+                (0, 1 + i64::from(self.possible(condition)))
+            }
             // One of the sides is possible, for the path is.
             None => (1, 2),
             Some(_) => return Err(Halt::Stop(Stop::NoSuchOutcome)),
@@ -456,6 +468,7 @@ impl Cpu<'_> {
     }
 
     fn possible(&mut self, condition: Term) -> bool {
+        let condition = self.logic.condition(condition);
         self.state.path.push(condition);
         let possible = self.logic.feasible(&self.state.path);
         self.state.path.pop();
@@ -497,6 +510,9 @@ impl Cpu<'_> {
         }) else {
             return Err(Halt::Fault(Fault::OutOfBounds));
         };
+        if self.probing {
+            return Err(Halt::Stop(Stop::Undecided));
+        }
         let given = self.outcomes.get(self.event.outcomes.len()).copied();
         let mut at = |at: u32| {
             let here = self.logic.is_at(index, at);
@@ -513,7 +529,7 @@ impl Cpu<'_> {
         });
         self.causes.push(Cause::Decision);
         let here = self.logic.is_at(index, value);
-        self.state.path.push(here);
+        self.state.path.push(self.logic.condition(here));
         Ok(range.first + value)
     }
 

@@ -106,7 +106,8 @@ impl SymbolicMachine {
     /// Whether any values satisfy what the program requires.
     pub fn can_start(&self) -> bool {
         let start = self.taken.first().map_or(self.state.path.len(), |t| t.path);
-        self.logic.borrow_mut().feasible(&self.state.path[..start])
+        let required = &self.state.path[..start];
+        !required.contains(&Term::FALSE) && self.logic.borrow_mut().feasible(required)
     }
 
     /// Values under which a concrete run follows the current one and, if a mishap of the initial or of the final state
@@ -128,7 +129,8 @@ impl SymbolicMachine {
         };
         let mut logic = self.logic.borrow_mut();
         let holds = logic.property(&self.code, &self.state.cells, &property.expr);
-        Some(logic.not(holds.ok()?))
+        let broken = logic.not(holds.ok()?);
+        Some(logic.condition(broken))
     }
 
     /// The current run under a model.
@@ -184,6 +186,41 @@ impl SymbolicMachine {
             }
         }
         Schedule(steps)
+    }
+
+    /// Whether a mishap of the current run, or of its initial or final state, happens for given initial values and inputs.
+    pub fn fails_under(&self, mishap: &Mishap, value: impl Fn(&str) -> Option<i64>) -> bool {
+        let broken = self.broken_by(mishap);
+        let logic = self.logic.borrow();
+        let all = broken.into_iter().chain(self.state.path.iter().copied());
+        let all: Vec<Term> = all.collect();
+        let variables = logic.terms.variables().iter();
+        let given = variables.filter_map(|v| Some((v.term, value(&v.name)?)));
+        let mut evaluator = mazurka_smt::Evaluator::new(given.collect());
+        let mut holds = |&term: &Term| evaluator.eval(&logic.terms, term) == Some(1);
+        all.iter().all(&mut holds)
+    }
+
+    /// What a mishap is, in a sentence, and where.
+    pub fn explain(&self, mishap: &Mishap) -> (String, Option<mazurka_core::record::Place>) {
+        self.code.explain(mishap)
+    }
+
+    /// The shared cells for given initial values and inputs, by name; none if these do not take the path of the
+    /// current run, or lead beyond 64 bits.
+    pub fn under(&self, value: impl Fn(&str) -> Option<i64>) -> Option<Vec<i64>> {
+        let logic = self.logic.borrow();
+        let variables = logic.terms.variables().iter();
+        let given = variables.filter_map(|v| Some((v.term, value(&v.name)?)));
+        let mut evaluator = mazurka_smt::Evaluator::new(given.collect());
+        let mut of = |term| evaluator.eval(&logic.terms, term);
+        for &condition in &self.state.path {
+            if of(condition)? == 0 {
+                return None;
+            }
+        }
+        let variables = &self.state.cells[..self.code.first_lock as usize];
+        variables.iter().map(|&cell| of(cell)).collect()
     }
 
     /// What determinism is about, in this state.
