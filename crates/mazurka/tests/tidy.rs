@@ -118,7 +118,7 @@ fn explorers_never_name_a_language() {
 
 #[test]
 fn languages_never_name_an_algorithm() {
-    assert_eq!(dependencies("lang"), ["mazurka-core"]);
+    assert_eq!(dependencies("lang"), ["mazurka-core", "mazurka-smt"]);
     never("lang", &["mazurka_explore", "Naive", "Dpor", "Policy"]);
 }
 
