@@ -45,4 +45,4 @@ pub use race::{first_difference, racing};
 pub use rehearse::{Violation, past_is_discarded};
 pub use suffix::Suffix;
 pub use symbolic::{Audience, Reduction, SymbolicFindings, symbolic};
-pub use unfold::{Arcs, Drawing, Drawn, NetKind, Place, Unfolding, UnknownNet, unfold};
+pub use unfold::{Arcs, Drawing, Drawn, NetKind, Place, Question, Unfolding, UnknownNet, unfold};

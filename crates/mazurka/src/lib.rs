@@ -25,6 +25,7 @@ mod options;
 mod permute;
 mod pick;
 mod program;
+mod reach;
 mod replay;
 mod run;
 mod search;
@@ -36,6 +37,7 @@ pub use mazurka_core::{
     Bound, Limits, Random, ReplayError, Schedule, Scope, StopReason, Verdict, record,
 };
 pub use mazurka_explore::{Estimate, NetKind, Progress};
+pub use mazurka_lang::BadProperty;
 pub use mazurka_lang::diagnostic::Diagnostic;
 
 pub use bench::{Bench, NothingToMeasure};
@@ -44,6 +46,7 @@ pub use mazurka_explore::{Algorithm, Watch};
 pub use options::{Options, quietly};
 pub use permute::{PermuteError, PermuteRecord, Permuting};
 pub use program::Program;
+pub use reach::{ReachRecord, Reached, StateProperty};
 pub use replay::{Recording, RecordingError, ReplayProblem};
 pub use run::{Plan, RunRecord};
 pub use tree::TreeTooLarge;

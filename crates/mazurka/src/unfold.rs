@@ -17,7 +17,7 @@ pub struct UnfoldRecord {
     /// What every record has. Its `events` are those of the net.
     #[serde(flatten)]
     pub record: Record,
-    /// Which net: `replicated` or `contextual`.
+    /// Which net: `replicated`, `contextual` or `stateful`.
     pub net: String,
     /// The number that decided which tests were run.
     pub seed: u64,

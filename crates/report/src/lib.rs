@@ -11,6 +11,7 @@
 //! | [`net_table`], [`net_dot`], [`net_svg`] | what `unfold` counted, and the net of a small program |
 //! | [`permutations`] | the permutations of `permute` |
 //! | [`order_dot`], [`order_svg`] | the partial order of one of them |
+//! | [`reached`] | the answer of `reach`, and the run that gets there |
 //! | [`bench()`] | what was measured, beside the figures of others |
 //! | [`json`] | any record, as the stable interface |
 
@@ -23,6 +24,7 @@ mod net;
 mod order;
 mod paint;
 mod permute;
+mod reach;
 mod run;
 mod shell;
 mod svg;
@@ -41,6 +43,7 @@ pub use net::{net_dot, net_svg, net_table};
 pub use order::{order_dot, order_svg};
 pub use paint::Paint;
 pub use permute::permutations;
+pub use reach::reached;
 pub use run::{OneRun, run};
 pub use shell::{quote, replay_command};
 pub use svg::svg;

@@ -338,15 +338,15 @@ pub fn net_table(
     view: &crate::View,
 ) -> String {
     let counts = &record.counts;
+    let deadlocked = match kind {
+        "stateful" => "deadlocked states, from the net",
+        _ => "deadlocked traces, from the net",
+    };
     let rows = [
         ("tests", tests.to_string(), "executions that were run"),
         ("events", counts.events.to_string(), "of the net"),
         ("conditions", conditions.to_string(), "of the net"),
-        (
-            "deadlocks",
-            counts.deadlocks.to_string(),
-            "deadlocked traces, from the net",
-        ),
+        ("deadlocks", counts.deadlocks.to_string(), deadlocked),
         (
             "failures",
             counts.failures.to_string(),

@@ -63,7 +63,8 @@ fn complete_unfoldings_have_the_size_they_should_have() {
 #[test]
 #[ignore = "prints figures"]
 fn figures() {
-    let rows: [(&str, &[(&str, u64)]); 10] = [
+    let rows: [(&str, &[(&str, u64)]); 11] = [
+        ("thesis-writes", &[("T", 4), ("B", 2)]),
         ("filesystem", &[("N", 16)]),
         ("filesystem", &[("N", 18)]),
         ("thesis-pi", &[("N", 6)]),
@@ -76,7 +77,7 @@ fn figures() {
         ("fib", &[("N", 5)]),
     ];
     for (name, set) in rows {
-        for kind in [Replicated, Contextual] {
+        for kind in [Replicated, Contextual, NetKind::Stateful] {
             let start = std::time::Instant::now();
             let tests: Vec<_> = (0..3)
                 .map(|seed| {
@@ -94,4 +95,60 @@ fn figures() {
             );
         }
     }
+}
+
+#[test]
+fn writes_need_one_test() {
+    // Two writes of each of six processes: 7 484 400 traces.
+    let net = net("thesis-writes", &[("T", 6), ("B", 2)], NetKind::Stateful, 1);
+    assert_eq!(net.found.counts.executions, 1);
+    assert_eq!(net.found.stopped, mazurka_core::StopReason::Complete);
+}
+
+/// A row of the thesis's Table 8.1: the program, its traces, and the tests for both nets.
+type Row = (&'static str, &'static [(&'static str, u64)], u64, [u64; 2]);
+
+/// The best of ten seeds comes within a tenth of the thesis's tests, and none is above the number of traces.
+fn as_few_tests(rows: &[Row]) {
+    for &(name, set, traces, thesis) in rows {
+        for (kind, thesis) in [Replicated, Contextual].into_iter().zip(thesis) {
+            let tests = (0..10).map(|seed| net(name, set, kind, seed).found.counts.executions);
+            let tests: Vec<u64> = tests.collect();
+            let best = tests.iter().min().copied().unwrap_or(0);
+            assert!(best * 10 <= thesis * 11, "{name} {kind}: {tests:?}");
+            let most = tests.iter().max().copied().unwrap_or(0);
+            assert!(most <= traces, "{name} {kind}: {tests:?}");
+        }
+    }
+}
+
+#[test]
+fn as_few_tests_as_in_the_thesis() {
+    as_few_tests(&[
+        ("filesystem", &[("N", 16)], 8, [3, 3]),
+        ("filesystem", &[("N", 18)], 32, [3, 3]),
+        ("thesis-pi", &[("N", 6)], 720, [720, 720]),
+        ("philosophers", &[("N", 4), ("EATS", 2)], 831, [798, 798]),
+    ]);
+}
+
+/// Run with `cargo test --release -p mazurka-testkit --test unfold_figures -- --ignored`.
+#[test]
+#[ignore = "takes a while"]
+fn as_few_tests_as_in_the_thesis_where_they_are_many() {
+    as_few_tests(&[
+        ("thesis-fib", &[("N", 4)], 19_605, [19_605, 4_950]),
+        (
+            "philosophers",
+            &[("N", 5), ("EATS", 2)],
+            5_851,
+            [5_746, 5_749],
+        ),
+        (
+            "locking",
+            &[("T", 4), ("B", 2), ("EXTRA", 0)],
+            2_520,
+            [2_520, 2_520],
+        ),
+    ]);
 }

@@ -97,7 +97,7 @@ impl Examiner {
         }
         match (self.causes_alone(net), net.kind) {
             (true, _) => true,
-            (false, NetKind::Replicated) => false,
+            (false, NetKind::Replicated | NetKind::Stateful) => false,
             (false, NetKind::Contextual) => self.order(net, clock, &mut |_| {}),
         }
     }

@@ -244,8 +244,26 @@ impl Builder {
         extension
     }
 
-    /// Adds what a step did from an extension, unless the net has it; whether it is new.
+    /// Adds what a step did from an extension, unless the net has it, and finds what becomes possible; whether it is new.
     pub fn add_event(&mut self, extension: u32, done: &Done) -> (u32, bool) {
+        let (event, new) = self.insert(extension, done);
+        if new {
+            self.extend(event);
+        }
+        (event, new)
+    }
+
+    /// Finds what a new event makes possible.
+    pub fn extend(&mut self, event: u32) {
+        self.spread(event);
+        let node = *self.net.event(event);
+        for thread in node.thread..node.thread + node.thread_count {
+            self.grow(thread);
+        }
+    }
+
+    /// Adds what a step did from an extension, unless the net has it; whether it is new.
+    pub fn insert(&mut self, extension: u32, done: &Done) -> (u32, bool) {
         let extension = self.resolve(extension, &done.joined);
         let known = self
             .net
@@ -352,11 +370,6 @@ impl Builder {
                 0 => self.add_thread(next, event, event, &started),
                 _ => self.add_thread(next, NONE, event, &[]),
             };
-        }
-        self.spread(event);
-        let node = *self.net.event(event);
-        for thread in node.thread..node.thread + node.thread_count {
-            self.grow(thread);
         }
         (event, true)
     }

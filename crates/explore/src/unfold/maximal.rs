@@ -17,7 +17,7 @@ pub(crate) fn maximal(net: &Net, most: usize, visit: &mut dyn FnMut(&[u32])) -> 
     let mut next = Vec::new();
     while let Some(clock) = left.pop() {
         let mut extended = false;
-        for thread in marked(net, &clock) {
+        for thread in net.threads_after(&clock) {
             for extension in net.extensions_of(thread) {
                 next.clone_from(&clock);
                 if !net.join(&mut next, net.past(extension)) || !same(&next, &clock) {
@@ -43,25 +43,6 @@ pub(crate) fn maximal(net: &Net, most: usize, visit: &mut dyn FnMut(&[u32])) -> 
         }
     }
     true
-}
-
-/// The threads after a configuration.
-fn marked(net: &Net, clock: &[u32]) -> Vec<u32> {
-    let at = |process: usize| clock.get(process).copied().unwrap_or(NONE);
-    let there = |origin: u32| {
-        origin == NONE || {
-            let event = net.event(origin);
-            let last = at(event.process.index());
-            last != NONE && net.is_at_or_after(last, origin)
-        }
-    };
-    let mut found = Vec::new();
-    for (number, thread) in net.threads.iter().enumerate() {
-        if at(thread.process.index()) == thread.last && there(thread.origin) {
-            found.push(number as u32);
-        }
-    }
-    found
 }
 
 fn same(one: &[u32], other: &[u32]) -> bool {

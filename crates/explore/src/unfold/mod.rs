@@ -9,18 +9,25 @@ mod drawing;
 mod extensions;
 mod isomorphism;
 mod maximal;
+mod model;
 mod net;
+mod prefix;
+mod reach;
 mod testing;
 
-use mazurka_core::{Execution, Fingerprint, Limits, ProcessTable, Schedule, ScheduledStep};
+use std::ops::ControlFlow;
+
+use mazurka_core::{Bound, Execution, Fingerprint, Limits, ProcessTable, Schedule, ScheduledStep};
 
 pub use drawing::{Arcs, Drawing, Drawn};
 pub use net::{NetKind, Place, UnknownNet};
+pub use reach::Question;
 
 use crate::driver::{Goal, Watch};
 use crate::findings::Findings;
 use extensions::Builder;
-use testing::Tester;
+use prefix::Prefix;
+use testing::{Session, Tester};
 
 /// A net, and what the tests that built it have found.
 #[derive(Debug)]
@@ -40,8 +47,11 @@ pub fn unfold<E: Execution>(
     goal: Goal,
     watch: &mut Watch<'_>,
 ) -> Unfolding {
-    let tester = Tester::new(program, kind, seed, limits, goal, watch);
-    let (builder, found) = tester.test();
+    let session = Session::new(&mut *program, limits, goal, watch);
+    let (builder, found) = match kind {
+        NetKind::Stateful => Prefix::new(session, seed).unfold(),
+        NetKind::Replicated | NetKind::Contextual => Tester::new(session, kind, seed).test(),
+    };
     Unfolding {
         builder,
         processes: program.processes().clone(),
@@ -90,6 +100,20 @@ impl Unfolding {
     /// The same for isomorphic nets of a program, and no others.
     pub fn fingerprint(&self) -> Fingerprint {
         isomorphism::fingerprint(&self.builder.net, &self.processes)
+    }
+
+    /// A schedule to a state that a question is about, if there is one in the net, and how many markings were looked at.
+    pub fn reach<E: Execution, Q: Question<E>>(
+        &mut self,
+        program: &mut E,
+        question: &Q,
+        tick: &mut dyn FnMut() -> ControlFlow<Bound>,
+    ) -> ControlFlow<Bound, (Option<Schedule>, u64)> {
+        let Builder { net, examiner, .. } = &mut self.builder;
+        let slice = reach::Slice::new(net, examiner, program, question, tick)?;
+        let answer = slice.search(examiner, question, tick)?;
+        let schedule = answer.clock.map(|clock| self.schedule(&clock));
+        ControlFlow::Continue((schedule, answer.markings))
     }
 
     /// Schedules of all the executions that the net represents, one for each; none if they are too many to tell.

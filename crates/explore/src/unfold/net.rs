@@ -44,11 +44,13 @@ pub enum NetKind {
     Replicated,
     /// Reads leave the variable where it is.
     Contextual,
+    /// The replicated one, cut where a state comes again.
+    Stateful,
 }
 
 impl NetKind {
     /// All of them.
-    pub const ALL: &[NetKind] = &[NetKind::Replicated, NetKind::Contextual];
+    pub const ALL: &[NetKind] = &[NetKind::Replicated, NetKind::Contextual, NetKind::Stateful];
 
     /// What it is, in a few words.
     pub fn summary(self) -> &'static str {
@@ -57,6 +59,9 @@ impl NetKind {
                 "each process has a copy of each variable, a write takes them all"
             }
             NetKind::Contextual => "read arcs: reads leave the variable where it is",
+            NetKind::Stateful => {
+                "the replicated net up to where a state comes again; most of it is predicted, not run"
+            }
         }
     }
 
@@ -65,6 +70,7 @@ impl NetKind {
         match self {
             NetKind::Replicated => "replicated",
             NetKind::Contextual => "contextual",
+            NetKind::Stateful => "stateful",
         }
     }
 }
@@ -77,7 +83,7 @@ impl std::fmt::Display for NetKind {
 
 /// A name that is no net's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no net `{0}`; there are replicated and contextual")]
+#[error("there is no net `{0}`; there are replicated, contextual and stateful")]
 pub struct UnknownNet(pub String);
 
 impl std::str::FromStr for NetKind {
@@ -228,7 +234,11 @@ pub(crate) struct Net {
 impl Net {
     pub fn new(kind: NetKind) -> Self {
         Self {
-            kind,
+            // A stateful net is a part of the replicated one.
+            kind: match kind {
+                NetKind::Contextual => NetKind::Contextual,
+                NetKind::Replicated | NetKind::Stateful => NetKind::Replicated,
+            },
             places: Vec::new(),
             by_place: FxHashMap::default(),
             initial: Vec::new(),
@@ -322,6 +332,11 @@ impl Net {
         number
     }
 
+    /// The number of a place, if a step has claimed it.
+    pub fn known_place(&self, place: Place) -> Option<u32> {
+        self.by_place.get(&place).copied()
+    }
+
     pub fn add_condition(&mut self, place: u32, producer: u32, set: bool) -> u32 {
         self.conditions.push(Condition {
             place,
@@ -384,6 +399,27 @@ impl Net {
     pub fn is_at_or_after(&self, event: u32, other: u32) -> bool {
         self.event(event).depth >= self.event(other).depth
             && self.ancestor(event, self.event(other).depth) == other
+    }
+
+    /// The threads after a configuration.
+    pub fn threads_after(&self, clock: &[u32]) -> Vec<u32> {
+        let idle = |process: ProcessId| clock.get(process.index()).is_none_or(|&e| e == NONE);
+        let roots = (0..)
+            .zip(&self.threads)
+            .take_while(|(_, thread)| thread.origin == NONE);
+        let roots = roots.filter(|(_, thread)| idle(thread.process));
+        let mut found: Vec<u32> = roots.map(|(number, _)| number).collect();
+        for &last in clock {
+            let mut event = last;
+            while event != NONE {
+                let node = self.event(event);
+                found.extend((event == last).then_some(node.thread));
+                let started = node.thread + 1..node.thread + node.thread_count;
+                found.extend(started.filter(|&thread| idle(self.thread(thread).process)));
+                event = node.parent;
+            }
+        }
+        found
     }
 
     /// Joins two clocks into the first; false if they disagree about what some process did.

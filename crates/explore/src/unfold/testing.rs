@@ -32,15 +32,110 @@ use crate::naive::next_outcomes;
 /// How often limits are looked at, in steps.
 const STEPS_BETWEEN_CHECKS: u32 = 1024;
 
-/// Makes tests and builds the net from them.
-pub(crate) struct Tester<'a, 'w, E> {
-    program: &'a mut E,
-    pub builder: Builder,
-    random: Random,
-    limits: &'a Limits,
-    ledger: Ledger<'a>,
+/// A program under test, within limits, and the books on it.
+pub(crate) struct Session<'a, 'w, E> {
+    pub program: &'a mut E,
+    pub limits: &'a Limits,
+    pub ledger: Ledger<'a>,
     watch: &'a mut Watch<'w>,
     start: Instant,
+    until_check: u32,
+}
+
+impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
+    pub fn new(
+        program: &'a mut E,
+        limits: &'a Limits,
+        goal: Goal,
+        watch: &'a mut Watch<'w>,
+    ) -> Self {
+        program.back_to(0);
+        Self {
+            program,
+            limits,
+            ledger: Ledger::new(limits, goal, true, false),
+            watch,
+            start: Instant::now(),
+            until_check: 0,
+        }
+    }
+
+    /// Looks at what is wrong before any step.
+    pub fn start(&mut self) {
+        for &mishap in self.program.initial_mishaps() {
+            self.ledger.mishap(self.program, mishap, None);
+        }
+    }
+
+    /// What was found. Tests do not tell how many traces there are.
+    pub fn finish(self) -> Findings {
+        let mut found = self.ledger.finish(self.start.elapsed());
+        found.counts.traces = None;
+        found
+    }
+
+    pub fn break_off(&mut self, bound: Bound) {
+        self.ledger.found.bound(bound);
+        self.ledger.found.broken_off = true;
+    }
+
+    /// Whether another test may be run.
+    pub fn may_run(&self) -> ControlFlow<Bound> {
+        let executions = self.ledger.found.counts.executions;
+        match self.limits.executions {
+            Some(most) if executions >= most => {
+                ControlFlow::Break(Bound::MaxExecutions(executions))
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Counts a step, and looks at the limits now and then.
+    pub fn tick(&mut self) -> ControlFlow<Bound> {
+        let counts = &mut self.ledger.found.counts;
+        if self.limits.steps.is_some_and(|most| counts.steps >= most) {
+            return ControlFlow::Break(Bound::MaxSteps(counts.steps));
+        }
+        counts.steps += 1;
+        self.look_now_and_then()
+    }
+
+    /// Looks at the limits now and then.
+    pub fn look_now_and_then(&mut self) -> ControlFlow<Bound> {
+        if self.until_check > 0 {
+            self.until_check -= 1;
+            return ControlFlow::Continue(());
+        }
+        self.until_check = STEPS_BETWEEN_CHECKS;
+        let counts = self.ledger.counts();
+        look(self.limits, self.start, counts, self.watch)
+    }
+
+    /// The deadlocked executions that a net represents, by their clocks.
+    pub fn deadlocks(&mut self, builder: &mut Builder) -> Vec<Vec<u32>> {
+        let mut hunt = Hunt {
+            limits: self.limits,
+            start: self.start,
+            watch: &mut *self.watch,
+            counts: self.ledger.counts(),
+            ticks: 0,
+            clocks: Vec::new(),
+        };
+        let Builder { net, examiner, .. } = builder;
+        let searched = deadlocks::search(net, examiner, &mut hunt);
+        let clocks = hunt.clocks;
+        if let ControlFlow::Break(bound) = searched {
+            self.break_off(bound);
+        }
+        clocks
+    }
+}
+
+/// Makes tests and builds the net from them.
+pub(crate) struct Tester<'a, 'w, E> {
+    session: Session<'a, 'w, E>,
+    builder: Builder,
+    random: Random,
     /// Outcomes to try next, where a step chooses.
     chances: FxHashMap<u32, SmallVec<[i64; 1]>>,
     /// The events of the program's current run.
@@ -50,7 +145,6 @@ pub(crate) struct Tester<'a, 'w, E> {
     readers: Vec<Vec<u32>>,
     /// For each process its thread.
     threads: Vec<u32>,
-    until_check: u32,
     schedule: Vec<u32>,
     clock: Vec<u32>,
     preset: Vec<u32>,
@@ -119,7 +213,7 @@ pub(crate) fn next<E: Execution>(program: &E, process: ProcessId) -> Next {
 }
 
 /// What the last step of a program did.
-fn done<E: Execution>(program: &E, event: &Event) -> Done {
+pub(crate) fn done<E: Execution>(program: &E, event: &Event) -> Done {
     let mut locks: Vec<(u32, bool)> = Vec::new();
     for access in &event.touched {
         let held = match access.kind {
@@ -140,101 +234,72 @@ fn done<E: Execution>(program: &E, event: &Event) -> Done {
 }
 
 impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
-    pub fn new(
-        program: &'a mut E,
-        kind: NetKind,
-        seed: u64,
-        limits: &'a Limits,
-        goal: Goal,
-        watch: &'a mut Watch<'w>,
-    ) -> Self {
-        program.back_to(0);
-        let processes = program.processes().in_order().to_vec();
-        let born = |&process: &ProcessId| program.status(process) != Status::Unborn;
-        let roots = processes.iter().copied().filter(born);
+    pub fn new(session: Session<'a, 'w, E>, kind: NetKind, seed: u64) -> Self {
+        let program = &*session.program;
+        let processes = program.processes().in_order().iter().copied();
+        let roots = processes.filter(|&process| program.status(process) != Status::Unborn);
         let builder = Builder::new(kind, roots.map(|process| next(program, process)));
         Self {
+            session,
             builder,
             random: Random::new(seed),
-            limits,
-            ledger: Ledger::new(limits, goal, true, false),
-            watch,
-            start: Instant::now(),
             chances: FxHashMap::default(),
             run: Vec::new(),
             marking: Vec::new(),
             readers: Vec::new(),
             threads: Vec::new(),
-            until_check: 0,
             schedule: Vec::new(),
             clock: Vec::new(),
             preset: Vec::new(),
-            program,
         }
     }
 
     /// Covers everything.
     pub fn test(mut self) -> (Builder, Findings) {
-        for &mishap in self.program.initial_mishaps() {
-            self.ledger.mishap(self.program, mishap, None);
-        }
+        self.session.start();
         if self.builder.pending.is_empty() {
             // Nobody makes a step: that is a run, too.
-            let end = End::of(self.program);
-            self.ledger.end(self.program, end);
+            self.end();
         }
         while let Some(target) = self.pick() {
-            if self.ledger.certain {
+            if self.session.ledger.certain {
                 break;
             }
             if let ControlFlow::Break(bound) = self.cover(target) {
-                self.break_off(bound);
+                self.session.break_off(bound);
                 break;
             }
         }
-        if !self.ledger.certain && !self.ledger.found.broken_off {
+        if !self.session.ledger.certain && !self.session.ledger.found.broken_off {
             self.find_deadlocks();
         }
-        let mut found = self.ledger.finish(self.start.elapsed());
+        let mut found = self.session.finish();
         found.counts.events = self.builder.net.events.len() as u64;
-        found.counts.traces = None;
         (self.builder, found)
+    }
+
+    /// The program's run is complete.
+    fn end(&mut self) {
+        let end = End::of(self.session.program);
+        self.session.ledger.end(self.session.program, end);
     }
 
     /// Finds the deadlocks that the net represents, whether a test has met them or not, and runs each.
     fn find_deadlocks(&mut self) {
-        let counts = self.ledger.counts();
-        let mut hunt = Hunt {
-            limits: self.limits,
-            start: self.start,
-            watch: &mut *self.watch,
-            counts,
-            ticks: 0,
-            clocks: Vec::new(),
-        };
-        let Builder { net, examiner, .. } = &mut self.builder;
-        let searched = deadlocks::search(net, examiner, &mut hunt);
-        let clocks = hunt.clocks;
-        self.ledger.found.counts.deadlocks = 0;
+        let clocks = self.session.deadlocks(&mut self.builder);
+        self.session.ledger.found.counts.deadlocks = 0;
         let mut schedule = Vec::new();
         for clock in &clocks {
             let Builder { net, examiner, .. } = &mut self.builder;
             examiner.schedule(net, clock, &mut schedule);
             if let ControlFlow::Break(bound) = self.follow(&schedule) {
-                return self.break_off(bound);
+                return self.session.break_off(bound);
             }
-            assert_eq!(End::of(self.program), End::Deadlock, "no deadlock");
-            self.ledger.found.counts.deadlocks += 1;
-            self.ledger.deadlock(self.program);
+            let end = End::of(self.session.program);
+            assert_eq!(end, End::Deadlock, "the net has a deadlock that is none");
+            self.session.ledger.found.counts.deadlocks += 1;
+            self.session.ledger.deadlock(self.session.program);
         }
-        if let ControlFlow::Break(bound) = searched {
-            self.break_off(bound);
-        }
-    }
-
-    fn break_off(&mut self, bound: Bound) {
-        self.ledger.found.bound(bound);
-        self.ledger.found.broken_off = true;
     }
 
     /// An extension that no test has covered.
@@ -274,20 +339,16 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
 
     /// Runs a test that covers an extension.
     fn cover(&mut self, target: u32) -> ControlFlow<Bound> {
-        let most = self.limits.executions;
-        if most.is_some_and(|most| self.ledger.found.counts.executions >= most) {
-            let executions = self.ledger.found.counts.executions;
-            return ControlFlow::Break(Bound::MaxExecutions(executions));
-        }
+        self.session.may_run()?;
         let mut schedule = std::mem::take(&mut self.schedule);
         let past = self.builder.net.past(target).to_vec();
         self.builder
             .examiner
             .schedule(&self.builder.net, &past, &mut schedule);
-        if schedule.len() as u64 >= self.limits.depth() {
+        if schedule.len() as u64 >= self.session.limits.depth() {
             self.schedule = schedule;
-            let bound = Bound::MaxDepth(self.limits.depth());
-            self.ledger.found.bound(bound);
+            let bound = Bound::MaxDepth(self.session.limits.depth());
+            self.session.ledger.found.bound(bound);
             return ControlFlow::Continue(());
         }
         let followed = self.follow(&schedule);
@@ -295,9 +356,9 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         followed?;
         let thread = self.builder.net.extension(target).thread;
         let process = self.builder.net.thread(thread).process;
-        if self.program.status(process) != Status::Ready {
+        if self.session.program.status(process) != Status::Ready {
             self.builder.net.extensions[target as usize].phase = Phase::Closed;
-            self.ledger.found.counts.blocked += 1;
+            self.session.ledger.found.counts.blocked += 1;
             return ControlFlow::Continue(());
         }
         self.step(target)?;
@@ -308,15 +369,15 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
     fn follow(&mut self, schedule: &[u32]) -> ControlFlow<Bound> {
         let same = self.run.iter().zip(schedule).take_while(|(a, b)| a == b);
         let same = same.count();
-        self.program.back_to(same);
+        self.session.program.back_to(same);
         self.reset();
         self.run.clear();
         for (at, &event) in schedule.iter().enumerate() {
             if at >= same {
-                self.tick()?;
+                self.session.tick()?;
                 let process = self.builder.net.event(event).process;
                 let outcomes = self.builder.net.chosen(event);
-                let made = self.program.step(process, outcomes);
+                let made = self.session.program.step(process, outcomes);
                 assert!(made.is_ok(), "a schedule of the net cannot be followed");
             }
             self.advance(event);
@@ -401,7 +462,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
 
     /// Makes the step of an extension, which is possible now.
     fn step(&mut self, extension: u32) -> ControlFlow<Bound> {
-        self.tick()?;
+        self.session.tick()?;
         let net = &self.builder.net;
         let process = net.thread(net.extension(extension).thread).process;
         let outcomes: SmallVec<[i64; 1]> = match self.chances.get(&extension) {
@@ -414,10 +475,10 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
                 }
             }
         };
-        let made = self.program.step(process, &outcomes);
+        let made = self.session.program.step(process, &outcomes);
         assert!(made.is_ok(), "an extension that is open is not possible");
-        let event = &self.program.events()[self.run.len()];
-        let done = done(self.program, event);
+        let event = &self.session.program.events()[self.run.len()];
+        let done = done(self.session.program, event);
         let (node, new) = self.builder.add_event(extension, &done);
         if new {
             let owner = self.builder.net.event(node).extension;
@@ -429,8 +490,9 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
                 None => drop(self.chances.remove(&owner)),
             }
             for &mishap in &event.mishaps {
-                self.ledger
-                    .mishap(self.program, mishap, Some(self.run.len()));
+                self.session
+                    .ledger
+                    .mishap(self.session.program, mishap, Some(self.run.len()));
             }
         }
         self.advance(node);
@@ -440,11 +502,11 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
     /// Goes on until nobody can, with what is new if there is something.
     fn go_on(&mut self) -> ControlFlow<Bound> {
         loop {
-            let processes = self.program.processes().in_order().to_vec();
+            let processes = self.session.program.processes().in_order().to_vec();
             let mut choices: SmallVec<[u32; 8]> = SmallVec::new();
             let mut fresh: SmallVec<[u32; 8]> = SmallVec::new();
             for process in processes {
-                let status = self.program.status(process);
+                let status = self.session.program.status(process);
                 if !matches!(status, Status::Ready | Status::Waiting) {
                     continue;
                 }
@@ -461,35 +523,18 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
             }
             let from = if fresh.is_empty() { &choices } else { &fresh };
             if from.is_empty() {
-                let end = End::of(self.program);
-                self.ledger.end(self.program, end);
+                self.end();
                 return ControlFlow::Continue(());
             }
-            if self.run.len() as u64 >= self.limits.depth() {
-                let bound = Bound::MaxDepth(self.limits.depth());
-                self.ledger.found.bound(bound);
-                self.ledger.end(self.program, End::Cut);
+            if self.run.len() as u64 >= self.session.limits.depth() {
+                let bound = Bound::MaxDepth(self.session.limits.depth());
+                self.session.ledger.found.bound(bound);
+                self.session.ledger.end(self.session.program, End::Cut);
                 return ControlFlow::Continue(());
             }
             let at = self.random.below(from.len() as u64) as usize;
             let choice = from[at];
             self.step(choice)?;
         }
-    }
-
-    /// Counts a step, and looks at the limits now and then.
-    fn tick(&mut self) -> ControlFlow<Bound> {
-        let counts = &mut self.ledger.found.counts;
-        if self.limits.steps.is_some_and(|most| counts.steps >= most) {
-            return ControlFlow::Break(Bound::MaxSteps(counts.steps));
-        }
-        counts.steps += 1;
-        if self.until_check > 0 {
-            self.until_check -= 1;
-            return ControlFlow::Continue(());
-        }
-        self.until_check = STEPS_BETWEEN_CHECKS;
-        let counts = self.ledger.counts();
-        look(self.limits, self.start, counts, self.watch)
     }
 }

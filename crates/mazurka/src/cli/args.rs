@@ -72,6 +72,17 @@ The tests cover every failure of every process; deadlocks are found in the net, 
 met them or not. Final states are not all met: `ensures` and determinism are for `check`.
 {EXIT_CODES}"))]
     Unfold(UnfoldArgs),
+    /// Say whether a state can be reached, and how
+    #[command(after_help = format!("Examples:
+  mazurka reach counter.maz --property 'x == 1'
+  mazurka reach peterson.maz --property 'at(0, 12) && at(1, 12)'
+  mazurka reach philosophers.maz --set N=3 --property 'at(0, 14) && at(2, 14)'
+
+A property is a condition over shared variables, and over where processes are: at(0.1, 12) holds
+where the next step of process 0.1 stands in line 12.
+Exit codes: 0 unreachable, 1 reachable, 2 unknown (a bound was hit), 3 bad input or usage,
+4 internal error."))]
+    Reach(ReachArgs),
     /// Run one execution and show its steps
     #[command(after_help = format!("Examples:
   mazurka run counter.maz
@@ -185,6 +196,25 @@ pub(crate) struct UnfoldArgs {
     pub limits: LimitArgs,
     #[command(flatten)]
     pub output: PictureArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReachArgs {
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    /// What to look for: `x == 3 && at(0, 12)`
+    #[arg(long, value_name = "CONDITION")]
+    pub property: String,
+    /// The net to build and search
+    #[arg(long, value_parser = net(), default_value_t = NetKind::Contextual)]
+    pub net: NetKind,
+    /// Let chance choose the tests, the same way for the same number
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 #[derive(Debug, Args)]

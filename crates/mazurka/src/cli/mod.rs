@@ -6,6 +6,7 @@ mod commands;
 mod diagnose;
 mod files;
 mod output;
+mod reach;
 mod unfold;
 mod values;
 mod watch;

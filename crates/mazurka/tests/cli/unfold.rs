@@ -89,3 +89,45 @@ fn pictures_have_a_box_for_each_event_and_a_circle_for_each_condition() {
     assert_eq!(large.code, 3);
     assert!(large.err.contains("at most"), "{large:?}");
 }
+
+#[test]
+fn a_state_that_can_be_reached_is_shown_with_its_run() {
+    let counter = "corpus/maz/counter-access/program.maz";
+    let yes = mazurka(&["reach", counter, "--property", "x == 1"]);
+    assert_eq!(yes.code, 1, "{yes:?}");
+    assert!(yes.first_line().starts_with("reachable: x == 1"), "{yes:?}");
+    assert!(yes.out.contains("repeat with: mazurka run"), "{yes:?}");
+    let no = mazurka(&[
+        "reach",
+        counter,
+        "--property",
+        "x > 100",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(no.code, 0, "{no:?}");
+    assert_eq!(no.json()["answer"], "unreachable");
+    assert!(no.json()["run"].is_null());
+}
+
+#[test]
+fn two_philosophers_cannot_eat_at_once_with_two_forks() {
+    let file = "corpus/maz/philosophers/program.maz";
+    let both = mazurka(&["reach", file, "--property", "at(0, 13) && at(1, 13)"]);
+    assert_eq!(both.code, 0, "{both:?}");
+    let one = mazurka(&["reach", file, "--property", "at(0, 13) && at(1, 12)"]);
+    assert_eq!(one.code, 0, "{one:?}");
+    let alone = mazurka(&["reach", file, "--property", "at(0, 13) && at(1, 11)"]);
+    assert_eq!(alone.code, 1, "{alone:?}");
+}
+
+#[test]
+fn a_bad_property_is_refused() {
+    let file = "corpus/maz/philosophers/program.maz";
+    let point = mazurka(&["reach", file, "--property", "at(0)"]);
+    assert_eq!(point.code, 3, "{point:?}");
+    assert!(point.err.contains("at(0.1, 12)"), "{point:?}");
+    let name = mazurka(&["reach", file, "--property", "forks == 3"]);
+    assert_eq!(name.code, 3, "{name:?}");
+    assert!(name.err.contains("forks"), "{name:?}");
+}

@@ -1,0 +1,279 @@
+//! What tests have taught about a program: a Petri net of local states, from which further steps can be predicted.
+//!
+//! Thesis, sections 7.2 and 7.3. A process is in a *local state*, a variable in a *valuation*; both are only numbers. What a step
+//! does depends on the local state and on the valuations that it reads before it writes them, so a step that was seen once is known
+//! wherever these are the same, whatever else has happened. A write leads to the same valuation each time, a lock that is free is
+//! always the same.
+//!
+//! | thesis | here |
+//! |---|---|
+//! | place of a thread | [`Local`] |
+//! | place of a shared variable | a valuation: a number, 0 at the start and for a free lock |
+//! | transition | [`Learned`], without what is only passed through |
+//! | PREDICTTRANSITIONSFROMMODEL | [`Model::predict`] |
+//!
+//! Deviation: steps may touch many places (an atomic block). A place that a step claims to write and does not touch counts as read and
+//! as written, because it may stand for something that is not seen: an invariant.
+
+use mazurka_core::{AccessKind, Event, Execution, Fingerprint, ProcessId, Status};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::extensions::{Done, Next};
+use super::net::{NONE, set};
+use super::testing::{done, next};
+use crate::naive::next_outcomes;
+
+/// A step that was seen.
+#[derive(Clone, Debug)]
+pub(crate) struct Learned {
+    /// What it read: cells and their valuations.
+    reads: Vec<(u32, u32)>,
+    /// The locks that must be free.
+    needs: Vec<u32>,
+    /// What it wrote, likewise.
+    pub writes: Vec<(u32, u32)>,
+    /// The outcomes to try after its own, if any.
+    pub more: Option<SmallVec<[i64; 1]>>,
+    pub done: Done,
+    /// The local states of the process and of those that it starts.
+    pub locals: Vec<u32>,
+    pub fails: bool,
+}
+
+/// A local state: what its process does next, and the steps that were seen from it.
+#[derive(Clone, Debug)]
+pub(crate) struct Local {
+    pub next: Next,
+    steps: Vec<u32>,
+}
+
+/// A state of the model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Marking {
+    /// For each cell its valuation, and 0 beyond.
+    pub cells: Vec<u32>,
+    /// For each process its local state; none before it is started.
+    pub locals: Vec<u32>,
+}
+
+impl Marking {
+    pub fn cell(&self, cell: u32) -> u32 {
+        self.cells.get(cell as usize).copied().unwrap_or(0)
+    }
+
+    /// The same for equal markings.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let mut all = Fingerprint::EMPTY;
+        for (cell, &valuation) in self.cells.iter().enumerate().filter(|(_, v)| **v != 0) {
+            all = all.and(
+                Fingerprint::EMPTY
+                    .then(2 * cell as u64)
+                    .then(u64::from(valuation)),
+            );
+        }
+        for (process, &local) in self.locals.iter().enumerate().filter(|(_, l)| **l != NONE) {
+            all = all.and(
+                Fingerprint::EMPTY
+                    .then(2 * process as u64 + 1)
+                    .then(u64::from(local)),
+            );
+        }
+        all
+    }
+
+    /// Follows a step of a process.
+    pub fn follow(&mut self, model: &Model, step: u32) {
+        let learned = model.step(step);
+        for &(cell, valuation) in &learned.writes {
+            if self.cells.len() <= cell as usize {
+                self.cells.resize(cell as usize + 1, 0);
+            }
+            self.cells[cell as usize] = valuation;
+        }
+        for &local in &learned.locals {
+            set(&mut self.locals, model.local(local).next.process, local);
+        }
+    }
+}
+
+/// All that was learned.
+#[derive(Debug, Default)]
+pub(crate) struct Model {
+    locals: Vec<Local>,
+    steps: Vec<Learned>,
+    /// The valuations of locks that are held, by lock and holder.
+    held: FxHashMap<(u32, ProcessId), u32>,
+    valuations: u32,
+    /// Local states and valuations of all they claim where the next step is not possible.
+    closed: rustc_hash::FxHashSet<(u32, Vec<u32>)>,
+}
+
+impl Model {
+    /// What is known before any step.
+    pub fn start<E: Execution>(&mut self, program: &E) -> Marking {
+        let mut marking = Marking::default();
+        let born = |process: &ProcessId| program.status(*process) != Status::Unborn;
+        let processes: Vec<_> = program
+            .processes()
+            .in_order()
+            .iter()
+            .copied()
+            .filter(born)
+            .collect();
+        for process in processes {
+            let local = self.add(next(program, process));
+            set(&mut marking.locals, process, local);
+        }
+        marking
+    }
+
+    fn add(&mut self, next: Next) -> u32 {
+        self.locals.push(Local {
+            next,
+            steps: Vec::new(),
+        });
+        self.locals.len() as u32 - 1
+    }
+
+    pub fn local(&self, local: u32) -> &Local {
+        &self.locals[local as usize]
+    }
+
+    pub fn step(&self, step: u32) -> &Learned {
+        &self.steps[step as usize]
+    }
+
+    /// The known steps from a local state where cells have these valuations. Whether they are possible
+    /// is for [`Model::is_possible`] to say.
+    pub fn predict<'a>(
+        &'a self,
+        local: u32,
+        valuation: &'a dyn Fn(u32) -> u32,
+    ) -> impl Iterator<Item = u32> + 'a {
+        let fits = move |step: &u32| {
+            let mut reads = self.step(*step).reads.iter();
+            reads.all(|&(cell, read)| valuation(cell) == read)
+        };
+        self.local(local).steps.iter().copied().filter(fits)
+    }
+
+    /// Whether a known step can be made: nobody holds the locks that it takes, and those whom it joins have ended.
+    pub fn is_possible(
+        &self,
+        step: u32,
+        valuation: &dyn Fn(u32) -> u32,
+        ended: &dyn Fn(ProcessId) -> bool,
+    ) -> bool {
+        let step = self.step(step);
+        step.needs.iter().all(|&lock| valuation(lock) == 0)
+            && step.done.joined.iter().all(|&process| ended(process))
+    }
+
+    /// Outcomes of a step that were not tried yet, if it chooses: those after the last one that is known.
+    pub fn untried(&self, steps: &[u32]) -> Option<SmallVec<[i64; 1]>> {
+        let known = |outcomes: &[i64]| {
+            steps
+                .iter()
+                .any(|&step| self.step(step).done.outcomes.starts_with(outcomes))
+        };
+        let mut more = steps
+            .iter()
+            .filter_map(|&step| self.step(step).more.clone());
+        more.find(|outcomes| !known(outcomes))
+    }
+
+    /// Whether the next step is known to be impossible where the claimed cells have these valuations.
+    pub fn is_closed(&self, local: u32, valuations: &[u32]) -> bool {
+        self.closed.contains(&(local, valuations.to_vec()))
+    }
+
+    pub fn close(&mut self, local: u32, valuations: Vec<u32>) {
+        self.closed.insert((local, valuations));
+    }
+
+    /// Learns the last step of a program, made in a marking, which it brings up to date.
+    pub fn learn<E: Execution>(
+        &mut self,
+        program: &E,
+        event: &Event,
+        marking: &mut Marking,
+    ) -> u32 {
+        let local = marking.locals[event.process.index()];
+        let mut reads: Vec<(u32, u32)> = Vec::new();
+        let mut written: Vec<u32> = Vec::new();
+        let mut released: Vec<u32> = Vec::new();
+        let mut needs: Vec<u32> = Vec::new();
+        for access in &event.touched {
+            for cell in access.cells() {
+                let cell = cell as u32;
+                let seen = written.contains(&cell) || reads.iter().any(|read| read.0 == cell);
+                match access.kind {
+                    AccessKind::Read if !seen => reads.push((cell, marking.cell(cell))),
+                    AccessKind::Write if !written.contains(&cell) => written.push(cell),
+                    AccessKind::Acquire if !released.contains(&cell) => needs.push(cell),
+                    AccessKind::Release => released.push(cell),
+                    _ => {}
+                }
+            }
+        }
+        for access in event
+            .claims
+            .iter()
+            .filter(|access| access.kind == AccessKind::Write)
+        {
+            for cell in access.cells() {
+                let cell = cell as u32;
+                if !written.contains(&cell) && !reads.iter().any(|read| read.0 == cell) {
+                    reads.push((cell, marking.cell(cell)));
+                    written.push(cell);
+                }
+            }
+        }
+        let outcomes: Vec<i64> = event.outcomes.iter().map(|o| o.value).collect();
+        let same = |step: &u32| {
+            let known = self.step(*step);
+            known.reads == reads && known.done.outcomes == outcomes
+        };
+        let known = self.local(local).steps.iter().copied().find(same);
+        let step = known.unwrap_or_else(|| {
+            let done = done(program, event);
+            let mut writes: Vec<(u32, u32)> = Vec::new();
+            for cell in written {
+                self.valuations += 1;
+                writes.push((cell, self.valuations));
+            }
+            for &(cell, held) in &done.locks {
+                let valuation = match held {
+                    false => 0,
+                    true => *self.held.entry((cell, event.process)).or_insert_with(|| {
+                        self.valuations += 1;
+                        self.valuations
+                    }),
+                };
+                writes.retain(|write| write.0 != cell);
+                writes.push((cell, valuation));
+            }
+            let locals = done
+                .next
+                .iter()
+                .cloned()
+                .map(|next| self.add(next))
+                .collect();
+            self.steps.push(Learned {
+                reads,
+                needs,
+                writes,
+                more: next_outcomes(event),
+                done,
+                locals,
+                fails: !event.mishaps.is_empty(),
+            });
+            let step = self.steps.len() as u32 - 1;
+            self.locals[local as usize].steps.push(step);
+            step
+        });
+        marking.follow(self, step);
+        step
+    }
+}

@@ -1,0 +1,412 @@
+//! Stateful unfolding: the net stops where a state comes again, and most of its events are predicted, not run.
+//!
+//! Thesis, Fig. 7.6 and section 7.1. Extensions of the replicated net become events in the order ≺ of Esparza, Römer and Vogler. An event
+//! whose causes lead to a marking that another event has led to before is a *terminal*: nothing is added after it. What an event does is
+//! predicted by the [`Model`]; only where that does not know, a test is run, and the model learns from all of it.
+//!
+//! | thesis | here |
+//! |---|---|
+//! | St(e) | [`Prefix::marking`] |
+//! | ≺_ERV | [`Rank`] |
+//! | visited | `visited` |
+//! | EXTENDMODEL | [`Prefix::test`] |
+//!
+//! Deviation: the thesis runs a test if the model does not know all that can be done in St(e); here only if it does not know what
+//! the extension itself does, so fewer tests are run.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::ControlFlow;
+
+use mazurka_core::{Bound, Execution, Fingerprint, ProcessId, Random, Status};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::extensions::Builder;
+use super::model::{Marking, Model};
+use super::net::{NONE, NetKind, Phase, Place};
+use super::testing::Session;
+use crate::driver::End;
+use crate::findings::Findings;
+
+/// Where an extension stands in the order ≺: how many causes it has, then their labels in order, then their labels layer by
+/// layer (the Foata normal form). Labels start at 1, so that 0 can end a layer.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    size: usize,
+    labels: Vec<u32>,
+    layers: Vec<u32>,
+    extension: u32,
+}
+
+/// Builds a finite prefix of the net.
+pub(crate) struct Prefix<'a, 'w, E> {
+    session: Session<'a, 'w, E>,
+    builder: Builder,
+    model: Model,
+    random: Random,
+    queue: BinaryHeap<Reverse<Rank>>,
+    visited: FxHashSet<Fingerprint>,
+    /// For each condition its valuation, for each thread its local state.
+    valuations: Vec<u32>,
+    locals: Vec<u32>,
+    /// For each event its label and its layer.
+    labels: Vec<(u32, u32)>,
+    known_labels: FxHashMap<(u32, Vec<u32>), u32>,
+    /// Failing steps that a test has shown to count.
+    shown: FxHashSet<u32>,
+    terminals: u64,
+}
+
+impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
+    pub fn new(session: Session<'a, 'w, E>, seed: u64) -> Self {
+        session.program.back_to(0);
+        let mut model = Model::default();
+        let start = model.start(session.program);
+        let born = |&&local: &&u32| local != NONE;
+        let roots = start.locals.iter().filter(born);
+        let processes = roots.map(|&local| model.local(local).next.clone());
+        let builder = Builder::new(NetKind::Replicated, processes);
+        let locals = start.locals.iter().copied().filter(|&local| local != NONE);
+        Self {
+            locals: locals.collect(),
+            visited: std::iter::once(start.fingerprint()).collect(),
+            session,
+            builder,
+            model,
+            random: Random::new(seed),
+            queue: BinaryHeap::new(),
+            valuations: Vec::new(),
+            labels: Vec::new(),
+            known_labels: FxHashMap::default(),
+            shown: FxHashSet::default(),
+            terminals: 0,
+        }
+    }
+
+    /// Unfolds until nothing is left.
+    pub fn unfold(mut self) -> (Builder, Findings) {
+        self.session.start();
+        if self.builder.pending.is_empty() {
+            let end = End::of(self.session.program);
+            self.session.ledger.end(self.session.program, end);
+        }
+        self.enqueue();
+        while let Some(Reverse(rank)) = self.queue.pop() {
+            if let ControlFlow::Break(bound) = self.add(rank.extension, rank.size) {
+                self.session.break_off(bound);
+                break;
+            }
+            self.enqueue();
+        }
+        if !self.session.ledger.found.broken_off {
+            self.find_deadlocks();
+        }
+        let mut found = self.session.finish();
+        found.counts.events = self.builder.net.events.len() as u64;
+        (self.builder, found)
+    }
+
+    /// Ranks what is new.
+    fn enqueue(&mut self) {
+        self.valuations.resize(self.builder.net.conditions.len(), 0);
+        for extension in std::mem::take(&mut self.builder.pending) {
+            let rank = self.rank(extension);
+            self.queue.push(Reverse(rank));
+        }
+    }
+
+    /// The valuations of the cells that an extension claims.
+    fn claimed(&self, extension: u32) -> Vec<u32> {
+        let net = &self.builder.net;
+        let inputs = net.preset(extension).iter();
+        let seen = inputs.map(|input| {
+            let condition = net.condition(input.condition);
+            match net.places[condition.place as usize] {
+                Place::Cell(_) => self.valuations[input.condition as usize],
+                Place::End(_) => u32::from(condition.set),
+            }
+        });
+        seen.collect()
+    }
+
+    fn local(&self, extension: u32) -> u32 {
+        self.locals[self.builder.net.extension(extension).thread as usize]
+    }
+
+    /// The label of an extension: its transition in the model.
+    fn label(&mut self, extension: u32) -> u32 {
+        let key = (self.local(extension), self.claimed(extension));
+        let next = self.known_labels.len() as u32 + 1;
+        *self.known_labels.entry(key).or_insert(next)
+    }
+
+    fn rank(&mut self, extension: u32) -> Rank {
+        let label = self.label(extension);
+        let mut all: Vec<(u32, u32)> = Vec::new();
+        let net = &self.builder.net;
+        for &last in net.past(extension) {
+            let mut event = last;
+            while event != NONE {
+                let (label, layer) = self.labels[event as usize];
+                all.push((layer, label));
+                event = net.event(event).parent;
+            }
+        }
+        all.push((self.layer(extension), label));
+        all.sort_unstable();
+        let mut layers = Vec::with_capacity(all.len() + 8);
+        for (at, &(layer, label)) in all.iter().enumerate() {
+            if at > 0 && all[at - 1].0 != layer {
+                layers.push(0);
+            }
+            layers.push(label);
+        }
+        let mut labels: Vec<u32> = all.iter().map(|&(_, label)| label).collect();
+        labels.sort_unstable();
+        Rank {
+            size: all.len(),
+            labels,
+            layers,
+            extension,
+        }
+    }
+
+    /// The layer of an extension: behind all of its causes.
+    fn layer(&self, extension: u32) -> u32 {
+        let last = self
+            .builder
+            .net
+            .past(extension)
+            .iter()
+            .filter(|&&e| e != NONE);
+        last.map(|&e| self.labels[e as usize].1 + 1)
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Adds the events of an extension, which comes next in the order.
+    fn add(&mut self, extension: u32, size: usize) -> ControlFlow<Bound> {
+        if self.builder.net.extension(extension).phase != Phase::Pending {
+            return ControlFlow::Continue(());
+        }
+        if size as u64 > self.session.limits.depth() {
+            let bound = Bound::MaxDepth(self.session.limits.depth());
+            self.session.ledger.found.bound(bound);
+            return ControlFlow::Continue(());
+        }
+        loop {
+            self.session.look_now_and_then()?;
+            let (steps, untried) = self.predicted(extension);
+            let Some(outcomes) = untried else {
+                for step in steps {
+                    self.insert(extension, step)?;
+                }
+                return ControlFlow::Continue(());
+            };
+            if !self.test(extension, &outcomes)? {
+                let (local, claimed) = (self.local(extension), self.claimed(extension));
+                self.model.close(local, claimed);
+                self.builder.net.extensions[extension as usize].phase = Phase::Closed;
+                return ControlFlow::Continue(());
+            }
+        }
+    }
+
+    /// The steps of an extension that are known and possible, and outcomes to be tried, if not all are known.
+    fn predicted(&mut self, extension: u32) -> (Vec<u32>, Option<SmallVec<[i64; 1]>>) {
+        let net = &self.builder.net;
+        let (local, claimed) = (self.local(extension), self.claimed(extension));
+        if self.model.is_closed(local, &claimed) {
+            self.builder.net.extensions[extension as usize].phase = Phase::Closed;
+            return (Vec::new(), None);
+        }
+        let places = net.claimed(extension);
+        let of = |wanted: Place| {
+            let same = |(claim, _): &(&super::net::Claimed, &u32)| {
+                net.places[claim.place as usize] == wanted
+            };
+            let found = places.iter().zip(&claimed).find(same);
+            found.map_or(0, |(_, &valuation)| valuation)
+        };
+        let valuation = |cell: u32| of(Place::Cell(cell));
+        let ended = |process: ProcessId| of(Place::End(process)) == 1;
+        let known: Vec<u32> = self.model.predict(local, &valuation).collect();
+        if known.is_empty() {
+            return (known, Some(SmallVec::new()));
+        }
+        if !known
+            .iter()
+            .all(|&step| self.model.is_possible(step, &valuation, &ended))
+        {
+            self.builder.net.extensions[extension as usize].phase = Phase::Closed;
+            return (Vec::new(), None);
+        }
+        let untried = self.model.untried(&known);
+        (known, untried)
+    }
+
+    /// Makes a known step of an extension an event.
+    fn insert(&mut self, extension: u32, step: u32) -> ControlFlow<Bound> {
+        let learned = self.model.step(step).clone();
+        if learned.fails && !self.shown.contains(&step) {
+            // Whether it counts depends on its causes, so it is run.
+            let before = self.session.ledger.found.seen.failed.len();
+            self.test(extension, &learned.done.outcomes)?;
+            if self.session.ledger.found.seen.failed.len() > before {
+                self.shown.insert(step);
+            }
+        }
+        let label = self.label(extension);
+        let (event, new) = self.builder.insert(extension, &learned.done);
+        if !new {
+            return ControlFlow::Continue(());
+        }
+        let net = &self.builder.net;
+        let node = *net.event(event);
+        self.labels.push((label, self.layer(node.extension)));
+        self.valuations.resize(net.conditions.len(), 0);
+        for input in net.inputs(event).iter().filter(|input| input.write) {
+            let place = net.condition(input.condition).place;
+            let output = (node.outputs..node.outputs + node.output_count)
+                .find(|&output| net.condition(output).place == place);
+            let (Place::Cell(cell), Some(output)) = (net.places[place as usize], output) else {
+                continue;
+            };
+            let written = learned.writes.iter().find(|write| write.0 == cell);
+            self.valuations[output as usize] =
+                written.map_or(self.valuations[input.condition as usize], |write| write.1);
+        }
+        self.locals.extend_from_slice(&learned.locals);
+        let mut clock = Vec::new();
+        self.builder.net.clock(event, &mut clock);
+        let marking = self.marking(&clock).fingerprint();
+        match self.visited.insert(marking) {
+            true => self.builder.extend(event),
+            false => self.terminals += 1,
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The state after a configuration.
+    fn marking(&mut self, clock: &[u32]) -> Marking {
+        let Builder { net, examiner, .. } = &mut self.builder;
+        let places: Vec<u32> = (0..net.places.len() as u32).collect();
+        let mut conditions = Vec::new();
+        examiner.marking(net, clock, &places, &mut conditions);
+        let mut marking = Marking::default();
+        for (place, condition) in net.places.iter().zip(conditions) {
+            if let Place::Cell(cell) = *place {
+                let cell = cell as usize;
+                if marking.cells.len() <= cell {
+                    marking.cells.resize(cell + 1, 0);
+                }
+                marking.cells[cell] = self.valuations[condition as usize];
+            }
+        }
+        let threads = net.threads_after(clock);
+        for thread in threads {
+            let process = net.thread(thread).process;
+            super::net::set(&mut marking.locals, process, self.locals[thread as usize]);
+        }
+        marking
+    }
+
+    /// Runs a test to an extension, makes its step with these outcomes and goes on to the end; all of it is learned.
+    /// False if the step is not possible: that is no test.
+    fn test(&mut self, extension: u32, outcomes: &[i64]) -> ControlFlow<Bound, bool> {
+        self.session.may_run()?;
+        let Builder { net, examiner, .. } = &mut self.builder;
+        let past = net.past(extension).to_vec();
+        let process = net.thread(net.extension(extension).thread).process;
+        let mut schedule = Vec::new();
+        examiner.schedule(net, &past, &mut schedule);
+        self.session.program.back_to(0);
+        let mut marking = Marking::default();
+        for (number, thread) in self.builder.net.threads.iter().enumerate() {
+            if thread.origin == NONE {
+                super::net::set(&mut marking.locals, thread.process, self.locals[number]);
+            }
+        }
+        for event in schedule {
+            let process = self.builder.net.event(event).process;
+            let outcomes = self.builder.net.chosen(event).to_vec();
+            self.step(process, &outcomes, &mut marking)?;
+        }
+        if self.session.program.status(process) != Status::Ready {
+            self.session.ledger.found.counts.blocked += 1;
+            return ControlFlow::Continue(false);
+        }
+        self.step(process, outcomes, &mut marking)?;
+        while self.session.program.events().len() as u64 <= self.session.limits.depth() {
+            let program = &*self.session.program;
+            let ready = program.processes().in_order().iter().copied();
+            let ready: Vec<_> = ready
+                .filter(|&p| program.status(p) == Status::Ready)
+                .collect();
+            let unknown = |&process: &ProcessId| {
+                let local = marking.locals[process.index()];
+                let valuation = |cell: u32| marking.cell(cell);
+                self.model.predict(local, &valuation).next().is_none()
+            };
+            let fresh: Vec<_> = ready.iter().copied().filter(unknown).collect();
+            let from = if fresh.is_empty() { &ready } else { &fresh };
+            if from.is_empty() {
+                let end = End::of(self.session.program);
+                self.session.ledger.end(self.session.program, end);
+                return ControlFlow::Continue(true);
+            }
+            let process = from[self.random.below(from.len() as u64) as usize];
+            self.step(process, &[], &mut marking)?;
+        }
+        let bound = Bound::MaxDepth(self.session.limits.depth());
+        self.session.ledger.found.bound(bound);
+        self.session.ledger.end(self.session.program, End::Cut);
+        ControlFlow::Continue(true)
+    }
+
+    fn step(
+        &mut self,
+        process: ProcessId,
+        outcomes: &[i64],
+        marking: &mut Marking,
+    ) -> ControlFlow<Bound> {
+        self.session.tick()?;
+        let made = self.session.program.step(process, outcomes);
+        assert!(
+            made.is_ok(),
+            "a step that the model foresaw is not possible"
+        );
+        let program = &*self.session.program;
+        let depth = program.events().len() - 1;
+        let event = &program.events()[depth];
+        self.model.learn(program, event, marking);
+        for &mishap in &event.mishaps {
+            self.session.ledger.mishap(program, mishap, Some(depth));
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Deadlocked states that the prefix represents; each is run.
+    fn find_deadlocks(&mut self) {
+        let clocks = self.session.deadlocks(&mut self.builder);
+        let mut states = FxHashSet::default();
+        let mut schedule = Vec::new();
+        for clock in clocks {
+            if !states.insert(self.marking(&clock).fingerprint()) {
+                continue;
+            }
+            let Builder { net, examiner, .. } = &mut self.builder;
+            examiner.schedule(net, &clock, &mut schedule);
+            self.session.program.back_to(0);
+            for &event in &schedule {
+                let (process, outcomes) = (net.event(event).process, net.chosen(event));
+                let made = self.session.program.step(process, outcomes);
+                assert!(made.is_ok(), "a schedule of the net cannot be followed");
+            }
+            assert_eq!(End::of(self.session.program), End::Deadlock, "no deadlock");
+            self.session.ledger.deadlock(self.session.program);
+        }
+        self.session.ledger.found.counts.deadlocks = states.len() as u64;
+    }
+}

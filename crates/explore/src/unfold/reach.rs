@@ -1,0 +1,300 @@
+//! Whether a state is reachable, searched for in the net.
+//!
+//! Thesis, section 6.2, asks a solver; here the net is searched directly, sliced to what the property is about. The property is like a step that
+//! reads its variables and sees where its processes are: the markings of these alone are enumerated, in the way in which the extensions of a
+//! thread are (`extensions.rs` says why all are found), and the property is looked at once for each. What else is in the net
+//! matters only through the causes.
+//!
+//! | thesis | here |
+//! |---|---|
+//! | variable(c), value(c), formula (S1) | `values` |
+//! | pc, properties on program location | `lines` |
+
+use std::ops::ControlFlow;
+
+use mazurka_core::{Bound, Execution, ProcessId, ProcessPath};
+use rustc_hash::FxHashSet;
+
+use super::configuration::Examiner;
+use super::net::{NONE, Net, Place};
+
+/// A property of states: what it is about, and whether it holds.
+pub trait Question<E> {
+    /// The cells that it reads.
+    fn cells(&self) -> &[u32];
+
+    /// The processes that it asks about.
+    fn processes(&self) -> &[ProcessPath];
+
+    /// The value of a cell in the current state.
+    fn value(&self, program: &E, cell: u32) -> i64;
+
+    /// The line of the next step of a process in the current state.
+    fn line(&self, program: &E, process: ProcessId) -> Option<usize>;
+
+    /// Whether it holds where the cells have these values and the processes are at these lines.
+    fn holds(&self, values: &[i64], lines: &[Option<usize>]) -> bool;
+}
+
+/// What a search has come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// The configuration after which the property holds.
+    pub clock: Option<Vec<u32>>,
+    /// How many markings were looked at.
+    pub markings: u64,
+}
+
+/// Where the variables and the processes of a property are.
+#[derive(Clone, Debug)]
+struct At {
+    clock: Vec<u32>,
+    conditions: Vec<u32>,
+    threads: Vec<u32>,
+}
+
+/// The part of a net that a property is about.
+pub(crate) struct Slice<'a> {
+    net: &'a Net,
+    /// For each cell its place, if any step claims it, and its initial value.
+    cells: Vec<(Option<u32>, i64)>,
+    /// For each process its number, if it was met.
+    processes: Vec<Option<ProcessId>>,
+    /// For each condition of these places its value, for each thread of these processes its line.
+    values: Vec<i64>,
+    lines: Vec<Option<usize>>,
+    /// For each thread the events that go on from it, and the events that start one of the processes.
+    followers: Vec<Vec<u32>>,
+    births: Vec<u32>,
+}
+
+impl<'a> Slice<'a> {
+    /// Collects values and lines by running the events that change them.
+    pub fn new<E: Execution, Q: Question<E>>(
+        net: &'a Net,
+        examiner: &mut Examiner,
+        program: &mut E,
+        question: &Q,
+        tick: &mut dyn FnMut() -> ControlFlow<Bound>,
+    ) -> ControlFlow<Bound, Self> {
+        program.back_to(0);
+        let place = |&cell: &u32| {
+            (
+                net.known_place(Place::Cell(cell)),
+                question.value(program, cell),
+            )
+        };
+        let cells: Vec<_> = question.cells().iter().map(place).collect();
+        let find = |path: &ProcessPath| program.processes().find(path);
+        let processes: Vec<_> = question.processes().iter().map(find).collect();
+        let mut slice = Self {
+            net,
+            values: vec![0; net.conditions.len()],
+            lines: vec![None; net.threads.len()],
+            followers: vec![Vec::new(); net.threads.len()],
+            births: Vec::new(),
+            cells,
+            processes,
+        };
+        for &(place, value) in &slice.cells {
+            if let Some(place) = place {
+                slice.values[net.initial[place as usize] as usize] = value;
+            }
+        }
+        for (number, thread) in net.threads.iter().enumerate() {
+            if thread.origin == NONE && slice.processes.contains(&Some(thread.process)) {
+                slice.lines[number] = question.line(program, thread.process);
+            }
+        }
+        for event in 0..net.events.len() as u32 {
+            slice.run(event, examiner, program, question, tick)?;
+        }
+        ControlFlow::Continue(slice)
+    }
+
+    /// Looks at what an event makes of the property's variables and processes, if anything.
+    fn run<E: Execution, Q: Question<E>>(
+        &mut self,
+        event: u32,
+        examiner: &mut Examiner,
+        program: &mut E,
+        question: &Q,
+        tick: &mut dyn FnMut() -> ControlFlow<Bound>,
+    ) -> ControlFlow<Bound> {
+        let net = self.net;
+        let node = net.event(event);
+        let outputs = node.outputs..node.outputs + node.output_count;
+        let cell = |condition: u32| {
+            let place = net.condition(condition).place;
+            self.cells.iter().position(|known| known.0 == Some(place))
+        };
+        let written: Vec<(u32, usize)> = outputs.filter_map(|c| Some((c, cell(c)?))).collect();
+        let threads = node.thread..node.thread + node.thread_count;
+        let watched = |thread: &u32| self.processes.contains(&Some(net.thread(*thread).process));
+        let moved: Vec<u32> = threads.filter(watched).collect();
+        if written.is_empty() && moved.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        tick()?;
+        let mut schedule = Vec::new();
+        examiner.schedule(net, net.past(node.extension), &mut schedule);
+        schedule.push(event);
+        program.back_to(0);
+        for &step in &schedule {
+            let made = program.step(net.event(step).process, net.chosen(step));
+            assert!(made.is_ok(), "a schedule of the net cannot be followed");
+        }
+        for (condition, cell) in written {
+            self.values[condition as usize] = question.value(program, question.cells()[cell]);
+        }
+        for thread in moved {
+            let process = net.thread(thread).process;
+            self.lines[thread as usize] = question.line(program, process);
+            match thread == node.thread {
+                true => {
+                    let before = net.extension(node.extension).thread;
+                    self.followers[before as usize].push(event);
+                }
+                false => self.births.push(event),
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Looks at every marking of the property's variables and processes, until it holds.
+    pub fn search<E, Q: Question<E>>(
+        &self,
+        examiner: &mut Examiner,
+        question: &Q,
+        tick: &mut dyn FnMut() -> ControlFlow<Bound>,
+    ) -> ControlFlow<Bound, Answer> {
+        let initial = |cell: &(Option<u32>, i64)| {
+            cell.0
+                .map_or(NONE, |place| self.net.initial[place as usize])
+        };
+        let root = |process: &Option<ProcessId>| {
+            let thread = self
+                .net
+                .threads
+                .iter()
+                .position(|thread| thread.origin == NONE && Some(thread.process) == *process);
+            thread.map_or(NONE, |thread| thread as u32)
+        };
+        let start = At {
+            clock: Vec::new(),
+            conditions: self.cells.iter().map(initial).collect(),
+            threads: self.processes.iter().map(root).collect(),
+        };
+        let mut known = FxHashSet::default();
+        known.insert((start.conditions.clone(), start.threads.clone()));
+        let mut left = std::collections::VecDeque::from([start]);
+        let mut markings = 0;
+        while let Some(at) = left.pop_front() {
+            tick()?;
+            markings += 1;
+            if self.holds(question, &at) {
+                let clock = Some(at.clock);
+                return ControlFlow::Continue(Answer { clock, markings });
+            }
+            for event in self.next(&at) {
+                if let Some(next) = self.fire(examiner, &at, event)
+                    && known.insert((next.conditions.clone(), next.threads.clone()))
+                {
+                    left.push_back(next);
+                }
+            }
+        }
+        let clock = None;
+        ControlFlow::Continue(Answer { clock, markings })
+    }
+
+    fn holds<E, Q: Question<E>>(&self, question: &Q, at: &At) -> bool {
+        let value = |(&condition, cell): (&u32, &(Option<u32>, i64))| match condition {
+            NONE => cell.1,
+            condition => self.values[condition as usize],
+        };
+        let values: Vec<i64> = at.conditions.iter().zip(&self.cells).map(value).collect();
+        let line = |&thread: &u32| match thread {
+            NONE => None,
+            thread => self.lines[thread as usize],
+        };
+        let lines: Vec<_> = at.threads.iter().map(line).collect();
+        question.holds(&values, &lines)
+    }
+
+    /// The events that may change something.
+    fn next(&self, at: &At) -> Vec<u32> {
+        let mut events = Vec::new();
+        for &condition in at.conditions.iter().filter(|&&c| c != NONE) {
+            let mut arc = self.net.condition(condition).takers;
+            while arc != NONE {
+                let input = self.net.arcs[arc as usize];
+                if input.write {
+                    events.push(input.owner);
+                }
+                arc = input.next;
+            }
+        }
+        for &thread in &at.threads {
+            match thread {
+                NONE => events.extend_from_slice(&self.births),
+                thread => events.extend_from_slice(&self.followers[thread as usize]),
+            }
+        }
+        events.sort_unstable();
+        events.dedup();
+        events
+    }
+
+    /// Where an event leads, if it can happen next or, as far as it only reads, could have happened before.
+    fn fire(&self, examiner: &mut Examiner, at: &At, event: u32) -> Option<At> {
+        let net = self.net;
+        let node = net.event(event);
+        let mut next = at.clone();
+        let taken = net.inputs(event).iter().filter(|input| input.write);
+        for (produced, input) in (node.outputs..).zip(taken) {
+            let place = net.condition(input.condition).place;
+            let Some(k) = self.cells.iter().position(|cell| cell.0 == Some(place)) else {
+                continue;
+            };
+            if next.conditions[k] != input.condition {
+                return None;
+            }
+            next.conditions[k] = produced;
+        }
+        if !net.join_event(&mut next.clock, event) {
+            return None;
+        }
+        let before = net.extension(node.extension).thread;
+        let own = self.processes.iter().position(|p| *p == Some(node.process));
+        if own.is_some_and(|k| next.threads[k] != before) {
+            return None;
+        }
+        for thread in node.thread..node.thread + node.thread_count {
+            let process = Some(net.thread(thread).process);
+            if let Some(k) = self.processes.iter().position(|p| *p == process) {
+                next.threads[k] = thread;
+            }
+        }
+        // Its causes may have moved a process on: that is another step of the search.
+        for (process, &thread) in self.processes.iter().zip(&next.threads) {
+            let Some(process) = *process else { continue };
+            let here = next.clock.get(process.index()).copied().unwrap_or(NONE);
+            let last = if thread == NONE {
+                NONE
+            } else {
+                net.thread(thread).last
+            };
+            if here != last {
+                return None;
+            }
+        }
+        let kept: Vec<u32> = next
+            .conditions
+            .iter()
+            .copied()
+            .filter(|&c| c != NONE)
+            .collect();
+        examiner.reaches(net, &next.clock, &kept).then_some(next)
+    }
+}

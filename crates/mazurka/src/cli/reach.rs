@@ -1,0 +1,50 @@
+//! The command `reach`.
+
+use mazurka::{BadProperty, Options, StateProperty};
+
+use super::args::ReachArgs;
+use super::commands::{Refusal, load, show, view};
+use super::watch::Watcher;
+use super::{Exit, diagnose, files};
+
+/// Looks for a state, and shows the way to it.
+pub(super) fn reach(args: &ReachArgs) -> Result<Exit, Refusal> {
+    let (file, set) = (&args.program.file, &args.program.set);
+    if file == "-" {
+        let no = "the program is read twice, once with the property; save it in a file";
+        return Err(Refusal::Message(no.to_owned()));
+    }
+    let program = load(file, set)?;
+    let source = files::program(file)?;
+    let wanted = StateProperty::read(&source, set, &args.property).map_err(|bad| match bad {
+        BadProperty::Mistakes { text, mistakes } => {
+            let shown = diagnose::render("the property, after the program", &text, &mistakes);
+            Refusal::Program(shown)
+        }
+        BadProperty::Point(_) => Refusal::Message(bad.to_string()),
+    })?;
+    let options = Options {
+        limits: args.limits.limits(),
+        deterministic: false,
+        jobs: 1,
+    };
+    let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
+    let whole = program.reach(&wanted, args.net, args.seed, &options, &mut |progress| {
+        watcher.look(progress)
+    });
+    watcher.finish();
+    let view = view(&options.limits);
+    show(&whole, &args.output, &whole.record, || {
+        let searched = format!(
+            "{} markings of the {} net, {} tests",
+            whole.markings, whole.net, whole.tests
+        );
+        mazurka_report::reached(
+            &whole.record,
+            &whole.state,
+            whole.run.as_ref(),
+            &searched,
+            &view,
+        )
+    })
+}

@@ -1,0 +1,36 @@
+//! The answer of `reach`.
+
+use mazurka_core::Verdict;
+use mazurka_core::record::{Record, Run};
+
+use crate::events::{Columns, bindings};
+use crate::verdict::cut;
+use crate::{View, replay_command};
+
+/// Whether the state can be reached, how much was looked at, and the run that gets there.
+pub fn reached(
+    record: &Record,
+    state: &str,
+    run: Option<&Run>,
+    searched: &str,
+    view: &View,
+) -> String {
+    let paint = view.paint;
+    let answer = match record.verdict {
+        Verdict::Violated => paint.bad("reachable:"),
+        Verdict::Verified => paint.good("unreachable:"),
+        Verdict::Inconclusive => paint.unsure("unknown:"),
+    };
+    let mut text = format!("{answer} {state} ({searched})\n");
+    text += &cut(record, view);
+    if let Some(run) = run {
+        let columns = Columns::of(std::slice::from_ref(run));
+        text += &columns.steps(run, 0..run.steps.len(), None, paint);
+        if !run.state.is_empty() {
+            text += &format!("state: {}\n", bindings(&run.state));
+        }
+        let command = replay_command(&record.program, &run.schedule, &view.flags);
+        text += &format!("{} {command}\n", paint.strong("repeat with:"));
+    }
+    text
+}
