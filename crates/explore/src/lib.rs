@@ -44,5 +44,5 @@ pub use parallel::{Parts, search_with};
 pub use race::{first_difference, racing};
 pub use rehearse::{Violation, past_is_discarded};
 pub use suffix::Suffix;
-pub use symbolic::{Audience, Reduction, SymbolicFindings, symbolic};
+pub use symbolic::{Audience, Reduction, SymbolicFindings, UnknownReduction, symbolic};
 pub use unfold::{Arcs, Drawing, Drawn, NetKind, Place, Question, Unfolding, UnknownNet, unfold};

@@ -56,6 +56,51 @@ pub enum Reduction {
     Canonical,
 }
 
+impl Reduction {
+    /// All of them.
+    pub const ALL: &'static [Self] = &[Self::None, Self::Paper, Self::Canonical];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reduction::None => "none",
+            Reduction::Paper => "paper",
+            Reduction::Canonical => "canonical",
+        }
+    }
+
+    /// In a few words.
+    pub fn summary(self) -> &'static str {
+        match self {
+            Reduction::None => "every symbolic state",
+            Reduction::Paper => "merged by the normal form as the SymPaths paper prints it",
+            Reduction::Canonical => "merged by a true normal form: one state of each trace",
+        }
+    }
+}
+
+impl std::fmt::Display for Reduction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that no reduction has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no reduction `{0}`; try none, paper or canonical")]
+pub struct UnknownReduction(String);
+
+impl std::str::FromStr for Reduction {
+    type Err = UnknownReduction;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.iter().find(|reduction| reduction.name() == name);
+        found
+            .copied()
+            .ok_or_else(|| UnknownReduction(name.to_owned()))
+    }
+}
+
 /// Hears what a search finds, while the program is there. `schedule` is a run that leads there.
 pub trait Audience<E> {
     /// A symbolic state in which nobody can go on.

@@ -29,6 +29,7 @@ mod reach;
 mod replay;
 mod run;
 mod search;
+mod symbolic;
 mod tree;
 mod unfold;
 
@@ -49,5 +50,8 @@ pub use program::Program;
 pub use reach::{ReachRecord, Reached, StateProperty};
 pub use replay::{Recording, RecordingError, ReplayProblem};
 pub use run::{Plan, RunRecord};
+pub use mazurka_explore::Reduction;
+pub use mazurka_smt::Choice as SolverChoice;
+pub use symbolic::{NothingRequired, SymbolicProgram, SymbolicRecord, Symbolically};
 pub use tree::TreeTooLarge;
 pub use unfold::{NetTooLarge, UnfoldRecord};

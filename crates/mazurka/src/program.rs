@@ -56,7 +56,7 @@ impl Program {
 }
 
 /// 128 bits of the text and the settings, the same on every machine.
-fn hash(source: &str, set: &[(String, String)]) -> String {
+pub(crate) fn hash(source: &str, set: &[(String, String)]) -> String {
     let mut fingerprint = text(Fingerprint::EMPTY, source);
     for (name, value) in set {
         fingerprint = text(text(fingerprint, name), value);

@@ -12,6 +12,7 @@
 //! | [`permutations`] | the permutations of `permute` |
 //! | [`order_dot`], [`order_svg`] | the partial order of one of them |
 //! | [`reached`] | the answer of `reach`, and the run that gets there |
+//! | [`symbolic_states`], [`curve_svg`] | the final symbolic states of `symbolic`, and how many there were on the way |
 //! | [`bench()`] | what was measured, beside the figures of others |
 //! | [`json`] | any record, as the stable interface |
 
@@ -28,6 +29,7 @@ mod reach;
 mod run;
 mod shell;
 mod svg;
+mod symbolic;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -47,6 +49,7 @@ pub use reach::reached;
 pub use run::{OneRun, run};
 pub use shell::{quote, replay_command};
 pub use svg::svg;
+pub use symbolic::{curve_svg, symbolic_states};
 pub use table::table;
 pub use verdict::{headline, replayed, verdict};
 

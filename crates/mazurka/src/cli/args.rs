@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::builder::TypedValueParser as _;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use mazurka::{Algorithm, Limits, NetKind};
+use mazurka::{Algorithm, Limits, NetKind, Reduction, SolverChoice};
 
 use super::{values, watch};
 
@@ -83,6 +83,17 @@ where the next step of process 0.1 stands in line 12.
 Exit codes: 0 unreachable, 1 reachable, 2 unknown (a bound was hit), 3 bad input or usage,
 4 internal error."))]
     Reach(ReachArgs),
+    /// Execute for all initial values at once, and show the final symbolic states
+    #[command(after_help = format!("Examples:
+  mazurka symbolic fig8.maz
+  mazurka symbolic fig8.maz --por none --no-feasible
+  mazurka symbolic fig8.maz --por paper --prefix-pruning --no-feasible --set A=2
+  mazurka symbolic fig8.maz --format svg > curve.svg
+
+A variable that is declared without `= …` stands for all values of its type. Every final state says for which of them it is
+reached (if), what the variables then are (then), and by which run (by). Failures and deadlocks that are possible are exit code 1.
+{EXIT_CODES}"))]
+    Symbolic(SymbolicArgs),
     /// Run one execution and show its steps
     #[command(after_help = format!("Examples:
   mazurka run counter.maz
@@ -215,6 +226,31 @@ pub(crate) struct ReachArgs {
     pub limits: LimitArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SymbolicArgs {
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    /// Which symbolic states are merged
+    #[arg(long, value_parser = reduction(), default_value_t = Reduction::Canonical)]
+    pub por: Reduction,
+    /// Drop states whose path was expanded before
+    #[arg(long)]
+    pub prefix_pruning: bool,
+    /// Keep states whose path condition nothing satisfies, as the paper does
+    #[arg(long)]
+    pub no_feasible: bool,
+    /// Who decides what is feasible: auto, embedded, z3 or cvc5
+    #[arg(long, value_name = "SOLVER", default_value = "auto", value_parser = |name: &str| name.parse::<SolverChoice>())]
+    pub solver: SolverChoice,
+    /// How many states to list
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = values::count)]
+    pub states: u64,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    #[command(flatten)]
+    pub output: CurveArgs,
 }
 
 #[derive(Debug, Args)]
@@ -352,6 +388,29 @@ pub(crate) struct PictureArgs {
     pub quiet: bool,
 }
 
+/// The output of a command that can draw a curve.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct CurveArgs {
+    /// Text for people, the record for programs, or a picture of how many states there were
+    #[arg(long, value_enum, default_value_t = Curve::Text)]
+    pub format: Curve,
+    /// No progress, and of the text only the first line
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// How to show symbolic states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Curve {
+    /// For people
+    Text,
+    /// The record
+    Json,
+    /// How many states there were, as a picture
+    Svg,
+}
+
 /// The output of a command that can draw one class.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
@@ -408,6 +467,14 @@ fn algorithm() -> impl clap::builder::TypedValueParser<Value = Algorithm> {
         .iter()
         .map(|a| clap::builder::PossibleValue::new(a.name()).help(a.summary()));
     clap::builder::PossibleValuesParser::new(names).try_map(|name| name.parse::<Algorithm>())
+}
+
+/// Reads the name of a reduction, likewise.
+fn reduction() -> impl clap::builder::TypedValueParser<Value = Reduction> {
+    let names = Reduction::ALL
+        .iter()
+        .map(|form| clap::builder::PossibleValue::new(form.name()).help(form.summary()));
+    clap::builder::PossibleValuesParser::new(names).try_map(|name| name.parse::<Reduction>())
 }
 
 /// Reads the name of a net, likewise.

@@ -13,7 +13,7 @@ use super::args::{
     ReplayArgs, RunArgs,
 };
 use super::watch::Watcher;
-use super::{Exit, bench, diagnose, files, output, reach, unfold};
+use super::{Exit, bench, diagnose, files, output, reach, symbolic, unfold};
 
 /// More workers than this would only get in each other's way.
 const MOST_JOBS: u64 = 1024;
@@ -25,6 +25,7 @@ pub(crate) fn run(command: &Command) -> Exit {
         Command::Explore(args) => explore(args),
         Command::Unfold(args) => unfold::unfold(args),
         Command::Reach(args) => reach::reach(args),
+        Command::Symbolic(args) => symbolic::symbolic(args),
         Command::Run(args) => run_one(args),
         Command::Permute(args) => permute(args),
         Command::Replay(args) => replay(args),

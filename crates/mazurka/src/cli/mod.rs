@@ -7,6 +7,7 @@ mod diagnose;
 mod files;
 mod output;
 mod reach;
+mod symbolic;
 mod unfold;
 mod values;
 mod watch;

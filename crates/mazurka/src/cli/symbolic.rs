@@ -1,0 +1,47 @@
+//! The command `symbolic`.
+
+use mazurka::{Options, SymbolicProgram, Symbolically};
+
+use super::args::{Curve, Format, OutputArgs, SymbolicArgs};
+use super::commands::{Refusal, show, view};
+use super::watch::Watcher;
+use super::{Exit, diagnose, files, output};
+
+/// Executes a program symbolically, and shows the states at the end.
+pub(super) fn symbolic(args: &SymbolicArgs) -> Result<Exit, Refusal> {
+    let file = &args.program.file;
+    let source = files::program(file)?;
+    let program = SymbolicProgram::load(file, &source, &args.program.set)
+        .map_err(|mistakes| Refusal::Program(diagnose::render(file, &source, &mistakes)))?;
+    let options = Options {
+        limits: args.limits.limits(),
+        ..Options::default()
+    };
+    let wanted = Symbolically {
+        por: args.por,
+        prefix_pruning: args.prefix_pruning,
+        feasible: !args.no_feasible,
+        solver: args.solver,
+        listed: usize::try_from(args.states).unwrap_or(usize::MAX),
+    };
+    let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
+    let found = program.execute(&wanted, &options, &mut |progress| watcher.look(progress));
+    watcher.finish();
+    let found = found.map_err(|error| error.to_string())?;
+    let (record, states) = (&found.record, &found.states);
+    let format = match args.output.format {
+        Curve::Text => Format::Text,
+        Curve::Json => Format::Json,
+        Curve::Svg => {
+            let picture = mazurka_report::curve_svg(record, states);
+            return Ok(output::print_raw(&picture, Exit::from(record.verdict)));
+        }
+    };
+    let output = OutputArgs {
+        format,
+        quiet: args.output.quiet,
+    };
+    show(&found, &output, record, || {
+        mazurka_report::symbolic_states(record, states, &view(&options.limits))
+    })
+}
