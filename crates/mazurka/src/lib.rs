@@ -43,15 +43,15 @@ pub use mazurka_lang::diagnostic::Diagnostic;
 
 pub use bench::{Bench, NothingToMeasure};
 pub use checkpoint::{Checkpoint, ResumeError};
+pub use mazurka_explore::Reduction;
 pub use mazurka_explore::{Algorithm, Watch};
+pub use mazurka_smt::Choice as SolverChoice;
 pub use options::{Options, quietly};
 pub use permute::{PermuteError, PermuteRecord, Permuting};
 pub use program::Program;
 pub use reach::{ReachRecord, Reached, StateProperty};
 pub use replay::{Recording, RecordingError, ReplayProblem};
 pub use run::{Plan, RunRecord};
-pub use mazurka_explore::Reduction;
-pub use mazurka_smt::Choice as SolverChoice;
 pub use symbolic::{NothingRequired, SymbolicProgram, SymbolicRecord, Symbolically};
 pub use tree::TreeTooLarge;
 pub use unfold::{NetTooLarge, UnfoldRecord};

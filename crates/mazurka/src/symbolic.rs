@@ -56,7 +56,9 @@ pub struct SymbolicRecord {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NothingRequired {
     /// Nothing satisfies what the program requires.
-    #[error("no initial values satisfy what the program `requires`, so there is nothing to execute")]
+    #[error(
+        "no initial values satisfy what the program `requires`, so there is nothing to execute"
+    )]
     NoStart,
     /// The solver is not there.
     #[error(transparent)]
@@ -123,6 +125,9 @@ impl SymbolicProgram {
         };
         let code = Arc::clone(&self.code);
         let mut machine = SymbolicMachine::new(code, options.limits.local, solver);
+        if !wanted.feasible {
+            machine = machine.literally();
+        }
         if !machine.can_start() {
             return Err(NothingRequired::NoStart);
         }
@@ -142,13 +147,17 @@ impl SymbolicProgram {
         let doubts = machine.doubts();
         let within = doubts.within.map(Bound::IntWithin);
         let unknown = doubts.undecided.map(|_| Bound::Undecided);
-        let suspicious = found.failures > 0 || found.deadlocks > 0 || !collecting.mishaps.is_empty();
+        let suspicious =
+            found.failures > 0 || found.deadlocks > 0 || !collecting.mishaps.is_empty();
         let unsure = suspicious && (!wanted.feasible || unknown.is_some());
         found.bounds.extend(within);
         if unsure {
             found.bounds.push(Bound::Undecided);
         }
-        let cut = found.bounds.iter().any(|b| !matches!(b, Bound::IntWithin(_)));
+        let cut = found
+            .bounds
+            .iter()
+            .any(|b| !matches!(b, Bound::IntWithin(_)));
         let verdict = match () {
             () if suspicious && !unsure => Verdict::Violated,
             () if cut => Verdict::Inconclusive,

@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use mazurka::record::Record;
-use mazurka::{Algorithm, NetKind, Options, Program, Recording, Verdict, quietly};
+use mazurka::{
+    Algorithm, NetKind, Options, Program, Recording, SolverChoice, SymbolicProgram, SymbolicRecord,
+    Symbolically, Verdict, quietly,
+};
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
@@ -18,6 +21,32 @@ struct Expect {
     needs: Option<Needs>,
     #[serde(default)]
     case: Vec<Case>,
+    #[serde(default)]
+    symbolic: Vec<SymbolicCase>,
+}
+
+/// What `symbolic` must find.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SymbolicCase {
+    #[serde(default)]
+    set: toml::Table,
+    por: String,
+    #[serde(default)]
+    prefix_pruning: bool,
+    #[serde(default = "yes")]
+    feasible: bool,
+    states: Option<u64>,
+    steps: Option<u64>,
+    most_steps: Option<u64>,
+    deadlocks: Option<u64>,
+    /// The sizes of the first configurations.
+    #[serde(default)]
+    grows: Vec<u64>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// What an engine must be able to do; programs that need it are only read until one can.
@@ -69,16 +98,18 @@ struct Job {
 
 impl Job {
     fn settings(&self) -> Vec<(String, String)> {
-        let text = |value: &toml::Value| match value {
-            toml::Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        self.case
-            .set
-            .iter()
-            .map(|(name, value)| (name.clone(), text(value)))
-            .collect()
+        settings(&self.case.set)
     }
+}
+
+fn settings(set: &toml::Table) -> Vec<(String, String)> {
+    let text = |value: &toml::Value| match value {
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    set.iter()
+        .map(|(name, value)| (name.clone(), text(value)))
+        .collect()
 }
 
 fn jobs() -> Vec<Job> {
@@ -295,6 +326,55 @@ fn replays(program: &Program, record: Record, options: &Options) -> Option<Strin
         )),
         Err(problem) => Some(format!("{}: does not replay: {problem}", record.command)),
     }
+}
+
+/// The figures of symbolic execution.
+fn symbolic(name: &str, source: &str, case: &SymbolicCase) {
+    let program = SymbolicProgram::load(name, source, &settings(&case.set)).expect("it loads");
+    let wanted = Symbolically {
+        por: case.por.parse().expect("a reduction"),
+        prefix_pruning: case.prefix_pruning,
+        feasible: case.feasible,
+        solver: SolverChoice::Embedded,
+        ..Symbolically::default()
+    };
+    let found = program.execute(&wanted, &Options::default(), &mut quietly());
+    let SymbolicRecord { record, states } = found.expect("it starts");
+    let mut wrong = Wrong::default();
+    wrong.compare("states", &case.states, &states.count);
+    wrong.compare("steps", &case.steps, &record.counts.steps);
+    wrong.compare("deadlocks", &case.deadlocks, &record.counts.deadlocks);
+    if case
+        .most_steps
+        .is_some_and(|most| record.counts.steps > most)
+    {
+        wrong.0.push(format!("{} steps", record.counts.steps));
+    }
+    let sizes: Vec<u64> = states.curve.iter().map(|point| point.1).collect();
+    if !sizes.starts_with(&case.grows) {
+        wrong
+            .0
+            .push(format!("the configurations have {sizes:?} states"));
+    }
+    assert!(wrong.0.is_empty(), "{name}: {case:?}: {:?}", wrong.0);
+}
+
+#[test]
+fn symbolic_figures() {
+    let mut cases = 0;
+    for entry in fs::read_dir(folder()).expect("the corpus").flatten() {
+        let Ok(text) = fs::read_to_string(entry.path().join("expect.toml")) else {
+            continue;
+        };
+        let expect: Expect = toml::from_str(&text).expect("figures");
+        let source = fs::read_to_string(entry.path().join("program.maz")).expect("a program");
+        let name = entry.file_name().to_string_lossy().into_owned();
+        for case in &expect.symbolic {
+            symbolic(&name, &source, case);
+            cases += 1;
+        }
+    }
+    assert!(cases >= 20, "most of the figures were not found");
 }
 
 #[test]

@@ -29,7 +29,10 @@ pub fn symbolic_states(record: &Record, states: &SymbolicStates, view: &View) ->
     text += &cut(record, view);
     text.push('\n');
     text += &counts_with_meanings(&rows(record, states), paint);
-    text += &format!("\n{}\n", paint.strong("symbolic states after so many steps:"));
+    text += &format!(
+        "\n{}\n",
+        paint.strong("symbolic states after so many steps:")
+    );
     text += &plot(&states.curve);
     text += &listed(states, view);
     text
@@ -59,14 +62,34 @@ fn rows<'a>(record: &Record, states: &SymbolicStates) -> Vec<(&'a str, String, &
     let row = |name, n: u64, meaning| (name, n.to_string(), meaning);
     let counts = &record.counts;
     let mut rows = vec![
-        row("states", states.count, "symbolic states in which nobody can go on"),
-        row("steps", counts.steps, "symbolic states replaced by their successors (SCHEDULE)"),
+        row(
+            "states",
+            states.count,
+            "symbolic states in which nobody can go on",
+        ),
+        row(
+            "steps",
+            counts.steps,
+            "symbolic states replaced by their successors (SCHEDULE)",
+        ),
         row("peak", states.peak, "the most symbolic states at one time"),
-        row("deadlocks", counts.deadlocks, "of the states: somebody waits for ever"),
-        row("failures", counts.failures, "of the states: a process failed, or `ensures` may not hold"),
+        row(
+            "deadlocks",
+            counts.deadlocks,
+            "of the states: somebody waits for ever",
+        ),
+        row(
+            "failures",
+            counts.failures,
+            "of the states: a process failed, or `ensures` may not hold",
+        ),
     ];
     if counts.discarded > 0 {
-        rows.push(row("discarded", counts.discarded, "states with a false `assume`, not counted above"));
+        rows.push(row(
+            "discarded",
+            counts.discarded,
+            "states with a false `assume`, not counted above",
+        ));
     }
     rows
 }
@@ -110,7 +133,10 @@ fn plot(curve: &[(u64, u64)]) -> String {
     let steps = format!("{end} steps");
     let indent = " ".repeat(label.len() + 2);
     text += &format!("{indent} └{line}\n");
-    text += &format!("{indent}  0{steps:>width$}\n", width = columns.saturating_sub(1));
+    text += &format!(
+        "{indent}  0{steps:>width$}\n",
+        width = columns.saturating_sub(1)
+    );
     text
 }
 
@@ -166,7 +192,13 @@ pub fn curve_svg(record: &Record, states: &SymbolicStates) -> String {
     );
     let (width, height) = (WIDTH + AXIS + 2.0 * MARGIN, HEIGHT + TITLE + 3.0 * MARGIN);
     let end = states.curve.last().map_or(0, |point| point.0).max(1) as f64;
-    let most = states.curve.iter().map(|point| point.1).max().unwrap_or(0).max(1) as f64;
+    let most = states
+        .curve
+        .iter()
+        .map(|point| point.1)
+        .max()
+        .unwrap_or(0)
+        .max(1) as f64;
     let (left, top) = (MARGIN + AXIS, MARGIN + TITLE);
     let place = |&(steps, count): &(u64, u64)| {
         let x = left + WIDTH * steps as f64 / end;
@@ -193,7 +225,12 @@ pub fn curve_svg(record: &Record, states: &SymbolicStates) -> String {
     text += &words(MARGIN, bottom, "0", "");
     text += &words(left, bottom + MARGIN, "0", "");
     let steps = format!("{end:.0} steps");
-    text += &words(left + WIDTH - 7.6 * steps.len() as f64, bottom + MARGIN, &steps, "");
+    text += &words(
+        left + WIDTH - 7.6 * steps.len() as f64,
+        bottom + MARGIN,
+        &steps,
+        "",
+    );
     text += "</svg>\n";
     text
 }

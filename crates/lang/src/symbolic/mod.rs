@@ -97,6 +97,8 @@ pub struct SymbolicMachine {
     indices: Vec<Option<u32>>,
     /// Whether steps end at the first condition that is not known.
     probing: bool,
+    /// Whether tests have two sides even where they are constant.
+    literal: bool,
     /// A machine to try steps on.
     trial: RefCell<Option<Box<SymbolicMachine>>>,
 }
@@ -140,6 +142,12 @@ impl SymbolicMachine {
         machine
     }
 
+    /// Follows both sides of every test, even where it is constant, as the rules COND and WHILE of the paper say.
+    pub fn literally(mut self) -> Self {
+        self.literal = true;
+        self
+    }
+
     /// A machine in some state, with no events before it.
     fn at(
         code: Arc<Code>,
@@ -165,6 +173,7 @@ impl SymbolicMachine {
             max_local,
             indices: Vec::new(),
             probing: false,
+            literal: false,
             trial: RefCell::new(None),
         }
     }
@@ -218,6 +227,7 @@ impl SymbolicMachine {
             causes: &mut self.causes,
             fuel: self.max_local,
             probing: self.probing,
+            literal: self.literal,
             indices: &mut self.indices,
         };
         cpu.indices.clear();

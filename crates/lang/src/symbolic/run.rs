@@ -69,6 +69,8 @@ pub(super) struct Cpu<'a> {
     pub fuel: u64,
     /// Stop at the first condition that is not known.
     pub probing: bool,
+    /// Follow both sides of every test.
+    pub literal: bool,
     /// For the accesses that the event has made so far: the index, where the element is not known.
     pub indices: &'a mut Vec<Option<u32>>,
 }
@@ -342,7 +344,7 @@ impl Cpu<'_> {
             }
             Op::JumpIfFalse(to) => {
                 let condition = self.pop();
-                if !self.decide(condition)? {
+                if !self.test(r.pc, condition)? {
                     r.pc = to;
                     return Ok(true);
                 }
@@ -463,6 +465,25 @@ impl Cpu<'_> {
         self.event.outcomes.push(Outcome { value, end });
         self.causes.push(Cause::Decision);
         let held = if value == 1 { condition } else { opposite };
+        self.state.path.push(held);
+        Ok(value == 1)
+    }
+
+    /// The test of an `if` or `while`. Taken literally, rules COND and WHILE have two successors, even where the condition is constant.
+    fn test(&mut self, pc: u32, condition: Term) -> Result<bool, Halt> {
+        let known = self.logic.known(condition);
+        let literal = self.literal && !self.probing;
+        let (true, Some(truth)) = (literal && self.code.notes.contains_key(&pc), known) else {
+            return self.decide(condition);
+        };
+        let given = self.outcomes.get(self.event.outcomes.len()).copied();
+        let value = given.unwrap_or(0);
+        if !(0..2).contains(&value) {
+            return Err(Halt::Stop(Stop::NoSuchOutcome));
+        }
+        self.event.outcomes.push(Outcome { value, end: 2 });
+        self.causes.push(Cause::Decision);
+        let held = self.logic.terms.bool((truth != 0) == (value == 1));
         self.state.path.push(held);
         Ok(value == 1)
     }

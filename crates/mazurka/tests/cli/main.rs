@@ -12,4 +12,5 @@ mod record;
 mod replay;
 mod snapshots;
 mod support;
+mod symbolic;
 mod unfold;
