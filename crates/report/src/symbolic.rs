@@ -135,7 +135,7 @@ fn plot(curve: &[(u64, u64)]) -> String {
     text += &format!("{indent} └{line}\n");
     text += &format!(
         "{indent}  0{steps:>width$}\n",
-        width = columns.saturating_sub(1)
+        width = columns.saturating_sub(1).max(steps.len() + 1)
     );
     text
 }
