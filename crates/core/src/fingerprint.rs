@@ -37,6 +37,9 @@ impl Fingerprint {
     /// Of nothing.
     pub const EMPTY: Self = Self { high: A, low: B };
 
+    /// Changes nothing as a part of a multiset: where sums start.
+    pub const ZERO: Self = Self { high: 0, low: 0 };
+
     /// Of this followed by a number; order matters.
     #[inline]
     pub fn then(self, word: u64) -> Self {
@@ -58,6 +61,21 @@ impl Fingerprint {
         Self {
             high: self.high.wrapping_add(other.high),
             low: self.low.wrapping_add(other.low),
+        }
+    }
+
+    /// What is left of a multiset without a part of it.
+    ///
+    /// ```
+    /// use mazurka_core::Fingerprint;
+    /// let (one, other) = (Fingerprint::EMPTY.then(1), Fingerprint::EMPTY.then(2));
+    /// assert_eq!(one.and(other).without(one), other);
+    /// ```
+    #[inline]
+    pub fn without(self, other: Self) -> Self {
+        Self {
+            high: self.high.wrapping_sub(other.high),
+            low: self.low.wrapping_sub(other.low),
         }
     }
 

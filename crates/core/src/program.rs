@@ -62,6 +62,13 @@ pub trait Execution {
     /// What steps that wait for a [`Wait::Guard`] may touch, in any execution; empty if there are none.
     fn guards(&self) -> &[Access];
 
+    /// What the process, and all that it may still start, may touch from here to the end of any execution. Replaces
+    /// the content of `into`. It may be too much, never too little; everything, unless the program knows better.
+    fn future(&self, _process: ProcessId, into: &mut Claims) {
+        into.clear();
+        into.push(Access::write(0).over(u32::MAX));
+    }
+
     /// Lets a ready process make its next step. A `choose` takes its value from `outcomes`, in
     /// order, and where these end its least value.
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError>;
@@ -98,6 +105,24 @@ pub trait Semantics: Execution {
     /// The current state as 128 bits, the same whatever order processes were met in. What cannot
     /// matter any more may be left out: states with one fingerprint have the same future.
     fn fingerprint(&self) -> Fingerprint;
+
+    /// How many cells of shared memory [`cell`](Semantics::cell) knows.
+    fn cells(&self) -> usize {
+        0
+    }
+
+    /// A cell of shared memory, as a part of the state. The sum of all cells and processes stands for the state
+    /// like its [`fingerprint`](Semantics::fingerprint), and a step changes only the cells that it has touched, its own process
+    /// and those that it starts. So what a step adds to the sum is the same after any steps that are independent of it.
+    fn cell(&self, _cell: usize) -> Fingerprint {
+        Fingerprint::ZERO
+    }
+
+    /// A process, as a part of the state. A program that knows no parts gives the whole state: that is safe, and
+    /// hardly two states will be found equal.
+    fn process(&self, _process: ProcessId) -> Fingerprint {
+        self.fingerprint()
+    }
 
     /// Whether a run may come back to a state that it was in, or go on without end. If not, nobody need
     /// look for cycles.

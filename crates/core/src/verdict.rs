@@ -72,6 +72,8 @@ pub enum Bound {
     Undecided,
     /// Stopped by the user.
     Interrupted,
+    /// An algorithm that loses states was run as its paper prints it.
+    AsPrinted,
 }
 
 impl fmt::Display for Bound {
@@ -94,6 +96,7 @@ impl fmt::Display for Bound {
             Bound::IntWithin(bits) => write!(f, "`int` was decided within {bits} bits only"),
             Bound::Undecided => f.write_str("the solver gave no answer"),
             Bound::Interrupted => f.write_str("interrupted"),
+            Bound::AsPrinted => f.write_str("--paper loses states"),
         }
     }
 }

@@ -35,8 +35,17 @@ pub trait Policy<E: Execution> {
     /// most once, and runs end where a process meets a false `assume`.
     const MERGES: bool = false;
 
+    /// Whether it meets every trace. If not, nobody knows how many there are, nor which schedule is the least.
+    const EVERY_TRACE: bool = true;
+
     /// The search has reached a state that it was not in.
     fn enter(&mut self, program: &E);
+
+    /// Called after [`enter`](Policy::enter), with a program that may go elsewhere as long as it comes back. Gives the
+    /// number of steps that it made for that.
+    fn look_around(&mut self, _program: &mut E) -> u64 {
+        0
+    }
 
     /// What to run now. None means done here: if nothing was run from this state, and
     /// somebody could, the run counts as blocked.
@@ -59,6 +68,11 @@ pub trait Policy<E: Execution> {
     /// Whether the policy must be given up for one with room for longer runs.
     fn overflowed(&self) -> bool {
         false
+    }
+
+    /// The most states that were kept at any time, if it keeps states.
+    fn stored(&self) -> Option<u64> {
+        None
     }
 
     /// The part of the search that is done, between 0 and 1, if the algorithm can tell.
@@ -178,9 +192,10 @@ pub(crate) fn explore_part<E: Execution, P: Policy<E>, O: Observer<E>>(
     let mut search = Search {
         limits,
         start: Instant::now(),
-        ledger: Ledger::new(limits, goal, P::UNIQUE, P::MERGES),
+        ledger: Ledger::new(limits, goal, P::UNIQUE, P::MERGES, P::EVERY_TRACE),
     };
     search.run(program, asleep, policy, watch, observer);
+    search.ledger.found.stored = policy.stored();
     let elapsed = search.start.elapsed();
     search.ledger.finish(elapsed)
 }
@@ -267,6 +282,7 @@ impl Search<'_> {
                     }
                     observer.pushed(program);
                     policy.enter(program);
+                    self.ledger.found.counts.steps += policy.look_around(program);
                     fresh = true;
                 }
                 None => {

@@ -3,8 +3,9 @@
 use std::str::FromStr;
 use std::time::Instant;
 
-use mazurka_core::{Execution, Limits, ProcessId, Semantics, StopReason};
+use mazurka_core::{Bound, Execution, Limits, ProcessId, Semantics, StopReason};
 
+use crate::context::{Context, Printed, Variant};
 use crate::dpor::Dpor;
 use crate::driver::{Goal, Observer, Policy, Watch, explore, explore_part};
 use crate::findings::Findings;
@@ -35,6 +36,8 @@ pub enum Algorithm {
     Source,
     /// Each trace exactly once.
     Optimal,
+    /// Source sets, and sleep sequences to states that are known.
+    Context(Variant),
     /// Each state once.
     Stateful,
 }
@@ -47,8 +50,12 @@ impl Algorithm {
         Algorithm::Dpor,
         Algorithm::Source,
         Algorithm::Optimal,
+        Algorithm::CONTEXT,
         Algorithm::Stateful,
     ];
+
+    /// Context-sensitive exploration with all that is good about it.
+    pub const CONTEXT: Algorithm = Algorithm::Context(Variant::BEST);
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -58,12 +65,18 @@ impl Algorithm {
             Algorithm::Dpor => "dpor",
             Algorithm::Source => "source",
             Algorithm::Optimal => "optimal",
+            Algorithm::Context(_) => "context",
             Algorithm::Stateful => "stateful",
         }
     }
 }
 
 impl Algorithm {
+    /// Whether it compares states, so that it needs a program with states, and one worker explores.
+    pub fn compares_states(self) -> bool {
+        matches!(self, Algorithm::Context(_) | Algorithm::Stateful)
+    }
+
     /// What it does, in a few words.
     pub fn summary(self) -> &'static str {
         match self {
@@ -72,6 +85,7 @@ impl Algorithm {
             Algorithm::Dpor => "persistent sets found on the way, with sleep sets",
             Algorithm::Source => "source sets found on the way, with sleep sets",
             Algorithm::Optimal => "each trace exactly once (wakeup trees)",
+            Algorithm::Context(_) => "source sets; orders that lead to equal states are tried once",
             Algorithm::Stateful => "each state once (fingerprints); finds livelocks",
         }
     }
@@ -79,7 +93,11 @@ impl Algorithm {
 
 impl std::fmt::Display for Algorithm {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
+        f.write_str(self.name())?;
+        match self {
+            Algorithm::Context(variant) => variant.fmt(f),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -114,14 +132,14 @@ impl FromStr for Algorithm {
 
 /// As narrow as the runs allow: if one turns out longer, it starts anew, with more room.
 macro_rules! in_widths {
-    ($session:ident, $policy:ident) => {
+    ($session:ident, $policy:ident $(, $option:expr)?) => {
         loop {
             let found = match $session.start.width {
-                0 => $session.attempt($policy::<Fixed<1>>::new()),
-                1 => $session.attempt($policy::<Fixed<2>>::new()),
-                2 => $session.attempt($policy::<Fixed<4>>::new()),
-                3 => $session.attempt($policy::<Fixed<16>>::new()),
-                _ => Some($session.explore(&mut $policy::<Growing>::new())),
+                0 => $session.attempt($policy::<Fixed<1>>::new($($option)?)),
+                1 => $session.attempt($policy::<Fixed<2>>::new($($option)?)),
+                2 => $session.attempt($policy::<Fixed<4>>::new($($option)?)),
+                3 => $session.attempt($policy::<Fixed<16>>::new($($option)?)),
+                _ => Some($session.explore(&mut $policy::<Growing>::new($($option)?))),
             };
             match found {
                 Some(found) => break found,
@@ -159,6 +177,27 @@ pub fn search_states<E: Semantics, O: Observer<E>>(
             }
             found
         }
+        Algorithm::Context(variant) => {
+            let mut session = Session {
+                program,
+                start: &mut Start::default(),
+                limits: limits.clone(),
+                goal,
+                watch,
+                observer,
+            };
+            if variant.paper {
+                let mut found = in_widths!(session, Printed, variant.last_first);
+                // Nothing that it did not find is certain.
+                found.bounds.push(Bound::AsPrinted);
+                found.stopped = match found.stopped {
+                    StopReason::Complete => StopReason::Bound,
+                    other => other,
+                };
+                return found;
+            }
+            in_widths!(session, Context, variant)
+        }
         other => search(program, other, limits, goal, watch, observer),
     }
 }
@@ -167,7 +206,7 @@ pub fn search_states<E: Semantics, O: Observer<E>>(
 ///
 /// # Panics
 ///
-/// If the algorithm is [`Algorithm::Stateful`]: that is for [`search_states`].
+/// If the algorithm is [`Algorithm::Stateful`] or [`Algorithm::Context`]: these are for [`search_states`].
 pub fn search<E: Execution, O: Observer<E>>(
     program: &mut E,
     algorithm: Algorithm,
@@ -213,7 +252,9 @@ pub(crate) fn search_part<E: Execution, O: Observer<E>>(
         Algorithm::Dpor => in_widths!(session, Dpor),
         Algorithm::Source => in_widths!(session, Source),
         Algorithm::Optimal => in_widths!(session, Optimal),
-        Algorithm::Stateful => panic!("this program keeps no states to compare"),
+        Algorithm::Context(_) | Algorithm::Stateful => {
+            panic!("this program keeps no states to compare")
+        }
     }
 }
 

@@ -51,6 +51,8 @@ pub struct Findings {
     pub finals: Vec<Finding>,
     /// A way to a cycle that can be followed for ever, and once round it.
     pub livelock: Option<Finding>,
+    /// The most states that were kept at any time, if the engine keeps some and not all.
+    pub stored: Option<u64>,
     /// Time taken.
     pub elapsed: Duration,
     /// What has been told apart.
@@ -93,6 +95,7 @@ impl Findings {
             deadlock: None,
             finals: Vec::new(),
             livelock: None,
+            stored: None,
             elapsed: Duration::ZERO,
             seen: Seen {
                 traces: (!unique).then(FxHashMap::default),
@@ -207,6 +210,8 @@ pub(crate) struct Ledger<'a> {
     pub limits: &'a Limits,
     goal: Goal,
     merges: bool,
+    /// Every trace is met.
+    every_trace: bool,
     /// For algorithms that may meet a trace again.
     pub hasher: Option<TraceHasher>,
     pub found: Findings,
@@ -215,11 +220,18 @@ pub(crate) struct Ledger<'a> {
 }
 
 impl<'a> Ledger<'a> {
-    pub fn new(limits: &'a Limits, goal: Goal, unique: bool, merges: bool) -> Self {
+    pub fn new(
+        limits: &'a Limits,
+        goal: Goal,
+        unique: bool,
+        merges: bool,
+        every_trace: bool,
+    ) -> Self {
         Self {
             limits,
             goal,
             merges,
+            every_trace: every_trace && !merges,
             hasher: (!unique).then(TraceHasher::default),
             found: Findings::none(unique),
             certain: false,
@@ -228,7 +240,7 @@ impl<'a> Ledger<'a> {
 
     pub fn counts(&mut self) -> Counts {
         self.found.count();
-        if self.merges {
+        if !self.every_trace {
             self.found.counts.traces = None;
         }
         self.found.counts
@@ -250,7 +262,7 @@ impl<'a> Ledger<'a> {
 
     /// Whether the least schedules are wanted: where there are traces, and all of them are met.
     fn least(&self) -> bool {
-        self.goal == Goal::Everything && !self.merges
+        self.goal == Goal::Everything && self.every_trace
     }
 
     /// A mishap of the event at a position of the whole run; none: of the initial state.

@@ -4,6 +4,7 @@
 //! the [`driver`]. Explorers see programs only as [`mazurka_core::Execution`]; they never name a language.
 
 mod catalogue;
+mod context;
 mod cut;
 mod dpor;
 pub mod driver;
@@ -32,6 +33,7 @@ mod symbolic;
 mod unfold;
 mod wakeup;
 
+pub use context::Variant;
 pub use cut::Part;
 pub use driver::{Choice, End, Goal, Observer, Policy, Progress, Watch, explore};
 pub use engine::{Algorithm, UnknownAlgorithm, search, search_states};

@@ -267,6 +267,11 @@ impl<S: Set> Order<S> {
         races
     }
 
+    /// The last event that took a lock.
+    pub fn acquisition(&self, lock: usize) -> Option<usize> {
+        self.cells.get(lock)?.acquired.highest()
+    }
+
     /// Takes the last event back; `event` must be the one that was pushed.
     pub fn pop(&mut self, event: &Event) {
         self.shrink(&event.claims, &event.touched);

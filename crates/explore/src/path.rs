@@ -46,6 +46,8 @@ struct Node {
     /// It is to be run again, with these outcomes.
     again: Option<SmallVec<[i64; 1]>>,
     tried: bool,
+    /// Nobody else need be run.
+    closed: bool,
 }
 
 /// The states on the current path.
@@ -98,6 +100,7 @@ impl Path {
             active: first,
             again: None,
             tried: false,
+            closed: false,
         });
     }
 
@@ -121,14 +124,29 @@ impl Path {
 
     /// Who runs next from the last state: who is wanted, or, if nobody has been run from there, whoever is awake.
     pub fn next(&mut self) -> Option<Choice> {
+        self.next_by(|here, mark| here.iter().position(|c| c.mark == mark))
+    }
+
+    /// The same; of several the one with the least rank, which may depend on its place in the order of the names.
+    pub fn next_least<R: Ord>(&mut self, rank: impl Fn(usize, ProcessId) -> R) -> Option<Choice> {
+        self.next_by(|here, mark| {
+            let all = here.iter().enumerate().filter(|(_, c)| c.mark == mark);
+            let least = all.min_by_key(|(at, c)| rank(*at, c.process));
+            least.map(|(at, _)| at)
+        })
+    }
+
+    #[inline]
+    fn next_by(&mut self, pick: impl Fn(&[Candidate], Mark) -> Option<usize>) -> Option<Choice> {
         let node = self.nodes.last_mut()?;
         let outcomes = match node.again.take() {
             Some(outcomes) => outcomes,
+            None if node.closed => return None,
             None => {
                 let here = &mut self.candidates[node.first..];
-                let mut at = here.iter().position(|c| c.mark == Mark::Wanted);
+                let mut at = pick(here, Mark::Wanted);
                 if at.is_none() && !node.tried {
-                    at = here.iter().position(|c| c.mark == Mark::Idle);
+                    at = pick(here, Mark::Idle);
                 }
                 let at = at?;
                 here[at].mark = Mark::Taken;
@@ -140,6 +158,27 @@ impl Path {
         Some(Choice {
             process: self.candidates[node.active].process,
             outcomes,
+        })
+    }
+
+    /// Whether the last state waits for a choice of who is to run there.
+    pub fn is_open(&self) -> bool {
+        let last = self.nodes.last();
+        last.is_some_and(|node| !node.closed && node.again.is_none())
+    }
+
+    /// Runs a process from the last state that is awake and was not run there, and nobody else after it.
+    pub fn take_only(&mut self, process: ProcessId) -> Option<Choice> {
+        let node = self.nodes.last_mut()?;
+        let here = &mut self.candidates[node.first..];
+        let at = here.iter().position(|c| c.process == process)?;
+        here[at].mark = Mark::Taken;
+        node.active = node.first + at;
+        node.tried = true;
+        node.closed = true;
+        Some(Choice {
+            process,
+            outcomes: SmallVec::new(),
         })
     }
 

@@ -43,9 +43,9 @@ use crate::set::{Set, for_each};
 /// The policy.
 #[derive(Debug)]
 pub(crate) struct Source<S> {
-    order: Order<S>,
-    path: Path,
-    overflow: bool,
+    pub order: Order<S>,
+    pub path: Path,
+    pub overflow: bool,
 }
 
 impl<S: Set> Source<S> {
@@ -67,7 +67,7 @@ impl<S: Set> Source<S> {
     }
 
     /// Runs everything wherever somebody could have changed what a guarded step waits for.
-    fn expand_rivals(&mut self, process: ProcessId, claims: &Claims) {
+    pub fn expand_rivals(&mut self, process: ProcessId, claims: &Claims) {
         let Self { order, path, .. } = self;
         order.for_each_rival(process, claims, |at| path.want_all(at));
     }

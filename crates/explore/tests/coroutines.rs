@@ -203,7 +203,7 @@ fn body(run: impl FnOnce(&Turn<'_>) + 'static) -> Body {
 /// The engines that need no states.
 fn engines() -> impl Iterator<Item = Algorithm> {
     let all = Algorithm::ALL.iter().copied();
-    all.filter(|algorithm| algorithm.name() != "stateful")
+    all.filter(|algorithm| !algorithm.compares_states())
 }
 
 fn explore<F: Fn(&[Shared]) -> Vec<Body>>(

@@ -10,7 +10,7 @@
 //! - Between [`Op::BeginAtomic`] and [`Op::EndAtomic`] all marks are swallowed, and between [`Op::BeginSimple`] and
 //!   [`Op::EndSimple`] those of single accesses, if a guard has opened the step (atomicity access).
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mazurka_core::{Access, AccessKind, Claims, Wait};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -18,6 +18,7 @@ use smallvec::SmallVec;
 
 use crate::hir::{self, Type};
 use crate::liveness::Live;
+use crate::reach::{self, Reach};
 use crate::source::Span;
 
 /// Arithmetic that can fail or wrap.
@@ -254,6 +255,7 @@ pub struct Code {
     pub(crate) guards: Claims,
     pub(crate) may_loop: bool,
     pub(crate) live: Live,
+    pub(crate) reach: OnceLock<Reach>,
 }
 
 impl Code {
@@ -276,6 +278,11 @@ impl Code {
     /// Whether the file states something about final states.
     pub fn states_ensures(&self) -> bool {
         !self.ensures.is_empty()
+    }
+
+    /// What can still be touched from each place on.
+    pub(crate) fn reach(&self) -> &Reach {
+        self.reach.get_or_init(|| reach::analyse(self))
     }
 
     /// The pseudo-cell that every write of a variable of an invariant claims to write.

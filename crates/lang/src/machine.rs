@@ -496,6 +496,19 @@ impl Execution for Machine {
         &self.code.guards
     }
 
+    fn future(&self, process: ProcessId, into: &mut Claims) {
+        into.clear();
+        let Some(state) = self.state.processes.get(process.index()) else {
+            return;
+        };
+        if state.registers.life == Life::Alive {
+            let reach = self.code.reach();
+            for pc in state.stands_at() {
+                reach.add_from(pc, into);
+            }
+        }
+    }
+
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
         // Whoever is alive rests at a mark.
         if !self.is_alive(process) {
@@ -597,6 +610,27 @@ impl Semantics for Machine {
             }
         }
         all
+    }
+
+    fn cells(&self) -> usize {
+        self.state.cells.len()
+    }
+
+    fn cell(&self, cell: usize) -> Fingerprint {
+        let (value, part) = (self.state.cells[cell], Fingerprint::EMPTY.then(cell as u64));
+        match value {
+            owner if cell >= self.code.first_lock as usize && owner != 0 => {
+                part.then_all(self.table.name(ProcessId(owner as u32 - 1)))
+            }
+            value => part.then(value as u64),
+        }
+    }
+
+    fn process(&self, process: ProcessId) -> Fingerprint {
+        match self.state.processes.get(process.index()) {
+            Some(state) if state.registers.life != Life::Unborn => self.essence(process, state),
+            _ => Fingerprint::ZERO,
+        }
     }
 
     fn may_repeat(&self) -> bool {

@@ -69,6 +69,19 @@ impl Process {
         }
     }
 
+    /// Where it rests, and where the calls that it is in return to.
+    pub fn stands_at(&self) -> impl Iterator<Item = u32> {
+        let mut next = Some((self.registers.pc, self.registers.frame as usize));
+        std::iter::from_fn(move || {
+            let (pc, frame) = next?;
+            next = (frame > 0).then(|| {
+                let caller = |back: usize| self.stack[frame - back];
+                (caller(2) as u32, caller(1) as usize)
+            });
+            Some(pc)
+        })
+    }
+
     /// Everything that can matter later.
     fn essence(&self) -> Essence<'_> {
         let r = &self.registers;

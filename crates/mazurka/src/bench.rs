@@ -157,10 +157,13 @@ impl Bench {
             found = again;
             seconds = seconds.min(time);
         }
-        let states = (algorithm == Algorithm::Stateful && found.bounds.is_empty())
-            .then(|| states(&program, &options));
+        let states = match algorithm {
+            Algorithm::Stateful if found.bounds.is_empty() => Some(states(&program, &options)),
+            _ => found.stored,
+        };
         let (measure, peers, target) = match algorithm {
             Algorithm::Stateful => (Measure::Seconds, size.seconds.peers, size.seconds.target),
+            Algorithm::Context(_) => (Measure::Seconds, &[][..], None),
             Algorithm::Naive => (Measure::Steps, &[][..], size.naive_steps),
             _ => (
                 Measure::Traces,

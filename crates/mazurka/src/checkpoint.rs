@@ -130,7 +130,7 @@ pub enum ResumeError {
     },
     /// This engine cannot be interrupted.
     #[error(
-        "`{0}` cannot go on from a checkpoint: it compares all states with each other; leave --checkpoint and --resume out"
+        "`{0}` cannot go on from a checkpoint: it compares states with each other; leave --checkpoint and --resume out"
     )]
     Engine(Algorithm),
 }
@@ -294,6 +294,7 @@ impl Checkpoint {
                 .map(|(_, schedule)| finding(None, schedule))
                 .collect::<Result<_, _>>()?,
             livelock: None,
+            stored: None,
             elapsed: std::time::Duration::try_from_secs_f64(self.seconds)
                 .map_err(|error| ResumeError::Shape(error.to_string()))?,
             seen: Seen {

@@ -44,7 +44,7 @@ pub use mazurka_lang::diagnostic::Diagnostic;
 pub use bench::{Bench, NothingToMeasure};
 pub use checkpoint::{Checkpoint, ResumeError};
 pub use mazurka_explore::Reduction;
-pub use mazurka_explore::{Algorithm, Watch};
+pub use mazurka_explore::{Algorithm, Variant, Watch};
 pub use mazurka_smt::Choice as SolverChoice;
 pub use options::{Options, quietly};
 pub use permute::{PermuteError, PermuteRecord, Permuting};

@@ -95,7 +95,8 @@ fn ends_all(bound: &Bound) -> bool {
         | Bound::MaxLocal(_)
         | Bound::IntRange
         | Bound::IntWithin(_)
-        | Bound::Undecided => false,
+        | Bound::Undecided
+        | Bound::AsPrinted => false,
     }
 }
 

@@ -52,7 +52,7 @@ impl Program {
         let goal = Goal::Everything;
         let limits = &options.limits;
         let found = match algorithm {
-            Algorithm::Stateful => {
+            _ if algorithm.compares_states() => {
                 search_states(&mut machine, algorithm, limits, goal, watch, &mut ())
             }
             other => {
@@ -72,7 +72,7 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<(Record, Option<Checkpoint>), ResumeError> {
-        if algorithm == Algorithm::Stateful {
+        if algorithm.compares_states() {
             return Err(ResumeError::Engine(algorithm));
         }
         on_front!(self.language, front => {

@@ -15,8 +15,8 @@ fn raw(source: &str, algorithm: Algorithm, limits: &Limits, goal: Goal) -> Findi
     let program = mazurka_lang::load(source, &[]).expect("a program");
     let code = Arc::new(mazurka_lang::compile(&program, source).expect("a program"));
     let machine = || Machine::new(Arc::clone(&code), limits.local);
-    match (algorithm, goal) {
-        (Algorithm::Stateful, _) | (_, Goal::Verdict { .. }) => {
+    match (algorithm.compares_states(), goal) {
+        (true, _) | (_, Goal::Verdict { .. }) => {
             let watch = &mut quietly();
             search_states(&mut machine(), algorithm, limits, goal, watch, &mut ())
         }

@@ -33,6 +33,7 @@ pub fn advice(bound: &Bound) -> &'static str {
         Bound::Undecided => {
             "simplify the conditions, declare the variables `i32` or smaller, or try another --solver"
         }
+        Bound::AsPrinted => "leave --paper out",
         Bound::Interrupted => "run it again and let it end, or give it a --time-limit",
     }
 }
@@ -73,6 +74,7 @@ mod tests {
             Bound::MaxLocal(1),
             Bound::TimeLimit(1),
             Bound::MemoryLimit(1),
+            Bound::AsPrinted,
         ] {
             let flag = name(&bound)
                 .split_whitespace()

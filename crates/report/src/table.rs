@@ -20,6 +20,10 @@ pub fn table(record: &Record, view: &View) -> String {
     // Without traces, states were merged, and these are counted.
     let [deadlocked, failing] = match counts.traces {
         Some(_) => ["deadlocked traces", "failing events, each with its past"],
+        None if record.algorithm.starts_with("context") => [
+            "deadlocked runs that were met",
+            "failing events that were met",
+        ],
         None => ["deadlocked states", "failing steps, each from its state"],
     };
     let rows = [

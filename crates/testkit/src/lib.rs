@@ -27,6 +27,7 @@ mod print;
 mod record;
 mod rng;
 mod shrink;
+mod states;
 pub mod tree;
 
 pub use brute::{Exceeded, Limit, Visit, every_run, naive};
@@ -37,3 +38,4 @@ pub use hunt::{Catch, Hunt, hunt};
 pub use record::{Dependence, Recorder, Recording, Summary};
 pub use rng::Rng;
 pub use shrink::shrink;
+pub use states::{States, every_state};

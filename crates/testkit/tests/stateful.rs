@@ -1,66 +1,15 @@
 //! Merging states loses nothing that counts: final states, deadlocked states, places of failures.
 
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use mazurka_core::{Execution, Fingerprint, Limits, MishapKind, Semantics, Status, StopReason};
-use mazurka_explore::{Algorithm, Findings, Goal, Observer, search_states};
+use mazurka_core::{Execution, Fingerprint, Limits, Semantics, Status, StopReason};
+use mazurka_explore::{Algorithm, Findings, Goal, search_states};
 use mazurka_lang::Machine;
 use mazurka_testkit::{
-    Config, Dependence, Limit, Recorder, Visit, every_run, generate, machine, shrink, tree,
+    Config, Limit, States, Visit, every_run, every_state, generate, machine, shrink, tree,
 };
 
-/// What engines that merge states must agree on.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Seen {
-    finals: BTreeSet<Fingerprint>,
-    /// Whole states: what is dead in them does not count.
-    deadlocks: BTreeSet<Fingerprint>,
-    sites: BTreeSet<u32>,
-    lost: bool,
-}
-
-impl Seen {
-    fn complete(&mut self, program: &Machine) {
-        let all = program.processes().in_order();
-        let any = |status: Status| all.iter().any(|&p| program.status(p) == status);
-        self.lost |= any(Status::Lost);
-        if any(Status::Lost) || any(Status::Discarded) || any(Status::Failed) {
-            return;
-        }
-        if any(Status::Waiting) {
-            self.deadlocks.insert(program.fingerprint());
-        } else {
-            self.finals.insert(program.observation());
-        }
-    }
-}
-
-impl Observer<Machine> for Seen {
-    fn complete(&mut self, program: &Machine) {
-        self.complete(program);
-    }
-}
-
-fn by_brute_force(program: &mut Machine, limit: Limit) -> Option<Seen> {
-    let mut seen = Seen::default();
-    let mut recorder = Recorder::new(program, Dependence::Claimed);
-    every_run(program, limit, &mut |program, visit| match visit {
-        Visit::Enter => recorder.push(program),
-        Visit::Leave => recorder.pop(),
-        Visit::Complete => {
-            recorder.complete(program);
-            seen.complete(program);
-        }
-    })
-    .ok()?;
-    let summary = recorder.finish();
-    seen.sites = summary.failures.iter().map(|(_, site)| *site).collect();
-    seen.lost |= summary.lost;
-    Some(seen)
-}
-
-fn search(program: &mut Machine, observer: &mut Seen) -> Findings {
+fn search(program: &mut Machine, observer: &mut States) -> Findings {
     search_states(
         program,
         Algorithm::Stateful,
@@ -73,15 +22,13 @@ fn search(program: &mut Machine, observer: &mut Seen) -> Findings {
 
 /// What the engine gets wrong about a program.
 fn wrong(text: &str, limit: Limit) -> Option<String> {
-    let truth = by_brute_force(&mut machine(text).ok()?, limit)?;
+    let truth = every_state(&mut machine(text).ok()?, limit)?;
     if truth.lost {
         return None;
     }
-    let mut seen = Seen::default();
+    let mut seen = States::default();
     let found = search(&mut machine(text).ok()?, &mut seen);
-    let failures = found.failures.iter().filter_map(|finding| finding.mishap);
-    let failures = failures.filter(|mishap| mishap.kind == MishapKind::Failure);
-    seen.sites = failures.map(|mishap| mishap.site).collect();
+    seen.add_sites(&found);
     let same = seen == truth
         && found.stopped == StopReason::Complete
         && found.livelock.is_none()
@@ -138,8 +85,8 @@ fn both_ways_find_the_same() {
         let looping = format!(
             "{text}\nprocess {{ if false {{ while true {{ lock_or_not() }} }} }}\nproc lock_or_not() {{ await true }}\n"
         );
-        let mut one = Seen::default();
-        let mut other = Seen::default();
+        let mut one = States::default();
+        let mut other = States::default();
         let first = search(&mut machine(&text).unwrap(), &mut one);
         let mut program = machine(&looping).unwrap_or_else(|error| panic!("{error}\n{looping}"));
         assert!(program.may_repeat());
@@ -203,7 +150,7 @@ fn the_states_of_fib() {
         process { for k in 0..4 { i := i + j } }
         process { for k in 0..4 { j := j + i } }";
     let mut program = machine(text).unwrap();
-    let found = search(&mut program, &mut Seen::default());
+    let found = search(&mut program, &mut States::default());
     assert_eq!(found.counts.final_states, 490);
     assert_eq!(found.counts.executions, 490);
 }

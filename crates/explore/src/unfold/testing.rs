@@ -53,7 +53,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
         Self {
             program,
             limits,
-            ledger: Ledger::new(limits, goal, true, false),
+            ledger: Ledger::new(limits, goal, true, false, true),
             watch,
             start: Instant::now(),
             until_check: 0,

@@ -152,6 +152,7 @@ impl<'a> Compiler<'a> {
             guards: mazurka_core::Claims::new(),
             may_loop: false,
             live: Live::default(),
+            reach: std::sync::OnceLock::new(),
         };
         Self {
             program,

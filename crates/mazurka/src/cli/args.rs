@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::builder::TypedValueParser as _;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use mazurka::{Algorithm, Limits, NetKind, Reduction, SolverChoice};
+use mazurka::{Algorithm, Limits, NetKind, Reduction, SolverChoice, Variant};
 
 use super::{values, watch};
 
@@ -54,6 +54,7 @@ Failures and deadlocks are violations always. Different final states are one if 
   mazurka explore readers.maz --set N=10
   mazurka explore readers.maz --algorithm naive --set N=3
   mazurka explore readers.maz --algorithm stateful --format json
+  mazurka explore buffer.maz --algorithm context --no-guide
   mazurka explore readers.maz --set N=2 --format svg > readers.svg
   mazurka explore large.maz --checkpoint later.json --time-limit 1h
   mazurka explore large.maz --resume later.json
@@ -177,8 +178,10 @@ pub(crate) struct ExploreArgs {
     pub program: ProgramArgs,
     /// The engine
     #[arg(long, value_parser = algorithm(), default_value_t = Algorithm::Optimal)]
-    pub algorithm: Algorithm,
-    /// Workers that explore at the same time (the cores unless given); they change no result
+    algorithm: Algorithm,
+    #[command(flatten)]
+    pub context: ContextArgs,
+    /// Workers that explore at the same time (the cores unless given); they change no result. `context` and `stateful` have one
     #[arg(long, short, value_name = "N", value_parser = values::count)]
     pub jobs: Option<u64>,
     /// If the search is broken off by Ctrl-C or a limit, save here what is needed to go on
@@ -191,6 +194,44 @@ pub(crate) struct ExploreArgs {
     pub limits: LimitArgs,
     #[command(flatten)]
     pub output: PictureArgs,
+}
+
+/// What can be switched off in the engine `context`.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "With --algorithm context")]
+pub(crate) struct ContextArgs {
+    /// Do not cut a run before the last step of a sleep sequence
+    #[arg(long)]
+    no_anticipate: bool,
+    /// Do not prefer the steps of short sleep sequences
+    #[arg(long)]
+    no_guide: bool,
+    /// Follow the paper to the letter, which loses states: the verdict is never `verified`
+    #[arg(long, conflicts_with_all = ["no_anticipate", "no_guide"])]
+    paper: bool,
+}
+
+impl ExploreArgs {
+    /// The engine, with its switches; the error is that it has none.
+    pub(crate) fn algorithm(&self) -> Result<Algorithm, String> {
+        let ContextArgs {
+            no_anticipate,
+            no_guide,
+            paper,
+        } = self.context;
+        match self.algorithm {
+            Algorithm::Context(best) => Ok(Algorithm::Context(Variant {
+                anticipate: !no_anticipate,
+                guide: !no_guide,
+                paper,
+                ..best
+            })),
+            other if no_anticipate || no_guide || paper => Err(format!(
+                "--no-anticipate, --no-guide and --paper are for --algorithm context, not {other}"
+            )),
+            other => Ok(other),
+        }
+    }
 }
 
 #[derive(Debug, Args)]

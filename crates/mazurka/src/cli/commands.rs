@@ -3,8 +3,8 @@
 use clap::CommandFactory;
 use mazurka::record::{Record, Tree};
 use mazurka::{
-    Algorithm, Bound, Checkpoint, Limits, Options, Permuting, Plan, Program, Recording,
-    RecordingError, ReplayProblem, Schedule,
+    Bound, Checkpoint, Limits, Options, Permuting, Plan, Program, Recording, RecordingError,
+    ReplayProblem, Schedule,
 };
 use mazurka_report::{OneRun, Paint, View};
 
@@ -88,6 +88,7 @@ fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
 }
 
 fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
+    let algorithm = args.algorithm()?;
     let program = load(&args.program.file, &args.program.set)?;
     let options = Options {
         limits: args.limits.limits(),
@@ -112,9 +113,9 @@ fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
     let watch = &mut |progress: &mazurka::Progress| watcher.look(progress);
     let (record, checkpoint) = match save {
-        None => (program.explore(args.algorithm, &options, watch), None),
+        None => (program.explore(algorithm, &options, watch), None),
         Some(_) => program
-            .explore_from(resumed.as_ref(), args.algorithm, &options, watch)
+            .explore_from(resumed.as_ref(), algorithm, &options, watch)
             .map_err(|error| error.to_string())?,
     };
     watcher.finish();
@@ -124,7 +125,7 @@ fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
             let path = mazurka_report::quote(&path.display().to_string());
             Some(format!("to go on, run it again with --resume {path}"))
         }
-        _ if save.is_none() && args.algorithm != Algorithm::Stateful && broken_off(&record) => {
+        _ if save.is_none() && !algorithm.compares_states() && broken_off(&record) => {
             let text =
                 "to be able to go on from where a search ends, start it with --checkpoint FILE";
             Some(text.to_owned())
@@ -159,7 +160,7 @@ fn draw(
     }
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
     let watch = &mut |progress: &mazurka::Progress| watcher.look(progress);
-    let drawn = program.explore_tree(args.algorithm, options, watch);
+    let drawn = program.explore_tree(args.algorithm()?, options, watch);
     watcher.finish();
     let (record, tree) = drawn.map_err(|error| error.to_string())?;
     let exit = Exit::from(record.verdict);
@@ -182,7 +183,8 @@ fn broken_off(record: &Record) -> bool {
         | Bound::IntRange
         | Bound::IntWithin(_)
         | Bound::Undecided
-        | Bound::FinalStates => false,
+        | Bound::FinalStates
+        | Bound::AsPrinted => false,
     })
 }
 

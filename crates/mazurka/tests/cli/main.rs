@@ -3,6 +3,7 @@
 mod bad_input;
 mod bench;
 mod checkpoints;
+mod context;
 mod documents;
 mod exit_codes;
 mod limits;

@@ -7,7 +7,6 @@
 //! |---|---|
 //! | e →_E e′ | [`Order::before`] |
 //! | notdep(e, E).p | [`Order::not_dependent`] |
-//! | dep(e, E) | [`Order::dependent_on`] |
 //! | I_[E′](v) | [`Order::initials`] |
 
 use mazurka_core::{Access, Claims, Event, ProcessId, dependent};
@@ -85,11 +84,6 @@ impl Order {
         let mut v: Vec<usize> = (e + 1..at).filter(|&k| !self.before(e, k)).collect();
         v.push(at);
         v
-    }
-
-    /// `e` and the events before `at` that happen after it.
-    pub(super) fn dependent_on(&self, e: usize, at: usize) -> Vec<usize> {
-        (e..at).filter(|&k| k == e || self.before(e, k)).collect()
     }
 
     /// The processes whose first event in `v` depends on nothing earlier in `v`. Dependence is

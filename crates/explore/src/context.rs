@@ -1,0 +1,387 @@
+//! Context-sensitive DPOR: orders of steps that lead to equal states are tried once.
+//!
+//! Albert, Arenas, García de la Banda, Gómez-Zamalloa, Stuckey, "Context-Sensitive Dynamic Partial Order Reduction", CAV 2017,
+//! section 5, Algorithm 1, on top of `source`. As printed it loses states (errata E1; [`Printed`] is the paper to the letter), so
+//! this is another algorithm with the same idea.
+//!
+//! | paper | here |
+//! |---|---|
+//! | E, backtrack(E), the processes of sleep(E) | [`Source`] |
+//! | the sequences of sleep(E) (lines 11 to 14, 16) | [`Sequences`] |
+//! | v.u | the steps that happen before p from e on, those after e last: [`Context::start_sequence`] |
+//! | s_\[E.p\] = s_\[E'.v.u\] (line 13) | asked when the sequence has been made, as in section 6.2: [`Sequences::follow`] |
+//! | E ⊨ p ♦ v (line 15) | nothing left of the sequence conflicts with p; if something does, `look_around` |
+//! | O (section 5.3) | `Execution::future` |
+//! | anticipating cuts, guiding | [`Variant::anticipate`], [`Variant::guide`] |
+//!
+//! When a step p races with an earlier event e, a sequence to sleep is kept with the state E' before e: p with its past, and e. The
+//! state after e and p in the order in which they were made is kept with it, as a sum of parts ([`Meter`]). If another run makes the steps of the
+//! sequence and comes to that state, it is *cut*: whatever follows has been looked at. A critical section is swapped with
+//! the one before it as if both were steps, for locks always race, and their order seldom matters.
+//!
+//! # Why nothing is lost
+//!
+//! Claim: every complete state (final, deadlocked, failed) that can be reached is met, and every place where something fails.
+//!
+//! *Cut states.* The sum that is compared is always that of a state on some run through E'.e, and E'.e has been left for good when a sequence of E' is
+//! followed. For what a sequence expects is the state after E', e, p; a step that is independent of all that is left of it adds to
+//! the sum what it adds anywhere else; and if one depends on it, the steps are made from a state whose sum was as expected. (A step that claims
+//! something else than it did then is none of the sequence.) So all that can follow a cut can follow a node that was left before.
+//!
+//! *Every trace is met or cut.* Call a run w from a node E *free* if no sleeper of E can make its first step. Then, when E is left, a run from
+//! E has been made that is equivalent to w with more steps after it, or that was cut and is a beginning of one equivalent to w. By induction on the
+//! order in which nodes are left. Let w be as long as possible, and D the processes run from E. If one of D can begin w, this is
+//! the claim for the node after it, for the first of them. Else let d of D be the one with the longest w₁ such that w = w₁.g.w₂ and no
+//! step of w₁ depends on d's; g does. The run E.d.w₁.g is free at E.d, so it was met or cut. If g was made, its race with d was seen, and
+//! an initial q of what reverses it wanted at E. It does not sleep there (else it could begin w), and its step is independent of w₁.g or the first in it, against
+//! the choice of d. If the run was cut before g, then g was in the *future* of the cut state, and conflicts with d. For that, at a cut all processes
+//! are wanted at every event of the run that conflicts with what some process may still do (and is not in its program past). So one of D can begin w after all.
+//!
+//! *So every state is met.* A complete run is met or cut. If it is cut, what is left of it can follow a node that was left earlier, and leads
+//! to the same state; that run is met or cut, and if it is cut, then before the first one. This ends.
+//!
+//! *Failures.* All steps of a cut run are made, so what fails in them is seen, and what fails later fails in the run that takes its place. A failure counts if
+//! no false `assume` is in its past, and pasts differ; so after a false `assume` nothing is swapped.
+//!
+//! Proved is what is said above, for steps that need not wait. Locks and guards are treated as in `source`, and the futures of a cut include whatever waits;
+//! that this is enough is tested, not proved: on the corpus and on tens of thousands of random programs, with all switches
+//! (testkit/tests/context.rs). That the language keeps the promises of `Execution::future`, `Semantics::cell` and `Semantics::process` is tested there too.
+//! Two states with one sum would be taken for one: see `stateful` for the odds.
+//!
+//! # Where it deviates
+//!
+//! - The repair of E1 (make the last step of a sequence, look for its races, then cut) is part of this; the futures are what makes it provable. They cannot be left out here, where a sequence's
+//!   last step may be all that is run from a state: the corpus has `found-context-future`.
+//! - A sequence has only the steps that happen before p, not all between e and p: the others are independent of what is swapped. So
+//!   sequences are short, and equal ones are found equal. Their steps may be made in any order.
+//! - *Anticipating*: if the last step of a sequence is independent of everything that others may still do, nobody else is run there. The step
+//!   itself is made: it tells whether the state is the expected one. *Guiding*: lines 3 and 5, not line 10.
+//! - `traces` are not known, `deadlocks` and `failures` count what was met: fewer than other engines do, and none only if there is none.
+//! - One worker explores: a part of the space would not know what is known in another.
+
+use mazurka_core::{AccessKind, Claims, Event, Execution, ProcessId, Semantics, Status, Wait};
+
+mod meter;
+mod printed;
+mod sequences;
+mod trip;
+
+use crate::catalogue::{Catalogue, conflict};
+use crate::driver::{Choice, End, Policy};
+use crate::path::Mark;
+use crate::set::{Set, for_each};
+use crate::source::Source;
+use meter::Meter;
+pub(crate) use printed::Printed;
+use sequences::{MOST_STEPS, Made, Sequences, Step};
+use trip::{Trip, discards};
+
+/// What can be chosen about context-sensitive exploration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Variant {
+    /// Section 5.3, first optimisation: a run is cut as soon as the last step of a sleep sequence is all that matters.
+    pub anticipate: bool,
+    /// Section 5.3, second optimisation: the steps of the shortest sleep sequences come first.
+    pub guide: bool,
+    /// The algorithm as printed, which loses states.
+    pub paper: bool,
+    /// Of several processes the last by name comes first.
+    pub last_first: bool,
+}
+
+impl Variant {
+    /// Both optimisations.
+    pub const BEST: Self = Self {
+        anticipate: true,
+        guide: true,
+        paper: false,
+        last_first: false,
+    };
+}
+
+/// What differs from the best, as flags.
+impl std::fmt::Display for Variant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let flags = [
+            (!self.anticipate && !self.paper, " --no-anticipate"),
+            (!self.guide && !self.paper, " --no-guide"),
+            (self.paper, " --paper"),
+            (self.last_first, ", last first"),
+        ];
+        let mut given = flags.iter().filter(|(given, _)| *given);
+        given.try_for_each(|(_, flag)| f.write_str(flag))
+    }
+}
+
+/// The policy.
+#[derive(Debug)]
+pub(crate) struct Context<S> {
+    variant: Variant,
+    source: Source<S>,
+    meter: Meter,
+    sequences: Sequences,
+    catalogue: Catalogue,
+    /// The steps of the run.
+    made: Vec<Step>,
+    /// How many events of the run have a false `assume`.
+    discards: usize,
+    /// The last state has been met, or can be reached from one that has.
+    known: bool,
+    /// For each state how many sequences have been looked at there.
+    looked_at: Vec<usize>,
+    /// A sequence in the making, and claims that are looked at: kept for their memory.
+    steps: Vec<Step>,
+    claims: Claims,
+    buffer: Claims,
+}
+
+impl<S: Set> Context<S> {
+    fn overflowed(&self) -> bool {
+        self.source.overflow
+    }
+
+    pub fn new(variant: Variant) -> Self {
+        Self {
+            variant,
+            source: Source::new(),
+            meter: Meter::default(),
+            sequences: Sequences::default(),
+            catalogue: Catalogue::new(),
+            made: Vec::new(),
+            discards: 0,
+            known: false,
+            looked_at: Vec::new(),
+            steps: Vec::new(),
+            claims: Claims::new(),
+            buffer: Claims::new(),
+        }
+    }
+
+    /// All that could follow where a run is cut races with what came before.
+    fn futures(&mut self, program: &impl Execution) {
+        let mut claims = std::mem::take(&mut self.buffer);
+        for &process in program.processes().in_order() {
+            if matches!(program.status(process), Status::Ready | Status::Waiting) {
+                program.future(process, &mut claims);
+                self.source.expand_rivals(process, &claims);
+            }
+        }
+        self.buffer = claims;
+    }
+
+    /// Starts the sequences that swap the last event, or the critical section that it ends, with each that it races with.
+    fn start_sequences(&mut self, event: &Event) {
+        let last = self.made.len() - 1;
+        if event.wait == Wait::Lock {
+            return;
+        }
+        let mut rivals = self.source.order.events[last].races.clone();
+        for access in &event.touched {
+            if access.kind == AccessKind::Release
+                && let Some(taken) = self.source.order.acquisition(access.first as usize)
+            {
+                rivals.add_all(&self.source.order.events[taken].races);
+            }
+        }
+        for_each(&rivals, |first| self.start_sequence(first, last));
+    }
+
+    fn start_sequence(&mut self, first: usize, last: usize) {
+        // Line 12 of the paper: one whose first step is not made from there any more need not be kept.
+        let mark = self.source.path.mark(first, self.made[last].process);
+        if matches!(mark, Some(Mark::Asleep | Mark::Taken)) {
+            return;
+        }
+        let mut past = self.source.order.events[last].before.clone();
+        past.insert(last);
+        let mut sum = self.meter.before(first);
+        self.steps.clear();
+        // What does not happen after the first event comes before it, and so does the other process.
+        for after in [false, true] {
+            let mut next = past.next_from(first);
+            while let Some(at) = next {
+                next = past.next_from(at + 1);
+                let occurrence = &self.source.order.events[at];
+                let follows = at == first || occurrence.before.contains(first);
+                if after != (follows && occurrence.process != self.made[last].process) {
+                    continue;
+                }
+                if self.steps.len() == MOST_STEPS {
+                    return;
+                }
+                sum = sum.and(self.meter.change(at));
+                self.steps.push(self.made[at].clone());
+            }
+        }
+        self.sequences.add(first, &self.steps, sum);
+    }
+
+    /// A process whose step ends a sequence and is independent of all that others could ever do: nobody else need run here.
+    fn anticipated(&mut self, program: &impl Execution) -> Option<ProcessId> {
+        let depth = program.events().len();
+        for one in self.sequences.at(depth) {
+            if one.len() > 1 {
+                continue;
+            }
+            let last = self.sequences.left(one).next()?;
+            let mark = self.source.path.mark(depth, last.process);
+            if !matches!(mark, Some(Mark::Idle | Mark::Wanted)) {
+                continue;
+            }
+            program.claims(last.process, &mut self.claims);
+            let mut others = program.processes().in_order().iter();
+            let alone = others.all(|&other| {
+                let live = matches!(program.status(other), Status::Ready | Status::Waiting);
+                if !live || other == last.process {
+                    return true;
+                }
+                program.future(other, &mut self.buffer);
+                !conflict(&self.claims, &self.buffer)
+            });
+            if alone {
+                return Some(last.process);
+            }
+        }
+        None
+    }
+}
+
+impl<E: Semantics, S: Set> Policy<E> for Context<S> {
+    const UNIQUE: bool = true;
+    const EVERY_TRACE: bool = false;
+
+    fn enter(&mut self, program: &E) {
+        self.known = false;
+        self.looked_at.truncate(program.events().len());
+        self.looked_at.push(0);
+        self.source.enter(program);
+        match program.events().last() {
+            _ if self.overflowed() => {}
+            None => {
+                self.meter.start(program);
+                self.sequences.start();
+            }
+            Some(event) => {
+                self.meter.push(program);
+                let claims = self.catalogue.of(event);
+                self.made.push(Step::of(event, claims));
+                let made = Made {
+                    event,
+                    claims,
+                    change: self.meter.change(self.made.len() - 1),
+                    sum: self.meter.sum(),
+                };
+                self.known = self.sequences.follow(made, &self.catalogue);
+                self.discards += usize::from(discards(event));
+                if self.discards > 0 {
+                    self.sequences.forget();
+                    self.known = false;
+                } else {
+                    self.start_sequences(event);
+                }
+            }
+        }
+    }
+
+    fn look_around(&mut self, program: &mut E) -> u64 {
+        if self.overflowed() || self.known || !self.sequences.has_doubts() {
+            return 0;
+        }
+        let (here, now) = (self.made.len(), self.meter.sum());
+        let mut trip = Trip::new(program, &mut self.meter);
+        let doubts = self.sequences.doubts();
+        for &doubt in &doubts {
+            if self.known || trip.is_long() {
+                break;
+            }
+            trip.visit(&self.made, doubt.since);
+            let there = trip.go(self.sequences.left(doubt.sequence))
+                && self.sequences.expects(doubt.sequence, trip.sum())
+                && trip.go(&self.made[doubt.since..here - 1]);
+            let sum = trip.sum();
+            trip.back_to(doubt.since);
+            if there && self.sequences.go_on(doubt, sum) {
+                self.known |= sum == now;
+            }
+        }
+        self.sequences.no_doubts(doubts);
+        trip.home(&self.made)
+    }
+
+    fn next(&mut self, program: &E) -> Option<Choice> {
+        if self.overflowed() || self.known {
+            return None;
+        }
+        let Variant {
+            anticipate,
+            guide,
+            last_first,
+            ..
+        } = self.variant;
+        let count = match self.source.path.is_open() {
+            true => self.sequences.count(),
+            false => 0,
+        };
+        let depth = program.events().len();
+        // What could not be anticipated once cannot be later.
+        if anticipate
+            && count > std::mem::replace(&mut self.looked_at[depth], count)
+            && let Some(process) = self.anticipated(program)
+        {
+            return self.source.path.take_only(process);
+        }
+        let place = |at: usize| if last_first { usize::MAX - at } else { at };
+        let path = &mut self.source.path;
+        match count > 0 && guide {
+            true => {
+                let first = self.sequences.shortest(depth);
+                let length = |process: ProcessId| {
+                    let mut all = first.iter();
+                    all.find(|(p, _)| *p == process)
+                        .map_or(u32::MAX, |(_, length)| *length)
+                };
+                path.next_least(|at, process| (length(process), place(at)))
+            }
+            false if last_first => path.next_least(|at, _| place(at)),
+            false => path.next(),
+        }
+    }
+
+    fn known(&self) -> bool {
+        self.known
+    }
+
+    fn put_to_sleep(&mut self, program: &E, process: ProcessId) {
+        self.source.path.put_to_sleep(program, process);
+    }
+
+    fn leave(&mut self, program: &E) {
+        self.known = false;
+        if let Some(event) = program.events().last().filter(|_| !self.overflowed()) {
+            self.meter.pop();
+            self.made.pop();
+            self.sequences.leave();
+            self.discards -= usize::from(discards(event));
+        }
+        self.source.leave(program);
+    }
+
+    fn leaf(&mut self, program: &E, end: End) {
+        match end {
+            _ if self.known => self.futures(program),
+            _ => self.source.leaf(program, end),
+        }
+    }
+
+    fn progress(&self) -> Option<f64> {
+        Some(self.source.path.progress())
+    }
+
+    fn overflowed(&self) -> bool {
+        self.overflowed()
+    }
+
+    fn stored(&self) -> Option<u64> {
+        Some(self.sequences.most_stored() as u64)
+    }
+}

@@ -1,0 +1,171 @@
+//! Context-sensitive DPOR exactly as printed, which loses states: errata E1.
+//!
+//! The paper's Algorithm 1, on top of `source`, to show what goes wrong: the last step of a sleep sequence is never made, so
+//! that nobody sees its races, nor those of what would come after it.
+//!
+//! | paper | here |
+//! |---|---|
+//! | backtrack(E), and the processes of sleep(E) | `Path` of [`Source`] |
+//! | the sequences of sleep(E) | [`Printed::sleep`] |
+//! | v, u (lines 8 and 11) | [`Printed::reversed`] |
+//! | s_\[E.p\] = s_\[E'.v.u\] (line 13) | in `look_around`, by making the steps |
+//! | E ⊨ p ♦ v (line 15) | no claim of p's step conflicts with one of v's |
+//!
+//! Lines 11 to 14 are outside the `if` of line 9, as Example 1 needs. The paper knows neither locks, guards nor `choose`:
+//! what `source` does about them is done here too.
+
+use mazurka_core::{Event, ProcessId, Semantics};
+
+use super::meter::Meter;
+use super::sequences::Step;
+use super::trip::{Trip, discards};
+use crate::catalogue::{Catalogue, conflict};
+use crate::driver::{Choice, End, Policy};
+use crate::path::Mark;
+use crate::set::{Set, for_each};
+use crate::source::Source;
+
+/// The policy.
+#[derive(Debug)]
+pub(crate) struct Printed<S> {
+    last_first: bool,
+    source: Source<S>,
+    meter: Meter,
+    catalogue: Catalogue,
+    /// The steps of the run.
+    made: Vec<Step>,
+    /// For each state of the run the sequences that sleep there.
+    sleep: Vec<Vec<Vec<Step>>>,
+}
+
+impl<S: Set> Printed<S> {
+    pub fn new(last_first: bool) -> Self {
+        Self {
+            last_first,
+            source: Source::new(),
+            meter: Meter::default(),
+            catalogue: Catalogue::new(),
+            made: Vec::new(),
+            sleep: Vec::new(),
+        }
+    }
+
+    /// Lines 15 and 16, for the sequences of the state before. Of those that have one step left, this is a process that sleeps.
+    fn sleep_after(&self, event: &Event) -> Vec<Vec<Step>> {
+        let before = self.sleep.last().into_iter().flatten();
+        let after = before.filter_map(|sequence| {
+            let first = sequence.first()?;
+            let keeps = |step: &Step| {
+                step.process != event.process
+                    && !conflict(self.catalogue.claims(step.claims), &event.claims)
+            };
+            match first.process == event.process {
+                true => Some(sequence[1..].to_vec()),
+                false => sequence.iter().all(keeps).then(|| sequence.clone()),
+            }
+        });
+        after.collect()
+    }
+
+    /// The sequence v.u for the race of an event with the last one.
+    fn reversed(&self, first: usize) -> Vec<Step> {
+        let last = self.made.len() - 1;
+        let follows = |at: &usize| {
+            let event = &self.source.order.events[*at];
+            *at != last && (*at == first || event.before.contains(first))
+        };
+        let v = (first..=last).filter(|at| !follows(at));
+        let u = (first..=last).filter(follows);
+        v.chain(u).map(|at| self.made[at].clone()).collect()
+    }
+
+    /// Whether a prefix of a sequence sleeps in a state (line 12).
+    fn sleeps(&self, depth: usize, sequence: &[Step]) -> bool {
+        let first = sequence[0].process;
+        let mark = self.source.path.mark(depth, first);
+        let taken = mark == Some(Mark::Taken) && first != self.made[depth].process;
+        let mut known = self.sleep[depth].iter();
+        taken || mark == Some(Mark::Asleep) || known.any(|known| sequence.starts_with(known))
+    }
+}
+
+impl<E: Semantics, S: Set> Policy<E> for Printed<S> {
+    const UNIQUE: bool = true;
+    const EVERY_TRACE: bool = false;
+
+    fn enter(&mut self, program: &E) {
+        self.source.enter(program);
+        if self.source.overflow {
+            return;
+        }
+        let Some(event) = program.events().last() else {
+            self.meter.start(program);
+            self.sleep = vec![Vec::new()];
+            return;
+        };
+        self.meter.push(program);
+        let claims = self.catalogue.of(event);
+        self.made.push(Step::of(event, claims));
+        let mut sleep = self.sleep_after(event);
+        sleep.retain(|sequence| {
+            if let [last] = &sequence[..] {
+                self.source.path.put_to_sleep(program, last.process);
+            }
+            sequence.len() > 1
+        });
+        self.sleep.push(sleep);
+    }
+
+    fn look_around(&mut self, program: &mut E) -> u64 {
+        let mut wanted: Vec<(usize, Vec<Step>)> = Vec::new();
+        if self.source.overflow || program.events().iter().any(discards) {
+            return 0;
+        }
+        if let Some(last) = self.source.order.events.last() {
+            for_each(&last.races, |first| {
+                let sequence = self.reversed(first);
+                if !self.sleeps(first, &sequence) {
+                    wanted.push((first, sequence));
+                }
+            });
+        }
+        let now = self.meter.sum();
+        let mut trip = Trip::new(program, &mut self.meter);
+        // Backwards, so that the way to each is a part of the way to the one before.
+        for (first, sequence) in wanted.into_iter().rev() {
+            trip.back_to(first);
+            let equal = trip.go(&sequence) && trip.sum() == now;
+            trip.back_to(first);
+            if equal {
+                self.sleep[first].push(sequence);
+            }
+        }
+        trip.home(&self.made)
+    }
+
+    fn next(&mut self, _program: &E) -> Option<Choice> {
+        let last_first = self.last_first;
+        let rank = |at: usize, _: ProcessId| if last_first { usize::MAX - at } else { at };
+        match self.source.overflow {
+            true => None,
+            false => self.source.path.next_least(rank),
+        }
+    }
+
+    fn leave(&mut self, program: &E) {
+        if !self.source.overflow && !program.events().is_empty() {
+            self.meter.pop();
+            self.made.pop();
+            self.sleep.pop();
+        }
+        self.source.leave(program);
+    }
+
+    fn leaf(&mut self, program: &E, end: End) {
+        self.source.leaf(program, end);
+    }
+
+    fn overflowed(&self) -> bool {
+        self.source.overflow
+    }
+}

@@ -1,0 +1,77 @@
+//! Steps made to see where they lead, and the way back.
+
+use mazurka_core::{Event, Fingerprint, MishapKind, Semantics};
+
+use super::meter::Meter;
+use super::sequences::Step;
+
+/// Longer trips are not worth while.
+const LONG: u64 = 64;
+
+/// A program that is away from its run.
+pub(super) struct Trip<'a, E> {
+    program: &'a mut E,
+    meter: &'a mut Meter,
+    steps: u64,
+}
+
+impl<'a, E: Semantics> Trip<'a, E> {
+    pub fn new(program: &'a mut E, meter: &'a mut Meter) -> Self {
+        Self {
+            program,
+            meter,
+            steps: 0,
+        }
+    }
+
+    /// Goes back to a state of the run, or of this trip.
+    pub fn back_to(&mut self, depth: usize) {
+        self.program.back_to(depth);
+        while self.meter.depth() > depth {
+            self.meter.pop();
+        }
+    }
+
+    /// Goes to a state of the run from one that the run goes through too.
+    pub fn visit(&mut self, run: &[Step], depth: usize) {
+        if self.meter.depth() > depth {
+            return self.back_to(depth);
+        }
+        let there = self.go(&run[self.meter.depth()..depth]);
+        assert!(there, "a step that was made cannot be repeated");
+    }
+
+    /// Whether it has taken long.
+    pub fn is_long(&self) -> bool {
+        self.steps >= LONG
+    }
+
+    /// Makes some steps. Whether they are possible, and no `assume` is false in them.
+    pub fn go<'s>(&mut self, steps: impl IntoIterator<Item = &'s Step>) -> bool {
+        steps.into_iter().all(|step| {
+            let made = self.program.step(step.process, &step.outcomes);
+            let Ok(event) = made else { return false };
+            let fine = !discards(event);
+            self.steps += 1;
+            self.meter.push(self.program);
+            fine
+        })
+    }
+
+    /// The sum of the state.
+    pub fn sum(&self) -> Fingerprint {
+        self.meter.sum()
+    }
+
+    /// Returns to the end of the run. The number of steps of the trip.
+    pub fn home(mut self, run: &[Step]) -> u64 {
+        self.visit(run, run.len());
+        self.steps
+    }
+}
+
+/// Whether an `assume` is false in an event.
+pub(super) fn discards(event: &Event) -> bool {
+    let mut kinds = event.mishaps.iter().map(|mishap| mishap.kind);
+    kinds.any(|kind| kind == MishapKind::Discarded)
+}

@@ -1,0 +1,198 @@
+//! What can still be touched from each place of the code on.
+//!
+//! Backward over the flow graph until nothing changes, as in `liveness`, but with sets of accesses: an instruction
+//! reaches what it touches itself and what all that may follow it reach. An element stands for its whole array, a call for
+//! the procedure and what follows the call, a spawn for what it starts and what follows. A `return` reaches nothing: who is in a
+//! call asks also for the place that it returns to.
+//!
+//! Found when it is first asked for: most searches never do.
+
+use mazurka_core::{Access, AccessKind, Claims, add_claim};
+
+use crate::code::{Code, Op, Range};
+
+/// With more different accesses than this, whoever can go on reaches everything.
+const MOST_ACCESSES: usize = 128;
+
+/// The accesses that are reached from each place where a process can rest or return to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reach {
+    accesses: Vec<Access>,
+    /// For each instruction: a part of `accesses`.
+    parts: Vec<(u32, u32)>,
+}
+
+impl Reach {
+    /// Adds what is reached from an instruction.
+    pub fn add_from(&self, pc: u32, into: &mut Claims) {
+        let (first, end) = self.parts[pc as usize];
+        let here = &self.accesses[first as usize..end as usize];
+        if into.is_empty() {
+            into.extend_from_slice(here);
+        } else {
+            here.iter().for_each(|&access| add_claim(into, access));
+        }
+    }
+}
+
+/// What an instruction touches.
+fn touches(op: Op) -> Option<Access> {
+    let whole = |kind, range: Range| Access::new(kind, range.first).over(range.len);
+    let access = match op {
+        Op::Load(cell) | Op::Fetch { cell, .. } => Access::read(cell),
+        Op::LoadAt(range) => whole(AccessKind::Read, range),
+        Op::Store(cell) => Access::write(cell),
+        Op::StoreAt(range) => whole(AccessKind::Write, range),
+        Op::Lock(cell) => Access::new(AccessKind::Acquire, cell),
+        Op::LockAt(range) => whole(AccessKind::Acquire, range),
+        Op::Unlock(cell) => Access::new(AccessKind::Release, cell),
+        Op::UnlockAt(range) => whole(AccessKind::Release, range),
+        _ => return None,
+    };
+    Some(access)
+}
+
+/// The instructions that may follow one, those of what it calls or starts included.
+fn followers(code: &Code, pc: usize) -> impl Iterator<Item = usize> {
+    let leads = match code.ops[pc] {
+        Op::Jump(to) | Op::JumpIfFalse(to) | Op::JumpUnlessLess { to, .. } => Some(to),
+        Op::SpawnBlock(to) => Some(to),
+        Op::Call(procedure) | Op::SpawnCall(procedure) => {
+            Some(code.procedures[procedure as usize].pc)
+        }
+        _ => None,
+    };
+    let stops = matches!(code.ops[pc], Op::Jump(_) | Op::Return | Op::Error | Op::End);
+    let next = (!stops && pc + 1 < code.ops.len()).then_some(pc + 1);
+    next.into_iter().chain(leads.map(|to| to as usize))
+}
+
+/// Finds what is reached in compiled code.
+pub(crate) fn analyse(code: &Code) -> Reach {
+    let mut universe: Vec<Access> = code.ops.iter().filter_map(|&op| touches(op)).collect();
+    universe.sort_unstable();
+    universe.dedup();
+    if universe.len() > MOST_ACCESSES {
+        return Reach {
+            accesses: vec![Access::write(0).over(u32::MAX)],
+            parts: vec![(0, 1); code.ops.len()],
+        };
+    }
+    let sets = solve(code, &universe);
+    let words = universe.len().div_ceil(64);
+    let mut result = Reach::default();
+    for (pc, op) in code.ops.iter().enumerate() {
+        let rests = matches!(op, Op::Mark(_) | Op::Open(_));
+        let returns = pc > 0 && matches!(code.ops[pc - 1], Op::Call(_));
+        let first = result.accesses.len() as u32;
+        if rests || returns {
+            let mut claims = Claims::new();
+            for (at, &access) in universe.iter().enumerate() {
+                if sets[pc * words + at / 64] >> (at % 64) & 1 == 1 {
+                    add_claim(&mut claims, access);
+                    invariants(code, access, &mut claims);
+                }
+            }
+            result.accesses.extend(claims);
+        }
+        result.parts.push((first, result.accesses.len() as u32));
+    }
+    result
+}
+
+/// Adds the pseudo-cells of the invariants over what a write touches.
+fn invariants(code: &Code, access: Access, claims: &mut Claims) {
+    if access.kind != AccessKind::Write || code.watched.is_empty() {
+        return;
+    }
+    for cell in access.cells() {
+        for &invariant in code.watched.get(cell).into_iter().flatten() {
+            add_claim(claims, Access::write(code.invariant_cell(invariant)));
+        }
+    }
+}
+
+/// The least solution, as sets of so many words for each instruction.
+fn solve(code: &Code, universe: &[Access]) -> Vec<u64> {
+    let words = universe.len().div_ceil(64);
+    let mut sets = vec![0u64; code.ops.len() * words];
+    for (pc, &op) in code.ops.iter().enumerate() {
+        if let Some(Ok(at)) = touches(op).map(|access| universe.binary_search(&access)) {
+            sets[pc * words + at / 64] |= 1 << (at % 64);
+        }
+    }
+    let mut changed = true;
+    while std::mem::take(&mut changed) {
+        for pc in (0..code.ops.len()).rev() {
+            for follower in followers(code, pc) {
+                for word in 0..words {
+                    let theirs = sets[follower * words + word];
+                    let mine = &mut sets[pc * words + word];
+                    changed |= theirs & !*mine != 0;
+                    *mine |= theirs;
+                }
+            }
+        }
+    }
+    sets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many accesses are reached from where each step starts, in order.
+    fn reached(source: &str) -> Vec<usize> {
+        let program = crate::load(source, &[]).expect("a program");
+        let code = crate::compile(&program, source).expect("it can be explored");
+        let reach = analyse(&code);
+        let rests = |op: &Op| matches!(op, Op::Mark(_) | Op::Open(_));
+        let marks = (0..code.ops.len()).filter(|&pc| rests(&code.ops[pc]));
+        let count = |pc: usize| {
+            let mut claims = Claims::new();
+            reach.add_from(pc as u32, &mut claims);
+            claims.len()
+        };
+        marks.map(count).collect()
+    }
+
+    #[test]
+    fn less_is_reached_towards_the_end() {
+        let source = "var x, y, z: int = 0 process { x := 1; y := 1; z := 1 }";
+        assert_eq!(reached(source), [3, 2, 1]);
+    }
+
+    #[test]
+    fn loops_reach_what_comes_before() {
+        let source = "var x, y, z: int = 0 process { while x < 1 { y := 1; x := 1 }; z := 1 }";
+        assert_eq!(reached(source), [3, 3, 3, 1]);
+    }
+
+    #[test]
+    fn a_spawn_reaches_what_it_starts_and_a_call_its_procedure() {
+        let source = "var x, y, z: int = 0 process { spawn { x := 1 }; y := 1 }";
+        assert_eq!(reached(source), [2, 1, 1]);
+        let source = "var x, y, z: int = 0
+            proc p() { x := 1 }
+            process { p(); y := 1 }";
+        assert_eq!(reached(source), [1, 1]);
+    }
+
+    #[test]
+    fn in_a_large_program_everything_is_reached() {
+        let names: Vec<String> = (0..200).map(|n| format!("x{n}")).collect();
+        let writes: Vec<String> = names.iter().map(|name| format!("{name} := 1")).collect();
+        let source = format!(
+            "var {}: int = 0 process {{ {} }}",
+            names.join(", "),
+            writes.join("; ")
+        );
+        assert_eq!(reached(&source), [1; 200]);
+    }
+
+    #[test]
+    fn writes_reach_their_invariants() {
+        let source = "var x, y: int = 0 invariant x <= 1 process { x := 1; y := 1 }";
+        assert_eq!(reached(source), [3, 1]);
+    }
+}

@@ -1,0 +1,76 @@
+//! `explore --algorithm context`.
+
+use crate::support::mazurka;
+
+const LOSES: &str = "corpus/maz/e1-sleep-sequence/program.maz";
+
+fn explore(file: &str, more: &[&str]) -> crate::support::Said {
+    let mut args = vec!["explore", file, "--algorithm", "context"];
+    args.extend(more);
+    mazurka(&args)
+}
+
+#[test]
+fn the_switches_are_in_the_record() {
+    for (flags, name) in [
+        (&[][..], "context"),
+        (&["--no-guide"], "context --no-guide"),
+        (
+            &["--no-guide", "--no-anticipate"],
+            "context --no-anticipate --no-guide",
+        ),
+        (&["--paper"], "context --paper"),
+    ] {
+        let mut flags = flags.to_vec();
+        flags.extend(["--format", "json"]);
+        let record = explore(LOSES, &flags).json();
+        assert_eq!(record["algorithm"], name);
+        assert_eq!(record["traces"], serde_json::Value::Null);
+        let lost = u64::from(name.ends_with("paper"));
+        assert_eq!(record["final_states"], 3 - lost, "{name}");
+    }
+}
+
+#[test]
+fn as_printed_it_verifies_nothing() {
+    let said = explore(LOSES, &["--paper"]);
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.out.contains("--paper loses states"), "{said:?}");
+    assert_eq!(explore(LOSES, &[]).code, 0);
+}
+
+#[test]
+fn violations_are_found_and_replay() {
+    let said = explore("examples/philosophers.maz", &[]);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(
+        said.out.contains("deadlocked runs that were met"),
+        "{said:?}"
+    );
+    assert!(said.out.contains("mazurka run"), "{said:?}");
+}
+
+#[test]
+fn the_switches_are_of_this_engine_alone() {
+    for flag in ["--no-anticipate", "--no-guide", "--paper"] {
+        let said = mazurka(&["explore", LOSES, "--algorithm", "source", flag]);
+        assert_eq!(said.code, 3, "{said:?}");
+        assert!(said.err.contains("--algorithm context"), "{said:?}");
+    }
+    let both = explore(LOSES, &["--paper", "--no-guide"]);
+    assert_eq!(both.code, 3, "{both:?}");
+}
+
+#[test]
+fn it_cannot_be_saved() {
+    let said = explore(LOSES, &["--checkpoint", "nowhere.json"]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("compares states"), "{said:?}");
+}
+
+#[test]
+fn it_can_be_drawn() {
+    let said = explore(LOSES, &["--format", "dot"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.out.starts_with("digraph"), "{said:?}");
+}
