@@ -51,4 +51,4 @@ pub use labelled::LabelledMachine;
 pub use machine::Machine;
 pub use property::{BadProperty, Property};
 pub use state::State;
-pub use symbolic::{Concrete, Doubts, Observed, SymbolicMachine, SymbolicState};
+pub use symbolic::{Concrete, Difference, Doubts, Observed, SymbolicMachine, SymbolicState};

@@ -16,7 +16,7 @@ pub(crate) fn unexplorable(program: &Program) -> Vec<Diagnostic> {
             label: "this command needs a concrete value here".to_owned(),
             related: Vec::new(),
             help: Some(format!(
-                "give it one: write `= …` in its declaration or add `--set {name}=0`; `mazurka symbolic` takes all values at once"
+                "give it one: write `= …` in its declaration or add `--set {name}=0`; `mazurka check` and `mazurka symbolic` take all values at once"
             )),
         });
     }

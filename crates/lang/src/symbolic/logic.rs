@@ -277,9 +277,17 @@ impl Logic {
         }
     }
 
+    /// What the solver says about conditions.
+    pub fn ask(&mut self, conditions: &[Term]) -> Answer {
+        match &mut self.solver {
+            Some(solver) => solver.check(&mut self.terms, conditions),
+            None => Answer::Unknown(Why::Failed("there is no solver".to_owned())),
+        }
+    }
+
     /// Values under which all conditions hold; none if there are none, or nobody knows any.
     pub fn model(&mut self, conditions: &[Term]) -> Option<Model> {
-        match self.solver.as_mut()?.check(&mut self.terms, conditions) {
+        match self.ask(conditions) {
             Answer::Sat(model) => Some(model),
             Answer::Unsat | Answer::Unknown(_) => None,
         }

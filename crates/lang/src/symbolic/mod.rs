@@ -21,6 +21,7 @@
 //! - An index that is not known selects from all elements, as a term; it claims the whole array. Whether two such accesses
 //!   meet depends on the path (section 6.1): who wants to know asks [`apart`](mazurka_core::Symbolic::apart).
 
+mod differ;
 mod logic;
 mod property;
 mod run;
@@ -37,6 +38,7 @@ use mazurka_core::{
 };
 use mazurka_smt::{Kind, Solver, Term};
 
+pub use differ::Difference;
 pub use logic::Doubts;
 use logic::{Logic, sort_of};
 use property::Index::{Failed, Known};

@@ -28,8 +28,8 @@ pub struct Concrete {
 /// What determinism is about, for all values that take the path of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Observed {
-    values: Vec<Term>,
-    path: Vec<Term>,
+    pub(super) values: Vec<Term>,
+    pub(super) path: Vec<Term>,
 }
 
 impl SymbolicMachine {
@@ -134,7 +134,7 @@ impl SymbolicMachine {
     }
 
     /// The current run under a model.
-    fn with(&self, model: &Model) -> Concrete {
+    pub(super) fn with(&self, model: &Model) -> Concrete {
         let logic = self.logic.borrow();
         let mut code = Code::clone(&self.code);
         let mut values = Vec::new();
@@ -171,7 +171,7 @@ impl SymbolicMachine {
     }
 
     /// The run without what only a symbolic run has: steps that stay, and decisions.
-    fn concrete_schedule(&self) -> Schedule {
+    pub fn concrete_schedule(&self) -> Schedule {
         let mut causes = self.causes.iter();
         let mut steps = Vec::new();
         for event in &self.run[..self.taken.len()] {

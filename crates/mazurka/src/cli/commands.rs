@@ -4,7 +4,7 @@ use clap::CommandFactory;
 use mazurka::record::{Record, Tree};
 use mazurka::{
     Bound, Checkpoint, Limits, Options, Permuting, Plan, Program, Recording, RecordingError,
-    ReplayProblem, Schedule,
+    ReplayProblem, Schedule, SolverChoice, SymbolicProgram,
 };
 use mazurka_report::{OneRun, Paint, View};
 
@@ -66,16 +66,44 @@ pub(super) fn load(file: &str, set: &[(String, String)]) -> Result<Program, Refu
         .map_err(|mistakes| Refusal::Program(diagnose::render(file, &source, &mistakes)))
 }
 
+/// What `check` checks: for one choice of initial values, or for all.
+enum Checked {
+    Concrete(Program),
+    Symbolic(SymbolicProgram),
+}
+
+impl Checked {
+    fn load(file: &str, set: &[(String, String)]) -> Result<Self, Refusal> {
+        let source = files::program(file)?;
+        let mistakes = match Program::load(file, &source, set) {
+            Ok(program) => return Ok(Self::Concrete(program)),
+            Err(mistakes) => mistakes,
+        };
+        // Nothing is wrong but that initial values are not known.
+        if mistakes.iter().all(|mistake| mistake.code == "M0601")
+            && let Ok(program) = SymbolicProgram::load(file, &source, set)
+        {
+            return Ok(Self::Symbolic(program));
+        }
+        Err(Refusal::Program(diagnose::render(file, &source, &mistakes)))
+    }
+}
+
 fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
-    let program = load(&args.program.file, &args.program.set)?;
+    let program = Checked::load(&args.program.file, &args.program.set)?;
     let options = Options {
         limits: args.limits.limits(),
         deterministic: args.property.is_some(),
         jobs: jobs(args.jobs),
     };
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
-    let record = program.check(&options, &mut |progress| watcher.look(progress));
+    let watch = &mut |progress: &mazurka::Progress| watcher.look(progress);
+    let record = match program {
+        Checked::Concrete(program) => Ok(program.check(&options, watch)),
+        Checked::Symbolic(program) => program.check(SolverChoice::Auto, &options, watch),
+    };
     watcher.finish();
+    let record = record.map_err(|error| error.to_string())?;
     if let (Some(path), false) = (&args.witness, record.witnesses.is_empty()) {
         let text = json(&record)?;
         std::fs::write(path, text)
@@ -83,7 +111,16 @@ fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     }
     let view = view(&options.limits);
     show(&record, &args.output, &record, || {
-        mazurka_report::verdict(&record, &view)
+        let text = mazurka_report::verdict(&record, &view);
+        // Initial values that a search has found are settings that nobody has made.
+        match record.program.set.get(args.program.set.len()..) {
+            None | Some([]) => text,
+            Some(found) => {
+                let values: Vec<String> = found.iter().map(|(n, v)| format!("{n} = {v}")).collect();
+                let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+                format!("{first}\ninitially: {}\n{rest}", values.join(", "))
+            }
+        }
     })
 }
 
