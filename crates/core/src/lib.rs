@@ -29,6 +29,7 @@ mod happens_before;
 mod narrator;
 mod process;
 mod program;
+pub mod proof;
 mod random;
 pub mod record;
 mod schedule;

@@ -70,6 +70,8 @@ pub enum Bound {
     IntWithin(u8),
     /// The solver gave no answer where one was needed.
     Undecided,
+    /// Rounds of a loop without an invariant, in a proof.
+    Unfold(u64),
     /// Stopped by the user.
     Interrupted,
     /// An algorithm that loses states was run as its paper prints it.
@@ -95,6 +97,10 @@ impl fmt::Display for Bound {
             Bound::FinalStates => f.write_str("`ensures` was looked at in the tests only"),
             Bound::IntWithin(bits) => write!(f, "`int` was decided within {bits} bits only"),
             Bound::Undecided => f.write_str("the solver gave no answer"),
+            Bound::Unfold(n) => write!(
+                f,
+                "a loop without an invariant went round more than --unfold {n} times"
+            ),
             Bound::Interrupted => f.write_str("interrupted"),
             Bound::AsPrinted => f.write_str("--paper loses states"),
         }

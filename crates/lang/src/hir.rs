@@ -68,6 +68,19 @@ pub struct Program {
     pub observe: Option<Vec<VarId>>,
     /// The file's atomicity.
     pub atomicity: Atomicity,
+    /// What is to be proved, in the syntax of dynamic logic.
+    pub goals: Vec<Goal>,
+}
+
+/// A `prove` declaration.
+#[derive(Clone, Debug)]
+pub struct Goal {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// The formula, as it is written.
+    pub formula: String,
+    /// Where it stands.
+    pub span: Span,
 }
 
 /// A shared variable or array.
@@ -223,6 +236,8 @@ pub enum StmtKind {
         test: Expr,
         /// At most so many iterations, counted in a hidden local.
         bound: Option<(i64, LocalId)>,
+        /// What a proof may count on whenever the process stands before the test; runs do not look at it.
+        invariants: Vec<Expr>,
         /// The body.
         body: Vec<Stmt>,
     },

@@ -37,7 +37,7 @@ mod property;
 mod reach;
 mod refuse;
 mod report;
-mod shared;
+pub mod shared;
 pub mod source;
 mod state;
 mod symbolic;

@@ -4,13 +4,14 @@
 use crate::hir::{Expr, ExprKind, Place, ProcedureId, Program, Spawned, Stmt, StmtKind};
 
 /// Answers for one program.
-pub(crate) struct Shared<'a> {
+pub struct Shared<'a> {
     program: &'a Program,
     /// Which procedures can make a step.
     procedures: Vec<bool>,
 }
 
 impl<'a> Shared<'a> {
+    /// Looks at the program once.
     pub fn new(program: &'a Program) -> Self {
         let mut shared = Self {
             program,
@@ -44,6 +45,7 @@ impl<'a> Shared<'a> {
         found
     }
 
+    /// Whether an assignment touches something shared.
     pub fn assigns_shared(&self, places: &[Place], values: &[Expr]) -> bool {
         let indices = places.iter().filter_map(Place::index);
         places.iter().any(Place::is_shared) || indices.chain(values).any(|e| self.expr(e))

@@ -25,6 +25,7 @@ mod options;
 mod permute;
 mod pick;
 mod program;
+mod prove;
 mod reach;
 mod replay;
 mod run;
@@ -43,12 +44,16 @@ pub use mazurka_lang::diagnostic::Diagnostic;
 
 pub use bench::{Bench, NothingToMeasure};
 pub use checkpoint::{Checkpoint, ResumeError};
+pub use mazurka_core::proof;
 pub use mazurka_explore::Reduction;
 pub use mazurka_explore::{Algorithm, Variant, Watch};
 pub use mazurka_smt::Choice as SolverChoice;
 pub use options::{Options, quietly};
 pub use permute::{PermuteError, PermuteRecord, Permuting};
 pub use program::Program;
+pub use prove::{
+    ProofFile, ProofProblem, ProveError, ProveOptions, ProveRecord, Theory, goal_mistake,
+};
 pub use reach::{ReachRecord, Reached, StateProperty};
 pub use replay::{Recording, RecordingError, ReplayProblem};
 pub use run::{Plan, RunRecord};

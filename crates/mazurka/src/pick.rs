@@ -96,7 +96,8 @@ fn ends_all(bound: &Bound) -> bool {
         | Bound::IntRange
         | Bound::IntWithin(_)
         | Bound::Undecided
-        | Bound::AsPrinted => false,
+        | Bound::AsPrinted
+        | Bound::Unfold(_) => false,
     }
 }
 

@@ -123,6 +123,13 @@ fn languages_never_name_an_algorithm() {
 }
 
 #[test]
+fn logic_explores_nothing() {
+    let mine = ["mazurka-core", "mazurka-lang", "mazurka-smt"];
+    assert_eq!(dependencies("logic"), mine);
+    never("logic", &["mazurka_explore"]);
+}
+
+#[test]
 fn reports_run_no_program() {
     assert_eq!(dependencies("report"), ["mazurka-core"]);
     never("report", &["Execution", "Semantics", ".step("]);
@@ -142,7 +149,7 @@ fn only_the_binary_does_io() {
         "std::net",
         "std::process",
     ];
-    for name in ["core", "lang", "explore", "report", "testkit"] {
+    for name in ["core", "lang", "explore", "report", "logic", "testkit"] {
         never(name, &io);
     }
     let mut libraries = 0;

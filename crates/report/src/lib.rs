@@ -13,6 +13,7 @@
 //! | [`order_dot`], [`order_svg`] | the partial order of one of them |
 //! | [`reached`] | the answer of `reach`, and the run that gets there |
 //! | [`symbolic_states`], [`curve_svg`] | the final symbolic states of `symbolic`, and how many there were on the way |
+//! | [`proved`], [`proof_tree`], [`proof_html`], [`proof_svg`] | the answer of `prove`, and a proof to read |
 //! | [`bench()`] | what was measured, beside the figures of others |
 //! | [`json`] | any record, as the stable interface |
 
@@ -25,6 +26,7 @@ mod net;
 mod order;
 mod paint;
 mod permute;
+mod proof;
 mod reach;
 mod run;
 mod shell;
@@ -45,6 +47,7 @@ pub use net::{net_dot, net_svg, net_table};
 pub use order::{order_dot, order_svg};
 pub use paint::Paint;
 pub use permute::permutations;
+pub use proof::{MOST_GOALS, proof_html, proof_svg, proof_tree, proved};
 pub use reach::reached;
 pub use run::{OneRun, run};
 pub use shell::{quote, replay_command};

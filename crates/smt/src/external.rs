@@ -123,6 +123,31 @@ impl External {
         self.keep(conversation, Ok(asked))
     }
 
+    /// Whether constraints with quantifiers cannot hold together.
+    fn ask_for_all(
+        &mut self,
+        terms: &Terms,
+        constraints: &[Term],
+        universal: &[(Term, Term)],
+    ) -> Result<Asked, Why> {
+        let mut conversation = match self.conversation.take() {
+            Some(conversation) => conversation,
+            None => Conversation::start(self.program)?,
+        };
+        let deadline = Instant::now() + self.patience;
+        let script = smtlib::quantified(terms, constraints, universal);
+        conversation.say(&format!("(push 1)\n{script}(check-sat)\n"))?;
+        let asked = match conversation.hear(deadline)?.as_str() {
+            "unsat" => Ok(Asked::Unsat),
+            "sat" | "unknown" => Err(Why::Failed(format!(
+                "{} does not refute it",
+                self.program.name()
+            ))),
+            other => return Err(self.strange(other)),
+        };
+        self.keep(conversation, asked)
+    }
+
     /// Closes the scope of a query and keeps the process for the next.
     fn keep(
         &mut self,
@@ -166,6 +191,20 @@ impl Solver for External {
                 Answer::Unknown(Why::Failed(why))
             }
             Ok(Asked::Sat(model)) => validate(terms, constraints, Evaluator::new(model)),
+        }
+    }
+
+    fn refute(
+        &mut self,
+        terms: &mut Terms,
+        constraints: &[Term],
+        universal: &[(Term, Term)],
+    ) -> Answer {
+        self.asked += 1;
+        match self.ask_for_all(terms, constraints, universal) {
+            Ok(Asked::Unsat) => Answer::Unsat,
+            Ok(_) => Answer::Unknown(Why::Failed("no answer".to_owned())),
+            Err(why) => Answer::Unknown(why),
         }
     }
 

@@ -5,12 +5,69 @@
 
 use std::fmt::Write;
 
+use rustc_hash::FxHashSet;
+
 use crate::{Node, Sort, Term, Terms, number};
 
 /// Declarations, definitions and assertions of a query.
 pub(crate) fn script(terms: &Terms, constraints: &[Term]) -> String {
+    let mut text = definitions(terms, &terms.parts_of(constraints));
+    for &constraint in constraints {
+        let _ = writeln!(text, "(assert {})", name(terms, constraint));
+    }
+    text
+}
+
+/// The same, with conditions that hold for all values of a variable. What depends on such a variable is
+/// defined under its quantifier.
+pub(crate) fn quantified(
+    terms: &Terms,
+    constraints: &[Term],
+    universal: &[(Term, Term)],
+) -> String {
+    let bound: FxHashSet<Term> = universal.iter().map(|&(variable, _)| variable).collect();
+    let roots: Vec<Term> = universal.iter().map(|&(_, body)| body).collect();
+    let roots: Vec<Term> = constraints.iter().copied().chain(roots).collect();
+    let mut inside = bound;
+    let mut outside = Vec::new();
+    for part in terms.parts_of(&roots) {
+        // Parts come before what they are part of.
+        if inside.contains(&part) || terms.node(part).parts().any(|p| inside.contains(&p)) {
+            inside.insert(part);
+        } else {
+            outside.push(part);
+        }
+    }
+    let mut text = definitions(terms, &outside);
+    for &constraint in constraints {
+        let _ = writeln!(text, "(assert {})", name(terms, constraint));
+    }
+    for &(variable, condition) in universal {
+        let mut own = terms.parts_of(&[condition]);
+        own.retain(|&part| inside.contains(&part) && part != variable);
+        let _ = write!(
+            text,
+            "(assert (forall (({} {})) ",
+            name(terms, variable),
+            sort(terms.sort(variable))
+        );
+        for &part in &own {
+            let _ = write!(
+                text,
+                "(let (({} {})) ",
+                name(terms, part),
+                body(terms, terms.node(part))
+            );
+        }
+        let _ = write!(text, "{}", name(terms, condition));
+        let _ = writeln!(text, "{}", ")".repeat(own.len() + 2));
+    }
+    text
+}
+
+fn definitions(terms: &Terms, parts: &[Term]) -> String {
     let mut text = String::new();
-    for part in terms.parts_of(constraints) {
+    for &part in parts {
         match terms.node(part) {
             Node::Constant(_) => {}
             Node::Variable(number) => {
@@ -24,9 +81,6 @@ pub(crate) fn script(terms: &Terms, constraints: &[Term]) -> String {
                 let _ = writeln!(text, "(define-fun {} () {sort} {body})", name(terms, part));
             }
         }
-    }
-    for &constraint in constraints {
-        let _ = writeln!(text, "(assert {})", name(terms, constraint));
     }
     text
 }

@@ -11,6 +11,20 @@ pub trait Solver {
     /// The answer about the conjunction of `constraints`, each of sort `bool`.
     fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer;
 
+    /// Whether the constraints can hold together with every one of `universal`, a condition that is to hold for *all*
+    /// values of its variable. Only another program knows quantifiers, and only "cannot" is taken from it: a model
+    /// of such a condition is nothing that we could check.
+    fn refute(
+        &mut self,
+        _terms: &mut Terms,
+        _constraints: &[Term],
+        _universal: &[(Term, Term)],
+    ) -> Answer {
+        Answer::Unknown(Why::Failed(
+            "a `forall` over numbers needs z3 or cvc5".to_owned(),
+        ))
+    }
+
     /// What it has done so far.
     fn statistics(&self) -> Statistics;
 }
@@ -18,6 +32,15 @@ pub trait Solver {
 impl<S: Solver + ?Sized> Solver for Box<S> {
     fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer {
         (**self).check(terms, constraints)
+    }
+
+    fn refute(
+        &mut self,
+        terms: &mut Terms,
+        constraints: &[Term],
+        universal: &[(Term, Term)],
+    ) -> Answer {
+        (**self).refute(terms, constraints, universal)
     }
 
     fn statistics(&self) -> Statistics {
@@ -28,6 +51,15 @@ impl<S: Solver + ?Sized> Solver for Box<S> {
 impl<S: Solver + ?Sized> Solver for &mut S {
     fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer {
         (**self).check(terms, constraints)
+    }
+
+    fn refute(
+        &mut self,
+        terms: &mut Terms,
+        constraints: &[Term],
+        universal: &[(Term, Term)],
+    ) -> Answer {
+        (**self).refute(terms, constraints, universal)
     }
 
     fn statistics(&self) -> Statistics {

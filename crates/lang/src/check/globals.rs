@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::{Checker, Global, Wanted};
 use crate::diagnostic::Diagnostic;
-use crate::hir::{Frame, Lock, LockId, Procedure, ProcedureId, Property, Type, Var, VarId};
+use crate::hir::{Frame, Goal, Lock, LockId, Procedure, ProcedureId, Property, Type, Var, VarId};
 use crate::source::Span;
 use crate::syntax::ast::{self, File, Init, Item, Name, PropertyKind, TypeExpr};
 
@@ -16,7 +16,9 @@ impl<'s> Checker<'s> {
         self.sizes(file);
         for item in &file.items {
             match item {
-                Item::Property { .. } | Item::Observe(_) => self.property(item),
+                Item::Property { .. } | Item::Prove { .. } | Item::Observe(_) => {
+                    self.property(item)
+                }
                 _ => {}
             }
         }
@@ -290,6 +292,11 @@ impl<'s> Checker<'s> {
                     PropertyKind::Ensures => self.program.ensures.push(property),
                 }
             }
+            Item::Prove { name, goal, span } => self.program.goals.push(Goal {
+                name: name.map(|name| name.text.to_owned()),
+                formula: goal.clone(),
+                span: *span,
+            }),
             Item::Observe(names) => {
                 for &name in names {
                     let id = self.observed(name);

@@ -59,11 +59,24 @@ impl<'s> Body<'_, 's> {
                 self.statements(then),
                 self.statements(other),
             ),
-            ast::StmtKind::While { test, bound, body } => {
+            ast::StmtKind::While {
+                test,
+                bound,
+                invariants,
+                body,
+            } => {
                 let test = self.condition(test, "`while`");
                 let bound = bound.as_ref().and_then(|bound| self.bound(bound));
+                let invariants = invariants.iter();
+                let invariants = invariants.map(|e| self.condition(e, "an invariant"));
+                let invariants = invariants.collect();
                 let body = self.statements(body);
-                StmtKind::While { test, bound, body }
+                StmtKind::While {
+                    test,
+                    bound,
+                    invariants,
+                    body,
+                }
             }
             ast::StmtKind::For {
                 name,

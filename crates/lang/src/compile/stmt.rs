@@ -80,7 +80,9 @@ impl<'a> Compiler<'a> {
                 }
                 self.maybe_open |= open_then;
             }
-            StmtKind::While { test, bound, body } => {
+            StmtKind::While {
+                test, bound, body, ..
+            } => {
                 if let Some((most, counter)) = bound {
                     self.emit(Op::Const(*most));
                     self.emit(Op::SetLocal(self.slot(*counter)));

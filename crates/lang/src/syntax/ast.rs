@@ -44,6 +44,11 @@ pub(crate) enum Item<'s> {
         span: Span,
     },
     Observe(Vec<Name<'s>>),
+    Prove {
+        name: Option<Name<'s>>,
+        goal: String,
+        span: Span,
+    },
     Atomicity(Atomicity, Span),
     Process {
         name: Option<Name<'s>>,
@@ -107,6 +112,7 @@ pub(crate) enum StmtKind<'s> {
     While {
         test: Expr<'s>,
         bound: Option<Expr<'s>>,
+        invariants: Vec<Expr<'s>>,
         body: Vec<Stmt<'s>>,
     },
     For {

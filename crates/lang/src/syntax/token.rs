@@ -55,7 +55,7 @@ kinds! {
     words {
         Var "var", Lock "lock", Const "const", Proc "proc", Requires "requires",
         Invariant "invariant", Ensures "ensures", Observe "observe", Atomicity "atomicity",
-        Process "process", Skip "skip", End "end", Await "await", If "if", Then "then",
+        Prove "prove", Process "process", Skip "skip", End "end", Await "await", If "if", Then "then",
         Else "else", While "while", For "for", In "in", Let "let", Spawn "spawn", Join "join",
         Atomic "atomic", Unlock "unlock", Assert "assert", Assume "assume", Error "error",
         Input "input", Choose "choose", True "true", False "false",
@@ -77,7 +77,7 @@ pub(crate) fn word(text: &str) -> Kind {
         "not" => Kind::Not,
         "True" => Kind::True,
         "False" => Kind::False,
-        "at" | "prove" | "goal" => Kind::Reserved,
+        "at" | "goal" => Kind::Reserved,
         "bool" | "int" | "i8" | "i16" | "i32" | "i64" | "u8" | "u16" | "u32" | "u64" => {
             Kind::TypeName
         }
@@ -104,7 +104,15 @@ impl Kind {
         use Kind::*;
         matches!(
             self,
-            Var | Const | Proc | Requires | Invariant | Ensures | Observe | Atomicity | Process
+            Var | Const
+                | Proc
+                | Requires
+                | Invariant
+                | Ensures
+                | Observe
+                | Atomicity
+                | Prove
+                | Process
         )
     }
 

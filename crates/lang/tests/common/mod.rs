@@ -104,7 +104,9 @@ impl Dump<'_> {
             StmtKind::If(e, a, b) => {
                 format!("if {} {} {}", self.expr(e), self.list(a), self.list(b))
             }
-            StmtKind::While { test, bound, body } => {
+            StmtKind::While {
+                test, bound, body, ..
+            } => {
                 let bound = bound.map_or(String::new(), |(n, _)| format!("[{n}]"));
                 format!("while {}{bound} {}", self.expr(test), self.list(body))
             }

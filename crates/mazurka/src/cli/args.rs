@@ -131,6 +131,28 @@ Exit code 1: the violation is there again, as recorded. 3: the record is of anot
 version, or the run diverges.
 {EXIT_CODES}"))]
     Replay(ReplayArgs),
+    /// Prove what a program states, or a formula of dynamic logic about it
+    #[command(after_help = format!("Examples:
+  mazurka prove peterson.maz
+  mazurka prove sum.maz --goal \"x == 0 ==> [*] x == 2\"
+  mazurka prove sum.maz --goal \"forall k: int. x == k ==> [p || q] x == k + 2\" --proof sum.proof
+  mazurka prove sum.maz --format html > sum.html
+  mazurka check-proof sum.proof
+
+Variables without an initial value may have any. Unless --goal is given, the file's `prove`
+declarations are the goals, else its `ensures`; its assertions and invariants belong to each.
+docs/prove.md describes the formulas and the rules.
+{EXIT_CODES}"))]
+    Prove(ProveArgs),
+    /// Check a proof that `prove` has found, with code of its own
+    #[command(after_help = format!("Examples:
+  mazurka prove peterson.maz --proof peterson.proof; mazurka check-proof peterson.proof
+  mazurka check-proof peterson.proof --file moved/peterson.maz
+
+Exit code 0: it is a proof. 1: it is none, and the first goal that does not follow is named.
+3: it cannot be read, or is about another program.
+{EXIT_CODES}"))]
+    CheckProof(CheckProofArgs),
     /// Measure the engines on the programs of the papers
     #[command(after_help = "Examples:
   mazurka bench
@@ -350,6 +372,75 @@ pub(crate) struct ReplayArgs {
     pub max_local: u64,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProveArgs {
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    /// A formula to prove (repeatable)
+    #[arg(long, value_name = "FORMULA")]
+    pub goal: Vec<String>,
+    /// Save the proof here, for `mazurka check-proof`
+    #[arg(long, value_name = "FILE")]
+    pub proof: Option<PathBuf>,
+    /// Do not merge goals that commuting steps lead to
+    #[arg(long)]
+    pub no_por: bool,
+    /// Do not close goals whose assumptions contradict each other
+    #[arg(long)]
+    pub no_feasible: bool,
+    /// Do not ask whether somebody can always go on
+    #[arg(long)]
+    pub no_deadlock: bool,
+    /// How often a loop without an invariant may go round
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    pub unfold: u32,
+    /// Who answers questions: auto, embedded, z3 or cvc5
+    #[arg(long, value_name = "SOLVER", default_value = "auto", value_parser = values::solver)]
+    pub solver: SolverChoice,
+    /// Show the proof as a tree, what is closed unfolded so deep
+    #[arg(long, value_name = "DEPTH", num_args = 0..=1, default_missing_value = "3")]
+    pub tree: Option<usize>,
+    /// Applications of SCHEDULE, at most
+    #[arg(long, value_name = "N", value_parser = values::count, help_heading = "Limits")]
+    pub max_steps: Option<u64>,
+    /// Time for all goals: 10, 0.5, 10s, 2m, 1h
+    #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = "Limits")]
+    pub time_limit: Option<Duration>,
+    /// Memory of the process: 512M, 2G [default: 4G]
+    #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = "Limits")]
+    pub memory_limit: Option<u64>,
+    /// Text for people, the record for programs, the proof as a page or a picture
+    #[arg(long, value_enum, default_value_t = ProofFormat::Text, help_heading = "Output")]
+    pub format: ProofFormat,
+    /// No progress, and of the text only the first line
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckProofArgs {
+    /// A proof, as `prove --proof FILE` saves it
+    pub proof: String,
+    /// The program, if it is no longer where it was
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<String>,
+    /// Who answers questions: auto, embedded, z3 or cvc5
+    #[arg(long, value_name = "SOLVER", default_value = "auto", value_parser = values::solver)]
+    pub solver: SolverChoice,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProofFormat {
+    /// Text
+    Text,
+    /// The record, see docs/record.md
+    Json,
+    /// A page with every goal, for a browser
+    Html,
+    /// The goals of a small proof, for a browser
+    Svg,
 }
 
 #[derive(Debug, Args)]

@@ -13,7 +13,7 @@ use super::args::{
     ReplayArgs, RunArgs,
 };
 use super::watch::Watcher;
-use super::{Exit, bench, diagnose, files, output, reach, symbolic, unfold};
+use super::{Exit, bench, diagnose, files, output, prove, reach, symbolic, unfold};
 
 /// More workers than this would only get in each other's way.
 const MOST_JOBS: u64 = 1024;
@@ -29,6 +29,8 @@ pub(crate) fn run(command: &Command) -> Exit {
         Command::Run(args) => run_one(args),
         Command::Permute(args) => permute(args),
         Command::Replay(args) => replay(args),
+        Command::Prove(args) => prove::prove(args),
+        Command::CheckProof(args) => prove::check_proof(args),
         Command::Bench(args) => bench::bench(args).map_err(Refusal::Message),
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -221,7 +223,8 @@ fn broken_off(record: &Record) -> bool {
         | Bound::IntWithin(_)
         | Bound::Undecided
         | Bound::FinalStates
-        | Bound::AsPrinted => false,
+        | Bound::AsPrinted
+        | Bound::Unfold(_) => false,
     })
 }
 
@@ -360,7 +363,7 @@ pub(super) fn view(limits: &Limits) -> View {
     }
 }
 
-fn json<T: serde::Serialize>(record: &T) -> Result<String, String> {
+pub(super) fn json<T: serde::Serialize>(record: &T) -> Result<String, String> {
     mazurka_report::json(record).map_err(|error| format!("cannot write the record: {error}"))
 }
 

@@ -6,6 +6,7 @@ mod commands;
 mod diagnose;
 mod files;
 mod output;
+mod prove;
 mod reach;
 mod symbolic;
 mod unfold;

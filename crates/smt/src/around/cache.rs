@@ -46,6 +46,15 @@ impl<S: Solver> Solver for Cache<S> {
         answer
     }
 
+    fn refute(
+        &mut self,
+        terms: &mut Terms,
+        constraints: &[Term],
+        universal: &[(Term, Term)],
+    ) -> Answer {
+        self.inner.refute(terms, constraints, universal)
+    }
+
     fn statistics(&self) -> Statistics {
         let mut statistics = self.inner.statistics();
         statistics.cached += self.hits;

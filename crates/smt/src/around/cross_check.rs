@@ -33,6 +33,15 @@ impl<A: Solver, B: Solver> Solver for CrossCheck<A, B> {
         }
     }
 
+    fn refute(
+        &mut self,
+        terms: &mut Terms,
+        constraints: &[Term],
+        universal: &[(Term, Term)],
+    ) -> Answer {
+        self.second.refute(terms, constraints, universal)
+    }
+
     fn statistics(&self) -> Statistics {
         self.first.statistics().and_inner(self.second.statistics())
     }

@@ -31,6 +31,15 @@ impl<A: Solver, B: Solver> Solver for Fallback<A, B> {
         }
     }
 
+    fn refute(
+        &mut self,
+        terms: &mut Terms,
+        constraints: &[Term],
+        universal: &[(Term, Term)],
+    ) -> Answer {
+        self.second.refute(terms, constraints, universal)
+    }
+
     fn statistics(&self) -> Statistics {
         self.first.statistics().and_inner(self.second.statistics())
     }

@@ -60,6 +60,15 @@ impl<S: Solver> Solver for Log<S> {
         answer
     }
 
+    fn refute(
+        &mut self,
+        terms: &mut Terms,
+        constraints: &[Term],
+        universal: &[(Term, Term)],
+    ) -> Answer {
+        self.inner.refute(terms, constraints, universal)
+    }
+
     fn statistics(&self) -> Statistics {
         self.inner.statistics()
     }

@@ -83,6 +83,15 @@ impl<S: Solver> Solver for Slice<S> {
         }
     }
 
+    fn refute(
+        &mut self,
+        terms: &mut Terms,
+        constraints: &[Term],
+        universal: &[(Term, Term)],
+    ) -> Answer {
+        self.inner.refute(terms, constraints, universal)
+    }
+
     fn statistics(&self) -> Statistics {
         self.inner.statistics()
     }

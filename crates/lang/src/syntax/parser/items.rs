@@ -107,6 +107,20 @@ impl<'s> Parser<'s> {
                     span,
                 });
             }
+            Kind::Prove => {
+                self.bump();
+                let mut name = None;
+                if self.kind_after(1) == Kind::Colon {
+                    name = Some(self.name("the name of a goal")?);
+                    self.bump();
+                }
+                let Some(goal) = self.string() else {
+                    let help = "a goal stands in quotes, as in `prove \"[*] x == 2\"`";
+                    return Err(self.unexpected_with("a string", Some(help.to_owned())));
+                };
+                let span = start.to(self.previous());
+                items.push(Item::Prove { name, goal, span });
+            }
             Kind::Observe => {
                 self.bump();
                 let names = self.names("the name of a shared variable")?;

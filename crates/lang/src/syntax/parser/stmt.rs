@@ -378,7 +378,7 @@ impl<'s> Parser<'s> {
         Ok(Stmt { kind, span })
     }
 
-    fn string(&mut self) -> Option<String> {
+    pub(super) fn string(&mut self) -> Option<String> {
         if !self.at(Kind::Str) {
             return None;
         }
@@ -445,8 +445,20 @@ impl<'s> Parser<'s> {
         } else {
             self.condition()?
         };
-        let body = self.body("the condition")?;
-        Ok(StmtKind::While { test, bound, body })
+        let mut invariants = Vec::new();
+        while self.eat(Kind::Invariant) {
+            invariants.push(self.condition()?);
+        }
+        let body = self.body(match invariants.is_empty() {
+            true => "the condition",
+            false => "the invariant",
+        })?;
+        Ok(StmtKind::While {
+            test,
+            bound,
+            invariants,
+            body,
+        })
     }
 
     fn for_stmt(&mut self) -> Parse<StmtKind<'s>> {

@@ -1,0 +1,314 @@
+//! What a step may touch, on any path through it: this decides which steps commute (errata E2).
+//!
+//! An element counts as such only if its index is fixed when the step begins: a constant, or made of locals
+//! that the step leaves alone. Otherwise the whole array is claimed. Writers of the variables of one `invariant` are
+//! dependent, so that every order of them is looked at (errata E12).
+
+use mazurka_core::{Access, AccessKind, Claims, add_claim};
+use mazurka_lang::hir::{Expr, ExprKind, LocalId, LockId, Place, Program, Spawned, Stmt, StmtKind};
+use mazurka_smt::Terms;
+
+use crate::pool::{Item, Layout, State, Thread, local_range};
+use crate::step::Stepper;
+
+/// Finds the claims of a step.
+struct Walk<'a, 'p> {
+    program: &'p Program,
+    layout: &'a Layout,
+    stepper: &'a Stepper<'p>,
+    thread: &'a Thread<'p>,
+    terms: &'a Terms,
+    claims: Claims,
+    /// Locals that the step itself may change, or all of them where the frame is another one.
+    changed: Vec<LocalId>,
+    foreign: u32,
+    calls: Vec<u32>,
+}
+
+/// Where the cells of locks begin, and after them those of invariants.
+fn lock_base(layout: &Layout) -> usize {
+    layout.cells
+}
+
+impl<'p> Stepper<'p> {
+    /// What the next step of a thread may touch.
+    pub fn claims(&self, state: &State<'p>, thread: usize, terms: &Terms) -> Claims {
+        let thread = &state.threads[thread];
+        let mut walk = Walk {
+            program: self.program,
+            layout: &self.layout,
+            stepper: self,
+            thread,
+            terms,
+            claims: Claims::new(),
+            changed: Vec::new(),
+            foreign: 0,
+            calls: Vec::new(),
+        };
+        match thread.work.last() {
+            Some(Item::Again(stmt)) => {
+                if let StmtKind::While { test, .. } = &stmt.kind {
+                    walk.expr(test);
+                }
+            }
+            Some(Item::Do(stmt)) => walk.step(stmt),
+            _ => {}
+        }
+        let mut claims = walk.claims;
+        let invariants = lock_base(&self.layout) + self.layout.lock_cells;
+        for (number, property) in self.program.invariants.iter().enumerate() {
+            let mut read = Claims::new();
+            property.expr.walk(&mut |e| {
+                if let ExprKind::Shared(var) | ExprKind::Element(var, _) = e.kind {
+                    let (first, len) = self.layout.vars[var.0 as usize];
+                    read.push(Access::write(first as u32).over(len as u32));
+                }
+            });
+            let touches = |claim: &Access| {
+                claim.kind == AccessKind::Write && read.iter().any(|r| r.conflicts(*claim))
+            };
+            if claims.iter().any(touches) {
+                add_claim(&mut claims, Access::write((invariants + number) as u32));
+            }
+        }
+        claims.sort_unstable();
+        claims
+    }
+}
+
+impl<'p> Walk<'_, 'p> {
+    /// The first step of a statement.
+    fn step(&mut self, stmt: &'p Stmt) {
+        match &stmt.kind {
+            StmtKind::If(test, ..) => self.expr(test),
+            StmtKind::For { from, to, .. } => {
+                self.expr(from);
+                self.expr(to);
+            }
+            StmtKind::Call(_, args) => args.iter().for_each(|arg| self.expr(arg)),
+            StmtKind::Spawn(_, Spawned::Call(_, args)) => args.iter().for_each(|a| self.expr(a)),
+            StmtKind::Spawn(_, Spawned::Block(_)) => {}
+            // One step out of several statements: all of them, to be sure.
+            StmtKind::Guard(..)
+            | StmtKind::Choice { .. }
+            | StmtKind::GuardedLoop(..)
+            | StmtKind::Atomic(_) => {
+                self.changed = assigned(stmt);
+                match &stmt.kind {
+                    StmtKind::Atomic(stmts) => self.all(stmts),
+                    _ => {
+                        self.first(stmt);
+                    }
+                }
+            }
+            _ => self.whole(stmt),
+        }
+    }
+
+    /// All that a guarded statement may touch up to the end of its first step. Whether it surely has a step.
+    fn first(&mut self, stmt: &'p Stmt) -> bool {
+        let shared = &self.stepper.shared;
+        match &stmt.kind {
+            StmtKind::Guard(test, body) => {
+                self.expr(test);
+                self.first(body);
+                true
+            }
+            StmtKind::GuardedLoop(test, body) => {
+                self.expr(test);
+                self.first(body);
+                true
+            }
+            StmtKind::Choice { test, then, other } => {
+                self.expr(test);
+                let (a, b) = (self.first(then), self.first(other));
+                shared.stmt(stmt) || (a && b)
+            }
+            StmtKind::Block(stmts) => stmts.iter().any(|stmt| self.first(stmt)),
+            StmtKind::If(test, then, other) => {
+                self.expr(test);
+                if shared.expr(test) {
+                    return true;
+                }
+                let a = then.iter().any(|stmt| self.first(stmt));
+                let b = other.iter().any(|stmt| self.first(stmt));
+                a && b
+            }
+            StmtKind::While { test, body, .. } => {
+                self.expr(test);
+                if shared.expr(test) {
+                    return true;
+                }
+                body.iter().any(|stmt| self.first(stmt));
+                false
+            }
+            StmtKind::For { from, to, body, .. } => {
+                self.expr(from);
+                self.expr(to);
+                if shared.expr(from) || shared.expr(to) {
+                    return true;
+                }
+                body.iter().any(|stmt| self.first(stmt));
+                false
+            }
+            StmtKind::Call(procedure, args) => {
+                args.iter().for_each(|arg| self.expr(arg));
+                if args.iter().any(|arg| shared.expr(arg)) {
+                    return true;
+                }
+                !self.calls.contains(&procedure.0) && {
+                    self.calls.push(procedure.0);
+                    self.foreign += 1;
+                    let body = &self.program.procedures[procedure.0 as usize].body;
+                    let found = body.iter().any(|stmt| self.first(stmt));
+                    self.foreign -= 1;
+                    self.calls.pop();
+                    found
+                }
+            }
+            StmtKind::Atomic(stmts) => {
+                self.all(stmts);
+                shared.stmt(stmt)
+            }
+            _ => {
+                self.whole(stmt);
+                shared.stmt(stmt)
+            }
+        }
+    }
+
+    fn all(&mut self, stmts: &'p [Stmt]) {
+        stmts.iter().for_each(|stmt| self.whole(stmt));
+    }
+
+    /// All that a statement may touch.
+    fn whole(&mut self, stmt: &'p Stmt) {
+        match &stmt.kind {
+            StmtKind::Skip | StmtKind::End | StmtKind::Error(_) | StmtKind::Join(_) => {}
+            StmtKind::Block(stmts) | StmtKind::Atomic(stmts) => self.all(stmts),
+            StmtKind::Assign(places, values) => {
+                values.iter().for_each(|value| self.expr(value));
+                places.iter().for_each(|place| self.write(place));
+            }
+            StmtKind::Let(_, values) => values.iter().for_each(|value| self.expr(value)),
+            StmtKind::Guard(test, body) | StmtKind::GuardedLoop(test, body) => {
+                self.expr(test);
+                self.whole(body);
+            }
+            StmtKind::Choice { test, then, other } => {
+                self.expr(test);
+                self.whole(then);
+                self.whole(other);
+            }
+            StmtKind::If(test, then, other) => {
+                self.expr(test);
+                self.all(then);
+                self.all(other);
+            }
+            StmtKind::While { test, body, .. } => {
+                self.expr(test);
+                self.all(body);
+            }
+            StmtKind::For { from, to, body, .. } => {
+                self.expr(from);
+                self.expr(to);
+                self.all(body);
+            }
+            StmtKind::Spawn(_, Spawned::Call(_, args)) => args.iter().for_each(|a| self.expr(a)),
+            StmtKind::Spawn(_, Spawned::Block(_)) => {}
+            StmtKind::Call(procedure, args) => {
+                args.iter().for_each(|arg| self.expr(arg));
+                if !self.calls.contains(&procedure.0) {
+                    self.calls.push(procedure.0);
+                    self.foreign += 1;
+                    self.all(&self.program.procedures[procedure.0 as usize].body);
+                    self.foreign -= 1;
+                    self.calls.pop();
+                }
+            }
+            StmtKind::Lock(lock, index) => self.lock(*lock, index.as_ref(), AccessKind::Acquire),
+            StmtKind::Unlock(lock, index) => self.lock(*lock, index.as_ref(), AccessKind::Release),
+            StmtKind::Assert(test, _) | StmtKind::Assume(test) => self.expr(test),
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        let mut found = Vec::new();
+        expr.walk(&mut |e| match &e.kind {
+            ExprKind::Shared(var) => found.push((*var, None)),
+            ExprKind::Element(var, index) => found.push((*var, self.fixed(index))),
+            _ => {}
+        });
+        for (var, at) in found {
+            let range = self.layout.vars[var.0 as usize];
+            self.claim(AccessKind::Read, range, at);
+        }
+    }
+
+    fn write(&mut self, place: &Place) {
+        if let Some(index) = place.index() {
+            self.expr(index);
+        }
+        if let Place::Shared(var) | Place::Element(var, _) = place {
+            let at = place.index().and_then(|index| self.fixed(index));
+            let range = self.layout.vars[var.0 as usize];
+            self.claim(AccessKind::Write, range, at);
+        }
+    }
+
+    fn lock(&mut self, lock: LockId, index: Option<&Expr>, kind: AccessKind) {
+        index.into_iter().for_each(|index| self.expr(index));
+        let at = index.and_then(|index| self.fixed(index));
+        let (first, len) = self.layout.locks[lock.0 as usize];
+        self.claim(kind, (lock_base(self.layout) + first, len), at);
+    }
+
+    fn claim(&mut self, kind: AccessKind, (first, len): (usize, usize), at: Option<usize>) {
+        let access = match at {
+            Some(at) if at < len => Access::new(kind, (first + at) as u32),
+            // An index outside is a failure, and touches nothing.
+            Some(_) => return,
+            None => Access::new(kind, first as u32).over(len as u32),
+        };
+        add_claim(&mut self.claims, access);
+    }
+
+    /// The value of an index, if it is fixed when the step begins.
+    fn fixed(&self, index: &Expr) -> Option<usize> {
+        let value = match &index.kind {
+            ExprKind::Const(value) => *value,
+            ExprKind::Local(local) if self.foreign == 0 && !self.changed.contains(local) => {
+                let at = local_range(self.thread.frame.0, *local).0;
+                self.terms.value(self.thread.locals[at])?
+            }
+            _ => return None,
+        };
+        Some(usize::try_from(value).unwrap_or(usize::MAX))
+    }
+}
+
+/// The locals that a statement may change.
+fn assigned(stmt: &Stmt) -> Vec<LocalId> {
+    let mut found = Vec::new();
+    let mut open = vec![stmt];
+    while let Some(stmt) = open.pop() {
+        match &stmt.kind {
+            StmtKind::Assign(places, _) => found.extend(places.iter().filter_map(|p| match p {
+                Place::Local(local) | Place::LocalElement(local, _) => Some(*local),
+                Place::Shared(_) | Place::Element(..) => None,
+            })),
+            StmtKind::Let(local, _) | StmtKind::Spawn(Some(local), _) => found.push(*local),
+            StmtKind::Block(stmts) | StmtKind::Atomic(stmts) => open.extend(stmts),
+            StmtKind::Guard(_, body) | StmtKind::GuardedLoop(_, body) => open.push(body),
+            StmtKind::Choice { then, other, .. } => open.extend([&**then, &**other]),
+            StmtKind::If(_, then, other) => open.extend(then.iter().chain(other)),
+            StmtKind::While { body, .. } => open.extend(body),
+            StmtKind::For { local, body, .. } => {
+                found.push(*local);
+                open.extend(body);
+            }
+            _ => {}
+        }
+    }
+    found
+}

@@ -1,0 +1,226 @@
+//! Expressions, as terms over the state.
+
+use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, Place, UnaryOp};
+use mazurka_lang::source::Span;
+use mazurka_smt::{Kind, Term, Terms};
+
+use crate::pool::{Layout, State, local_range, sort};
+
+/// Something that must hold where a step is made, or the program fails.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Obligation {
+    /// What is known there.
+    pub known: Vec<Term>,
+    /// What must hold.
+    pub must: Term,
+    /// What the program does wrong otherwise.
+    pub what: Fault,
+    pub span: Span,
+}
+
+/// How a step can go wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    Assertion,
+    Error,
+    Division,
+    Index,
+    Unlock,
+    Choose,
+}
+
+/// What an evaluation needs and leaves.
+pub(crate) struct Eval<'a, 'p> {
+    pub terms: &'a mut Terms,
+    pub layout: &'a Layout,
+    pub state: &'a mut State<'p>,
+    pub thread: usize,
+    /// The name of the thread, for values it asks for.
+    pub name: &'a str,
+    /// Assumed on the way: left sides of `&&` and the like.
+    pub when: Vec<Term>,
+    pub obligations: &'a mut Vec<Obligation>,
+    /// What was chosen, and from where to where.
+    pub chosen: &'a mut Vec<[Term; 3]>,
+}
+
+impl Eval<'_, '_> {
+    pub fn expr(&mut self, expr: &Expr) -> Term {
+        match &expr.kind {
+            ExprKind::Const(value) => self.terms.constant(sort(expr.ty), *value),
+            ExprKind::Local(local) => {
+                let thread = &self.state.threads[self.thread];
+                thread.locals[local_range(thread.frame.0, *local).0]
+            }
+            ExprKind::LocalElement(local, index) => {
+                let at = self.expr(index);
+                let thread = &self.state.threads[self.thread];
+                let (first, len) = local_range(thread.frame.0, *local);
+                self.bounds(at, len, index.span);
+                let thread = &self.state.threads[self.thread];
+                let elements = thread.locals[first..first + len].to_vec();
+                self.terms.select(&elements, at)
+            }
+            ExprKind::Shared(var) => self.state.cells[self.layout.vars[var.0 as usize].0],
+            ExprKind::Element(var, index) => {
+                let at = self.expr(index);
+                let (first, len) = self.layout.vars[var.0 as usize];
+                self.bounds(at, len, index.span);
+                let elements = self.state.cells[first..first + len].to_vec();
+                self.terms.select(&elements, at)
+            }
+            ExprKind::Unary(UnaryOp::Not, e) => {
+                let e = self.expr(e);
+                self.terms.not(e)
+            }
+            ExprKind::Unary(UnaryOp::Neg, e) => {
+                let e = self.expr(e);
+                self.terms.negate(e)
+            }
+            ExprKind::Binary(op, a, b) => self.binary(*op, a, b, expr.span),
+            ExprKind::If(test, a, b) => {
+                let test = self.expr(test);
+                let a = self.under(test, a);
+                let not = self.terms.not(test);
+                let b = self.under(not, b);
+                self.terms.ite(test, a, b)
+            }
+            ExprKind::Input => {
+                let name = self.ask("#");
+                self.terms.variable(Kind::Input, &name, sort(expr.ty))
+            }
+            ExprKind::Choose(from, to) => {
+                let (from, to) = (self.expr(from), self.expr(to));
+                let some = self.terms.less(from, to);
+                self.oblige(some, Fault::Choose, expr.span);
+                let name = self.ask("?");
+                let value = self.terms.variable(Kind::Input, &name, sort(expr.ty));
+                let least = self.terms.at_most(from, value);
+                let most = self.terms.less(value, to);
+                self.state.condition.extend([least, most]);
+                self.chosen.push([value, from, to]);
+                value
+            }
+        }
+    }
+
+    fn binary(&mut self, op: BinaryOp, a: &Expr, b: &Expr, span: Span) -> Term {
+        let a = self.expr(a);
+        match op {
+            BinaryOp::And => {
+                let b = self.under(a, b);
+                return self.terms.and(a, b);
+            }
+            BinaryOp::Or => {
+                let not = self.terms.not(a);
+                let b = self.under(not, b);
+                return self.terms.or(a, b);
+            }
+            _ => {}
+        }
+        let b = self.expr(b);
+        if matches!(op, BinaryOp::Div | BinaryOp::Rem) {
+            let zero = self.terms.constant(self.terms.sort(b), 0);
+            let is_zero = self.terms.equal(b, zero);
+            let must = self.terms.not(is_zero);
+            self.oblige(must, Fault::Division, span);
+        }
+        let terms = &mut *self.terms;
+        match op {
+            BinaryOp::Add => terms.add(a, b),
+            BinaryOp::Sub => terms.sub(a, b),
+            BinaryOp::Mul => terms.mul(a, b),
+            BinaryOp::Div => terms.div(a, b),
+            BinaryOp::Rem => terms.rem(a, b),
+            BinaryOp::Eq => terms.equal(a, b),
+            BinaryOp::Ne => {
+                let equal = terms.equal(a, b);
+                terms.not(equal)
+            }
+            BinaryOp::Lt => terms.less(a, b),
+            BinaryOp::Le => terms.at_most(a, b),
+            BinaryOp::Gt => terms.less(b, a),
+            BinaryOp::Ge => terms.at_most(b, a),
+            BinaryOp::And | BinaryOp::Or => unreachable!("done above"),
+        }
+    }
+
+    /// Evaluated only where `when` holds.
+    fn under(&mut self, when: Term, expr: &Expr) -> Term {
+        self.when.push(when);
+        let value = self.expr(expr);
+        self.when.pop();
+        value
+    }
+
+    pub fn bounds(&mut self, index: Term, len: usize, span: Span) {
+        let sort = self.terms.sort(index);
+        let (zero, end) = (
+            self.terms.constant(sort, 0),
+            self.terms.constant(sort, len as i64),
+        );
+        let least = self.terms.at_most(zero, index);
+        let most = self.terms.less(index, end);
+        let must = self.terms.and(least, most);
+        self.oblige(must, Fault::Index, span);
+    }
+
+    pub fn oblige(&mut self, must: Term, what: Fault, span: Span) {
+        if must != Term::TRUE {
+            self.obligations.push(Obligation {
+                known: [&self.state.condition[..], &self.when].concat(),
+                must,
+                what,
+                span,
+            });
+            // Where it does not hold the program has failed, which is shown not to happen.
+            let mut known = must;
+            for &when in self.when.iter().rev() {
+                let not = self.terms.not(when);
+                known = self.terms.or(not, known);
+            }
+            self.state.condition.push(known);
+        }
+    }
+
+    /// The name of the next unknown value of this thread.
+    fn ask(&mut self, mark: &str) -> String {
+        let thread = &mut self.state.threads[self.thread];
+        thread.asked += 1;
+        format!("{}{mark}{}", self.name, thread.asked - 1)
+    }
+
+    /// Assigns. Left-hand indices come first, then the values, then the writes.
+    pub fn assign(&mut self, places: &[Place], values: &[Expr]) {
+        let indices: Vec<Option<Term>> = places
+            .iter()
+            .map(|place| place.index().map(|index| self.expr(index)))
+            .collect();
+        let values: Vec<Term> = values.iter().map(|value| self.expr(value)).collect();
+        for ((place, index), value) in places.iter().zip(indices).zip(values) {
+            self.write(place, index, value);
+        }
+    }
+
+    fn write(&mut self, place: &Place, index: Option<Term>, value: Term) {
+        let thread = &self.state.threads[self.thread];
+        let (shared, (first, len)) = match place {
+            Place::Shared(var) | Place::Element(var, _) => (true, self.layout.vars[var.0 as usize]),
+            Place::Local(local) | Place::LocalElement(local, _) => {
+                (false, local_range(thread.frame.0, *local))
+            }
+        };
+        if let (Some(at), Some(expr)) = (index, place.index()) {
+            self.bounds(at, len, expr.span);
+        }
+        let state = &mut *self.state;
+        let cells = match shared {
+            true => &mut state.cells,
+            false => &mut state.threads[self.thread].locals,
+        };
+        match index {
+            None => cells[first] = value,
+            Some(at) => self.terms.store(&mut cells[first..first + len], at, value),
+        }
+    }
+}

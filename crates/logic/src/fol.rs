@@ -1,0 +1,395 @@
+//! First-order formulas about one state, and how they are decided.
+//!
+//! A sequent Γ ⇒ Ψ holds iff Γ and ¬Ψ cannot hold together. Negations are driven inwards, so that what is asked is a
+//! combination of conditions with `and`, `or` and quantifiers. A value that some `exists` asks for, with no
+//! `forall` around it, is a fresh constant. A `forall` over `bool` is two cases; any other needs a solver that knows quantifiers.
+
+use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, Frame, Type};
+use mazurka_smt::{Answer, Kind, Model, Solver, Term, Terms};
+
+use crate::Formula;
+use crate::eval::Eval;
+use crate::pool::{FrameRef, Layout, State, Thread, sort};
+
+/// A formula about one state, without negations but those inside of conditions.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Fol {
+    Term(Term),
+    All(Vec<Fol>),
+    Any(Vec<Fol>),
+    ForAll(Term, Box<Fol>),
+    Exists(Term, Box<Fol>),
+}
+
+/// What became of a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Truth {
+    /// It holds always.
+    Proved,
+    /// It does not hold here.
+    Refuted(Model),
+    /// Nobody knows, and why.
+    Unknown(String),
+}
+
+/// A formula with a box where only one state can be spoken of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a box stands where this calculus has no rule for it: under `!`, `exists` or `<==>`, left of `==>`, or on both sides of `||`"
+)]
+pub struct Misplaced;
+
+/// What a formula consists of: each part must hold.
+#[derive(Clone, Debug)]
+pub(crate) enum Part {
+    /// Γ and what is denied cannot both hold.
+    Leaf { known: Vec<Fol>, denied: Fol },
+    /// Γ ⇒ {σ}\[Σ\]Ψ
+    Box {
+        known: Vec<Fol>,
+        cells: Vec<Term>,
+        bound: Vec<Term>,
+        processes: Vec<usize>,
+        post: Formula,
+    },
+}
+
+/// Turns formulas into conditions on the values of a state.
+pub(crate) struct Lower<'a> {
+    pub terms: &'a mut Terms,
+    pub layout: &'a Layout,
+    /// What made-up names begin with after the quote, and how many there are.
+    pub tag: String,
+    pub fresh: u32,
+}
+
+impl Lower<'_> {
+    /// A fresh constant or bound variable.
+    pub fn variable(&mut self, name: &str, ty: Type) -> Term {
+        self.fresh += 1;
+        let name = format!("{name}'{}.{}", self.tag, self.fresh);
+        self.terms.variable(Kind::Initial, &name, sort(ty))
+    }
+
+    /// A condition. Whatever could go wrong in computing it must not.
+    pub fn condition(&mut self, expr: &Expr, cells: &[Term], bound: &[Term]) -> Term {
+        let (value, must) = self.value(expr, cells, bound);
+        self.terms.and(must, value)
+    }
+
+    /// A condition on the shared variables and the locals of a thread.
+    pub fn condition_in(&mut self, expr: &Expr, state: &State<'_>, thread: usize) -> Term {
+        let mut state = State {
+            condition: Vec::new(),
+            ..state.clone()
+        };
+        let (value, must) = self.value_in(expr, &mut state, thread);
+        self.terms.and(must, value)
+    }
+
+    /// A value, where `bound` are those of the variables that quantifiers bind, and what must hold for
+    /// nothing to go wrong in computing it.
+    fn value(&mut self, expr: &Expr, cells: &[Term], bound: &[Term]) -> (Term, Term) {
+        let frame = Frame {
+            locals: bound
+                .iter()
+                .map(|_| mazurka_lang::hir::Local {
+                    name: String::new(),
+                    ty: Type::Int,
+                    len: None,
+                })
+                .collect(),
+        };
+        let mut state = State {
+            cells: cells.to_vec(),
+            locks: Vec::new(),
+            threads: vec![Thread {
+                process: mazurka_core::ProcessId(0),
+                work: Vec::new(),
+                frame: FrameRef(&frame),
+                locals: bound.to_vec(),
+                children: 0,
+                asked: 0,
+                events: 0,
+            }],
+            condition: Vec::new(),
+        };
+        self.value_in(expr, &mut state, 0)
+    }
+
+    fn value_in(&mut self, expr: &Expr, state: &mut State<'_>, thread: usize) -> (Term, Term) {
+        let (mut obligations, mut chosen) = (Vec::new(), Vec::new());
+        let mut eval = Eval {
+            terms: self.terms,
+            layout: self.layout,
+            state,
+            thread,
+            name: "",
+            when: Vec::new(),
+            obligations: &mut obligations,
+            chosen: &mut chosen,
+        };
+        let value = eval.expr(expr);
+        let must = self.terms.all(state.condition.clone());
+        (value, must)
+    }
+
+    /// A formula, or its negation, in a state.
+    pub fn formula(
+        &mut self,
+        formula: &Formula,
+        cells: &[Term],
+        bound: &mut Vec<Term>,
+        holds: bool,
+    ) -> Result<Fol, Misplaced> {
+        let both = |all: bool, a, b| match all {
+            true => Fol::All(vec![a, b]),
+            false => Fol::Any(vec![a, b]),
+        };
+        Ok(match formula {
+            Formula::Expr(expr) => {
+                let term = self.condition(expr, cells, bound);
+                Fol::Term(match holds {
+                    true => term,
+                    false => self.terms.not(term),
+                })
+            }
+            Formula::Not(a) => self.formula(a, cells, bound, !holds)?,
+            Formula::And(a, b) | Formula::Or(a, b) => {
+                let and = matches!(formula, Formula::And(..));
+                let a = self.formula(a, cells, bound, holds)?;
+                let b = self.formula(b, cells, bound, holds)?;
+                both(and == holds, a, b)
+            }
+            Formula::Implies(a, b) => {
+                let a = self.formula(a, cells, bound, !holds)?;
+                let b = self.formula(b, cells, bound, holds)?;
+                both(!holds, a, b)
+            }
+            Formula::Iff(a, b) => {
+                let yes = self.formula(a, cells, bound, true)?;
+                let no = self.formula(a, cells, bound, false)?;
+                let same = self.formula(b, cells, bound, holds)?;
+                let other = self.formula(b, cells, bound, !holds)?;
+                Fol::Any(vec![both(true, yes, same), both(true, no, other)])
+            }
+            Formula::ForAll(name, ty, a) | Formula::Exists(name, ty, a) => {
+                let variable = self.variable(name, *ty);
+                bound.push(variable);
+                let inner = self.formula(a, cells, bound, holds)?;
+                bound.pop();
+                let all = matches!(formula, Formula::ForAll(..)) == holds;
+                match all {
+                    true => Fol::ForAll(variable, Box::new(inner)),
+                    false => Fol::Exists(variable, Box::new(inner)),
+                }
+            }
+            Formula::Update(update, a) => {
+                let cells = self.update(update, cells, bound);
+                self.formula(a, &cells, bound, holds)?
+            }
+            Formula::Box(..) => return Err(Misplaced),
+        })
+    }
+
+    /// Takes a formula apart by the rules of first-order logic until no more than one box is left in each part, and it
+    /// stands in front.
+    pub fn parts(
+        &mut self,
+        mut known: Vec<Fol>,
+        cells: &[Term],
+        bound: &mut Vec<Term>,
+        formula: &Formula,
+        parts: &mut Vec<Part>,
+    ) -> Result<(), Misplaced> {
+        match formula {
+            // Small questions are easier than large ones.
+            Formula::Expr(Expr {
+                kind: ExprKind::Binary(BinaryOp::And, a, b),
+                ..
+            }) => {
+                let (a, b) = (Formula::Expr((**a).clone()), Formula::Expr((**b).clone()));
+                self.parts(known.clone(), cells, bound, &a, parts)?;
+                self.parts(known, cells, bound, &b, parts)
+            }
+            Formula::And(a, b) => {
+                self.parts(known.clone(), cells, bound, a, parts)?;
+                self.parts(known, cells, bound, b, parts)
+            }
+            _ if formula.is_first_order() => {
+                let denied = self.formula(formula, cells, bound, false)?;
+                parts.push(Part::Leaf { known, denied });
+                Ok(())
+            }
+            Formula::Implies(a, b) if a.is_first_order() => {
+                known.push(self.formula(a, cells, bound, true)?);
+                self.parts(known, cells, bound, b, parts)
+            }
+            Formula::Or(a, b) if a.is_first_order() || b.is_first_order() => {
+                let (a, b) = if a.is_first_order() { (a, b) } else { (b, a) };
+                known.push(self.formula(a, cells, bound, false)?);
+                self.parts(known, cells, bound, b, parts)
+            }
+            Formula::ForAll(name, ty, inner) => {
+                let value = self.variable(name, *ty);
+                bound.push(value);
+                let result = self.parts(known, cells, bound, inner, parts);
+                bound.pop();
+                result
+            }
+            Formula::Update(update, inner) => {
+                let cells = self.update(update, cells, bound);
+                self.parts(known, &cells, bound, inner, parts)
+            }
+            Formula::Box(processes, post) => {
+                parts.push(Part::Box {
+                    known,
+                    cells: cells.to_vec(),
+                    bound: bound.clone(),
+                    processes: processes.clone(),
+                    post: (**post).clone(),
+                });
+                Ok(())
+            }
+            _ => Err(Misplaced),
+        }
+    }
+
+    /// The state after an update: all at once. An index outside of its array changes nothing.
+    pub fn update(
+        &mut self,
+        update: &[(mazurka_lang::hir::Place, Expr)],
+        cells: &[Term],
+        bound: &[Term],
+    ) -> Vec<Term> {
+        use mazurka_lang::hir::Place;
+        let mut new = cells.to_vec();
+        for (place, value) in update {
+            let value = self.value(value, cells, bound).0;
+            match place {
+                Place::Shared(var) => new[self.layout.vars[var.0 as usize].0] = value,
+                Place::Element(var, index) => {
+                    let at = self.value(index, cells, bound).0;
+                    let (first, len) = self.layout.vars[var.0 as usize];
+                    self.terms.store(&mut new[first..first + len], at, value);
+                }
+                Place::Local(_) | Place::LocalElement(..) => {}
+            }
+        }
+        new
+    }
+}
+
+/// Decides whether what is known makes the goal true. `goal` is the negation of what is to be shown.
+pub(crate) fn decide(
+    terms: &mut Terms,
+    solver: &mut dyn Solver,
+    known: &[Fol],
+    condition: &[Term],
+    denied: &Fol,
+) -> Truth {
+    let mut constraints = condition.to_vec();
+    let mut universal = Vec::new();
+    let mut open: Vec<&Fol> = known.iter().chain([denied]).collect();
+    while let Some(formula) = open.pop() {
+        match (ground(terms, formula), formula) {
+            (Some(term), _) => constraints.push(term),
+            (None, Fol::All(parts)) => open.extend(parts),
+            (None, Fol::Exists(_, inner)) => open.push(inner),
+            (None, Fol::ForAll(variable, inner)) => match ground(terms, inner) {
+                Some(inner) if !asks_under(formula) => universal.push((*variable, inner)),
+                _ => return Truth::Unknown(TOO_DEEP.to_owned()),
+            },
+            (None, _) => return Truth::Unknown(TOO_DEEP.to_owned()),
+        }
+    }
+    let answer = match universal.is_empty() {
+        true => {
+            // Much is decided by linear arithmetic before a solver sees it.
+            let all = terms.all(constraints.iter().copied());
+            match terms.simplify(all) {
+                Term::FALSE => Answer::Unsat,
+                _ => solver.check(terms, &constraints),
+            }
+        }
+        false => solver.refute(terms, &constraints, &universal),
+    };
+    match answer {
+        Answer::Unsat => Truth::Proved,
+        Answer::Sat(model) => Truth::Refuted(model),
+        Answer::Unknown(why) => Truth::Unknown(why.to_string()),
+    }
+}
+
+const TOO_DEEP: &str = "quantifiers are nested in a way that is not passed on to a solver";
+
+/// Whether a value is asked for that may depend on one that stands for all.
+fn asks_under(formula: &Fol) -> bool {
+    match formula {
+        Fol::ForAll(_, inner) => asks(inner),
+        _ => false,
+    }
+}
+
+/// The formula as a condition on constants; none if it needs more than that.
+fn ground(terms: &mut Terms, formula: &Fol) -> Option<Term> {
+    Some(match formula {
+        Fol::Term(term) => *term,
+        Fol::All(parts) => {
+            let parts: Option<Vec<Term>> = parts.iter().map(|part| ground(terms, part)).collect();
+            terms.all(parts?)
+        }
+        Fol::Any(parts) => {
+            let parts: Option<Vec<Term>> = parts.iter().map(|part| ground(terms, part)).collect();
+            terms.any(parts?)
+        }
+        Fol::Exists(_, inner) => ground(terms, inner)?,
+        Fol::ForAll(variable, inner) => {
+            // A value that is asked for may differ from case to case.
+            if terms.sort(*variable) != mazurka_smt::Sort::Bool || asks(inner) {
+                return None;
+            }
+            let inner = ground(terms, inner)?;
+            let case = |terms: &mut Terms, value: Term| {
+                terms.substitute(inner, |part| (part == *variable).then_some(value))
+            };
+            let (yes, no) = (case(terms, Term::TRUE), case(terms, Term::FALSE));
+            terms.and(yes, no)
+        }
+    })
+}
+
+/// Whether there is an `exists` in it.
+fn asks(formula: &Fol) -> bool {
+    match formula {
+        Fol::Term(_) => false,
+        Fol::All(parts) | Fol::Any(parts) => parts.iter().any(asks),
+        Fol::ForAll(_, inner) => asks(inner),
+        Fol::Exists(..) => true,
+    }
+}
+
+/// More values than these to choose from are not tried one by one.
+const FEW: i64 = 64;
+
+/// When a step is possible that needs these conditions, `from..to` being what each value is chosen from: if *some* choice
+/// makes them true. Where there are too many to be tried, only choices that do not matter count, which can leave a goal open.
+pub(crate) fn possible(terms: &mut Terms, needs: &[Term], chosen: &[[Term; 3]]) -> Term {
+    let mut needs = terms.all(needs.to_vec());
+    for &[value, from, to] in chosen.iter().rev() {
+        let bounds = (terms.value(from), terms.value(to));
+        let candidates: Vec<Term> = match bounds {
+            (Some(from), Some(to)) if to.saturating_sub(from) <= FEW => {
+                let sort = terms.sort(value);
+                (from..to).map(|k| terms.constant(sort, k)).collect()
+            }
+            _ => vec![from],
+        };
+        let mut cases = Vec::new();
+        for candidate in candidates {
+            cases.push(terms.substitute(needs, |part| (part == value).then_some(candidate)));
+        }
+        needs = terms.any(cases);
+    }
+    needs
+}

@@ -1,0 +1,48 @@
+//! Dynamic logic for parallel programs.
+
+mod check;
+mod claims;
+mod eval;
+mod fol;
+mod formula;
+mod loops;
+mod parse;
+mod pool;
+mod prove;
+mod render;
+mod search;
+mod step;
+#[cfg(test)]
+mod tests;
+
+pub use check::{Rejected, check_proof};
+pub use fol::Misplaced;
+pub use formula::Formula;
+pub use parse::{FormulaError, parse};
+pub use prove::{Outcome, ProofCounts, Refutation, Theorem, prove, stated};
+pub use search::Unsupported;
+pub use step::TooMuch;
+
+/// How to look for a proof.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whether goals that commuting steps lead to are merged (DL-POR).
+    pub reduce: bool,
+    /// Whether goals whose assumptions contradict each other are closed at once.
+    pub feasible: bool,
+    /// Whether it is to be shown that somebody can always go on.
+    pub deadlock: bool,
+    /// How often a loop without an invariant may go round.
+    pub unfold: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            reduce: true,
+            feasible: true,
+            deadlock: false,
+            unfold: 16,
+        }
+    }
+}

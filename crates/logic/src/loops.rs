@@ -1,0 +1,242 @@
+//! Loops without bounds: goals that are met again, and invariants (SymPaths paper, end of section 4.3, and errata E10).
+//!
+//! Two rules make proofs finite where loops are not, and proofs become graphs with cycles:
+//! *generalise* replaces values by fresh constants about which only the invariants of the loops that threads stand
+//! before, the file's invariants and what is known of unchanged values are assumed; the premise is that these hold now.
+//! *Back* closes a goal that is an instance of one that has been met: same points, and what the other assumes holds.
+//!
+//! Both are sound by themselves: a goal follows from a more general one. And a cycle proves nothing wrong: suppose some
+//! goal of the graph were false, so that an execution from it ends in a state without Ψ. Take one with as few
+//! steps as possible. Every rule but SCHEDULE hands the same execution on to another goal, and these rules alone form no cycle (a
+//! goal met by *generalise* or *back* is always one that is scheduled); SCHEDULE hands on an execution with one step less. That is a contradiction.
+//! An invariant is thereby shown to hold on entry, to be preserved by the body, and to be stable under the
+//! steps of all other threads wherever its thread stands before the test: each of these comes back to a goal that assumes it. Nothing
+//! is assumed of an invariant that has not been shown, so a wrong one leaves a goal open and proves nothing.
+//!
+//! When to generalise is a matter of luck, not of soundness: where a thread stands before the test of a loop with an invariant, and the
+//! path has been at the same points before, since the last goal that was generalised. The values that changed since then are replaced. Should
+//! others turn out to change too, they are replaced the next time, so that this ends.
+
+use mazurka_lang::hir::{Expr, Program, Spawned, Stmt, StmtKind};
+use mazurka_smt::{Kind, Term, Terms};
+use rustc_hash::FxHashMap;
+
+use crate::fol::Truth;
+use crate::pool::{Item, State};
+use crate::search::{By, Leaf, Search, What, Why};
+use crate::step::Branch;
+
+impl<'p> Search<'p, '_> {
+    /// Loops: a goal that was met before, or one to be generalised.
+    pub fn come_back(&mut self, at: usize) -> Option<By> {
+        if !self.endless {
+            return None;
+        }
+        if let Some(to) = self.met(at) {
+            let leaves = Vec::new();
+            return Some(By::Back { leaves, to });
+        }
+        let loops = self.loops(&self.nodes[at].state);
+        let context = self.nodes[at].context;
+        let mut failed = Vec::new();
+        for to in self.generalised.clone() {
+            let other = &self.nodes[to];
+            if other.context == context && other.state.same_points(&self.nodes[at].state) {
+                let leaves = self.instance(at, to);
+                if leaves.iter().all(|leaf| leaf.truth == Truth::Proved) {
+                    return Some(By::Back { leaves, to });
+                }
+                failed.push((to, leaves));
+            }
+        }
+        // Earlier goals of this path at the same points.
+        let mut rounds = 0;
+        let mut changed: Option<Vec<usize>> = None;
+        let mut up = self.nodes[at].parent;
+        while let Some(earlier) = up {
+            let node = &self.nodes[earlier];
+            let here = &self.nodes[at].state;
+            if node.context != context {
+                break;
+            }
+            if node.state.same_points(here) {
+                rounds += 1;
+                let pairs = node.state.values().zip(here.values()).enumerate();
+                let differ: Vec<usize> = pairs
+                    .filter(|(_, (a, b))| a != b)
+                    .map(|(position, _)| position)
+                    .collect();
+                let mut all = differ;
+                all.extend(&node.changed);
+                all.sort_unstable();
+                all.dedup();
+                if all == node.changed && changed.is_none() {
+                    // Nothing more can be forgotten: what is assumed there does not hold here.
+                    let at = failed.iter().position(|(to, _)| *to == earlier)?;
+                    let (to, leaves) = failed.swap_remove(at);
+                    return Some(By::Back { leaves, to });
+                }
+                changed.get_or_insert(all);
+            }
+            // What is above a generalised goal at other points is cut there.
+            if node.segment == earlier && !node.changed.is_empty() && rounds == 0 {
+                break;
+            }
+            up = node.parent;
+        }
+        let changed = changed?;
+        let annotated = loops.iter().any(|(_, invariants)| !invariants.is_empty());
+        if !annotated {
+            let most = self.options.unfold;
+            return (rounds > most).then_some(By::Open(Why::Unfolded(most)));
+        }
+        Some(self.generalise(at, changed, &loops))
+    }
+
+    /// A goal that was scheduled and says the same, or assumes less.
+    fn met(&self, at: usize) -> Option<usize> {
+        let node = &self.nodes[at];
+        let known = |term: &Term| node.state.condition.contains(term);
+        let same = |&&to: &&usize| {
+            let other = &self.nodes[to];
+            other.context == node.context
+                && other.state.same_points(&node.state)
+                && other.state.values().eq(node.state.values())
+                && other.state.condition.iter().all(known)
+        };
+        let met = self.by_state.get(&node.state.key())?;
+        met.iter().find(same).copied()
+    }
+
+    /// The unbounded loops that threads stand before the tests of, each with its invariants.
+    fn loops(&self, state: &State<'p>) -> Vec<(usize, &'p [Expr])> {
+        let threads = state.threads.iter().enumerate();
+        threads
+            .filter_map(|(at, thread)| match thread.work.last()? {
+                Item::Again(stmt) => match &stmt.kind {
+                    StmtKind::While {
+                        bound: None,
+                        invariants,
+                        ..
+                    } => Some((at, &invariants[..])),
+                    _ => None,
+                },
+                Item::Do(stmt) => match &stmt.kind {
+                    StmtKind::GuardedLoop(..) => Some((at, &[][..])),
+                    _ => None,
+                },
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// What a generalised goal may assume of a state: the invariants of loops and of the file.
+    fn assumed(&mut self, state: &State<'p>, loops: &[(usize, &'p [Expr])]) -> Vec<(What, Term)> {
+        let mut all = Vec::new();
+        for (number, invariant) in self.stepper.program.invariants.iter().enumerate() {
+            let must = self.lower("").condition(&invariant.expr, &state.cells, &[]);
+            all.push((What::Invariant(number), must));
+        }
+        for (thread, invariants) in loops {
+            for invariant in *invariants {
+                let must = self.lower("").condition_in(invariant, state, *thread);
+                all.push((What::LoopInvariant(invariant.span), must));
+            }
+        }
+        all
+    }
+
+    fn generalise(&mut self, at: usize, changed: Vec<usize>, loops: &[(usize, &'p [Expr])]) -> By {
+        let context = self.nodes[at].context;
+        let state = self.nodes[at].state.clone();
+        let mut leaves = Vec::new();
+        for (what, must) in self.assumed(&state, loops) {
+            leaves.push(self.ask_at(what, context, state.condition.clone(), must));
+        }
+        let mut values: Vec<Term> = state.values().collect();
+        let names = self.names("").places(&state);
+        for &position in &changed {
+            let sort = self.terms.sort(values[position]);
+            // The number of the goal that is about to be made.
+            let name = format!("{}'{}", names[position], self.nodes.len());
+            values[position] = self.terms.variable(Kind::Initial, &name, sort);
+        }
+        let mut general = state.with_values(&mut values.iter().copied());
+        // What is known of values that are still there stays known.
+        let alive = self.terms.variables_of(&values);
+        let is_alive = |terms: &Terms, term: Term| {
+            let variables = terms.variables_of(&[term]);
+            variables.iter().all(|variable| alive.contains(variable))
+        };
+        let terms = &self.terms;
+        general.condition.retain(|&term| is_alive(terms, term));
+        let assumed = self.assumed(&general, loops);
+        for (_, must) in assumed {
+            if must != Term::TRUE && !general.condition.contains(&must) {
+                general.condition.push(must);
+            }
+        }
+        let to = self.add(Branch::at(general), context, Some(at), Some(changed));
+        self.generalised.push(to);
+        By::Generalise { leaves, to }
+    }
+
+    /// What must hold for a goal to be an instance of a generalised one at the same points.
+    fn instance(&mut self, at: usize, general: usize) -> Vec<Leaf> {
+        let (state, context) = (self.nodes[at].state.clone(), self.nodes[at].context);
+        let other = self.nodes[general].state.clone();
+        let theirs: Vec<Term> = other.values().collect();
+        let ours: Vec<Term> = state.values().collect();
+        let changed = &self.nodes[general].changed;
+        let map: FxHashMap<Term, Term> = changed.iter().map(|&k| (theirs[k], ours[k])).collect();
+        let mut leaves = Vec::new();
+        let mut must = Vec::new();
+        for (their, our) in theirs.iter().zip(&ours) {
+            let their = self
+                .terms
+                .substitute(*their, |part| map.get(&part).copied());
+            if their != *our {
+                if self.terms.sort(their) != self.terms.sort(*our) {
+                    return vec![self.ask_at(What::Instance, context, Vec::new(), Term::FALSE)];
+                }
+                must.push(self.terms.equal(their, *our));
+            }
+        }
+        for term in other.condition {
+            let term = self.terms.substitute(term, |part| map.get(&part).copied());
+            if term != Term::TRUE && !state.condition.contains(&term) {
+                must.push(term);
+            }
+        }
+        for term in must {
+            leaves.push(self.ask_at(What::Instance, context, state.condition.clone(), term));
+            if leaves
+                .last()
+                .is_some_and(|leaf| leaf.truth != Truth::Proved)
+            {
+                break;
+            }
+        }
+        leaves
+    }
+}
+
+/// Whether a program has loops without bounds.
+pub(crate) fn endless(program: &Program) -> bool {
+    let processes = program.processes.iter().map(|process| &process.body);
+    let procedures = program.procedures.iter().map(|procedure| &procedure.body);
+    let mut open: Vec<&Stmt> = processes.chain(procedures).flatten().collect();
+    while let Some(stmt) = open.pop() {
+        match &stmt.kind {
+            StmtKind::While { bound: None, .. } | StmtKind::GuardedLoop(..) => return true,
+            StmtKind::Block(stmts) | StmtKind::Atomic(stmts) => open.extend(stmts),
+            StmtKind::Guard(_, body) => open.push(body),
+            StmtKind::Choice { then, other, .. } => open.extend([&**then, &**other]),
+            StmtKind::If(_, then, other) => open.extend(then.iter().chain(other)),
+            StmtKind::While { body, .. } | StmtKind::For { body, .. } => open.extend(body),
+            StmtKind::Spawn(_, Spawned::Block(body)) => open.extend(body),
+            _ => {}
+        }
+    }
+    false
+}

@@ -1,0 +1,637 @@
+//! Reading formulas. The expressions in them are those of programs.
+//!
+//! From weak to strong: `<==>`, `==>` (to the right), `||`, `&&`, comparisons, sums, products, `!` and `-`. A box or an
+//! update reaches as far to the right as it can up to `==>` or `<==>`, a quantifier up to the end.
+
+use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, LocalId, Place, Program, Type, UnaryOp, VarId};
+use mazurka_lang::source::Span;
+
+use crate::Formula;
+
+/// Why a text is no formula.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}: {expected}")]
+pub struct FormulaError {
+    /// Where in the formula.
+    pub span: Span,
+    /// What is wrong.
+    pub message: String,
+    /// What was expected there, or what to do.
+    pub expected: String,
+}
+
+type Parse<T> = Result<T, FormulaError>;
+
+/// Nesting beyond this is nobody's formula, and must not end the stack.
+const MOST_DEPTH: usize = 200;
+
+/// Reads a formula over the variables and processes of a program.
+///
+/// ```
+/// let source = "var x: int process p { x := x + 1 }";
+/// let program = mazurka_lang::load(source, &[]).unwrap();
+/// assert!(mazurka_logic::parse("x == 0 ==> [p] x == 1", &program).is_ok());
+/// assert!(mazurka_logic::parse("∀k: int. x == k → [*] x == k + 1", &program).is_ok());
+/// let error = mazurka_logic::parse("[q] x == 1", &program).unwrap_err();
+/// assert_eq!(error.message, "there is no process `q`");
+/// ```
+pub fn parse(text: &str, program: &Program) -> Parse<Formula> {
+    let mut parser = Parser {
+        text,
+        at: 0,
+        token: Token::End,
+        span: Span::default(),
+        program,
+        bound: Vec::new(),
+        depth: 0,
+    };
+    parser.bump()?;
+    let whole = parser.formula(0)?;
+    if parser.token != Token::End {
+        return Err(parser.unexpected("the end of the formula"));
+    }
+    parser.bool(whole)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Token<'t> {
+    Name(&'t str),
+    Number(&'t str),
+    Sign(&'static str),
+    End,
+}
+
+/// What stands for what: a text, and the sign it is read as. Longer ones first.
+const SIGNS: &[(&str, &str)] = &[
+    ("<==>", "<==>"),
+    ("<->", "<==>"),
+    ("==>", "==>"),
+    ("->", "==>"),
+    (":=", ":="),
+    ("==", "=="),
+    ("!=", "!="),
+    ("<=", "<="),
+    (">=", ">="),
+    ("&&", "&&"),
+    ("||", "||"),
+    ("↔", "<==>"),
+    ("→", "==>"),
+    ("∧", "&&"),
+    ("∨", "||"),
+    ("¬", "!"),
+    ("≤", "<="),
+    ("≥", ">="),
+    ("≠", "!="),
+    ("∀", "forall"),
+    ("∃", "exists"),
+    ("·", "."),
+    ("∥", "||"),
+    ("<", "<"),
+    (">", ">"),
+    ("+", "+"),
+    ("-", "-"),
+    ("*", "*"),
+    ("/", "/"),
+    ("%", "%"),
+    ("!", "!"),
+    ("(", "("),
+    (")", ")"),
+    ("[", "["),
+    ("]", "]"),
+    ("{", "{"),
+    ("}", "}"),
+    (",", ","),
+    (":", ":"),
+    (".", "."),
+];
+
+struct Parser<'t, 'p> {
+    text: &'t str,
+    at: usize,
+    token: Token<'t>,
+    span: Span,
+    program: &'p Program,
+    bound: Vec<(String, Type)>,
+    depth: usize,
+}
+
+/// A value or a formula; a number without a type takes that of its neighbour.
+#[derive(Clone, Debug)]
+enum Read {
+    Formula(Formula, Span),
+    Value(Expr),
+    Literal(Expr),
+}
+
+impl Read {
+    fn span(&self) -> Span {
+        match self {
+            Read::Formula(_, span) => *span,
+            Read::Value(expr) | Read::Literal(expr) => expr.span,
+        }
+    }
+}
+
+impl<'t> Parser<'t, '_> {
+    fn bump(&mut self) -> Parse<()> {
+        let rest = &self.text[self.at..];
+        let rest = rest.trim_start();
+        let start = self.text.len() - rest.len();
+        let (token, len) = match rest.chars().next() {
+            None => (Token::End, 0),
+            Some(c) if c.is_ascii_digit() => {
+                let len = length(rest, |c| c.is_ascii_digit());
+                (Token::Number(&rest[..len]), len)
+            }
+            Some(c) if c.is_alphabetic() || c == '_' => {
+                let len = length(rest, |c| c.is_alphanumeric() || c == '_');
+                let word = match &rest[..len] {
+                    "and" => Token::Sign("&&"),
+                    "or" => Token::Sign("||"),
+                    "not" => Token::Sign("!"),
+                    "forall" => Token::Sign("forall"),
+                    "exists" => Token::Sign("exists"),
+                    name => Token::Name(name),
+                };
+                (word, len)
+            }
+            Some(c) => match SIGNS.iter().find(|(sign, _)| rest.starts_with(sign)) {
+                Some((sign, meaning)) => (Token::Sign(meaning), sign.len()),
+                None => {
+                    self.span = span(start, c.len_utf8());
+                    return Err(self.error(format!("`{c}` means nothing here"), "a formula"));
+                }
+            },
+        };
+        self.token = token;
+        self.span = span(start, len);
+        self.at = start + len;
+        Ok(())
+    }
+
+    fn error(&self, message: impl Into<String>, expected: impl Into<String>) -> FormulaError {
+        FormulaError {
+            span: self.span,
+            message: message.into(),
+            expected: expected.into(),
+        }
+    }
+
+    fn unexpected(&self, expected: &str) -> FormulaError {
+        let found = match self.token {
+            Token::End => "the formula ends here".to_owned(),
+            _ => format!("unexpected `{}`", self.span.text(self.text)),
+        };
+        self.error(found, format!("expected {expected}"))
+    }
+
+    fn at_sign(&self, sign: &str) -> bool {
+        matches!(self.token, Token::Sign(found) if found == sign)
+    }
+
+    fn eat(&mut self, sign: &str) -> Parse<bool> {
+        let found = self.at_sign(sign);
+        if found {
+            self.bump()?;
+        }
+        Ok(found)
+    }
+
+    fn expect(&mut self, sign: &str) -> Parse<()> {
+        match self.eat(sign)? {
+            true => Ok(()),
+            false => Err(self.unexpected(&format!("`{sign}`"))),
+        }
+    }
+
+    fn name(&mut self, what: &str) -> Parse<(&'t str, Span)> {
+        match self.token {
+            Token::Name(name) => {
+                let span = self.span;
+                self.bump()?;
+                Ok((name, span))
+            }
+            _ => Err(self.unexpected(what)),
+        }
+    }
+
+    /// A formula or value whose operators bind at least that strongly.
+    fn formula(&mut self, least: u8) -> Parse<Read> {
+        self.depth += 1;
+        if self.depth > MOST_DEPTH {
+            return Err(self.error("this formula is nested too deeply", "a simpler one"));
+        }
+        let mut left = self.prefix()?;
+        while let Token::Sign(sign) = self.token {
+            let Some((level, right)) = level(sign) else {
+                break;
+            };
+            if level < least {
+                break;
+            }
+            self.bump()?;
+            let other = self.formula(right)?;
+            left = self.join(sign, left, other)?;
+        }
+        self.depth -= 1;
+        Ok(left)
+    }
+
+    fn prefix(&mut self) -> Parse<Read> {
+        let start = self.span;
+        match self.token {
+            Token::Sign("!") => {
+                self.bump()?;
+                let inner = self.formula(7)?;
+                let span = start.to(inner.span());
+                Ok(match self.bool(inner)? {
+                    Formula::Expr(e) => Read::Value(Expr {
+                        ty: Type::Bool,
+                        span,
+                        kind: ExprKind::Unary(UnaryOp::Not, Box::new(e)),
+                    }),
+                    inner => Read::Formula(Formula::Not(Box::new(inner)), span),
+                })
+            }
+            Token::Sign("-") => {
+                self.bump()?;
+                match self.formula(7)? {
+                    Read::Literal(mut e) => {
+                        if let ExprKind::Const(value) = &mut e.kind {
+                            *value = value.wrapping_neg();
+                        }
+                        e.span = start.to(e.span);
+                        Ok(Read::Literal(e))
+                    }
+                    inner => {
+                        let e = self.number(inner)?;
+                        Ok(Read::Value(Expr {
+                            ty: e.ty,
+                            span: start.to(e.span),
+                            kind: ExprKind::Unary(UnaryOp::Neg, Box::new(e)),
+                        }))
+                    }
+                }
+            }
+            Token::Sign("(") => {
+                self.bump()?;
+                let inner = self.formula(0)?;
+                self.expect(")")?;
+                Ok(inner)
+            }
+            Token::Sign("[") => {
+                self.bump()?;
+                let processes = self.processes()?;
+                self.expect("]")?;
+                let inner = self.formula(2)?;
+                let span = start.to(inner.span());
+                let inner = self.bool(inner)?;
+                Ok(Read::Formula(
+                    Formula::Box(processes, Box::new(inner)),
+                    span,
+                ))
+            }
+            Token::Sign("{") => {
+                self.bump()?;
+                let mut update = Vec::new();
+                while !self.at_sign("}") {
+                    update.push(self.assignment()?);
+                    if !self.eat(",")? {
+                        break;
+                    }
+                }
+                self.expect("}")?;
+                let inner = self.formula(2)?;
+                let span = start.to(inner.span());
+                let inner = self.bool(inner)?;
+                Ok(Read::Formula(
+                    Formula::Update(update, Box::new(inner)),
+                    span,
+                ))
+            }
+            Token::Sign(quantifier @ ("forall" | "exists")) => {
+                self.bump()?;
+                let (name, _) = self.name("the name of a variable")?;
+                self.expect(":")?;
+                let ty = self.type_()?;
+                self.expect(".")?;
+                self.bound.push((name.to_owned(), ty));
+                let inner = self.formula(0)?;
+                let span = start.to(inner.span());
+                let inner = Box::new(self.bool(inner)?);
+                self.bound.pop();
+                let name = name.to_owned();
+                Ok(Read::Formula(
+                    match quantifier {
+                        "forall" => Formula::ForAll(name, ty, inner),
+                        _ => Formula::Exists(name, ty, inner),
+                    },
+                    span,
+                ))
+            }
+            Token::Number(digits) => {
+                let Ok(value) = digits.parse::<i64>() else {
+                    return Err(self.error("this number is too large", "at most 63 bits"));
+                };
+                self.bump()?;
+                Ok(Read::Literal(constant(value, Type::Int, start)))
+            }
+            Token::Name(truth @ ("true" | "false" | "True" | "False")) => {
+                self.bump()?;
+                let value = i64::from(truth.eq_ignore_ascii_case("true"));
+                Ok(Read::Value(constant(value, Type::Bool, start)))
+            }
+            Token::Name(_) => self.variable().map(Read::Value),
+            _ => Err(self.unexpected("a formula")),
+        }
+    }
+
+    fn processes(&mut self) -> Parse<Vec<usize>> {
+        if self.eat("*")? {
+            return Ok((0..self.program.processes.len()).collect());
+        }
+        let mut found = Vec::new();
+        loop {
+            let span = self.span;
+            let all = &self.program.processes;
+            let before = found.len();
+            match self.token {
+                Token::Number(digits) => {
+                    let number = digits.parse::<usize>().ok();
+                    found.extend(number.filter(|&number| number < all.len()));
+                }
+                Token::Name(name) => {
+                    let named = |at: &usize| all[*at].name.as_deref() == Some(name);
+                    found.extend((0..all.len()).filter(named));
+                }
+                _ => return Err(self.unexpected("the name of a process, or `*`")),
+            }
+            if found.len() == before {
+                let text = span.text(self.text);
+                return Err(self.error(
+                    format!("there is no process `{text}`"),
+                    "name a process of the file or its number, or write `[*]` for all",
+                ));
+            }
+            self.bump()?;
+            if !self.eat("||")? {
+                found.sort_unstable();
+                found.dedup();
+                return Ok(found);
+            }
+        }
+    }
+
+    fn type_(&mut self) -> Parse<Type> {
+        let (name, span) = self.name("a type")?;
+        let bits = |text: &str| match text {
+            "8" => Some(8),
+            "16" => Some(16),
+            "32" => Some(32),
+            "64" => Some(64),
+            _ => None,
+        };
+        let ty = match name {
+            "bool" => Some(Type::Bool),
+            "int" => Some(Type::Int),
+            _ => match name.split_at(1) {
+                ("i", width) => bits(width).map(Type::Signed),
+                ("u", width) => bits(width).map(Type::Unsigned),
+                _ => None,
+            },
+        };
+        ty.ok_or(FormulaError {
+            span,
+            message: format!("`{name}` is no type"),
+            expected: "expected `int`, `bool`, `i8` … `u64`".to_owned(),
+        })
+    }
+
+    fn assignment(&mut self) -> Parse<(Place, Expr)> {
+        let target = self.variable()?;
+        let place = match target.kind {
+            ExprKind::Shared(var) => Place::Shared(var),
+            ExprKind::Element(var, index) => Place::Element(var, *index),
+            _ => {
+                return Err(FormulaError {
+                    span: target.span,
+                    message: "only shared variables can be updated".to_owned(),
+                    expected: "write `{x := e}` with a variable of the program".to_owned(),
+                });
+            }
+        };
+        self.expect(":=")?;
+        let value = self.formula(2)?;
+        let value = self.as_type(value, target.ty)?;
+        Ok((place, value))
+    }
+
+    /// A variable of the program, or one that a quantifier binds, which hides others.
+    fn variable(&mut self) -> Parse<Expr> {
+        let (name, span) = self.name("a variable")?;
+        if let Some(at) = self.bound.iter().rposition(|(bound, _)| bound == name) {
+            return Ok(Expr {
+                kind: ExprKind::Local(LocalId(at as u32)),
+                ty: self.bound[at].1,
+                span,
+            });
+        }
+        let Some(at) = self.program.vars.iter().position(|var| var.name == name) else {
+            return Err(FormulaError {
+                span,
+                message: format!("there is no variable `{name}`"),
+                expected:
+                    "expected a shared variable of the program, or one that a quantifier binds"
+                        .to_owned(),
+            });
+        };
+        let var = &self.program.vars[at];
+        let id = VarId(at as u32);
+        if var.len.is_none() {
+            return Ok(Expr {
+                kind: ExprKind::Shared(id),
+                ty: var.ty,
+                span,
+            });
+        }
+        self.expect("[")?;
+        let index = self.formula(2)?;
+        let index = self.number(index)?;
+        let end = self.span;
+        self.expect("]")?;
+        Ok(Expr {
+            kind: ExprKind::Element(id, Box::new(index)),
+            ty: var.ty,
+            span: span.to(end),
+        })
+    }
+
+    fn join(&self, sign: &str, left: Read, right: Read) -> Parse<Read> {
+        let span = left.span().to(right.span());
+        let op = match sign {
+            "==" => BinaryOp::Eq,
+            "!=" => BinaryOp::Ne,
+            "<" => BinaryOp::Lt,
+            "<=" => BinaryOp::Le,
+            ">" => BinaryOp::Gt,
+            ">=" => BinaryOp::Ge,
+            "+" => BinaryOp::Add,
+            "-" => BinaryOp::Sub,
+            "*" => BinaryOp::Mul,
+            "/" => BinaryOp::Div,
+            "%" => BinaryOp::Rem,
+            _ => {
+                let (a, b) = (self.bool(left)?, self.bool(right)?);
+                return Ok(connect(sign, a, b, span));
+            }
+        };
+        let (left, right) = self.alike(left, right)?;
+        let compares = matches!(op, BinaryOp::Eq | BinaryOp::Ne);
+        let orders = matches!(
+            op,
+            BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge
+        );
+        if !compares && left.ty == Type::Bool {
+            return Err(FormulaError {
+                span,
+                message: format!("`{sign}` of truth values"),
+                expected: "expected numbers".to_owned(),
+            });
+        }
+        let ty = match compares || orders {
+            true => Type::Bool,
+            false => left.ty,
+        };
+        Ok(Read::Value(Expr {
+            kind: ExprKind::Binary(op, Box::new(left), Box::new(right)),
+            ty,
+            span,
+        }))
+    }
+
+    /// Two values of one type.
+    fn alike(&self, left: Read, right: Read) -> Parse<(Expr, Expr)> {
+        let typed = |read: &Read| match read {
+            Read::Value(expr) => Some(expr.ty),
+            Read::Formula(..) => Some(Type::Bool),
+            Read::Literal(_) => None,
+        };
+        let ty = typed(&left).or(typed(&right)).unwrap_or(Type::Int);
+        Ok((self.as_type(left, ty)?, self.as_type(right, ty)?))
+    }
+
+    fn as_type(&self, read: Read, ty: Type) -> Parse<Expr> {
+        let wrong = |span: Span, found: Type| FormulaError {
+            span,
+            message: format!("this is {}", noun(found)),
+            expected: format!("expected {}", noun(ty)),
+        };
+        match read {
+            Read::Formula(Formula::Expr(expr), _) | Read::Value(expr) => match expr.ty == ty {
+                true => Ok(expr),
+                false => Err(wrong(expr.span, expr.ty)),
+            },
+            Read::Formula(_, span) => Err(FormulaError {
+                span,
+                message: "a formula with a box, an update or a quantifier is no value".to_owned(),
+                expected: "combine it with `&&`, `||`, `!`, `==>` or `<==>`".to_owned(),
+            }),
+            Read::Literal(expr) if ty != Type::Bool => Ok(Expr { ty, ..expr }),
+            Read::Literal(expr) => Err(wrong(expr.span, Type::Int)),
+        }
+    }
+
+    fn number(&self, read: Read) -> Parse<Expr> {
+        let expr = match read {
+            Read::Literal(expr) => expr,
+            other => {
+                let ty = match &other {
+                    Read::Value(expr) => expr.ty,
+                    _ => Type::Bool,
+                };
+                self.as_type(other, ty)?
+            }
+        };
+        match expr.ty {
+            Type::Bool => Err(FormulaError {
+                span: expr.span,
+                message: "this is a truth value".to_owned(),
+                expected: "expected a number".to_owned(),
+            }),
+            _ => Ok(expr),
+        }
+    }
+
+    fn bool(&self, read: Read) -> Parse<Formula> {
+        match read {
+            Read::Formula(formula, _) => Ok(formula),
+            other => self.as_type(other, Type::Bool).map(Formula::Expr),
+        }
+    }
+}
+
+/// How strongly a sign binds, and what its right side must bind at least.
+fn level(sign: &str) -> Option<(u8, u8)> {
+    Some(match sign {
+        "<==>" => (0, 1),
+        "==>" => (1, 1),
+        "||" => (2, 3),
+        "&&" => (3, 4),
+        "==" | "!=" | "<" | "<=" | ">" | ">=" => (4, 5),
+        "+" | "-" => (5, 6),
+        "*" | "/" | "%" => (6, 7),
+        _ => return None,
+    })
+}
+
+fn connect(sign: &str, a: Formula, b: Formula, span: Span) -> Read {
+    if let (Formula::Expr(a), Formula::Expr(b), "&&" | "||") = (&a, &b, sign) {
+        let op = match sign {
+            "&&" => BinaryOp::And,
+            _ => BinaryOp::Or,
+        };
+        return Read::Value(Expr {
+            kind: ExprKind::Binary(op, Box::new(a.clone()), Box::new(b.clone())),
+            ty: Type::Bool,
+            span,
+        });
+    }
+    let (a, b) = (Box::new(a), Box::new(b));
+    Read::Formula(
+        match sign {
+            "&&" => Formula::And(a, b),
+            "||" => Formula::Or(a, b),
+            "==>" => Formula::Implies(a, b),
+            _ => Formula::Iff(a, b),
+        },
+        span,
+    )
+}
+
+fn constant(value: i64, ty: Type, span: Span) -> Expr {
+    Expr {
+        kind: ExprKind::Const(value),
+        ty,
+        span,
+    }
+}
+
+fn noun(ty: Type) -> String {
+    match ty {
+        Type::Bool => "a truth value".to_owned(),
+        Type::Int | Type::Process => "an `int`".to_owned(),
+        Type::Signed(bits) => format!("an `i{bits}`"),
+        Type::Unsigned(bits) => format!("a `u{bits}`"),
+    }
+}
+
+fn length(text: &str, belongs: impl Fn(char) -> bool) -> usize {
+    text.find(|c| !belongs(c)).unwrap_or(text.len())
+}
+
+fn span(start: usize, len: usize) -> Span {
+    Span {
+        start: start as u32,
+        end: (start + len) as u32,
+    }
+}

@@ -1,0 +1,308 @@
+//! The state of a sequent: what the variables are worth, and what each thread still has to do.
+//!
+//! | paper | here |
+//! |---|---|
+//! | σ | [`State::cells`], and the locals of each thread |
+//! | ⌈φ⌉ | [`State::condition`] |
+//! | Σ | [`State::threads`] |
+//! | ι(s) | [`Thread`], its statements in [`Thread::work`] |
+
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+
+use mazurka_core::ProcessId;
+use mazurka_core::proof::Rule;
+use mazurka_lang::hir::{Frame, LocalId, Process, Program, Stmt, StmtKind, Type};
+use mazurka_lang::shared::Shared;
+use mazurka_smt::{Kind, Sort, Term, Terms};
+use rustc_hash::FxHasher;
+
+/// What a thread has to do next. Statements are told apart by where they stand in the program.
+#[derive(Clone, Debug)]
+pub(crate) enum Item<'p> {
+    /// This statement.
+    Do(&'p Stmt),
+    /// The test of this `while`, entered already.
+    Again(&'p Stmt),
+    /// The next round of this `for`, if there is one.
+    Round(&'p Stmt),
+    /// The end of a round of this `for`.
+    Count(&'p Stmt),
+    /// Going back to the caller, whose locals these are.
+    Return(&'p Frame, Rc<[Term]>),
+}
+
+impl PartialEq for Item<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Item::Do(a), Item::Do(b))
+            | (Item::Again(a), Item::Again(b))
+            | (Item::Count(a), Item::Count(b))
+            | (Item::Round(a), Item::Round(b)) => std::ptr::eq(*a, *b),
+            (Item::Return(a, x), Item::Return(b, y)) => std::ptr::eq(*a, *b) && x == y,
+            _ => false,
+        }
+    }
+}
+
+/// A process that has not ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Thread<'p> {
+    pub process: ProcessId,
+    /// The last is next.
+    pub work: Vec<Item<'p>>,
+    pub frame: FrameRef<'p>,
+    pub locals: Vec<Term>,
+    /// How many it has spawned.
+    pub children: u32,
+    /// How many values it has asked for, by `input` or `choose`.
+    pub asked: u32,
+    /// How many events it has made.
+    pub events: u32,
+}
+
+impl<'p> Thread<'p> {
+    /// A process that is there from the start.
+    pub fn new(number: usize, process: &'p Process) -> Self {
+        Self {
+            process: ProcessId(number as u32),
+            work: process.body.iter().rev().map(Item::Do).collect(),
+            frame: FrameRef(&process.frame),
+            locals: vec![Term::FALSE; frame_size(&process.frame)],
+            children: 0,
+            asked: 0,
+            events: 0,
+        }
+    }
+}
+
+/// How many rounds a bounded loop has left: a constant, set when the loop is entered.
+pub(crate) fn rounds_left(thread: &Thread<'_>, counter: LocalId, terms: &Terms) -> i64 {
+    let at = local_range(thread.frame.0, counter).0;
+    terms.value(thread.locals[at]).unwrap_or(0)
+}
+
+/// By which rule the next step of a thread is; none if it stands before no step.
+pub(crate) fn rule(thread: &Thread<'_>, terms: &Terms) -> Option<Rule> {
+    let (Item::Do(stmt) | Item::Again(stmt)) = thread.work.last()? else {
+        return None;
+    };
+    Some(match &stmt.kind {
+        StmtKind::Assign(..) | StmtKind::Let(..) => Rule::Assign,
+        StmtKind::If(..) => Rule::Cond,
+        StmtKind::While { bound, .. } => match bound {
+            Some((_, counter)) if rounds_left(thread, *counter, terms) == 0 => Rule::Spent,
+            _ => Rule::While,
+        },
+        StmtKind::For { .. } => Rule::For,
+        StmtKind::Call(..) => Rule::Call,
+        StmtKind::Guard(..) => Rule::Guard,
+        StmtKind::Choice { .. } => Rule::Choice,
+        StmtKind::GuardedLoop(..) => Rule::Loop,
+        StmtKind::Spawn(..) => Rule::Spawn,
+        StmtKind::Join(_) => Rule::Join,
+        StmtKind::Lock(..) => Rule::Lock,
+        StmtKind::Unlock(..) => Rule::Unlock,
+        StmtKind::Atomic(_) => Rule::Atomic,
+        StmtKind::Assert(..) => Rule::Assert,
+        StmtKind::Assume(_) => Rule::Assume,
+        StmtKind::Skip | StmtKind::End | StmtKind::Block(_) | StmtKind::Error(_) => return None,
+    })
+}
+
+/// Whether an item is itself a step, as opposed to work on locals or something that has steps inside. A
+/// loop with an invariant rests before its test even if that looks at locals only: a step that touches nothing.
+pub(crate) fn is_step(item: &Item<'_>, shared: &Shared<'_>) -> bool {
+    match item {
+        Item::Round(_) | Item::Count(_) | Item::Return(..) => false,
+        Item::Again(stmt) => match &stmt.kind {
+            StmtKind::While {
+                test,
+                bound,
+                invariants,
+                ..
+            } => shared.expr(test) || (bound.is_none() && !invariants.is_empty()),
+            _ => false,
+        },
+        Item::Do(stmt) => match &stmt.kind {
+            StmtKind::Block(_) | StmtKind::While { .. } => false,
+            StmtKind::If(test, ..) => shared.expr(test),
+            StmtKind::For { from, to, .. } => shared.expr(from) || shared.expr(to),
+            StmtKind::Call(_, args) => args.iter().any(|arg| shared.expr(arg)),
+            _ => shared.stmt(stmt),
+        },
+    }
+}
+
+/// A frame, told apart by where it stands in the program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FrameRef<'p>(pub &'p Frame);
+
+impl PartialEq for FrameRef<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+/// Γ aside, all that a sequent says before its box.
+#[derive(Clone, Debug)]
+pub(crate) struct State<'p> {
+    pub cells: Vec<Term>,
+    /// Who holds each lock.
+    pub locks: Vec<Option<ProcessId>>,
+    /// Those that have not ended, in the order of their numbers.
+    pub threads: Vec<Thread<'p>>,
+    /// What was assumed on the way, in order.
+    pub condition: Vec<Term>,
+}
+
+impl<'p> State<'p> {
+    /// Whether the threads stand at the same points, whatever the variables are worth.
+    pub fn same_points(&self, other: &Self) -> bool {
+        let point = |item: &Item<'p>, other: &Item<'p>| match (item, other) {
+            (Item::Return(a, _), Item::Return(b, _)) => std::ptr::eq(*a, *b),
+            (a, b) => a == b,
+        };
+        let same = |a: &Thread<'p>, b: &Thread<'p>| {
+            a.process == b.process
+                && a.frame == b.frame
+                && a.children == b.children
+                && a.work.len() == b.work.len()
+                && a.work.iter().zip(&b.work).all(|(x, y)| point(x, y))
+        };
+        self.locks == other.locks
+            && self.threads.len() == other.threads.len()
+            && self
+                .threads
+                .iter()
+                .zip(&other.threads)
+                .all(|(a, b)| same(a, b))
+    }
+
+    /// A number that states with equal points and values share.
+    pub fn key(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        self.values().for_each(|value| value.hash(&mut hasher));
+        self.locks.hash(&mut hasher);
+        for thread in &self.threads {
+            thread.process.hash(&mut hasher);
+            for item in &thread.work {
+                if let Item::Do(stmt) | Item::Again(stmt) | Item::Round(stmt) | Item::Count(stmt) =
+                    item
+                {
+                    std::ptr::from_ref::<Stmt>(stmt).hash(&mut hasher);
+                }
+            }
+        }
+        hasher.finish()
+    }
+
+    /// Every value of the state: the shared cells, then each thread's locals and those of its callers.
+    pub fn values(&self) -> impl Iterator<Item = Term> + '_ {
+        let locals = self.threads.iter().flat_map(|thread| {
+            let saved = thread.work.iter().filter_map(|item| match item {
+                Item::Return(_, saved) => Some(saved.iter().copied()),
+                _ => None,
+            });
+            thread.locals.iter().copied().chain(saved.flatten())
+        });
+        self.cells.iter().copied().chain(locals)
+    }
+
+    /// The same points with other values, given in the order of [`values`](Self::values).
+    pub fn with_values(&self, values: &mut impl Iterator<Item = Term>) -> Self {
+        let mut new = self.clone();
+        let mut next = || values.next().expect("as many values as there are places");
+        new.cells.iter_mut().for_each(|cell| *cell = next());
+        for thread in &mut new.threads {
+            thread.locals.iter_mut().for_each(|local| *local = next());
+            for item in &mut thread.work {
+                if let Item::Return(_, saved) = item {
+                    *saved = saved.iter().map(|_| next()).collect();
+                }
+            }
+        }
+        new
+    }
+}
+
+/// Where variables, locks and locals lie.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    /// The first cell of each shared variable, and how many it has.
+    pub vars: Vec<(usize, usize)>,
+    /// The same for locks, which have numbers of their own.
+    pub locks: Vec<(usize, usize)>,
+    pub cells: usize,
+    pub lock_cells: usize,
+}
+
+impl Layout {
+    pub fn of(program: &Program) -> Self {
+        let place = |lengths: Vec<usize>| {
+            let mut first = 0;
+            let mut all = Vec::new();
+            for length in lengths {
+                all.push((first, length));
+                first += length;
+            }
+            (all, first)
+        };
+        let length = |len: Option<u32>| len.map_or(1, |len| len as usize);
+        let (vars, cells) = place(program.vars.iter().map(|v| length(v.len)).collect());
+        let (locks, lock_cells) = place(program.locks.iter().map(|l| length(l.len)).collect());
+        Self {
+            vars,
+            locks,
+            cells,
+            lock_cells,
+        }
+    }
+}
+
+/// Where a local lies in its frame, and how many values it has.
+pub(crate) fn local_range(frame: &Frame, local: LocalId) -> (usize, usize) {
+    let length = |len: Option<u32>| len.map_or(1, |len| len as usize);
+    let before = &frame.locals[..local.0 as usize];
+    let first = before.iter().map(|l| length(l.len)).sum();
+    (first, length(frame.locals[local.0 as usize].len))
+}
+
+/// How many values a frame has.
+pub(crate) fn frame_size(frame: &Frame) -> usize {
+    let length = |len: Option<u32>| len.map_or(1, |len| len as usize);
+    frame.locals.iter().map(|l| length(l.len)).sum()
+}
+
+/// The sort of the values of a type.
+pub(crate) fn sort(ty: Type) -> Sort {
+    match ty {
+        Type::Bool => Sort::Bool,
+        Type::Int | Type::Process => Sort::Int,
+        Type::Signed(bits) => Sort::Signed(bits),
+        Type::Unsigned(bits) => Sort::Unsigned(bits),
+    }
+}
+
+/// The initial values: those that the file gives, else unknown.
+pub(crate) fn initial_cells(program: &Program, terms: &mut Terms) -> Vec<Term> {
+    let mut cells = Vec::new();
+    for var in &program.vars {
+        for at in 0..var.len.unwrap_or(1) as usize {
+            cells.push(match &var.init {
+                Some(values) => {
+                    let value = values.get(at).or(values.first());
+                    terms.constant(sort(var.ty), value.copied().unwrap_or(0))
+                }
+                None => {
+                    let name = match var.len {
+                        Some(_) => format!("{}[{at}]", var.name),
+                        None => var.name.clone(),
+                    };
+                    terms.variable(Kind::Initial, &name, sort(var.ty))
+                }
+            });
+        }
+    }
+    cells
+}

@@ -1,0 +1,295 @@
+//! Proving what a program states, or a formula about it.
+
+use std::ops::ControlFlow;
+
+use mazurka_core::proof::Rule;
+use mazurka_core::record::ProgramRecord;
+use mazurka_core::{Bound, Schedule, ScheduledStep};
+use mazurka_lang::hir::Program;
+use mazurka_smt::{Kind, Model, Solver};
+
+use crate::fol::Truth;
+use crate::pool::rule;
+use crate::search::{By, Search, Unsupported, What, Why};
+use crate::{Formula, Options};
+use mazurka_core::proof::{LeafRecord, Proof, VERSION};
+
+/// What came of looking for a proof.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The proof, or what there is of it.
+    pub proof: Proof,
+    /// Why it is none, if something is known to be false.
+    pub refutation: Option<Refutation>,
+    /// Why it is not complete, if the search was cut.
+    pub bounds: Vec<Bound>,
+    /// Whether a loop without an invariant went round too often.
+    pub unfolded: bool,
+    /// How many.
+    pub counts: ProofCounts,
+}
+
+/// How large a proof is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProofCounts {
+    /// Applications of SCHEDULE.
+    pub schedules: u64,
+    /// Sequents in which everybody has ended.
+    pub leaves: u64,
+    /// Goals that were merged.
+    pub merged: u64,
+    /// Goals, all of them.
+    pub goals: u64,
+    /// Questions asked.
+    pub questions: u64,
+}
+
+/// A question with the answer no.
+#[derive(Clone, Debug)]
+pub struct Refutation {
+    /// The question.
+    pub leaf: LeafRecord,
+    /// The goal it belongs to, if it belongs to one.
+    pub goal: Option<usize>,
+    /// The steps that lead there, with values for what they choose.
+    pub schedule: Schedule,
+    /// The initial values, and those of inputs.
+    pub values: Vec<(String, String)>,
+    /// Whether this is an execution of the program. If not, an invariant is too weak, or not one.
+    pub concrete: bool,
+    /// Whether it is about somebody being able to go on.
+    pub deadlock: bool,
+}
+
+/// The formula that a file states itself: its assertions and invariants always belong to it.
+pub fn stated(program: &Program) -> Formula {
+    let ensures = program.ensures.iter();
+    let post = Formula::all(ensures.map(|property| Formula::Expr(property.expr.clone())));
+    let post = post.unwrap_or_else(|| truth(true));
+    Formula::Box((0..program.processes.len()).collect(), Box::new(post))
+}
+
+fn truth(value: bool) -> Formula {
+    Formula::Expr(mazurka_lang::hir::Expr {
+        kind: mazurka_lang::hir::ExprKind::Const(value.into()),
+        ty: mazurka_lang::hir::Type::Bool,
+        span: mazurka_lang::source::Span::default(),
+    })
+}
+
+/// What is to be proved, and of what.
+#[derive(Clone, Copy, Debug)]
+pub struct Theorem<'a> {
+    /// The program.
+    pub program: &'a Program,
+    /// Its text.
+    pub source: &'a str,
+    /// Which program it is, exactly.
+    pub record: &'a ProgramRecord,
+    /// The formula as it was written; none stands for what the file states.
+    pub goal: Option<&'a str>,
+    /// The formula.
+    pub formula: &'a Formula,
+}
+
+/// Looks for a proof. `watch` is called for every goal, with how many there are.
+pub fn prove(
+    theorem: &Theorem<'_>,
+    options: &Options,
+    solver: &mut dyn Solver,
+    watch: &mut dyn FnMut(u64) -> ControlFlow<Bound>,
+) -> Result<Outcome, Unsupported> {
+    let Theorem {
+        program,
+        source,
+        record,
+        goal,
+        formula,
+    } = *theorem;
+    let mut search = Search::new(program, solver, options);
+    search.open(formula)?;
+    search.run(&mut |search| watch(search.nodes.len() as u64))?;
+    let (contexts, roots, goals) = search.record(source);
+    let proof = Proof {
+        version: VERSION,
+        program: record.clone(),
+        goal: goal.map(str::to_owned),
+        deadlock: options.deadlock,
+        contexts,
+        roots,
+        goals,
+    };
+    let mut bounds = Vec::new();
+    let mut unfolded = false;
+    let mut counts = ProofCounts {
+        goals: search.nodes.len() as u64,
+        ..ProofCounts::default()
+    };
+    for node in &search.nodes {
+        counts.questions += node.by.leaves().count() as u64;
+        match &node.by {
+            By::Schedule { .. } => counts.schedules += 1,
+            By::Reduce { .. } => counts.leaves += 1,
+            By::Merge(_) => counts.merged += 1,
+            By::Open(Why::Unfolded(_)) => unfolded = true,
+            By::Open(Why::Bound(bound)) => bounds.push(*bound),
+            _ => {}
+        }
+    }
+    let refutation = search.refutation(source);
+    Ok(Outcome {
+        proof,
+        refutation,
+        bounds,
+        unfolded,
+        counts,
+    })
+}
+
+impl<'p> Search<'p, '_> {
+    /// The first question with the answer no; one that is an execution of the program, if there is one.
+    fn refutation(&self, source: &str) -> Option<Refutation> {
+        let all = self.refuted();
+        let found = all
+            .iter()
+            .find(|(at, ..)| at.is_none_or(|at| self.is_concrete(at)))
+            .or(all.first())?;
+        let (at, leaf, model, process) = found;
+        let names = self.names(source);
+        let mut steps = Vec::new();
+        let mut up = *at;
+        if let (Some(at), Some(process)) = (at, process) {
+            steps.extend(self.scheduled(*at, *process, model));
+        }
+        while let Some(at) = up {
+            let node = &self.nodes[at];
+            if let (Some(parent), Some(process)) = (node.parent, node.process) {
+                steps.extend(self.scheduled(parent, process, model));
+            }
+            up = node.parent;
+        }
+        steps.reverse();
+        let mut values = Vec::new();
+        for variable in self.terms.variables() {
+            let asked = variable.name.contains('?');
+            let made_up = variable.name.contains('\'');
+            if !asked && !made_up {
+                let value = model.get(variable.term).unwrap_or(0);
+                let value = self.terms.sort(variable.term).show(value);
+                values.push((variable.name.clone(), value));
+            }
+        }
+        Some(Refutation {
+            leaf: names.leaf(leaf),
+            goal: *at,
+            schedule: Schedule(steps),
+            values,
+            concrete: at.is_none_or(|at| self.is_concrete(at))
+                && !matches!(leaf.what, What::LoopInvariant(_) | What::Instance),
+            deadlock: leaf.what == What::Deadlock,
+        })
+    }
+
+    /// Whether no value on the way was replaced.
+    fn is_concrete(&self, at: usize) -> bool {
+        let mut up = Some(at);
+        while let Some(at) = up {
+            if !self.nodes[at].changed.is_empty() {
+                return false;
+            }
+            up = self.nodes[at].parent;
+        }
+        true
+    }
+
+    /// The step of a process as a schedule has it; none for what is no step there: the bound of a loop used up.
+    fn scheduled(
+        &self,
+        from: usize,
+        process: mazurka_core::ProcessId,
+        model: &Model,
+    ) -> Option<ScheduledStep> {
+        let state = &self.nodes[from].state;
+        let at = state.threads.iter().position(|t| t.process == process)?;
+        let thread = &state.threads[at];
+        match rule(thread, &self.terms) {
+            Some(Rule::Spent) => return None,
+            // Nor is the test of a loop that looks at locals only.
+            Some(Rule::While) if self.stepper.claims(state, at, &self.terms).is_empty() => {
+                return None;
+            }
+            _ => {}
+        }
+        let path = self.table.path(process).clone();
+        let variables = self.terms.variables().iter();
+        let mut chosen: Vec<(u32, i64)> = variables
+            .filter(|variable| variable.kind == Kind::Input)
+            .filter_map(|variable| {
+                let number = variable.name.strip_prefix(&format!("{path}?"))?;
+                let number = number.parse::<u32>().ok()?;
+                Some((number, model.get(variable.term).unwrap_or(0)))
+            })
+            .filter(|(number, _)| *number >= thread.asked)
+            .collect();
+        chosen.sort_unstable();
+        // Those of later steps are not of this one.
+        let next = self.asked_after(from, process);
+        chosen.retain(|(number, _)| *number < next);
+        Some(ScheduledStep {
+            process: path,
+            outcomes: chosen.into_iter().map(|(_, value)| value).collect(),
+        })
+    }
+
+    fn asked_after(&self, from: usize, process: mazurka_core::ProcessId) -> u32 {
+        let By::Schedule { steps, .. } = &self.nodes[from].by else {
+            return u32::MAX;
+        };
+        let step = steps.iter().find(|step| step.process == process);
+        let way = step.and_then(|step| step.ways.first());
+        let after = way.and_then(|way| {
+            let threads = &self.nodes[way.to].state.threads;
+            threads.iter().find(|t| t.process == process)
+        });
+        after.map_or(u32::MAX, |thread| thread.asked)
+    }
+
+    /// Every refuted question: the goal it belongs to, the model, and the process whose step it is about.
+    #[allow(clippy::type_complexity)]
+    fn refuted(
+        &self,
+    ) -> Vec<(
+        Option<usize>,
+        &crate::search::Leaf,
+        &Model,
+        Option<mazurka_core::ProcessId>,
+    )> {
+        let mut found = Vec::new();
+        let mut look = |at, leaf, process| {
+            let leaf: &crate::search::Leaf = leaf;
+            if let Truth::Refuted(model) = &leaf.truth {
+                found.push((at, leaf, model, process));
+            }
+        };
+        for root in &self.roots {
+            if let crate::search::Root::Leaf(leaf) = root {
+                look(None, leaf, None);
+            }
+        }
+        for (at, node) in self.nodes.iter().enumerate() {
+            match &node.by {
+                By::Schedule { steps, deadlock } => {
+                    for step in steps {
+                        let ways = step.ways.iter().flat_map(|way| &way.leaves);
+                        for leaf in step.leaves.iter().chain(ways) {
+                            look(Some(at), leaf, Some(step.process));
+                        }
+                    }
+                    deadlock.iter().for_each(|leaf| look(Some(at), leaf, None));
+                }
+                by => by.leaves().for_each(|leaf| look(Some(at), leaf, None)),
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,315 @@
+//! Goals in words, for the file and for people.
+
+use mazurka_core::{AccessKind, Event, ProcessTable};
+use mazurka_lang::hir::{Program, Stmt, StmtKind};
+use mazurka_smt::{Model, Term, Terms};
+
+use crate::eval::Fault;
+use crate::fol::{Fol, Truth};
+use crate::pool::{Item, Layout, State};
+use crate::search::{By, Leaf, Root, Search, What, Why};
+use mazurka_core::proof::{
+    Answered, ContextRecord, EventRecord, GoalRecord, LeafRecord, RootRecord, RuleRecord,
+    StepRecord, ThreadRecord, WayRecord,
+};
+
+/// What is needed to give things names.
+pub(crate) struct Names<'a, 'p> {
+    pub program: &'p Program,
+    pub source: &'a str,
+    pub layout: &'a Layout,
+    pub terms: &'a Terms,
+    pub table: &'a ProcessTable,
+}
+
+impl Names<'_, '_> {
+    /// The names of shared cells, of locks, and of invariants.
+    pub fn cell(&self, cell: usize) -> String {
+        let element = |name: &str, len: Option<u32>, at: usize| match len {
+            Some(_) => format!("{name}[{at}]"),
+            None => name.to_owned(),
+        };
+        let find = |ranges: &[(usize, usize)], cell: usize| {
+            let inside = |&(first, len): &(usize, usize)| (first..first + len).contains(&cell);
+            let at = ranges.iter().position(inside)?;
+            Some((at, cell - ranges[at].0))
+        };
+        if let Some((var, at)) = find(&self.layout.vars, cell) {
+            let var = &self.program.vars[var];
+            return element(&var.name, var.len, at);
+        }
+        let rest = cell - self.layout.cells;
+        if let Some((lock, at)) = find(&self.layout.locks, rest) {
+            let lock = &self.program.locks[lock];
+            return element(&lock.name, lock.len, at);
+        }
+        format!("invariant {}", rest - self.layout.lock_cells + 1)
+    }
+
+    pub fn event(&self, event: &Event) -> EventRecord {
+        let names = |wanted: bool| {
+            let claims = event.claims.iter();
+            let claims = claims.filter(|a| (a.kind != AccessKind::Read) == wanted);
+            let mut names: Vec<String> = claims
+                .flat_map(|a| a.cells())
+                .map(|cell| self.cell(cell))
+                .collect();
+            names.sort();
+            names.dedup();
+            names
+        };
+        EventRecord {
+            process: self.table.path(event.process).to_string(),
+            writes: names(true),
+            reads: names(false),
+        }
+    }
+
+    /// Where a statement stands, and what it is.
+    fn point(&self, stmt: &Stmt) -> String {
+        let (line, column) = stmt.span.line_column(self.source);
+        let kind = match &stmt.kind {
+            StmtKind::Skip => "skip",
+            StmtKind::End => "end",
+            StmtKind::Block(_) => "block",
+            StmtKind::Assign(..) => "assign",
+            StmtKind::Let(..) => "let",
+            StmtKind::Guard(..) => "guard",
+            StmtKind::Choice { .. } => "choice",
+            StmtKind::GuardedLoop(..) => "loop",
+            StmtKind::If(..) => "if",
+            StmtKind::While { .. } => "while",
+            StmtKind::For { .. } => "for",
+            StmtKind::Spawn(..) => "spawn",
+            StmtKind::Join(_) => "join",
+            StmtKind::Call(..) => "call",
+            StmtKind::Atomic(_) => "atomic",
+            StmtKind::Lock(..) => "lock",
+            StmtKind::Unlock(..) => "unlock",
+            StmtKind::Assert(..) => "assert",
+            StmtKind::Assume(_) => "assume",
+            StmtKind::Error(_) => "error",
+        };
+        format!("{kind} {line}:{column}")
+    }
+
+    pub fn item(&self, item: &Item<'_>) -> String {
+        match item {
+            Item::Do(stmt) => self.point(stmt),
+            Item::Again(stmt) => format!("test of {}", self.point(stmt)),
+            Item::Round(stmt) => format!("round of {}", self.point(stmt)),
+            Item::Count(stmt) => format!("end of round of {}", self.point(stmt)),
+            Item::Return(..) => "return".to_owned(),
+        }
+    }
+
+    /// What every value of a state belongs to, in the order of [`State::values`].
+    pub fn places(&self, state: &State<'_>) -> Vec<String> {
+        let mut names: Vec<String> = (0..self.layout.cells).map(|cell| self.cell(cell)).collect();
+        let mut frame = |process: &str, frame: &mazurka_lang::hir::Frame| {
+            for local in &frame.locals {
+                let name = format!("{process}.{}", local.name);
+                match local.len {
+                    None => names.push(name),
+                    Some(len) => names.extend((0..len).map(|at| format!("{name}[{at}]"))),
+                }
+            }
+        };
+        for thread in &state.threads {
+            let process = self.table.path(thread.process).to_string();
+            frame(&process, thread.frame.0);
+            for item in &thread.work {
+                if let Item::Return(saved, _) = item {
+                    frame(&process, saved);
+                }
+            }
+        }
+        names
+    }
+
+    pub fn terms(&self, terms: &[Term]) -> Vec<String> {
+        terms.iter().map(|&term| self.terms.show(term)).collect()
+    }
+
+    pub fn substitution(&self, state: &State<'_>) -> Vec<(String, String)> {
+        let pairs = self.places(state).into_iter().zip(state.values());
+        let shown = pairs.map(|(name, term)| (name, self.terms.show(term)));
+        // Hidden locals are nobody's business, unless they count.
+        let plain = |(name, value): &(String, String)| name != value && !name.ends_with(".$limit");
+        shown.filter(plain).collect()
+    }
+
+    pub fn pool(&self, state: &State<'_>) -> Vec<ThreadRecord> {
+        let threads = state.threads.iter();
+        threads
+            .map(|thread| ThreadRecord {
+                process: self.table.path(thread.process).to_string(),
+                work: thread.work.iter().map(|item| self.item(item)).collect(),
+            })
+            .collect()
+    }
+
+    pub fn locks(&self, state: &State<'_>) -> Vec<(String, String)> {
+        let held = state.locks.iter().enumerate();
+        held.filter_map(|(at, holder)| {
+            let name = self.cell(self.layout.cells + at);
+            Some((name, self.table.path((*holder)?).to_string()))
+        })
+        .collect()
+    }
+
+    pub fn formula(&self, formula: &Fol) -> String {
+        let join = |parts: &[Fol], with: &str| {
+            let parts: Vec<String> = parts
+                .iter()
+                .map(|p| format!("({})", self.formula(p)))
+                .collect();
+            parts.join(with)
+        };
+        match formula {
+            Fol::Term(term) => self.terms.show(*term),
+            Fol::All(parts) => join(parts, " && "),
+            Fol::Any(parts) => join(parts, " || "),
+            Fol::ForAll(x, inner) => {
+                format!("forall {}. {}", self.terms.show(*x), self.formula(inner))
+            }
+            Fol::Exists(x, inner) => {
+                format!("exists {}. {}", self.terms.show(*x), self.formula(inner))
+            }
+        }
+    }
+
+    /// The values of a model, by name.
+    pub fn model(&self, model: &Model) -> Vec<(String, String)> {
+        let values = model.iter().map(|(term, value)| {
+            let value = self.terms.sort(term).show(value);
+            (self.terms.show(term), value)
+        });
+        let mut values: Vec<_> = values.collect();
+        values.sort();
+        values
+    }
+
+    pub fn leaf(&self, leaf: &Leaf) -> LeafRecord {
+        let place = |span: mazurka_lang::source::Span| Some(span.line_column(self.source));
+        let (what, at) = match &leaf.what {
+            What::Goal => ("the goal".to_owned(), None),
+            What::Fault(fault, span) => {
+                let what = match fault {
+                    Fault::Assertion => "an assertion",
+                    Fault::Error => "`error` is not reached",
+                    Fault::Division => "no division by zero",
+                    Fault::Index => "an index within its array",
+                    Fault::Unlock => "a lock is held when it is given back",
+                    Fault::Choose => "something to choose from",
+                };
+                (what.to_owned(), place(*span))
+            }
+            What::Invariant(number) => {
+                let invariant = &self.program.invariants[*number];
+                let what = match &invariant.name {
+                    Some(name) => format!("invariant `{name}`"),
+                    None => "an invariant".to_owned(),
+                };
+                (what, place(invariant.span))
+            }
+            What::LoopInvariant(span) => ("the invariant of a loop".to_owned(), place(*span)),
+            What::Instance => (
+                "what the goal that it goes back to assumes".to_owned(),
+                None,
+            ),
+            What::Deadlock => ("somebody can go on".to_owned(), None),
+            What::Infeasible => ("what is assumed cannot be".to_owned(), None),
+        };
+        LeafRecord {
+            what,
+            place: at,
+            must: format!("not ({})", self.formula(&leaf.denied)),
+            answer: match &leaf.truth {
+                Truth::Proved => Answered::Proved,
+                Truth::Refuted(model) => Answered::Refuted(self.model(model)),
+                Truth::Unknown(why) => Answered::Unknown(why.clone()),
+            },
+        }
+    }
+}
+
+impl<'p> Search<'p, '_> {
+    /// The proof as it is to be written.
+    pub fn record(&self, source: &str) -> (Vec<ContextRecord>, Vec<RootRecord>, Vec<GoalRecord>) {
+        let names = self.names(source);
+        let contexts = self.contexts.iter().map(|context| ContextRecord {
+            known: context.known.iter().map(|f| names.formula(f)).collect(),
+            processes: context.processes.iter().map(ToString::to_string).collect(),
+        });
+        let roots = self.roots.iter().map(|root| match root {
+            Root::Leaf(leaf) => RootRecord::Leaf(names.leaf(leaf)),
+            Root::Box(at) => RootRecord::Goal(*at),
+        });
+        let goals = self.nodes.iter().enumerate().map(|(id, node)| {
+            let leaves = |leaves: &[Leaf]| leaves.iter().map(|leaf| names.leaf(leaf)).collect();
+            let rule = match &node.by {
+                By::Open(why) => RuleRecord::Open {
+                    why: match why {
+                        Why::Waiting => "it was not looked at".to_owned(),
+                        Why::Unfolded(rounds) => format!(
+                            "a loop without an invariant went round more than {rounds} times"
+                        ),
+                        Why::Bound(_) => "the search was broken off".to_owned(),
+                    },
+                },
+                By::Schedule { steps, deadlock } => RuleRecord::Schedule {
+                    steps: steps
+                        .iter()
+                        .map(|step| StepRecord {
+                            process: self.table.path(step.process).to_string(),
+                            rule: step.rule,
+                            leaves: leaves(&step.leaves),
+                            ways: step
+                                .ways
+                                .iter()
+                                .map(|way| WayRecord {
+                                    leaves: leaves(&way.leaves),
+                                    to: way.to,
+                                })
+                                .collect(),
+                        })
+                        .collect(),
+                    deadlock: deadlock.as_ref().map(|leaf| names.leaf(leaf)),
+                },
+                By::Reduce { leaves: all, boxes } => RuleRecord::Reduce {
+                    leaves: leaves(all),
+                    goals: boxes.clone(),
+                },
+                By::Close(leaf) => RuleRecord::Close {
+                    leaf: names.leaf(leaf),
+                },
+                By::Merge(to) => RuleRecord::Merge { to: *to },
+                By::Generalise { leaves: all, to } => {
+                    let places = names.places(&node.state);
+                    let values = self.nodes[*to].changed.iter();
+                    RuleRecord::Generalise {
+                        leaves: leaves(all),
+                        values: values.map(|&at| places[at].clone()).collect(),
+                        to: *to,
+                    }
+                }
+                By::Back { leaves: all, to } => RuleRecord::Back {
+                    leaves: leaves(all),
+                    to: *to,
+                },
+            };
+            GoalRecord {
+                id,
+                context: node.context,
+                path: node.path.iter().map(|event| names.event(event)).collect(),
+                condition: names.terms(&node.state.condition),
+                substitution: names.substitution(&node.state),
+                pool: names.pool(&node.state),
+                locks: names.locks(&node.state),
+                rule,
+            }
+        });
+        (contexts.collect(), roots.collect(), goals.collect())
+    }
+}

@@ -1,0 +1,549 @@
+//! Proof search: SymPaths paper, section 4, Fig. 7 and DL-POR, on sets of open goals, breadth first.
+//!
+//! | paper | here |
+//! |---|---|
+//! | Γ, φ ⇒ {σ}\[Σ\]Ψ | [`Node`], with Γ and Ψ in its [`Context`] |
+//! | Ω | the queue of [`Search::run`] |
+//! | DLT-SCHEDULE with DLT-ASSIGN, … | [`By::Schedule`], its steps by the rules of `step.rs` |
+//! | DLT-REDUCE | [`By::Reduce`] |
+//! | Γ, ⌈φ⌉ inconsistent | [`By::Close`] |
+//! | DL-POR | [`By::Merge`]: equal points, equal values, and paths that commuting steps turn into each other (errata E5) |
+//!
+//! Loops are the business of `loops.rs`.
+//!
+//! Deviations: merging looks at the values too, so that it does not rest on fingerprints; obligations that the paper's
+//! language has not (assertions, indices, divisions, the file's invariants) are leaves of the step that incurs them.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use mazurka_core::proof::Rule;
+use mazurka_core::{Bound, Event, Fingerprint, Outcome, ProcessId, ProcessTable, TraceHasher};
+use mazurka_lang::hir::Program;
+use mazurka_lang::source::Span;
+use mazurka_smt::{Solver, Term, Terms};
+use rustc_hash::FxHashMap;
+
+use crate::eval::{Fault, Obligation};
+use crate::fol::{Fol, Lower, Misplaced, Part, Truth, decide, possible};
+use crate::loops::endless;
+use crate::pool::{State, initial_cells, rule};
+use crate::render::Names;
+use crate::step::{Branch, Stepper, TooMuch};
+use crate::{Formula, Options};
+
+/// What belongs to all goals under one box: Γ, and Ψ with the values of its free bound variables.
+#[derive(Clone, Debug)]
+pub(crate) struct Context {
+    pub known: Vec<Fol>,
+    pub processes: Vec<usize>,
+    pub post: Rc<Formula>,
+    pub bound: Vec<Term>,
+}
+
+/// A question for the solver, and what became of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Leaf {
+    pub what: What,
+    /// The negation of what was to be shown.
+    pub denied: Fol,
+    pub truth: Truth,
+}
+
+/// What a leaf is about.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum What {
+    /// The goal itself, or what it says of final states.
+    Goal,
+    Fault(Fault, Span),
+    /// One of the file's invariants.
+    Invariant(usize),
+    /// The invariant of a loop.
+    LoopInvariant(Span),
+    /// A goal that is met again assumes this.
+    Instance,
+    /// Somebody can go on.
+    Deadlock,
+    /// What is assumed cannot be.
+    Infeasible,
+}
+
+/// A goal: a sequent and what was done about it.
+#[derive(Debug)]
+pub(crate) struct Node<'p> {
+    pub state: State<'p>,
+    pub context: usize,
+    /// The goal where its path begins: that of the box, or one that was generalised.
+    pub segment: usize,
+    pub path: Vec<Event>,
+    hasher: TraceHasher,
+    pub parent: Option<usize>,
+    /// The process whose step led here.
+    pub process: Option<ProcessId>,
+    /// For a generalised goal: which values were replaced.
+    pub changed: Vec<usize>,
+    pub by: By,
+}
+
+/// By which rule a goal was reduced, and to which others.
+#[derive(Debug)]
+pub(crate) enum By {
+    /// It was not.
+    Open(Why),
+    Schedule {
+        steps: Vec<Step>,
+        /// Somebody can go on, if that was asked for.
+        deadlock: Option<Leaf>,
+    },
+    Reduce {
+        leaves: Vec<Leaf>,
+        boxes: Vec<usize>,
+    },
+    Close(Leaf),
+    Merge(usize),
+    Generalise {
+        leaves: Vec<Leaf>,
+        to: usize,
+    },
+    Back {
+        leaves: Vec<Leaf>,
+        to: usize,
+    },
+}
+
+/// Why a goal is open.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Why {
+    /// It has not been looked at.
+    Waiting,
+    /// A loop without an invariant went round this often.
+    Unfolded(u32),
+    /// The search was broken off.
+    Bound(Bound),
+}
+
+/// The step of one thread.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub process: ProcessId,
+    pub rule: Rule,
+    /// What it must not do wrong.
+    pub leaves: Vec<Leaf>,
+    pub ways: Vec<Way>,
+}
+
+/// One way that the step can go.
+#[derive(Debug)]
+pub(crate) struct Way {
+    /// The invariants after it.
+    pub leaves: Vec<Leaf>,
+    pub to: usize,
+}
+
+/// What a goal is made of, before any box is opened.
+#[derive(Debug)]
+pub(crate) enum Root {
+    Leaf(Leaf),
+    Box(usize),
+}
+
+/// Why a search cannot go on at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unsupported {
+    /// See there.
+    #[error(transparent)]
+    Misplaced(#[from] Misplaced),
+    /// See there.
+    #[error(transparent)]
+    TooMuch(#[from] TooMuch),
+}
+
+/// A proof in the making.
+pub(crate) struct Search<'p, 's> {
+    pub stepper: Stepper<'p>,
+    pub terms: Terms,
+    pub table: ProcessTable,
+    solver: &'s mut dyn Solver,
+    pub options: &'s Options,
+    pub contexts: Vec<Context>,
+    pub nodes: Vec<Node<'p>>,
+    pub roots: Vec<Root>,
+    queue: VecDeque<usize>,
+    /// Goals by context, segment and path.
+    known: FxHashMap<(usize, usize, Fingerprint), Vec<usize>>,
+    pub generalised: Vec<usize>,
+    /// Whether there are loops without bounds; then goals are looked up by their states too.
+    pub endless: bool,
+    pub by_state: FxHashMap<u64, Vec<usize>>,
+}
+
+impl<'p, 's> Search<'p, 's> {
+    pub fn new(program: &'p Program, solver: &'s mut dyn Solver, options: &'s Options) -> Self {
+        Self {
+            stepper: Stepper::new(program),
+            terms: Terms::new(),
+            table: ProcessTable::new(program.processes.len() as u32),
+            solver,
+            options,
+            contexts: Vec::new(),
+            nodes: Vec::new(),
+            roots: Vec::new(),
+            queue: VecDeque::new(),
+            known: FxHashMap::default(),
+            generalised: Vec::new(),
+            endless: endless(program),
+            by_state: FxHashMap::default(),
+        }
+    }
+
+    /// Takes a formula apart until boxes and first-order formulas are left.
+    pub fn open(&mut self, formula: &Formula) -> Result<(), Unsupported> {
+        let cells = initial_cells(self.stepper.program, &mut self.terms);
+        let program = self.stepper.program;
+        let mut lower = self.lower("");
+        let requires = program.requires.iter();
+        let known =
+            requires.map(|property| Fol::Term(lower.condition(&property.expr, &cells, &[])));
+        let known = known.collect();
+        let mut parts = Vec::new();
+        lower.parts(known, &cells, &mut Vec::new(), formula, &mut parts)?;
+        self.roots = self.open_parts(parts, &[], None)?;
+        Ok(())
+    }
+
+    pub fn names<'a>(&'a self, source: &'a str) -> Names<'a, 'p> {
+        Names {
+            program: self.stepper.program,
+            source,
+            layout: &self.stepper.layout,
+            terms: &self.terms,
+            table: &self.table,
+        }
+    }
+
+    pub fn lower(&mut self, tag: &str) -> Lower<'_> {
+        Lower {
+            terms: &mut self.terms,
+            layout: &self.stepper.layout,
+            tag: tag.to_owned(),
+            fresh: 0,
+        }
+    }
+
+    /// Opens the parts of a formula: questions are asked, boxes become goals.
+    fn open_parts(
+        &mut self,
+        parts: Vec<Part>,
+        condition: &[Term],
+        under: Option<usize>,
+    ) -> Result<Vec<Root>, Unsupported> {
+        let mut roots = Vec::new();
+        for part in parts {
+            match part {
+                Part::Leaf { known, denied } => {
+                    let leaf = self.ask(What::Goal, &known, condition.to_vec(), denied);
+                    roots.push(Root::Leaf(leaf));
+                }
+                Part::Box {
+                    mut known,
+                    cells,
+                    bound,
+                    processes,
+                    post,
+                } => {
+                    known.extend(condition.iter().map(|&term| Fol::Term(term)));
+                    self.contexts.push(Context {
+                        known,
+                        processes: processes.clone(),
+                        post: Rc::new(post),
+                        bound,
+                    });
+                    let context = self.contexts.len() - 1;
+                    let (terms, table) = (&mut self.terms, &mut self.table);
+                    let made = self.stepper.start(cells, &processes, terms, table)?;
+                    let leaves = self.faults(context, made.obligations);
+                    roots.extend(leaves.into_iter().map(Root::Leaf));
+                    for way in made.ways {
+                        let leaves = self.invariants(context, &way.state);
+                        roots.extend(leaves.into_iter().map(Root::Leaf));
+                        roots.push(Root::Box(self.add(way, context, under, None)));
+                    }
+                }
+            }
+        }
+        Ok(roots)
+    }
+
+    /// A new goal where a path begins.
+    pub fn add(
+        &mut self,
+        way: Branch<'p>,
+        context: usize,
+        parent: Option<usize>,
+        changed: Option<Vec<usize>>,
+    ) -> usize {
+        let at = self.nodes.len();
+        self.nodes.push(Node {
+            state: way.state,
+            context,
+            segment: at,
+            path: Vec::new(),
+            hasher: TraceHasher::new(),
+            parent,
+            process: None,
+            changed: changed.unwrap_or_default(),
+            by: By::Open(Why::Waiting),
+        });
+        self.queue.push_back(at);
+        at
+    }
+
+    /// Asks the solver whether Γ and the condition exclude what is denied.
+    fn ask(&mut self, what: What, known: &[Fol], condition: Vec<Term>, denied: Fol) -> Leaf {
+        let truth = decide(&mut self.terms, self.solver, known, &condition, &denied);
+        Leaf {
+            what,
+            denied,
+            truth,
+        }
+    }
+
+    pub fn ask_at(&mut self, what: What, context: usize, condition: Vec<Term>, must: Term) -> Leaf {
+        let denied = Fol::Term(self.terms.not(must));
+        let known = self.contexts[context].known.clone();
+        self.ask(what, &known, condition, denied)
+    }
+
+    /// Reduces goals until none is left, or the watch breaks it off.
+    pub fn run(
+        &mut self,
+        watch: &mut dyn FnMut(&Self) -> ControlFlow<Bound>,
+    ) -> Result<(), Unsupported> {
+        while let Some(at) = self.queue.pop_front() {
+            if let ControlFlow::Break(bound) = watch(self) {
+                self.nodes[at].by = By::Open(Why::Bound(bound));
+                return Ok(());
+            }
+            self.nodes[at].by = self.reduce(at)?;
+        }
+        Ok(())
+    }
+
+    fn reduce(&mut self, at: usize) -> Result<By, Unsupported> {
+        if let Some(by) = self.close(at) {
+            return Ok(by);
+        }
+        if self.nodes[at].state.threads.is_empty() {
+            return self.end(at);
+        }
+        // A goal that was just generalised is to be scheduled.
+        if (self.nodes[at].segment != at || self.nodes[at].changed.is_empty())
+            && let Some(by) = self.come_back(at)
+        {
+            return Ok(by);
+        }
+        self.schedule(at)
+    }
+
+    /// Closed if what is assumed cannot be. Asked only where something new was assumed.
+    fn close(&mut self, at: usize) -> Option<By> {
+        let node = &self.nodes[at];
+        let (condition, context) = (node.state.condition.clone(), node.context);
+        let old = node.parent.map(|p| self.nodes[p].state.condition.len());
+        if condition.contains(&Term::FALSE) {
+            let leaf = self.ask_at(What::Infeasible, context, condition, Term::FALSE);
+            return (leaf.truth == Truth::Proved).then_some(By::Close(leaf));
+        }
+        if !self.options.feasible || old == Some(condition.len()) {
+            return None;
+        }
+        let leaf = self.ask_at(What::Infeasible, context, condition, Term::FALSE);
+        (leaf.truth == Truth::Proved).then_some(By::Close(leaf))
+    }
+
+    /// Everybody has ended: what is left is Ψ in this state.
+    fn end(&mut self, at: usize) -> Result<By, Unsupported> {
+        let node = &self.nodes[at];
+        let context = self.contexts[node.context].clone();
+        let (cells, condition) = (node.state.cells.clone(), node.state.condition.clone());
+        let mut parts = Vec::new();
+        let mut bound = context.bound;
+        let mut lower = self.lower(&at.to_string());
+        lower.parts(context.known, &cells, &mut bound, &context.post, &mut parts)?;
+        let (mut leaves, mut boxes) = (Vec::new(), Vec::new());
+        for root in self.open_parts(parts, &condition, Some(at))? {
+            match root {
+                Root::Leaf(leaf) => leaves.push(leaf),
+                Root::Box(at) => boxes.push(at),
+            }
+        }
+        Ok(By::Reduce { leaves, boxes })
+    }
+
+    fn schedule(&mut self, at: usize) -> Result<By, Unsupported> {
+        if self.endless {
+            let key = self.nodes[at].state.key();
+            self.by_state.entry(key).or_default().push(at);
+        }
+        let mut steps = Vec::new();
+        let (before, context) = (self.nodes[at].state.condition.len(), self.nodes[at].context);
+        let mut enabled = Vec::new();
+        for thread in 0..self.nodes[at].state.threads.len() {
+            let state = &self.nodes[at].state;
+            let process = state.threads[thread].process;
+            let claims = self.stepper.claims(state, thread, &self.terms);
+            let Some(rule) = rule(&state.threads[thread], &self.terms) else {
+                continue;
+            };
+            let state = state.clone();
+            let (terms, table) = (&mut self.terms, &mut self.table);
+            let made = self.stepper.step(&state, thread, terms, table)?;
+            let leaves = self.faults(context, made.obligations);
+            let mut ways = Vec::new();
+            for branch in made.ways {
+                let new = &branch.state.condition[before..];
+                let needs = possible(&mut self.terms, new, &branch.chosen);
+                enabled.push(needs);
+                if branch.discarded {
+                    continue;
+                }
+                let mut event = Event::of(process, state.threads[thread].events);
+                event.claims.clone_from(&claims);
+                event.spawned.clone_from(&branch.spawned);
+                event.joined.clone_from(&branch.joined);
+                event.outcomes = branch.ways.iter().map(|&way| outcome(way)).collect();
+                let leaves = self.invariants(context, &branch.state);
+                let event = (rule != Rule::Spent).then_some(event);
+                let to = self.follow(at, branch, process, event);
+                ways.push(Way { leaves, to });
+            }
+            steps.push(Step {
+                process,
+                rule,
+                leaves,
+                ways,
+            });
+        }
+        let deadlock = self.options.deadlock.then(|| {
+            let condition = self.nodes[at].state.condition.clone();
+            let must = self.terms.any(enabled);
+            self.ask_at(What::Deadlock, context, condition, must)
+        });
+        Ok(By::Schedule { steps, deadlock })
+    }
+
+    /// What a step must not do wrong.
+    fn faults(&mut self, context: usize, obligations: Vec<Obligation>) -> Vec<Leaf> {
+        let ask = |obligation: Obligation| {
+            let what = What::Fault(obligation.what, obligation.span);
+            self.ask_at(what, context, obligation.known, obligation.must)
+        };
+        obligations.into_iter().map(ask).collect()
+    }
+
+    /// The file's invariants after a step.
+    fn invariants(&mut self, context: usize, state: &State<'p>) -> Vec<Leaf> {
+        let program = self.stepper.program;
+        let mut leaves = Vec::new();
+        for (number, invariant) in program.invariants.iter().enumerate() {
+            let must = self.lower("").condition(&invariant.expr, &state.cells, &[]);
+            if must != Term::TRUE {
+                let condition = state.condition.clone();
+                leaves.push(self.ask_at(What::Invariant(number), context, condition, must));
+            }
+        }
+        leaves
+    }
+
+    /// The goal after a step: a new one, or one that is known already.
+    fn follow(
+        &mut self,
+        from: usize,
+        branch: Branch<'p>,
+        process: ProcessId,
+        event: Option<Event>,
+    ) -> usize {
+        let parent = &self.nodes[from];
+        let (context, segment) = (parent.context, parent.segment);
+        let mut hasher = parent.hasher.clone();
+        let mut path = parent.path.clone();
+        let mut state = branch.state;
+        if let Some(event) = event {
+            hasher.push(&event, &self.table);
+            path.push(event);
+            if let Some(thread) = state.threads.iter_mut().find(|t| t.process == process) {
+                thread.events += 1;
+            }
+        }
+        let key = (context, segment, hasher.trace());
+        let at = self.nodes.len();
+        let same = |&&other: &&usize| same_goal(&self.nodes[other].state, &state);
+        let known = self
+            .known
+            .get(&key)
+            .into_iter()
+            .flatten()
+            .find(same)
+            .copied();
+        let by = match known {
+            Some(other) if self.options.reduce => By::Merge(other),
+            _ => {
+                self.known.entry(key).or_default().push(at);
+                self.queue.push_back(at);
+                By::Open(Why::Waiting)
+            }
+        };
+        self.nodes.push(Node {
+            state,
+            context,
+            segment,
+            path,
+            hasher,
+            parent: Some(from),
+            process: Some(process),
+            changed: Vec::new(),
+            by,
+        });
+        at
+    }
+}
+
+impl By {
+    /// All questions that belong to the rule; those of a goal that can be closed otherwise aside.
+    pub fn leaves(&self) -> Box<dyn Iterator<Item = &Leaf> + '_> {
+        match self {
+            By::Open(_) | By::Merge(_) => Box::new(std::iter::empty()),
+            By::Close(leaf) => Box::new(std::iter::once(leaf)),
+            By::Reduce { leaves, .. } | By::Generalise { leaves, .. } | By::Back { leaves, .. } => {
+                Box::new(leaves.iter())
+            }
+            By::Schedule { steps, deadlock } => {
+                let leaves = steps.iter().flat_map(|step| {
+                    let ways = step.ways.iter().flat_map(|way| &way.leaves);
+                    step.leaves.iter().chain(ways)
+                });
+                Box::new(leaves.chain(deadlock))
+            }
+        }
+    }
+}
+
+/// Whether two goals say the same: equal points and values, and the same assumed, in whatever order.
+fn same_goal(a: &State<'_>, b: &State<'_>) -> bool {
+    let sorted = |state: &State<'_>| {
+        let mut all = state.condition.clone();
+        all.sort_unstable();
+        all
+    };
+    let threads = |state: &State<'_>| state.threads.iter().map(|t| t.locals.clone()).collect();
+    let (ours, theirs): (Vec<Vec<Term>>, Vec<Vec<Term>>) = (threads(a), threads(b));
+    a.cells == b.cells && a.same_points(b) && ours == theirs && sorted(a) == sorted(b)
+}
+
+fn outcome(way: u8) -> Outcome {
+    Outcome {
+        value: way.into(),
+        end: 256,
+    }
+}

@@ -1,0 +1,285 @@
+//! The figures of the paper.
+
+use std::ops::ControlFlow;
+
+use mazurka_core::record::ProgramRecord;
+use mazurka_smt::Embedded;
+
+use crate::search::{By, Search};
+use crate::{Options, Theorem, parse};
+use mazurka_core::proof::{GoalRecord, Proof, Rule, RuleRecord};
+
+const FIG_8: &str = "
+    const M = 1; const N = 1
+    var i, j, m, n, x, y, p: i32
+    process { while (i < m)[M] { x := x * i; i := i + 1 } }
+    process { while (j < n)[N] { y := y * j; j := j + 1 } }
+    process { if i == m && j == n { p := x * y } else { p := -1 } }
+";
+
+/// SCHEDULE steps and leaf sequents.
+fn count(source: &str, goal: &str, options: &Options) -> (usize, usize) {
+    let program = mazurka_lang::load(source, &[]).unwrap();
+    let formula = parse(goal, &program).unwrap();
+    let mut solver = Embedded::default();
+    let mut search = Search::new(&program, &mut solver, options);
+    search.open(&formula).unwrap();
+    search.run(&mut |_| ControlFlow::Continue(())).unwrap();
+    let count = |is: fn(&By) -> bool| search.nodes.iter().filter(|node| is(&node.by)).count();
+    (
+        count(|by| matches!(by, By::Schedule { .. })),
+        count(|by| matches!(by, By::Reduce { .. })),
+    )
+}
+
+#[test]
+fn proof_search_explores_what_symbolic_execution_explores() {
+    let plain = Options {
+        reduce: false,
+        feasible: false,
+        ..Options::default()
+    };
+    assert_eq!(count(FIG_8, "[*] true", &plain), (14_495, 6_744));
+    let reduced = Options {
+        feasible: false,
+        ..Options::default()
+    };
+    assert_eq!(count(FIG_8, "[*] true", &reduced).1, 25);
+}
+
+/// Proves a formula and lets the proof be checked; if there is none, why.
+fn prove(source: &str, goal: &str) -> Result<Proof, String> {
+    with_proof(source, goal, |proof, _| match proof.is_closed() {
+        true => Ok(proof.clone()),
+        false => Err("open".to_owned()),
+    })
+}
+
+/// What is to be done with a proof that was found, and with a function that checks it or a variant of it.
+fn with_proof<T>(
+    source: &str,
+    goal: &str,
+    work: impl FnOnce(&Proof, &dyn Fn(&Proof) -> bool) -> T,
+) -> T {
+    let program = mazurka_lang::load(source, &[]).expect(source);
+    let formula = parse(goal, &program).expect(goal);
+    let record = ProgramRecord {
+        file: "test.maz".to_owned(),
+        hash: String::new(),
+        set: Vec::new(),
+    };
+    let theorem = Theorem {
+        program: &program,
+        source,
+        record: &record,
+        goal: Some(goal),
+        formula: &formula,
+    };
+    let options = Options {
+        deadlock: true,
+        ..Options::default()
+    };
+    let watch = &mut |goals: u64| match goals > 3000 {
+        true => ControlFlow::Break(mazurka_core::Bound::Interrupted),
+        false => ControlFlow::Continue(()),
+    };
+    let found = crate::prove(&theorem, &options, &mut Embedded::default(), watch).expect(source);
+    // A solver is about one set of terms, and the checker has its own.
+    let check =
+        |proof: &Proof| crate::check_proof(proof, &theorem, &mut Embedded::default()).is_ok();
+    assert_eq!(check(&found.proof), found.proof.is_closed(), "{source}");
+    work(&found.proof, &check)
+}
+
+const HANDOVER: &str = "var data: i32 = 0 var flag: bool = false
+    process { data := 42; flag := true }
+    process { while !flag { }; data := data + 1 }";
+
+const COUNTER: &str = "var c: i8 = 0 var n: i8
+    requires n >= 0
+    process { while c < n invariant 0 <= c && c <= n { c := c + 1 } }";
+
+const TWO: &str = "var c, a, b: i8 = 0 lock m
+    process { while true invariant c == a + b { lock(m); c := c + 1; a := a + 1; unlock(m) } }
+    process { while c < 9 invariant c == a + b { lock(m); c := c + 1; b := b + 1; unlock(m) } }";
+
+#[test]
+fn loops_without_bounds_are_proved_with_invariants() {
+    assert!(prove(HANDOVER, "[*] data == 43").is_ok());
+    assert!(prove(COUNTER, "[*] c == n").is_ok());
+    assert!(
+        prove(TWO, "[*] false").is_ok(),
+        "the first process never ends"
+    );
+    assert!(prove(COUNTER, "[*] c == n + 1").is_err());
+}
+
+#[test]
+fn formulas_are_taken_apart() {
+    let add = "var x: i8 process p { x := x + 1 } process q { x := x + 1 }";
+    assert!(prove(add, "forall k: i8. x == k ==> [*] x == k + 2").is_ok());
+    assert!(prove(add, "{x := 1} [p] (x == 2 && [q] x == 3)").is_ok());
+    assert!(prove(add, "x == 0 ==> [*] x == 2 && [p] x == 3").is_ok());
+    assert!(prove(add, "x != 0 || [*] x == 2").is_ok());
+    assert!(prove(add, "x == 0 ==> [*] x == 3").is_err());
+    assert!(prove(add, "exists b: bool. b").is_ok());
+    assert!(prove(add, "forall b: bool. b || !b").is_ok());
+    let program = mazurka_lang::load(add, &[]).unwrap();
+    for misplaced in [
+        "![*] x == 0",
+        "[*] x == 0 ==> x == 1",
+        "exists k: i8. [*] x == k",
+    ] {
+        let formula = parse(misplaced, &program).unwrap();
+        let options = Options::default();
+        let mut solver = Embedded::default();
+        let mut search = Search::new(&program, &mut solver, &options);
+        assert!(search.open(&formula).is_err(), "{misplaced}");
+    }
+}
+
+/// Wrong invariants and interference: none of these may have a proof.
+#[test]
+fn what_is_not_so_has_no_proof() {
+    let wrong = [
+        // Not preserved by the body.
+        (
+            "var c: i8 = 0 process { while c < 9 invariant c <= 3 { c := c + 1 } }",
+            "[*] c == 9",
+        ),
+        // False on entry.
+        (
+            "var c: i8 = 5 process { while c < 9 invariant c <= 3 { c := c + 1 } }",
+            "[*] false",
+        ),
+        // Too weak.
+        (
+            "var c, n: i8 requires n >= 0 process { while c < n invariant c >= 0 { c := c + 1 } }",
+            "c == 0 ==> [*] c == n",
+        ),
+        // Preserved by the body, broken by another process.
+        (
+            "var c: i8 = 0 process { while c < 9 invariant c <= 9 { c := c + 1 } } process { c := 20 }",
+            "[*] c == 9",
+        ),
+        // Stable under one step of the other, not under two.
+        (
+            "var c, d: i8 = 0
+             process { while d < 9 invariant c == 0 { d := d + 1 } }
+             process { skip; c := d - d; c := 1 }",
+            "[*] c == 0",
+        ),
+        // The invariants of two loops that only hold as long as the other loop does not run.
+        (
+            "var x, y: i8 = 0
+             process { while x < 5 invariant y == 0 { x := x + 1 } }
+             process { while y < 5 invariant x == 0 { y := y + 1 } }",
+            "[*] x + y == 5",
+        ),
+        // An assertion inside a loop that fails in the third round.
+        (
+            "var c: i8 = 0 process { while c < 9 invariant c >= 0 && c <= 9 { c := c + 1; assert c != 3 } }",
+            "[*] true",
+        ),
+        // Vacuous but for the deadlock.
+        ("var f: bool = false process { await f }", "[*] false"),
+    ];
+    for (source, goal) in wrong {
+        assert!(prove(source, goal).is_err(), "{source}\n{goal}");
+    }
+}
+
+/// A proof in which anything is changed is none.
+#[test]
+fn changed_proofs_are_rejected() {
+    let programs = [
+        (
+            FIG_8,
+            "i == 1 && m == 1 && j == n ==> [*] p == x * y || p == -1",
+        ),
+        (HANDOVER, "[*] data == 43"),
+        (COUNTER, "[*] c == n"),
+        (TWO, "[*] false"),
+    ];
+    let mut mutants = 0;
+    for (source, goal) in programs {
+        with_proof(source, goal, |proof, check| {
+            assert!(check(proof), "{source}");
+            for mutant in mutants_of(proof) {
+                mutants += 1;
+                assert!(
+                    !check(&mutant),
+                    "a changed proof of {goal} passes:\n{source}"
+                );
+            }
+        });
+    }
+    assert!(mutants > 150, "{mutants}");
+}
+
+/// Proofs that differ in one place: a rule, a target, a leaf, a sequent, a missing goal.
+fn mutants_of(proof: &Proof) -> Vec<Proof> {
+    let mut all = Vec::new();
+    let few = (proof.goals.len() / 7).max(1);
+    for at in (0..proof.goals.len()).step_by(few) {
+        let mut change = |work: &dyn Fn(&mut GoalRecord)| {
+            let mut mutant = proof.clone();
+            work(&mut mutant.goals[at]);
+            if mutant != *proof {
+                all.push(mutant);
+            }
+        };
+        change(&|goal| goal.rule = RuleRecord::Merge { to: 0 });
+        change(&|goal| {
+            goal.rule = RuleRecord::Back {
+                leaves: Vec::new(),
+                to: goal.id,
+            }
+        });
+        change(&|goal| {
+            goal.rule = RuleRecord::Reduce {
+                leaves: Vec::new(),
+                goals: Vec::new(),
+            }
+        });
+        change(&|goal| goal.condition.push("x == 0".to_owned()));
+        change(&|goal| drop(goal.condition.pop()));
+        change(&|goal| drop(goal.path.pop()));
+        change(&|goal| drop(goal.pool.pop()));
+        change(&|goal| {
+            goal.substitution
+                .iter_mut()
+                .for_each(|(_, value)| value.push('0'))
+        });
+        change(&|goal| goal.context += 1);
+        change(&|goal| match &mut goal.rule {
+            RuleRecord::Schedule { steps, .. } => drop(steps.pop()),
+            RuleRecord::Merge { to }
+            | RuleRecord::Back { to, .. }
+            | RuleRecord::Generalise { to, .. } => *to += 1,
+            RuleRecord::Reduce { leaves, .. } => drop(leaves.pop()),
+            RuleRecord::Close { leaf } => leaf.must.push('!'),
+            RuleRecord::Open { .. } => {}
+        });
+        change(&|goal| match &mut goal.rule {
+            RuleRecord::Schedule { steps, .. } => {
+                steps.iter_mut().for_each(|step| step.rule = Rule::Spent);
+            }
+            RuleRecord::Generalise { values, .. } => drop(values.pop()),
+            RuleRecord::Back { leaves, .. } => drop(leaves.pop()),
+            _ => {}
+        });
+        change(&|goal| match &mut goal.rule {
+            RuleRecord::Schedule { deadlock, .. } => *deadlock = None,
+            RuleRecord::Generalise { leaves, .. } => drop(leaves.pop()),
+            _ => {}
+        });
+    }
+    let mut shorter = proof.clone();
+    shorter.goals.pop();
+    all.push(shorter);
+    let mut version = proof.clone();
+    version.version += 1;
+    all.push(version);
+    all
+}

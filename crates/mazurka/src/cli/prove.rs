@@ -1,0 +1,118 @@
+//! `prove` and `check-proof`.
+
+use mazurka::{Limits, ProofFile, ProofProblem, ProveError, ProveOptions, Theory, goal_mistake};
+
+use super::args::{CheckProofArgs, ProofFormat, ProveArgs};
+use super::commands::{Refusal, json, view};
+use super::watch::{self, Watcher};
+use super::{Exit, diagnose, files, output};
+
+fn load(file: &str, set: &[(String, String)]) -> Result<Theory, Refusal> {
+    let source = files::program(file)?;
+    Theory::load(file, &source, set)
+        .map_err(|mistakes| Refusal::Program(diagnose::render(file, &source, &mistakes)))
+}
+
+/// A goal that cannot be read is shown with a caret; everything else is a sentence.
+fn refuse(error: ProveError) -> Refusal {
+    match &error {
+        ProveError::Goal { text, error } => {
+            Refusal::Program(diagnose::render("the goal", text, &[goal_mistake(error)]))
+        }
+        _ => Refusal::Message(error.to_string()),
+    }
+}
+
+pub(super) fn prove(args: &ProveArgs) -> Result<Exit, Refusal> {
+    let theory = load(&args.program.file, &args.program.set)?;
+    let options = ProveOptions {
+        reduce: !args.no_por,
+        feasible: !args.no_feasible,
+        deadlock: !args.no_deadlock,
+        unfold: args.unfold,
+        solver: args.solver,
+        limits: Limits {
+            steps: args.max_steps,
+            time: args.time_limit,
+            memory: args.memory_limit.or_else(watch::default_memory),
+            ..Limits::default()
+        },
+    };
+    let mut watcher = Watcher::new(options.limits.memory, args.quiet)?;
+    let found = theory.prove(&args.goal, &options, &mut |progress| watcher.look(progress));
+    watcher.finish();
+    let (record, proofs) = found.map_err(refuse)?;
+    if let Some(path) = &args.proof {
+        files::save(path, &json(&proofs)?)?;
+    }
+    let exit = Exit::from(record.record.verdict);
+    let view = view(&options.limits);
+    Ok(match args.format {
+        ProofFormat::Json => output::print_raw(&json(&record)?, exit),
+        ProofFormat::Html => {
+            let page = mazurka_report::proof_html(&record.record, &record.goals, &proofs.proofs);
+            output::print_raw(&page, exit)
+        }
+        ProofFormat::Svg => {
+            let [proof] = &proofs.proofs[..] else {
+                let no = "a picture shows one proof; choose it with --goal";
+                return Err(Refusal::Message(no.to_owned()));
+            };
+            match mazurka_report::proof_svg(proof) {
+                Some(picture) => output::print_raw(&picture, exit),
+                None => {
+                    return Err(Refusal::Message(format!(
+                        "the proof has {} goals, and a picture shows at most {}; --format html shows all",
+                        proof.goals.len(),
+                        mazurka_report::MOST_GOALS
+                    )));
+                }
+            }
+        }
+        ProofFormat::Text => {
+            let mut text = mazurka_report::proved(&record.record, &record.goals, &view);
+            if args.quiet {
+                let first = text.split_inclusive('\n').next().unwrap_or("").to_owned();
+                return Ok(output::print(&first, exit));
+            }
+            if let Some(depth) = args.tree {
+                for proof in &proofs.proofs {
+                    text.push('\n');
+                    text += &mazurka_report::proof_tree(proof, depth, &view);
+                }
+            }
+            output::print(&text, exit)
+        }
+    })
+}
+
+pub(super) fn check_proof(args: &CheckProofArgs) -> Result<Exit, Refusal> {
+    let name = &args.proof;
+    let file = ProofFile::parse(&files::record(name)?);
+    let file = file.map_err(|error| format!("`{name}`: {error}"))?;
+    let Some(first) = file.proofs.first() else {
+        return Err(Refusal::Message(format!(
+            "`{name}`: there is no proof in it"
+        )));
+    };
+    let program = args.file.as_ref().unwrap_or(&first.program.file);
+    let theory = load(program, &first.program.set)?;
+    Ok(match theory.check(&file, args.solver) {
+        Ok(()) => {
+            let goals = file
+                .proofs
+                .iter()
+                .map(|proof| proof.goals.len())
+                .sum::<usize>();
+            output::print(
+                &format!("checked: every one of {goals} goals follows\n"),
+                Exit::Verified,
+            )
+        }
+        Err(ProofProblem::Rejected(why)) => {
+            output::print(&format!("rejected: {why}\n"), Exit::Violated)
+        }
+        Err(ProofProblem::Prove(error)) => return Err(refuse(error)),
+        Err(other) => return Err(Refusal::Message(format!("`{name}`: {other}"))),
+    })
+}

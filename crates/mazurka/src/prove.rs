@@ -1,0 +1,498 @@
+//! `prove` and `check-proof`: dynamic logic about a program.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use mazurka_core::proof::{
+    Answered, GoalOutcome, GoalRecord, LeafRecord, OpenGoal, Proof, RootRecord, RuleRecord, Status,
+    VERSION,
+};
+use mazurka_core::record::{ProgramRecord, Record, VERSION as RECORD, Witness, WitnessKind};
+use mazurka_core::{Bound, Counts, Limits, Scope, StopReason, Verdict};
+use mazurka_explore::Progress;
+use mazurka_lang::diagnostic::Diagnostic;
+use mazurka_lang::hir::{self, Atomicity};
+use mazurka_lang::{Setting, source::Span};
+use mazurka_logic::{Formula, FormulaError, Outcome, Refutation, Rejected, Theorem, Unsupported};
+use mazurka_smt::{Assembly, Choice, Missing, Solver, assemble};
+use serde::{Deserialize, Serialize};
+
+use crate::program::hash;
+use crate::{Options, Plan, Program, Watch};
+
+/// How to prove.
+#[derive(Clone, Debug)]
+pub struct ProveOptions {
+    /// Whether goals that commuting steps lead to are merged (DL-POR).
+    pub reduce: bool,
+    /// Whether goals whose assumptions contradict each other are closed at once.
+    pub feasible: bool,
+    /// Whether it is to be shown too that somebody can always go on.
+    pub deadlock: bool,
+    /// How often a loop without an invariant may go round.
+    pub unfold: u32,
+    /// Which solver answers.
+    pub solver: Choice,
+    /// How far to go: steps are applications of SCHEDULE.
+    pub limits: Limits,
+}
+
+impl Default for ProveOptions {
+    fn default() -> Self {
+        let options = mazurka_logic::Options::default();
+        Self {
+            reduce: options.reduce,
+            feasible: options.feasible,
+            deadlock: true,
+            unfold: options.unfold,
+            solver: Choice::default(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// A program and what can be said of it.
+#[derive(Clone, Debug)]
+pub struct Theory {
+    record: ProgramRecord,
+    source: String,
+    program: hir::Program,
+}
+
+/// Why nothing can be proved.
+#[derive(Debug, thiserror::Error)]
+pub enum ProveError {
+    /// A goal that cannot be read.
+    #[error("{error}")]
+    Goal {
+        /// The goal, as it was given.
+        text: String,
+        /// What is wrong with it.
+        error: FormulaError,
+    },
+    /// A goal or program that the calculus has no rule for.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+    /// Each access is a step.
+    #[error(
+        "there are rules for statements only: write `atomicity statement`, or check the program with `mazurka check`"
+    )]
+    Access,
+    /// The solver is not there.
+    #[error(transparent)]
+    Solver(#[from] Missing),
+}
+
+/// The record of `prove`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProveRecord {
+    /// What every record has.
+    #[serde(flatten)]
+    pub record: Record,
+    /// What became of each goal.
+    pub goals: Vec<GoalOutcome>,
+}
+
+/// Proofs as a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProofFile {
+    /// The version of the format.
+    pub version: u32,
+    /// One for each goal.
+    pub proofs: Vec<Proof>,
+}
+
+/// Why a file is no proof.
+#[derive(Debug, thiserror::Error)]
+pub enum ProofProblem {
+    /// Not JSON, or not of this shape.
+    #[error("this is not a proof of Mazurka: {0}")]
+    Shape(#[from] serde_json::Error),
+    /// Of another program.
+    #[error(
+        "this is a proof about another program: `{file}` or its --set options have changed since"
+    )]
+    OtherProgram {
+        /// The file.
+        file: String,
+    },
+    /// It does not hold.
+    #[error("rejected: {0}")]
+    Rejected(#[from] Rejected),
+    /// Its goal cannot be read, or there is no solver.
+    #[error(transparent)]
+    Prove(#[from] ProveError),
+}
+
+impl ProofFile {
+    /// Reads proofs.
+    pub fn parse(text: &str) -> Result<Self, ProofProblem> {
+        Ok(serde_json::from_str(text)?)
+    }
+}
+
+/// How many open goals a record tells of.
+const MOST_OPEN: usize = 5;
+
+impl Theory {
+    /// Reads a program. Variables without initial values are unknown, and all of them may be.
+    pub fn load(
+        file: &str,
+        source: &str,
+        set: &[(String, String)],
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let setting = |(name, value): &(String, String)| Setting {
+            name: name.clone(),
+            value: value.clone(),
+        };
+        let settings: Vec<Setting> = set.iter().map(setting).collect();
+        Ok(Self {
+            program: mazurka_lang::load(source, &settings)?,
+            source: source.to_owned(),
+            record: ProgramRecord {
+                file: file.to_owned(),
+                hash: hash(source, set),
+                set: set.to_vec(),
+            },
+        })
+    }
+
+    /// The goals that the file states with `prove`, if there are any.
+    pub fn goals(&self) -> Vec<String> {
+        let goals = self.program.goals.iter();
+        goals.map(|goal| goal.formula.clone()).collect()
+    }
+
+    fn formula(&self, goal: Option<&str>) -> Result<Formula, ProveError> {
+        if self.program.atomicity == Atomicity::Access {
+            return Err(ProveError::Access);
+        }
+        match goal {
+            None => Ok(mazurka_logic::stated(&self.program)),
+            Some(text) => {
+                mazurka_logic::parse(text, &self.program).map_err(|error| ProveError::Goal {
+                    text: text.to_owned(),
+                    error,
+                })
+            }
+        }
+    }
+
+    /// Proves goals, or what the file states if there are none: its `prove` declarations, else its `ensures`. The assertions
+    /// and invariants of the file belong to every goal with a box.
+    pub fn prove(
+        &self,
+        goals: &[String],
+        options: &ProveOptions,
+        watch: &mut Watch<'_>,
+    ) -> Result<(ProveRecord, ProofFile), ProveError> {
+        let start = Instant::now();
+        let mut wanted: Vec<Option<String>> = goals.iter().cloned().map(Some).collect();
+        if wanted.is_empty() {
+            wanted = self.goals().into_iter().map(Some).collect();
+        }
+        if wanted.is_empty() {
+            wanted.push(None);
+        }
+        let mut all = Vec::new();
+        let mut file = ProofFile {
+            version: VERSION,
+            proofs: Vec::new(),
+        };
+        let (mut witnesses, mut bounds) = (Vec::new(), Vec::new());
+        let mut counts = Counts::default();
+        for goal in &wanted {
+            let found = self.attempt(goal.as_deref(), options, &counts, start, watch)?;
+            counts.steps += found.counts.schedules;
+            counts.events += found.counts.goals;
+            bounds.extend(found.bounds.iter().copied());
+            if found.unfolded {
+                bounds.push(Bound::Unfold(options.unfold.into()));
+            }
+            let refutation = found.refutation.as_ref();
+            let witness = refutation.and_then(|no| self.witness(goal.as_deref(), no));
+            counts.failures += u64::from(witness.is_some());
+            all.push(outcome(
+                self.stated(goal.as_deref()),
+                &found,
+                witness.is_some(),
+                options,
+            ));
+            witnesses.extend(witness);
+            file.proofs.push(found.proof);
+        }
+        bounds.sort_unstable();
+        bounds.dedup();
+        let any = |status| all.iter().any(|goal: &GoalOutcome| goal.status == status);
+        let verdict = match () {
+            () if any(Status::Refuted) => Verdict::Violated,
+            () if any(Status::Open) => Verdict::Inconclusive,
+            () => Verdict::Verified,
+        };
+        let record = Record {
+            version: RECORD,
+            program: self.record.clone(),
+            command: "prove".to_owned(),
+            algorithm: match options.reduce {
+                true => "canonical".to_owned(),
+                false => "none".to_owned(),
+            },
+            options: None,
+            verdict,
+            scope: Scope {
+                exhaustive: bounds.is_empty() && verdict != Verdict::Inconclusive,
+                bounds: bounds.clone(),
+            },
+            stopped: match bounds.is_empty() {
+                true => StopReason::Complete,
+                false => StopReason::Bound,
+            },
+            deterministic: None,
+            counts,
+            seconds: start.elapsed().as_secs_f64(),
+            witnesses,
+        };
+        Ok((ProveRecord { record, goals: all }, file))
+    }
+
+    /// What a goal says; what the file states is put into words.
+    fn stated(&self, goal: Option<&str>) -> String {
+        let Some(goal) = goal else {
+            let ensures = self.program.ensures.iter();
+            let ensures: Vec<&str> = ensures.map(|p| p.expr.span.text(&self.source)).collect();
+            return match &ensures[..] {
+                [] => "[*] true".to_owned(),
+                [one] => format!("[*] {one}"),
+                many => format!("[*] ({})", many.join(") && (")),
+            };
+        };
+        goal.to_owned()
+    }
+
+    fn attempt(
+        &self,
+        goal: Option<&str>,
+        options: &ProveOptions,
+        before: &Counts,
+        start: Instant,
+        watch: &mut Watch<'_>,
+    ) -> Result<Outcome, ProveError> {
+        let formula = self.formula(goal)?;
+        let mut solver = self.solver(options.solver)?;
+        let limits = &options.limits;
+        let mut look = |goals: u64| {
+            let elapsed = start.elapsed();
+            let steps = before.steps + goals;
+            if limits.steps.is_some_and(|most| steps >= most) {
+                return ControlFlow::Break(
+                    limits.steps.map_or(Bound::Interrupted, Bound::MaxSteps),
+                );
+            }
+            if let Some(most) = limits.time.filter(|&most| elapsed >= most) {
+                return ControlFlow::Break(Bound::TimeLimit(most.as_millis() as u64));
+            }
+            watch(&Progress {
+                counts: Counts {
+                    steps,
+                    ..Counts::default()
+                },
+                elapsed,
+                done: None,
+                estimate: None,
+            })
+        };
+        let search = mazurka_logic::Options {
+            reduce: options.reduce,
+            feasible: options.feasible,
+            deadlock: options.deadlock,
+            unfold: options.unfold,
+        };
+        Ok(mazurka_logic::prove(
+            &self.theorem(goal, &formula),
+            &search,
+            &mut *solver,
+            &mut look,
+        )?)
+    }
+
+    fn theorem<'a>(&'a self, goal: Option<&'a str>, formula: &'a Formula) -> Theorem<'a> {
+        Theorem {
+            program: &self.program,
+            source: &self.source,
+            record: &self.record,
+            goal,
+            formula,
+        }
+    }
+
+    fn solver(&self, choice: Choice) -> Result<Box<dyn Solver + Send>, ProveError> {
+        Ok(assemble(Assembly {
+            choice,
+            ..Assembly::default()
+        })?)
+    }
+
+    /// Runs what is said to go wrong. Only what goes wrong then is believed.
+    fn witness(&self, goal: Option<&str>, no: &Refutation) -> Option<Witness> {
+        if !no.concrete {
+            return None;
+        }
+        let mut set = self.record.set.clone();
+        for var in self.program.vars.iter().filter(|var| var.init.is_none()) {
+            let value = |name: &str| {
+                let mut found = no.values.iter().filter(|(known, _)| known == name);
+                found.next().map_or_else(
+                    || {
+                        if var.ty == hir::Type::Bool {
+                            "false"
+                        } else {
+                            "0"
+                        }
+                        .to_owned()
+                    },
+                    |(_, value)| value.clone(),
+                )
+            };
+            let text = match var.len {
+                None => value(&var.name),
+                Some(len) => {
+                    let elements = (0..len).map(|at| value(&format!("{}[{at}]", var.name)));
+                    format!("[{}]", elements.collect::<Vec<_>>().join(", "))
+                }
+            };
+            set.push((var.name.clone(), text));
+        }
+        let program = Program::load(&self.record.file, &self.source, &set).ok()?;
+        let plan = Plan::Schedule(no.schedule.clone());
+        let told = program.run(&plan, &Options::default(), &mut crate::quietly());
+        let told = told.ok()?;
+        if let Some(witness) = told.record.witnesses.into_iter().next() {
+            return Some(witness);
+        }
+        // The run is fine, but it ends where the goal does not hold.
+        let final_state = told.run.ending == mazurka_core::record::Ending::Final;
+        (final_state && no.leaf.what == "the goal").then(|| Witness {
+            kind: WitnessKind::Failure,
+            message: format!("the goal does not hold: `{}`", self.stated(goal)),
+            place: None,
+            runs: vec![told.run],
+            waiting: Vec::new(),
+            differs: Vec::new(),
+        })
+    }
+
+    /// Checks proofs about this program, with code of its own.
+    pub fn check(&self, file: &ProofFile, solver: Choice) -> Result<(), ProofProblem> {
+        for proof in &file.proofs {
+            if proof.program.hash != self.record.hash {
+                return Err(ProofProblem::OtherProgram {
+                    file: self.record.file.clone(),
+                });
+            }
+            let formula = self.formula(proof.goal.as_deref())?;
+            let mut solver = self.solver(solver)?;
+            let theorem = self.theorem(proof.goal.as_deref(), &formula);
+            mazurka_logic::check_proof(proof, &theorem, &mut *solver)?;
+        }
+        Ok(())
+    }
+}
+
+/// A mistake in a goal as a mistake in its text.
+pub fn goal_mistake(error: &FormulaError) -> Diagnostic {
+    Diagnostic {
+        code: "M0701",
+        message: error.message.clone(),
+        span: Span {
+            start: error.span.start,
+            end: error.span.end.max(error.span.start + 1),
+        },
+        label: error.expected.clone(),
+        related: Vec::new(),
+        help: None,
+    }
+}
+
+fn outcome(goal: String, found: &Outcome, witness: bool, options: &ProveOptions) -> GoalOutcome {
+    let proof = &found.proof;
+    let (closed, counts) = (proof.is_closed(), found.counts);
+    let deadlock_free = options.deadlock.then(|| {
+        let mut asked = proof.goals.iter().filter_map(|goal| match &goal.rule {
+            RuleRecord::Schedule { deadlock, .. } => deadlock.as_ref(),
+            _ => None,
+        });
+        asked.all(LeafRecord::is_proved)
+    });
+    GoalOutcome {
+        goal,
+        status: match (closed, witness) {
+            (true, _) => Status::Proved,
+            (false, true) => Status::Refuted,
+            (false, false) => Status::Open,
+        },
+        deadlock_free,
+        schedules: counts.schedules,
+        leaves: counts.leaves,
+        merged: counts.merged,
+        goals: counts.goals,
+        questions: counts.questions,
+        open: open(proof),
+        values: match (&found.refutation, witness) {
+            (Some(no), true) => no.values.clone(),
+            _ => Vec::new(),
+        },
+    }
+}
+
+/// The goals that are open, and why.
+fn open(proof: &Proof) -> Vec<OpenGoal> {
+    let why = |leaf: &LeafRecord| {
+        let place = leaf
+            .place
+            .map(|(line, column)| format!(" ({line}:{column})"));
+        let place = place.unwrap_or_default();
+        match &leaf.answer {
+            Answered::Proved => None,
+            Answered::Unknown(why) => Some(format!("{}{place}: {why}", leaf.what)),
+            Answered::Refuted(values) => {
+                let values: Vec<String> =
+                    values.iter().map(|(n, v)| format!("{n} = {v}")).collect();
+                let values = match values.is_empty() {
+                    true => String::new(),
+                    false => format!(", as with {}", values.join(", ")),
+                };
+                Some(format!("{}{place} does not follow{values}", leaf.what))
+            }
+        }
+    };
+    let of = |id, goal: Option<&GoalRecord>, why: String| OpenGoal {
+        id,
+        path: goal.map_or_else(Vec::new, |goal| {
+            goal.path
+                .iter()
+                .map(|event| event.process.clone())
+                .collect()
+        }),
+        condition: goal.map_or_else(Vec::new, |goal| goal.condition.clone()),
+        why,
+    };
+    let mut all = Vec::new();
+    for root in &proof.roots {
+        if let RootRecord::Leaf(leaf) = root {
+            all.extend(why(leaf).map(|why| of(None, None, why)));
+        }
+    }
+    for goal in &proof.goals {
+        if let RuleRecord::Open { why } = &goal.rule {
+            all.push(of(Some(goal.id), Some(goal), why.clone()));
+        }
+        let leaves = goal.rule.leaves();
+        let leaves = leaves.into_iter().filter_map(why);
+        all.extend(leaves.map(|why| of(Some(goal.id), Some(goal), why)));
+        if all.len() >= MOST_OPEN {
+            break;
+        }
+    }
+    all.truncate(MOST_OPEN);
+    all
+}

@@ -1,0 +1,69 @@
+//! The programs of `corpus/prove`, each goal against what must become of it. The embedded solver decides all of them, so
+//! that no other is needed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use mazurka::proof::Status;
+use mazurka::{ProofFile, ProveOptions, SolverChoice, Theory, quietly};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expect {
+    goal: Vec<Goal>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Goal {
+    formula: Option<String>,
+    status: Status,
+}
+
+fn folder() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let workspace = here.ancestors().nth(2).expect("the workspace");
+    workspace.join("corpus/prove")
+}
+
+#[test]
+fn every_goal_becomes_what_it_must() {
+    let options = ProveOptions {
+        solver: SolverChoice::Embedded,
+        ..ProveOptions::default()
+    };
+    let (mut programs, mut refuted) = (0, 0);
+    for entry in fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        if !path.is_dir() {
+            continue;
+        }
+        programs += 1;
+        let source = fs::read_to_string(path.join("program.maz")).unwrap();
+        let expect = fs::read_to_string(path.join("expect.toml")).unwrap();
+        let expect: Expect = toml::from_str(&expect).unwrap();
+        let theory = Theory::load("program.maz", &source, &[]).unwrap();
+        for goal in expect.goal {
+            let asked: Vec<String> = goal.formula.into_iter().collect();
+            let (record, proofs) = theory.prove(&asked, &options, &mut quietly()).unwrap();
+            let name = format!("{} {asked:?}", path.display());
+            let found = &record.goals[0];
+            assert_eq!(found.status, goal.status, "{name}: {:?}", found.open);
+            let checked = theory.check(&proofs, SolverChoice::Embedded);
+            assert_eq!(
+                checked.is_ok(),
+                goal.status == Status::Proved,
+                "{name}: {checked:?}"
+            );
+            if goal.status == Status::Refuted {
+                refuted += 1;
+                assert!(!record.record.witnesses.is_empty(), "{name}");
+            }
+            // What is written can be read.
+            let text = serde_json::to_string(&proofs).unwrap();
+            assert_eq!(ProofFile::parse(&text).unwrap(), proofs, "{name}");
+        }
+    }
+    assert!(programs >= 13 && refuted >= 7, "{programs} {refuted}");
+}

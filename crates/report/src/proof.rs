@@ -1,0 +1,407 @@
+//! Proofs: the answer of `prove`, and a proof as a folded tree, a page and a picture.
+
+use mazurka_core::Verdict;
+use mazurka_core::proof::{GoalOutcome, GoalRecord, Proof, RootRecord, RuleRecord, Status};
+use mazurka_core::record::Record;
+
+use crate::verdict::cut;
+use crate::{View, clip, counted, witness};
+
+/// The answer: each goal, what became of it, and what is missing or wrong.
+pub fn proved(record: &Record, goals: &[GoalOutcome], view: &View) -> String {
+    let paint = view.paint;
+    let mut text = String::new();
+    for goal in goals {
+        let status = match goal.status {
+            Status::Proved => paint.good("proved:"),
+            Status::Refuted => paint.bad("refuted:"),
+            Status::Open => paint.unsure("open:"),
+        };
+        text += &format!("{status} {} ({})\n", clip(&goal.goal, 120), size(goal));
+        match goal.deadlock_free {
+            Some(true) if goal.status == Status::Proved && goal.schedules > 0 => {
+                text += "  and somebody can always go on until all have ended\n";
+            }
+            _ => {}
+        }
+        if !goal.values.is_empty() {
+            let values = goal
+                .values
+                .iter()
+                .map(|(name, value)| format!("{name} = {value}"));
+            let values: Vec<String> = values.collect();
+            text += &format!("  starting with {}\n", values.join(", "));
+        }
+        if goal.status == Status::Open {
+            for open in &goal.open {
+                let id = open
+                    .id
+                    .map_or("the goal".to_owned(), |id| format!("goal {id}"));
+                text += &format!("  {id}: {}\n", clip(&open.why, 200));
+                if !open.path.is_empty() {
+                    text += &paint.dim(&format!("    after {}\n", clip(&open.path.join(" "), 100)));
+                }
+                if !open.condition.is_empty() {
+                    let condition = clip(&open.condition.join(" && "), 160);
+                    text += &paint.dim(&format!("    where {condition}\n"));
+                }
+            }
+        }
+    }
+    text += &cut(record, view);
+    for evidence in &record.witnesses {
+        text.push('\n');
+        text += &witness::witness(record, evidence, view);
+    }
+    if record.verdict == Verdict::Inconclusive && record.scope.bounds.is_empty() {
+        text += "what is missing is an invariant, or a solver that can decide the question\n";
+    }
+    text
+}
+
+fn size(goal: &GoalOutcome) -> String {
+    format!(
+        "{}, {}, {}",
+        counted(goal.schedules, "step", "steps"),
+        counted(goal.leaves, "leaf sequent", "leaf sequents"),
+        counted(goal.merged, "goal merged", "goals merged"),
+    )
+}
+
+/// Goals in the order in which a proof is read, each once: how deep, and by which process.
+struct Reading<'a> {
+    proof: &'a Proof,
+    seen: Vec<bool>,
+    /// How many goals below each are not closed.
+    open: Vec<usize>,
+    /// How many goals are below each, itself included.
+    size: Vec<usize>,
+}
+
+impl<'a> Reading<'a> {
+    fn of(proof: &'a Proof) -> Self {
+        let mut reading = Self {
+            proof,
+            seen: vec![false; proof.goals.len()],
+            open: vec![0; proof.goals.len()],
+            size: vec![1; proof.goals.len()],
+        };
+        // A goal has a greater number than the one it follows from.
+        for goal in proof.goals.iter().rev() {
+            let bad = matches!(goal.rule, RuleRecord::Open { .. })
+                || goal.rule.leaves().iter().any(|leaf| !leaf.is_proved());
+            reading.open[goal.id] += usize::from(bad);
+            for (_, child) in children(goal) {
+                if child > goal.id && child < proof.goals.len() {
+                    let (open, size) = (reading.open[child], reading.size[child]);
+                    reading.open[goal.id] += open;
+                    reading.size[goal.id] += size;
+                }
+            }
+        }
+        reading
+    }
+
+    fn roots(&self) -> Vec<usize> {
+        let roots = self.proof.roots.iter().filter_map(|root| match root {
+            RootRecord::Goal(at) => Some(*at),
+            RootRecord::Leaf(_) => None,
+        });
+        roots.filter(|&at| at < self.proof.goals.len()).collect()
+    }
+}
+
+/// The goals that a goal was reduced to and that were made for it, with the step that leads there.
+fn children(goal: &GoalRecord) -> Vec<(String, usize)> {
+    match &goal.rule {
+        RuleRecord::Schedule { steps, .. } => steps
+            .iter()
+            .flat_map(|step| {
+                let name = format!("{} {}", step.process, step.rule);
+                step.ways.iter().map(move |way| (name.clone(), way.to))
+            })
+            .collect(),
+        RuleRecord::Reduce { goals, .. } => {
+            goals.iter().map(|&at| ("box".to_owned(), at)).collect()
+        }
+        RuleRecord::Generalise { to, .. } => vec![("more general".to_owned(), *to)],
+        _ => Vec::new(),
+    }
+}
+
+/// A proof as a tree. Parts without anything open are folded below a depth.
+///
+/// `depth` says how deep to unfold what is closed.
+pub fn proof_tree(proof: &Proof, depth: usize, view: &View) -> String {
+    let mut reading = Reading::of(proof);
+    let mut text = String::new();
+    for root in &proof.roots {
+        if let RootRecord::Leaf(leaf) = root {
+            let mark = if leaf.is_proved() { "✓" } else { "✗" };
+            text += &format!("{mark} {}: {}\n", leaf.what, clip(&leaf.must, 100));
+        }
+    }
+    for root in reading.roots() {
+        branch(&mut reading, root, "", 0, depth, view, &mut text);
+    }
+    text
+}
+
+fn branch(
+    reading: &mut Reading<'_>,
+    at: usize,
+    step: &str,
+    level: usize,
+    depth: usize,
+    view: &View,
+    text: &mut String,
+) {
+    let goal = &reading.proof.goals[at];
+    let indent = "  ".repeat(level.min(40));
+    let step = match step {
+        "" => String::new(),
+        step => format!("{step} → "),
+    };
+    if std::mem::replace(&mut reading.seen[at], true) {
+        return;
+    }
+    let (size, open) = (reading.size[at], reading.open[at]);
+    if level >= depth && open == 0 && size > 1 {
+        let folded = view.paint.dim(&format!(
+            "… {}, all closed",
+            counted(size as u64, "goal", "goals")
+        ));
+        *text += &format!("{indent}{step}goal {at} {folded}\n");
+        return;
+    }
+    let rule = match &goal.rule {
+        RuleRecord::Merge { to } => format!("POR: the same as goal {to}"),
+        RuleRecord::Back { to, .. } => format!("BACK to goal {to}"),
+        RuleRecord::Generalise { values, .. } => {
+            format!("INVARIANT, for any {}", values.join(", "))
+        }
+        RuleRecord::Open { why } => format!("open: {why}"),
+        other => other.name().to_owned(),
+    };
+    let new = goal
+        .condition
+        .last()
+        .map(|last| format!(" where {}", clip(last, 60)));
+    let new = view.paint.dim(&new.unwrap_or_default());
+    *text += &format!("{indent}{step}goal {at} {rule}{new}\n");
+    for leaf in goal.rule.leaves().iter().filter(|leaf| !leaf.is_proved()) {
+        let bad = view
+            .paint
+            .bad(&format!("✗ {}: {}", leaf.what, clip(&leaf.must, 100)));
+        *text += &format!("{indent}  {bad}\n");
+    }
+    for (step, child) in children(goal) {
+        if child < reading.proof.goals.len() {
+            branch(reading, child, &step, level + 1, depth, view, text);
+        }
+    }
+}
+
+/// A proof as a page: every goal can be unfolded; what is open is open.
+pub fn proof_html(record: &Record, goals: &[GoalOutcome], proofs: &[Proof]) -> String {
+    let mut text = String::from(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Proof</title>\n<style>\n\
+         body { font: 14px/1.5 system-ui, sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em; color: #2c3e50; }\n\
+         code, summary { font-family: ui-monospace, monospace; } details { margin-left: 1.2em; border-left: 1px solid #ddd; padding-left: .6em; }\n\
+         .proved { color: #1e8449; } .refuted, .no { color: #c0392b; } .open { color: #b9770e; } .dim { color: #7f8c8d; }\n\
+         </style></head><body>\n",
+    );
+    text += &format!("<h1>{}</h1>\n", escape(&record.program.file));
+    for (goal, proof) in goals.iter().zip(proofs) {
+        let status = match goal.status {
+            Status::Proved => "proved",
+            Status::Refuted => "refuted",
+            Status::Open => "open",
+        };
+        text += &format!(
+            "<h2><span class=\"{status}\">{status}</span> <code>{}</code></h2>\n<p>{}</p>\n",
+            escape(&goal.goal),
+            escape(&size(goal))
+        );
+        for context in &proof.contexts {
+            if !context.known.is_empty() {
+                text += &format!(
+                    "<p>Γ: <code>{}</code></p>\n",
+                    escape(&context.known.join(", "))
+                );
+            }
+        }
+        let mut reading = Reading::of(proof);
+        for root in reading.roots() {
+            page(&mut reading, root, "", &mut text);
+        }
+    }
+    text += "</body></html>\n";
+    text
+}
+
+fn page(reading: &mut Reading<'_>, root: usize, step: &str, text: &mut String) {
+    // Proofs are deep: no recursion.
+    enum Task {
+        Open(usize, String),
+        Close,
+    }
+    let mut tasks = vec![Task::Open(root, step.to_owned())];
+    while let Some(task) = tasks.pop() {
+        let (at, step) = match task {
+            Task::Close => {
+                *text += "</details>\n";
+                continue;
+            }
+            Task::Open(at, step) => (at, step),
+        };
+        if at >= reading.seen.len() || std::mem::replace(&mut reading.seen[at], true) {
+            continue;
+        }
+        let goal = &reading.proof.goals[at];
+        let open = if reading.open[at] > 0 { " open" } else { "" };
+        let link = match &goal.rule {
+            RuleRecord::Merge { to } | RuleRecord::Back { to, .. } => {
+                format!(" <a href=\"#g{to}\">goal {to}</a>")
+            }
+            _ => String::new(),
+        };
+        *text += &format!(
+            "<details id=\"g{at}\"{open}><summary>{} goal {at} <b>{}</b>{link}</summary>\n",
+            escape(&step),
+            goal.rule.name()
+        );
+        let substitution = goal.substitution.iter().map(|(x, e)| format!("{x} ↦ {e}"));
+        let pool = goal.pool.iter().map(|thread| {
+            let next = thread.work.last().map_or("", String::as_str);
+            format!("{}({next})", thread.process)
+        });
+        for (name, value) in [
+            ("⌈φ⌉", goal.condition.join(" ∧ ")),
+            ("σ", substitution.collect::<Vec<_>>().join(", ")),
+            ("Σ", pool.collect::<Vec<_>>().join(", ")),
+        ] {
+            if !value.is_empty() {
+                *text += &format!(
+                    "<div><span class=\"dim\">{name}</span> <code>{}</code></div>\n",
+                    escape(&value)
+                );
+            }
+        }
+        for leaf in goal.rule.leaves() {
+            let (class, mark) = if leaf.is_proved() {
+                ("proved", "✓")
+            } else {
+                ("no", "✗")
+            };
+            *text += &format!(
+                "<div class=\"{class}\">{mark} {}: <code>{}</code></div>\n",
+                escape(&leaf.what),
+                escape(&leaf.must)
+            );
+        }
+        tasks.push(Task::Close);
+        for (step, child) in children(goal).into_iter().rev() {
+            tasks.push(Task::Open(child, step));
+        }
+    }
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+/// More goals than this are no picture.
+pub const MOST_GOALS: usize = 400;
+
+/// A proof as a picture: goals in rows by the number of steps that lead to them; what was merged or went back is dashed.
+/// None if there are too many.
+pub fn proof_svg(proof: &Proof) -> Option<String> {
+    if proof.goals.len() > MOST_GOALS {
+        return None;
+    }
+    let reading = Reading::of(proof);
+    let mut depth = vec![0usize; proof.goals.len()];
+    for goal in &proof.goals {
+        for (_, child) in children(goal) {
+            if child > goal.id && child < depth.len() {
+                depth[child] = depth[goal.id] + 1;
+            }
+        }
+    }
+    let rows = depth.iter().max().map_or(0, |most| most + 1);
+    let mut used = vec![0usize; rows];
+    let place: Vec<(f64, f64)> = depth
+        .iter()
+        .map(|&row| {
+            used[row] += 1;
+            (
+                30.0 + (used[row] - 1) as f64 * 46.0,
+                30.0 + row as f64 * 56.0,
+            )
+        })
+        .collect();
+    let width = 60.0 + used.iter().max().copied().unwrap_or(0) as f64 * 46.0;
+    let height = 90.0 + rows as f64 * 56.0;
+    let mut text = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+         viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"monospace\" font-size=\"11\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
+    );
+    let mut line = |from: usize, to: usize, dashed: bool, title: &str| {
+        let (Some((x, y)), Some((u, v))) = (place.get(from), place.get(to)) else {
+            return;
+        };
+        let style = match dashed {
+            true => "stroke=\"#95a5a6\" stroke-dasharray=\"4 3\"",
+            false => "stroke=\"#2c3e50\"",
+        };
+        text += &format!(
+            "<line x1=\"{x:.0}\" y1=\"{y:.0}\" x2=\"{u:.0}\" y2=\"{v:.0}\" {style}><title>{}</title></line>\n",
+            escape(title)
+        );
+    };
+    for goal in &proof.goals {
+        for (step, child) in children(goal) {
+            line(goal.id, child, false, &step);
+        }
+        if let RuleRecord::Merge { to } | RuleRecord::Back { to, .. } = goal.rule {
+            line(goal.id, to, true, goal.rule.name());
+        }
+    }
+    for (goal, (x, y)) in proof.goals.iter().zip(&place) {
+        let own = matches!(goal.rule, RuleRecord::Open { .. })
+            || goal.rule.leaves().iter().any(|leaf| !leaf.is_proved());
+        let fill = match (&goal.rule, own, reading.open[goal.id] > 0) {
+            (_, true, _) => "#f5b7b1",
+            (_, _, true) => "#fdebd0",
+            (RuleRecord::Reduce { .. } | RuleRecord::Close { .. }, ..) => "#d5f5e3",
+            (RuleRecord::Merge { .. } | RuleRecord::Back { .. }, ..) => "#eaeded",
+            (RuleRecord::Generalise { .. }, ..) => "#d6eaf8",
+            _ => "#ffffff",
+        };
+        let title = format!(
+            "goal {} {}\n{}",
+            goal.id,
+            goal.rule.name(),
+            goal.condition.join(" && ")
+        );
+        text += &format!(
+            "<circle cx=\"{x:.0}\" cy=\"{y:.0}\" r=\"14\" fill=\"{fill}\" stroke=\"#2c3e50\"><title>{}</title></circle>\n\
+             <text x=\"{x:.0}\" y=\"{:.0}\" text-anchor=\"middle\">{}</text>\n",
+            escape(&title),
+            y + 4.0,
+            goal.id
+        );
+    }
+    let legend =
+        "green: ended or impossible · grey, dashed: merged or back · blue: invariant · red: open";
+    text += &format!(
+        "<text x=\"16\" y=\"{:.0}\">{legend}</text>\n</svg>\n",
+        height - 20.0
+    );
+    Some(text)
+}
