@@ -1,12 +1,26 @@
-//! The claims that steps make, each kept once and known by a number.
+//! The claims that steps make, each known by a number.
 //!
 //! A program makes few different claims, and a process that sleeps takes its own along from state to
-//! state: a number is cheaper to take along than a list of accesses.
+//! state: a number is cheaper to take along than a list of accesses. Most steps touch one cell; what
+//! they claim can be read off the number, so that questions about them need no list at all.
 
 use mazurka_core::{Access, Claims, Event, ProcessId};
 use rustc_hash::FxHashMap;
 
-/// All claims met so far; number 0 claims nothing.
+/// What a step claims of one cell, as a number: twice the cell, and one more if it does not only read it. None if it claims
+/// another number of cells.
+#[inline]
+pub(crate) fn single(claims: &[Access]) -> Option<u32> {
+    match claims {
+        [access] if access.len == 1 => Some(2 * access.first + u32::from(access.writes())),
+        _ => None,
+    }
+}
+
+/// Marks the numbers of claims of no cell or several. The rest of the number is their place in the catalogue.
+const LISTED: u32 = 1 << 31;
+
+/// All claims met so far that are not of one cell.
 #[derive(Debug)]
 pub(crate) struct Catalogue {
     claims: Vec<Claims>,
@@ -30,9 +44,12 @@ impl Catalogue {
     /// The number of what an event claims.
     #[inline]
     pub fn of(&mut self, event: &Event) -> u32 {
-        match self.keyed.get(event.claims_key as usize) {
-            Some(Some(number)) => *number,
-            _ => self.meet(event),
+        match single(&event.claims) {
+            Some(number) => number,
+            None => match self.keyed.get(event.claims_key as usize) {
+                Some(Some(number)) => *number,
+                _ => self.meet(event),
+            },
         }
     }
 
@@ -49,14 +66,17 @@ impl Catalogue {
         number
     }
 
-    /// The claims of a number.
+    /// The claims of a number; none of a number that is itself what is claimed of one cell.
     #[inline]
-    pub fn claims(&self, number: u32) -> &[Access] {
-        &self.claims[number as usize]
+    pub fn listed(&self, number: u32) -> Option<&[Access]> {
+        (number & LISTED != 0).then(|| &self.claims[(number & !LISTED) as usize][..])
     }
 
     /// The number of what a step of a process claims.
     pub fn number(&mut self, process: ProcessId, claims: &Claims) -> u32 {
+        if let Some(number) = single(claims) {
+            return number;
+        }
         if self.last.len() <= process.index() {
             self.last.resize(process.index() + 1, 0);
         }
@@ -67,12 +87,23 @@ impl Catalogue {
                 self.claims.len() as u32 - 1
             });
         }
-        *guess
+        LISTED | *guess
     }
 
     /// Whether the claims of that number conflict with these.
+    #[inline]
     pub fn conflict(&self, number: u32, with: &[Access]) -> bool {
-        conflict(&self.claims[number as usize], with)
+        match (self.listed(number), single(with)) {
+            (None, Some(other)) => number / 2 == other / 2 && (number | other) & 1 == 1,
+            (None, None) => {
+                let access = match number & 1 {
+                    0 => Access::read(number / 2),
+                    _ => Access::write(number / 2),
+                };
+                conflict(&[access], with)
+            }
+            (Some(claims), _) => conflict(claims, with),
+        }
     }
 }
 
@@ -84,18 +115,47 @@ pub(crate) fn conflict(one: &[Access], other: &[Access]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mazurka_core::AccessKind;
 
     #[test]
     fn equal_claims_have_equal_numbers() {
         let mut catalogue = Catalogue::new();
-        let claims = |cell| -> Claims { [Access::write(cell)].into_iter().collect() };
+        let claims = |cell| -> Claims { vec![Access::write(cell), Access::read(cell + 1)] };
         let one = catalogue.number(ProcessId(3), &claims(1));
         let other = catalogue.number(ProcessId(3), &claims(2));
         assert_ne!(one, other);
         assert_eq!(catalogue.number(ProcessId(0), &claims(1)), one);
-        assert_eq!(catalogue.number(ProcessId(0), &Claims::new()), 0);
-        assert!(catalogue.conflict(one, &[Access::read(1)]));
-        assert!(!catalogue.conflict(one, &[Access::write(2)]));
-        assert!(!catalogue.conflict(0, &[Access::write(1)]));
+        assert_eq!(catalogue.listed(one), Some(&claims(1)[..]));
+        let none = catalogue.number(ProcessId(0), &Claims::new());
+        assert_eq!(catalogue.listed(none), Some(&[][..]));
+    }
+
+    #[test]
+    fn numbers_conflict_as_the_claims_do() {
+        let mut all: Vec<Claims> = vec![Claims::new()];
+        for kind in [
+            AccessKind::Read,
+            AccessKind::Write,
+            AccessKind::Acquire,
+            AccessKind::Release,
+        ] {
+            for cell in 0..3 {
+                all.push(vec![Access::new(kind, cell)]);
+                all.push(vec![Access::new(kind, cell).over(2)]);
+                all.push(vec![Access::new(kind, cell), Access::read(3)]);
+            }
+        }
+        let mut catalogue = Catalogue::new();
+        for one in &all {
+            let number = catalogue.number(ProcessId(0), one);
+            for other in &all {
+                let expected = conflict(one, other);
+                assert_eq!(
+                    catalogue.conflict(number, other),
+                    expected,
+                    "{one:?} {other:?}"
+                );
+            }
+        }
     }
 }

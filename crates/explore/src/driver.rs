@@ -59,6 +59,13 @@ pub trait Policy<E: Execution> {
     /// The search is about to take back the last step.
     fn leave(&mut self, program: &E);
 
+    /// As [`leave`](Policy::leave), again and again while there is nothing to run from the state that the search returns
+    /// to. Gives the number of events that are left.
+    fn leave_to(&mut self, program: &E) -> usize {
+        self.leave(program);
+        program.events().len() - 1
+    }
+
     /// The run ends here.
     fn leaf(&mut self, _program: &E, _end: End) {}
 
@@ -222,6 +229,7 @@ impl Search<'_> {
         for &process in asleep {
             policy.put_to_sleep(program, process);
         }
+        let mut depth = 0;
         let mut fresh = true;
         let mut batch = 1;
         let mut until_check = 0;
@@ -239,7 +247,6 @@ impl Search<'_> {
                     return self.break_off(bound);
                 }
             }
-            let depth = program.events().len();
             let too_deep = fresh
                 && (before + depth) as u64 >= self.limits.depth()
                 && !policy.known()
@@ -280,6 +287,7 @@ impl Search<'_> {
                             self.ledger.mishap(program, mishap, Some(before + depth));
                         }
                     }
+                    depth += 1;
                     observer.pushed(program);
                     policy.enter(program);
                     self.ledger.found.counts.steps += policy.look_around(program);
@@ -307,11 +315,14 @@ impl Search<'_> {
                     if depth == 0 {
                         return;
                     }
-                    policy.leave(program);
-                    observer.popping(program);
-                    program.back_to(depth - 1);
-                    if let Some(hasher) = &mut self.ledger.hasher {
-                        hasher.pop();
+                    let left = policy.leave_to(program);
+                    while depth > left {
+                        observer.popping(program);
+                        depth -= 1;
+                        program.back_to(depth);
+                        if let Some(hasher) = &mut self.ledger.hasher {
+                            hasher.pop();
+                        }
                     }
                     fresh = false;
                 }

@@ -10,7 +10,7 @@
 //! | e →_E e' | `Occurrence::before` |
 //! | e ≾_E e' (reversible race) | `Occurrence::races` |
 //! | notdep(e, E)·proc(e') = v | a set of positions, [`Reversal`] |
-//! | WI_\[E\](v) (weak initials) | [`Optimal::is_weak_initial`] |
+//! | WI_\[E\](v) (weak initials) | [`Optimal::weak_initial`] |
 //! | sleep(E) | `sleepers`, with the claims of each sleeper's next step |
 //! | wut(E) | `Node::branches`, children of which are in [`Forest`] |
 //! | insert_\[E\](v, wut(E)) | [`Optimal::reverse`], [`Optimal::insert_below`] |
@@ -18,9 +18,10 @@
 //! Where it deviates:
 //! - Races are looked at when a run is complete. An old race, both of whose events stood in the run before, is looked
 //!   at again only if one of the new events does not happen after its first event: else v is what it was.
-//! - *Short sequences*: of v only the part is inserted that e' needs, unless a weak initial of that part sleeps or has a branch
-//!   already: then all of v is. The paper's argument asks for no more than that no sleeper and no earlier
-//!   branch is a weak initial of what is inserted, and all that starts with v starts with the part.
+//! - *Short sequences*: of v only the part is looked at that e' needs, as long as that decides. The paper's argument asks for no
+//!   more than that no sleeper and no earlier branch is a weak initial of what is inserted, and all that starts with v
+//!   starts with the part. A weak initial of the part that is one of its own steps is one of v too (what has to come before it is in
+//!   the part); one that is foreign to the part may conflict with the rest of v, so then all of v is looked at.
 //! - *Who is run* where no wakeup tree says it: see `preference`.
 //! - *Locks*: an acquisition races with the acquisition before it, and in v it counts with its program past only (its
 //!   other predecessors came through the critical section that the reversal removes). An acquisition that has to wait at
@@ -47,16 +48,25 @@ use crate::catalogue::Catalogue;
 use crate::driver::{Choice, End, Policy};
 use crate::naive::next_outcomes;
 use crate::order::Order;
-use crate::preference::preference;
+use crate::preference::Preference;
 use crate::set::{Set, for_each, members};
 use crate::wakeup::{Forest, Key, NONE, Step};
+
+/// Why a step is a weak initial of v.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Initial {
+    /// It is a step of v, and nothing in v has to come before it.
+    Own,
+    /// It is no step of v, but conflicts with nothing in it.
+    Foreign,
+}
 
 /// Who makes sure that v is explored.
 enum Cover {
     /// Whatever starts with a weak initial of v has been explored.
-    Sleeper,
+    Sleeper(Initial),
     /// This branch is a weak initial of v.
-    Branch(u32),
+    Branch(u32, Initial),
     /// Nobody: a branch has to be added after this one.
     Nobody { after: u32 },
 }
@@ -72,6 +82,8 @@ struct Node {
     branches: u32,
     /// The process that is being explored.
     active: Option<ProcessId>,
+    /// The outcomes of the step that led here.
+    key: Key,
     /// The process is to be run again, with the outcomes on top of `Optimal::again`.
     again: bool,
     /// Whether anything has been run from here.
@@ -82,6 +94,14 @@ struct Node {
     rival: bool,
     /// How many processes have been explored from here.
     explored: u8,
+}
+
+impl Node {
+    /// Whether there is nothing more to run from here.
+    #[inline]
+    fn is_done(&self) -> bool {
+        self.tried && self.branches == NONE && !self.again && !self.expand
+    }
 }
 
 /// The sequence v that reverses a race: positions, and the one that comes last.
@@ -104,15 +124,14 @@ pub(crate) struct Optimal<S> {
     outcomes: Vec<SmallVec<[i64; 1]>>,
     /// The outcomes that processes on the path are to be run with next.
     again: Vec<SmallVec<[i64; 1]>>,
-    keys: Vec<Key>,
     /// For each event those that it races with, while a run is looked at.
     seconds: Vec<S>,
     /// The current run and the last complete one agree up to here.
     shared: usize,
     /// The claims of the acquisition that was not made, while its race is looked at.
     waiting: u32,
-    /// Whom to run first where nothing else decides; empty during the first run.
-    preference: Vec<ProcessId>,
+    /// Whom to run first where nothing else decides; not known during the first run.
+    preference: Option<Preference>,
     /// The children of the branch that has just been taken.
     woken: u32,
     /// What guarded steps may touch.
@@ -131,11 +150,10 @@ impl<S: Set> Optimal<S> {
             catalogue: Catalogue::new(),
             outcomes: vec![SmallVec::new()],
             again: Vec::new(),
-            keys: Vec::new(),
             seconds: Vec::new(),
             shared: 0,
             waiting: 0,
-            preference: Vec::new(),
+            preference: None,
             woken: NONE,
             guards: Claims::new(),
             overflow: false,
@@ -143,9 +161,6 @@ impl<S: Set> Optimal<S> {
     }
 
     fn key_of(&mut self, event: &Event) -> Key {
-        if event.outcomes.is_empty() {
-            return 0;
-        }
         let values: SmallVec<[i64; 1]> = event.outcomes.iter().map(|o| o.value).collect();
         let known = self.outcomes.iter().position(|known| *known == values);
         known.unwrap_or_else(|| {
@@ -154,6 +169,12 @@ impl<S: Set> Optimal<S> {
         }) as Key
     }
 
+    /// The outcomes of the event at a position.
+    fn key_at(&self, at: usize) -> Key {
+        self.nodes.get(at + 1).map_or(0, |node| node.key)
+    }
+
+    #[inline]
     fn sleepers_of(&self, node: usize) -> &[Step] {
         let end = self
             .nodes
@@ -163,17 +184,30 @@ impl<S: Set> Optimal<S> {
     }
 
     /// Whether a step can come first in v, or before all of it.
-    fn is_weak_initial(&self, step: &Step, v: &Reversal<S>) -> bool {
+    #[inline]
+    fn weak_initial(&self, step: &Step, v: &Reversal<S>) -> Option<Initial> {
         let events = &self.order.of_process[step.process.index()];
         match events.lowest_common(&v.all) {
-            Some(first) if first == v.last => !self.past_in_reversal(first).meets(&v.all),
-            Some(first) => !self.order.events[first].before.meets(&v.all),
-            None => {
-                !step.inherited
-                    && !self
-                        .order
-                        .conflicts(self.catalogue.claims(step.claims), &v.all)
+            Some(first) => {
+                let past = match first == v.last {
+                    true => self.past_in_reversal(first),
+                    false => &self.order.events[first].before,
+                };
+                (!past.meets(&v.all)).then_some(Initial::Own)
             }
+            None => {
+                let free = !step.inherited && !self.conflicts(step.claims, &v.all);
+                free.then_some(Initial::Foreign)
+            }
+        }
+    }
+
+    /// Whether claims conflict with an event of a set.
+    #[inline]
+    fn conflicts(&self, claims: u32, with: &S) -> bool {
+        match self.catalogue.listed(claims) {
+            None => self.order.single_conflicts(claims, with),
+            Some(claims) => self.order.conflicts(claims, with),
         }
     }
 
@@ -227,39 +261,50 @@ impl<S: Set> Optimal<S> {
         for last in seconds {
             let mut v = self.needed(first, last);
             let mut cover = self.cover(first, &v);
-            if !matches!(cover, Cover::Nobody { .. }) {
-                let all = not_after.get_or_insert_with(|| self.order.not_after(first));
-                let mut all = all.clone();
-                all.insert(last);
-                if all != v.all {
-                    v.all = all;
-                    cover = self.cover(first, &v);
-                }
+            let done = match cover {
+                Cover::Sleeper(initial) => initial == Initial::Own,
+                Cover::Branch(at, Initial::Own) => self.insert_below(at, v.clone(), false, run),
+                Cover::Branch(_, Initial::Foreign) => false,
+                Cover::Nobody { after } => self.add(first, after, &v, run),
+            };
+            if done {
+                continue;
+            }
+            let all = not_after.get_or_insert_with(|| self.order.not_after(first));
+            let mut all = all.clone();
+            all.insert(last);
+            if all != v.all {
+                v.all = all;
+                cover = self.cover(first, &v);
             }
             match cover {
-                Cover::Sleeper => {}
-                Cover::Branch(at) => self.insert_below(at, v, run),
-                Cover::Nobody { after: NONE } => self.nodes[first].branches = self.chain(&v, run),
-                Cover::Nobody { after } => {
-                    self.forest.nodes[after as usize].sibling = self.chain(&v, run);
-                }
-            }
+                Cover::Sleeper(_) => true,
+                Cover::Branch(at, _) => self.insert_below(at, v, true, run),
+                Cover::Nobody { after } => self.add(first, after, &v, run),
+            };
         }
+    }
+
+    /// Adds a branch for v to the wakeup tree of a state.
+    fn add(&mut self, node: usize, after: u32, v: &Reversal<S>, run: &[Event]) -> bool {
+        let added = self.chain(v, run);
+        match after {
+            NONE => self.nodes[node].branches = added,
+            after => self.forest.nodes[after as usize].sibling = added,
+        }
+        true
     }
 
     /// The part of v that its last event needs.
     #[inline]
     fn needed(&self, first: usize, last: usize) -> Reversal<S> {
+        let mut past = self.past_in_reversal(last).clone();
+        past.keep_above(first);
         let mut all = S::default();
+        for_each(&past, |at| {
+            all.insert_if(!self.order.events[at].before.contains(first), at);
+        });
         all.insert(last);
-        let past = self.past_in_reversal(last);
-        let mut from = first + 1;
-        while let Some(at) = past.next_from(from) {
-            if !self.order.events[at].before.contains(first) {
-                all.insert(at);
-            }
-            from = at + 1;
-        }
         Reversal { all, last }
     }
 
@@ -277,8 +322,8 @@ impl<S: Set> Optimal<S> {
     #[inline]
     fn cover(&self, node: usize, v: &Reversal<S>) -> Cover {
         let mut sleepers = self.sleepers_of(node).iter();
-        if sleepers.any(|sleeper| self.is_weak_initial(sleeper, v)) {
-            return Cover::Sleeper;
+        if let Some(initial) = sleepers.find_map(|sleeper| self.weak_initial(sleeper, v)) {
+            return Cover::Sleeper(initial);
         }
         self.branch_for(self.nodes[node].branches, v)
     }
@@ -289,8 +334,8 @@ impl<S: Set> Optimal<S> {
         let mut after = NONE;
         while at != NONE {
             let branch = &self.forest.nodes[at as usize];
-            if self.is_weak_initial(&branch.step, v) {
-                return Cover::Branch(at);
+            if let Some(initial) = self.weak_initial(&branch.step, v) {
+                return Cover::Branch(at, initial);
             }
             after = at;
             at = branch.sibling;
@@ -298,8 +343,9 @@ impl<S: Set> Optimal<S> {
         Cover::Nobody { after }
     }
 
-    /// Inserts v below a branch that is a weak initial of it.
-    fn insert_below(&mut self, mut at: u32, mut v: Reversal<S>, run: &[Event]) {
+    /// Inserts v below a branch that is a weak initial of it. If v is `all` that it could be, a branch may also be foreign to it;
+    /// else nothing is inserted there, and the answer is no.
+    fn insert_below(&mut self, mut at: u32, mut v: Reversal<S>, all: bool, run: &[Event]) -> bool {
         loop {
             let branch = self.forest.nodes[at as usize];
             let events = &self.order.of_process[branch.step.process.index()];
@@ -308,29 +354,24 @@ impl<S: Set> Optimal<S> {
                 v.all.remove(first);
             }
             if branch.step.key != 0 {
-                return self.insert_for_outcomes(at, first, &v, run);
+                if all {
+                    self.insert_for_outcomes(at, first, &v, run);
+                }
+                return all;
             }
-            match self.child_for(at, &v, run) {
-                Some(child) => at = child,
-                None => return,
+            // From a leaf everything is explored.
+            if branch.child == NONE || v.all.is_empty() {
+                return true;
             }
-        }
-    }
-
-    /// The child of a branch that v is to be inserted below. None if v is not to be inserted any more: it has been added
-    /// as a new child, nothing is left of it, or the branch is a leaf, from where everything is explored.
-    fn child_for(&mut self, at: u32, v: &Reversal<S>, run: &[Event]) -> Option<u32> {
-        let child = self.forest.nodes[at as usize].child;
-        if child == NONE || v.all.is_empty() {
-            return None;
-        }
-        match self.branch_for(child, v) {
-            Cover::Branch(below) => Some(below),
-            Cover::Nobody { after } => {
-                self.forest.nodes[after as usize].sibling = self.chain(v, run);
-                None
+            match self.branch_for(branch.child, &v) {
+                Cover::Branch(_, Initial::Foreign) if !all => return false,
+                Cover::Branch(child, _) => at = child,
+                Cover::Nobody { after } => {
+                    self.forest.nodes[after as usize].sibling = self.chain(&v, run);
+                    return true;
+                }
+                Cover::Sleeper(_) => return true,
             }
-            Cover::Sleeper => None,
         }
     }
 
@@ -346,13 +387,21 @@ impl<S: Set> Optimal<S> {
         let process = self.forest.nodes[at as usize].step.process;
         let key = first
             .filter(|&first| first != v.last)
-            .map(|first| self.keys[first]);
+            .map(|first| self.key_at(first));
         while at != NONE {
             let branch = self.forest.nodes[at as usize];
             let same =
                 branch.step.process == process && key.is_none_or(|key| key == branch.step.key);
-            if same && let Some(child) = self.child_for(at, v, run) {
-                self.insert_below(child, v.clone(), run);
+            if same && branch.child != NONE && !v.all.is_empty() {
+                match self.branch_for(branch.child, v) {
+                    Cover::Branch(child, _) => {
+                        self.insert_below(child, v.clone(), true, run);
+                    }
+                    Cover::Nobody { after } => {
+                        self.forest.nodes[after as usize].sibling = self.chain(v, run);
+                    }
+                    Cover::Sleeper(_) => {}
+                }
             }
             at = branch.sibling;
         }
@@ -362,32 +411,15 @@ impl<S: Set> Optimal<S> {
     fn chain(&mut self, v: &Reversal<S>, run: &[Event]) -> u32 {
         let mut top = NONE;
         let mut bottom = NONE;
-        let mut from = 0;
-        let mut done = false;
-        while !done {
-            let at = match v.all.next_from(from) {
-                Some(at) => {
-                    from = at + 1;
-                    if at == v.last {
-                        continue;
-                    }
-                    at
-                }
-                None => {
-                    done = true;
-                    if !v.all.contains(v.last) {
-                        break;
-                    }
-                    v.last
-                }
-            };
+        let others = members(&v.all).filter(|&at| at != v.last);
+        for at in others.chain(v.all.contains(v.last).then_some(v.last)) {
             let process = self.order.events[at].process;
             let claims = match run.get(at) {
                 Some(event) => self.catalogue.of(event),
                 None => self.waiting,
             };
             // The reversed step may see other values, and have other outcomes to choose from.
-            let key = if at == v.last { 0 } else { self.keys[at] };
+            let key = if at == v.last { 0 } else { self.key_at(at) };
             let added = self.forest.add(Step {
                 process,
                 claims,
@@ -411,7 +443,7 @@ impl<S: Set> Optimal<S> {
             let firsts = members(&second.races);
             firsts.map(|first| (events[first].process, second.process))
         });
-        self.preference = preference(races, processes);
+        self.preference = Some(Preference::new(races, processes));
     }
 
     /// Marks all states where somebody could have changed what a guarded step waits for.
@@ -438,13 +470,11 @@ impl<S: Set> Optimal<S> {
                     program.claims(process, &mut claims);
                     self.waiting = self.catalogue.number(process, &claims);
                     self.order.push_virtual(process, &claims);
-                    self.keys.push(0);
                     let second = self.order.len() - 1;
                     let firsts = self.order.events[second].races.clone();
                     for_each(&firsts, |first| {
                         self.reverse(first, std::iter::once(second), program.events());
                     });
-                    self.keys.pop();
                     self.order.pop_virtual(&claims);
                 }
                 Wait::Guard => {
@@ -495,6 +525,20 @@ impl<S: Set> Optimal<S> {
         self.sleepers_of(node).iter().any(|s| s.process == process)
     }
 
+    /// Somebody who is ready and awake.
+    fn preferred(&self, program: &impl Execution, node: usize) -> Option<ProcessId> {
+        let sleepers = self.sleepers_of(node);
+        let awake = |p: ProcessId| !sleepers.iter().any(|sleeper| sleeper.process == p);
+        let can = |p: ProcessId| program.status(p) == Status::Ready && awake(p);
+        match &self.preference {
+            Some(preference) => preference.first(program.processes(), can),
+            None => {
+                let mut all = program.processes().in_order().iter();
+                all.find(|&&p| can(p)).copied()
+            }
+        }
+    }
+
     /// Takes the first branch that is not asleep from the wakeup tree.
     fn wake(&mut self, node: usize) -> Option<ProcessId> {
         while self.nodes[node].branches != NONE {
@@ -540,14 +584,16 @@ impl<S: Set> Optimal<S> {
 impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
     const UNIQUE: bool = true;
 
+    #[inline]
     fn enter(&mut self, program: &E) {
         let start = self.sleepers.len();
         let mut branches = std::mem::replace(&mut self.woken, NONE);
+        let mut key = 0;
         match program.events().last() {
             None => self.guards = program.guards().into(),
             Some(event) => {
                 // One more for a step that is not made.
-                self.overflow |= program.events().len() + 1 >= S::CAPACITY;
+                self.overflow |= self.order.len() + 2 >= S::CAPACITY;
                 if self.overflow {
                     return;
                 }
@@ -555,17 +601,17 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
                     self.expand_rivals(event.process, &event.claims);
                 }
                 self.order.push(event);
-                let key = self.key_of(event);
-                self.keys.push(key);
                 let parent = self.nodes.len() - 1;
-                if key != 0 {
+                if !event.outcomes.is_empty() {
+                    key = self.key_of(event);
                     branches = self.wake_with(parent, event.process, key);
                 }
                 for at in self.nodes[parent].sleepers as usize..start {
                     let mut sleeper = self.sleepers[at];
                     sleeper.inherited |= branches == NONE;
-                    let conflict = self.catalogue.conflict(sleeper.claims, &event.claims);
-                    if sleeper.process != event.process && !conflict {
+                    if sleeper.process != event.process
+                        && !self.catalogue.conflict(sleeper.claims, &event.claims)
+                    {
                         self.sleepers.push(sleeper);
                     }
                 }
@@ -576,6 +622,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
             ready: self.ready.len() as u32,
             branches,
             active: None,
+            key,
             again: false,
             tried: false,
             expand: false,
@@ -589,41 +636,32 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         }
     }
 
+    #[inline]
     fn next(&mut self, program: &E) -> Option<Choice> {
-        if self.overflow {
+        let last = self.nodes.len() - 1;
+        let node = &mut self.nodes[last];
+        if self.overflow || node.is_done() {
             return None;
         }
-        let node = self.nodes.len() - 1;
-        if std::mem::take(&mut self.nodes[node].again)
-            && let (Some(outcomes), Some(process)) = (self.again.pop(), self.nodes[node].active)
-        {
-            return Some(Choice { process, outcomes });
+        let mut outcomes = SmallVec::new();
+        let mut process = None;
+        if std::mem::take(&mut node.again) {
+            process = node.active;
+            outcomes = self.again.pop().unwrap_or_default();
         }
-        let mut process = match self.nodes[node].branches {
-            NONE => None,
-            _ => self.wake(node),
-        };
-        if process.is_none() && std::mem::take(&mut self.nodes[node].expand) {
+        let (tried, branches) = (std::mem::replace(&mut node.tried, true), node.branches);
+        if process.is_none() && branches != NONE {
+            process = self.wake(last);
+        }
+        if process.is_none() && std::mem::take(&mut self.nodes[last].expand) {
             self.expand(program);
-            process = self.wake(node);
+            process = self.wake(last);
         }
-        if process.is_none() && !self.nodes[node].tried && !program.is_final() {
-            let sleepers = self.sleepers_of(node);
-            let awake = |p: ProcessId| !sleepers.iter().any(|sleeper| sleeper.process == p);
-            let can = |p: &&ProcessId| program.status(**p) == Status::Ready && awake(**p);
-            process = self.preference.iter().find(can).copied();
-            // Some may not have been met in the first run.
-            let all = program.processes().in_order();
-            if process.is_none() && self.preference.len() < all.len() {
-                process = all.iter().find(can).copied();
-            }
+        if process.is_none() && !tried && !program.is_final() {
+            process = self.preferred(program, last);
         }
-        self.nodes[node].tried = true;
-        self.nodes[node].active = process;
-        process.map(|process| Choice {
-            process,
-            outcomes: SmallVec::new(),
-        })
+        self.nodes[last].active = process;
+        process.map(|process| Choice { process, outcomes })
     }
 
     fn put_to_sleep(&mut self, program: &E, process: ProcessId) {
@@ -640,39 +678,46 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
     }
 
     fn leave(&mut self, program: &E) {
-        let Some(event) = program.events().last() else {
-            return;
-        };
+        self.leave_to(program);
+    }
+
+    /// To the last state from which there is more to explore.
+    #[inline]
+    fn leave_to(&mut self, program: &E) -> usize {
+        let run = program.events();
+        let mut depth = run.len();
         if self.overflow {
-            return;
+            return depth.saturating_sub(1);
         }
-        if let Some(node) = self.nodes.pop() {
+        while depth > 0 {
+            depth -= 1;
+            let event = &run[depth];
+            self.order.pop(event);
+            let (Some(node), Some(parent)) = (self.nodes.pop(), self.nodes.last_mut()) else {
+                break;
+            };
             self.sleepers.truncate(node.sleepers as usize);
             self.ready.truncate(node.ready as usize);
-            self.forest.release_all(node.branches);
+            if node.key != 0
+                && let Some(outcomes) = next_outcomes(event)
+            {
+                parent.again = true;
+                self.again.push(outcomes);
+                break;
+            }
+            if !parent.is_done() {
+                parent.explored = parent.explored.saturating_add(1);
+                self.sleepers.push(Step {
+                    process: event.process,
+                    claims: self.catalogue.of(event),
+                    key: 0,
+                    inherited: std::mem::take(&mut parent.rival),
+                });
+                break;
+            }
         }
-        self.order.pop(event);
-        let key = self.keys.pop().unwrap_or(0);
-        self.shared = self.shared.min(self.order.len());
-        let claims = self.catalogue.of(event);
-        let Some(parent) = self.nodes.last_mut() else {
-            return;
-        };
-        if key != 0
-            && let Some(outcomes) = next_outcomes(event)
-        {
-            parent.again = true;
-            self.again.push(outcomes);
-        } else {
-            let inherited = std::mem::take(&mut parent.rival);
-            parent.explored = parent.explored.saturating_add(1);
-            self.sleepers.push(Step {
-                process: event.process,
-                claims,
-                key: 0,
-                inherited,
-            });
-        }
+        self.shared = self.shared.min(depth);
+        depth
     }
 
     /// As if no more branches came to those that are known, all equally large.
@@ -696,7 +741,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         if self.overflow {
             return;
         }
-        if self.preference.is_empty() {
+        if self.preference.is_none() {
             self.rehearse(program.processes());
         }
         self.races(program.events());

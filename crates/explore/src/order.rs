@@ -11,6 +11,7 @@
 
 use mazurka_core::{Access, AccessKind, Event, ProcessId, Wait};
 
+use crate::catalogue::single;
 use crate::set::{Set, for_each};
 
 /// An event of the current execution.
@@ -29,14 +30,13 @@ pub(crate) struct Occurrence<S> {
     pub races: S,
     /// The first events of all races up to here whose second event is not guarded.
     pub firsts: S,
+    /// What `Order::latest` said of the process.
+    latest: u32,
 }
 
-/// The sets of a cell.
+/// The events that really took a lock, and that really gave it back.
 #[derive(Clone, Debug, Default)]
-struct Cell<S> {
-    accesses: S,
-    writes: S,
-    /// Events that really took the lock, and that really gave it back.
+struct Lock<S> {
     acquired: S,
     released: S,
 }
@@ -46,15 +46,29 @@ struct Cell<S> {
 pub(crate) struct Order<S> {
     pub events: Vec<Occurrence<S>>,
     pub of_process: Vec<S>,
-    cells: Vec<Cell<S>>,
-    /// For each process the position of the event that started it, plus 1.
-    spawned_at: Vec<usize>,
+    /// For each cell two sets, see [`rivals_at`].
+    rivals: Vec<S>,
+    /// For each cell, lock or not.
+    locks: Vec<Lock<S>>,
+    /// For each process the position of its last event, or else of the event that started it, plus 1.
+    latest: Vec<u32>,
+}
+
+/// Where the events are that conflict with an access of a cell: the writes if it reads, else all accesses.
+/// The same as the number of such a claim in the catalogue.
+#[inline]
+fn rivals_at(cell: usize, writes: bool) -> usize {
+    2 * cell + usize::from(writes)
 }
 
 /// Whether a step may take a lock or give it back.
+#[inline]
 fn takes_locks(claims: &[Access]) -> bool {
-    let mut kinds = claims.iter().map(|access| access.kind);
-    kinds.any(|kind| matches!(kind, AccessKind::Acquire | AccessKind::Release))
+    let takes = |access: &Access| matches!(access.kind, AccessKind::Acquire | AccessKind::Release);
+    match claims {
+        [access] => takes(access),
+        _ => claims.iter().any(takes),
+    }
 }
 
 impl<S: Set> Order<S> {
@@ -62,8 +76,9 @@ impl<S: Set> Order<S> {
         Self {
             events: Vec::new(),
             of_process: Vec::new(),
-            cells: Vec::new(),
-            spawned_at: Vec::new(),
+            rivals: Vec::new(),
+            locks: Vec::new(),
+            latest: Vec::new(),
         }
     }
 
@@ -72,103 +87,95 @@ impl<S: Set> Order<S> {
     }
 
     /// There may be events of this process, and with these claims.
+    #[cold]
     pub fn make_room(&mut self, process: ProcessId, claims: &[Access]) {
         if self.of_process.len() <= process.index() {
             self.of_process.resize_with(process.index() + 1, S::default);
-            self.spawned_at.resize(process.index() + 1, 0);
+            self.latest.resize(process.index() + 1, 0);
         }
         for access in claims {
-            if self.cells.len() < access.cells().end {
-                self.cells.resize_with(access.cells().end, Cell::default);
+            let cells = access.cells().end;
+            if self.locks.len() < cells {
+                self.rivals.resize_with(2 * cells, S::default);
+                self.locks.resize_with(cells, Lock::default);
             }
         }
     }
 
     /// What program order puts before the next step of a process.
+    #[inline]
     pub fn program_past(&self, process: ProcessId, joined: &[ProcessId]) -> S {
-        let mut past = S::default();
-        let mut add = |at: usize| {
-            past.insert(at);
-            past.add_all(&self.events[at].before);
-        };
-        if let Some(events) = self.of_process.get(process.index()) {
-            match events.highest() {
-                Some(last) => add(last),
-                None => {
-                    if let Some(at) = self.spawned_at[process.index()].checked_sub(1) {
-                        add(at);
-                    }
-                }
-            }
-        }
-        for child in joined {
-            let events = self.of_process.get(child.index());
-            match events.and_then(S::highest) {
-                Some(last) => add(last),
-                None => {
-                    let spawned = self.spawned_at.get(child.index()).copied().unwrap_or(0);
-                    if let Some(at) = spawned.checked_sub(1) {
-                        add(at);
-                    }
-                }
-            }
+        let mut past = self.past_of_latest(process);
+        for &child in joined {
+            past.add_all(&self.past_of_latest(child));
         }
         past
+    }
+
+    /// The last event of a process, or the one that started it, with all that happens before it.
+    #[inline]
+    fn past_of_latest(&self, process: ProcessId) -> S {
+        let latest = self.latest.get(process.index()).copied().unwrap_or(0);
+        let Some(at) = latest.checked_sub(1) else {
+            return S::default();
+        };
+        let mut past = self.events[at as usize].before.clone();
+        past.insert(at as usize);
+        past
+    }
+
+    /// For each cell of an access the events that conflict with it there.
+    #[inline]
+    fn rivals(&self, access: Access) -> impl Iterator<Item = &S> {
+        let sets = access
+            .cells()
+            .map(move |cell| rivals_at(cell, access.writes()));
+        sets.map_while(|at| self.rivals.get(at))
     }
 
     /// The events whose accesses conflict with these.
     pub fn conflicting(&self, claims: &[Access]) -> S {
         let mut all = S::default();
-        for access in claims {
-            let cells = access.cells();
-            let end = cells.end.min(self.cells.len());
-            for cell in &self.cells[cells.start.min(end)..end] {
-                all.add_all(if access.writes() {
-                    &cell.accesses
-                } else {
-                    &cell.writes
-                });
+        for &access in claims {
+            for rivals in self.rivals(access) {
+                all.add_all(rivals);
             }
         }
         all
     }
 
     /// Whether these accesses conflict with an event of a set.
+    #[inline]
     pub fn conflicts(&self, claims: &[Access], with: &S) -> bool {
-        claims.iter().any(|access| {
-            let cells = access.cells();
-            let end = cells.end.min(self.cells.len());
-            self.cells[cells.start.min(end)..end].iter().any(|cell| {
-                with.meets(if access.writes() {
-                    &cell.accesses
-                } else {
-                    &cell.writes
-                })
-            })
-        })
+        let mut rivals = claims.iter().flat_map(|&access| self.rivals(access));
+        rivals.any(|rivals| with.meets(rivals))
+    }
+
+    /// Whether an access of one cell, as a number, conflicts with an event of a set.
+    #[inline]
+    pub fn single_conflicts(&self, number: u32, with: &S) -> bool {
+        let rivals = self.rivals.get(number as usize);
+        rivals.is_some_and(|rivals| with.meets(rivals))
     }
 
     /// Extends the execution by an event.
+    #[inline(always)]
     pub fn push(&mut self, event: &Event) {
         // An index out of bounds acquires nothing.
         let acquires = event.wait == Wait::Lock && !event.claims.is_empty();
+        let guarded = event.wait == Wait::Guard;
         let program = self.program_past(event.process, &event.joined);
-        self.extend(
-            event.process,
-            &event.claims,
-            &event.touched,
-            program,
-            acquires,
-        );
-        let at = self.events.len() - 1;
-        self.events[at].guarded = event.wait == Wait::Guard;
-        if event.wait != Wait::Guard {
-            let races = self.events[at].races.clone();
-            self.events[at].firsts.add_all(&races);
+        let (claims, touched) = (&event.claims, &event.touched);
+        let occurrence = self.extend(event.process, claims, touched, program, acquires);
+        occurrence.guarded = guarded;
+        if !guarded {
+            occurrence.firsts.add_all(&occurrence.races);
         }
-        for child in &event.spawned {
-            self.make_room(*child, &[]);
-            self.spawned_at[child.index()] = at + 1;
+        for &child in &event.spawned {
+            if child.index() >= self.latest.len() {
+                self.make_room(child, &[]);
+            }
+            self.latest[child.index()] = self.events.len() as u32;
         }
     }
 
@@ -178,6 +185,7 @@ impl<S: Set> Order<S> {
         self.extend(process, claims, &[], program, true);
     }
 
+    #[inline(always)]
     fn extend(
         &mut self,
         process: ProcessId,
@@ -185,25 +193,9 @@ impl<S: Set> Order<S> {
         touched: &[Access],
         program: S,
         acquires: bool,
-    ) {
+    ) -> &mut Occurrence<S> {
         let at = self.events.len();
-        let highest = claims.iter().map(|access| access.cells().end).max();
-        if highest.unwrap_or(0) > self.cells.len() || process.index() >= self.of_process.len() {
-            self.make_room(process, claims);
-        }
-        let mut candidates = S::default();
-        for access in claims {
-            for cell in &mut self.cells[access.cells()] {
-                if access.writes() {
-                    candidates.add_all(&cell.accesses);
-                    cell.writes.insert(at);
-                } else {
-                    candidates.add_all(&cell.writes);
-                }
-                cell.accesses.insert(at);
-            }
-        }
-        candidates.remove(at);
+        let mut candidates = self.claim(process, claims, at);
         candidates.remove_all(&program);
         let mut before = program.clone();
         let mut races = S::default();
@@ -221,6 +213,7 @@ impl<S: Set> Order<S> {
             self.lock_event(touched, |set| set.insert(at));
         }
         self.of_process[process.index()].insert(at);
+        let latest = std::mem::replace(&mut self.latest[process.index()], at as u32 + 1);
         let firsts = match self.events.last() {
             Some(last) => last.firsts.clone(),
             None => S::default(),
@@ -233,15 +226,61 @@ impl<S: Set> Order<S> {
             program,
             races,
             firsts,
+            latest,
         });
+        &mut self.events[at]
+    }
+
+    /// Enters an event at a position with the cells that it claims. Gives the events that it conflicts with.
+    #[inline(always)]
+    fn claim(&mut self, process: ProcessId, claims: &[Access], at: usize) -> S {
+        if process.index() >= self.of_process.len() {
+            self.make_room(process, claims);
+        }
+        match single(claims) {
+            Some(number) => {
+                let number = number as usize;
+                if number | 1 >= self.rivals.len() {
+                    self.make_room(process, claims);
+                }
+                let candidates = self.rivals[number].clone();
+                self.for_each_set_of(number, |set| set.insert(at));
+                candidates
+            }
+            None => {
+                self.make_room(process, claims);
+                let candidates = self.conflicting(claims);
+                self.for_each_set(claims, |set| set.insert(at));
+                candidates
+            }
+        }
+    }
+
+    /// Changes all the sets that an event with these claims is in.
+    #[inline]
+    fn for_each_set(&mut self, claims: &[Access], change: impl Fn(&mut S)) {
+        for access in claims {
+            for cell in access.cells() {
+                self.for_each_set_of(rivals_at(cell, access.writes()), &change);
+            }
+        }
+    }
+
+    /// Changes the sets that an event is in because of its access of one cell, given as a number.
+    #[inline]
+    fn for_each_set_of(&mut self, number: usize, change: impl Fn(&mut S)) {
+        change(&mut self.rivals[number | 1]);
+        if number & 1 == 1 {
+            change(&mut self.rivals[number - 1]);
+        }
     }
 
     /// Changes the sets of the locks that an event really took or gave back.
     fn lock_event(&mut self, touched: &[Access], change: impl Fn(&mut S)) {
         for access in touched {
             match access.kind {
-                AccessKind::Acquire => change(&mut self.cells[access.first as usize].acquired),
-                AccessKind::Release => change(&mut self.cells[access.first as usize].released),
+                AccessKind::Acquire => change(&mut self.locks[access.first as usize].acquired),
+                AccessKind::Release => change(&mut self.locks[access.first as usize].released),
                 AccessKind::Read | AccessKind::Write => {}
             }
         }
@@ -254,9 +293,7 @@ impl<S: Set> Order<S> {
         let Some(last) = last.highest() else {
             return races;
         };
-        let Cell {
-            acquired, released, ..
-        } = &self.cells[lock];
+        let Lock { acquired, released } = &self.locks[lock];
         let partner = match waits || released.contains(last) {
             true => acquired.highest(),
             false => Some(last),
@@ -273,10 +310,11 @@ impl<S: Set> Order<S> {
     }
 
     /// Takes the last event back; `event` must be the one that was pushed.
+    #[inline(always)]
     pub fn pop(&mut self, event: &Event) {
         self.shrink(&event.claims, &event.touched);
         for child in &event.spawned {
-            self.spawned_at[child.index()] = 0;
+            self.latest[child.index()] = 0;
         }
     }
 
@@ -285,19 +323,17 @@ impl<S: Set> Order<S> {
         self.shrink(claims, &[]);
     }
 
+    #[inline(always)]
     fn shrink(&mut self, claims: &[Access], touched: &[Access]) {
         let Some(last) = self.events.pop() else {
             return;
         };
         let at = self.events.len();
         self.of_process[last.process.index()].remove(at);
-        for access in claims {
-            for cell in &mut self.cells[access.cells()] {
-                cell.accesses.remove(at);
-                if access.writes() {
-                    cell.writes.remove(at);
-                }
-            }
+        self.latest[last.process.index()] = last.latest;
+        match single(claims) {
+            Some(number) => self.for_each_set_of(number as usize, |set| set.remove(at)),
+            None => self.for_each_set(claims, |set| set.remove(at)),
         }
         if takes_locks(claims) {
             self.lock_event(touched, |set| set.remove(at));
@@ -308,9 +344,7 @@ impl<S: Set> Order<S> {
     pub fn not_after(&self, at: usize) -> S {
         let mut all = S::default();
         for (offset, event) in self.events[at + 1..].iter().enumerate() {
-            if !event.before.contains(at) {
-                all.insert(at + 1 + offset);
-            }
+            all.insert_if(!event.before.contains(at), at + 1 + offset);
         }
         all
     }

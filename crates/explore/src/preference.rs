@@ -7,35 +7,60 @@
 
 use mazurka_core::{ProcessId, ProcessTable};
 
-/// Those that race with nobody, then each of the others followed by those that it races with, in the order of their names.
-pub(crate) fn preference(
-    races: impl Iterator<Item = (ProcessId, ProcessId)>,
-    processes: &ProcessTable,
-) -> Vec<ProcessId> {
-    let all = processes.in_order();
-    let mut rank = vec![0; all.len()];
-    for (place, process) in all.iter().enumerate() {
-        rank[process.index()] = place;
-    }
-    let mut rivals = vec![Vec::new(); all.len()];
-    for (one, other) in races {
-        let (one, other) = (rank[one.index()], rank[other.index()]);
-        rivals[one].push(other);
-        rivals[other].push(one);
-    }
-    let alone = (0..all.len()).filter(|&place| rivals[place].is_empty());
-    let mut chosen: Vec<usize> = alone.collect();
-    let mut done: Vec<bool> = rivals.iter().map(Vec::is_empty).collect();
-    let mut next: Vec<usize> = (0..all.len()).rev().collect();
-    while let Some(place) = next.pop() {
-        if !std::mem::replace(&mut done[place], true) {
-            chosen.push(place);
-            rivals[place].sort_unstable();
-            rivals[place].dedup();
-            next.extend(rivals[place].iter().rev());
+/// An order of the processes.
+#[derive(Debug, Default)]
+pub(crate) struct Preference {
+    /// Those that race, each followed by those that it races with.
+    rivals: Vec<ProcessId>,
+    /// For each process whether it is among them; those beyond the end are not.
+    races: Vec<bool>,
+}
+
+impl Preference {
+    /// From pairs of processes that race.
+    pub fn new(
+        pairs: impl Iterator<Item = (ProcessId, ProcessId)>,
+        processes: &ProcessTable,
+    ) -> Self {
+        let mut found = vec![Vec::new(); processes.len()];
+        for (one, other) in pairs {
+            found[one.index()].push(other);
+            found[other.index()].push(one);
         }
+        let races = found.iter().map(|rivals| !rivals.is_empty()).collect();
+        let mut rivals = Vec::new();
+        let mut done = vec![false; processes.len()];
+        let mut next: Vec<ProcessId> = processes.in_order().iter().rev().copied().collect();
+        while let Some(process) = next.pop() {
+            let of_process = &mut found[process.index()];
+            if !of_process.is_empty() && !std::mem::replace(&mut done[process.index()], true) {
+                rivals.push(process);
+                of_process.sort_by_key(|&process| processes.path(process));
+                of_process.dedup();
+                next.extend(of_process.iter().rev());
+            }
+        }
+        Self { rivals, races }
     }
-    chosen.into_iter().map(|place| all[place]).collect()
+
+    /// The first process that can be run.
+    #[inline]
+    pub fn first(
+        &self,
+        processes: &ProcessTable,
+        can: impl Fn(ProcessId) -> bool,
+    ) -> Option<ProcessId> {
+        let all = processes.in_order();
+        if self.rivals.len() < all.len() {
+            let alone = |process: ProcessId| !self.races.get(process.index()).unwrap_or(&false);
+            let mut all = all.iter();
+            if let Some(process) = all.find(|&&process| alone(process) && can(process)) {
+                return Some(*process);
+            }
+        }
+        let mut rivals = self.rivals.iter();
+        rivals.find(|&&process| can(process)).copied()
+    }
 }
 
 #[cfg(test)]
@@ -44,10 +69,17 @@ mod tests {
 
     #[test]
     fn rivals_are_neighbours_and_loners_first() {
-        let races = [(0, 3), (1, 4), (3, 0), (4, 5)];
-        let races = races.into_iter().map(|(a, b)| (ProcessId(a), ProcessId(b)));
-        let order = preference(races, &ProcessTable::new(6));
-        let order: Vec<u32> = order.iter().map(|process| process.0).collect();
-        assert_eq!(order, [2, 0, 3, 1, 4, 5]);
+        let pairs = [(0, 3), (1, 4), (3, 0), (4, 5)];
+        let pairs = pairs.into_iter().map(|(a, b)| (ProcessId(a), ProcessId(b)));
+        let preference = Preference::new(pairs, &ProcessTable::new(6));
+        // One more than were known.
+        let processes = ProcessTable::new(7);
+        let mut order = Vec::new();
+        while let Some(process) =
+            preference.first(&processes, |process| !order.contains(&process.0))
+        {
+            order.push(process.0);
+        }
+        assert_eq!(order, [2, 6, 0, 3, 1, 4, 5]);
     }
 }

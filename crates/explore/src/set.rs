@@ -9,6 +9,12 @@ pub(crate) trait Set: Clone + Default + PartialEq {
     const CAPACITY: usize;
 
     fn insert(&mut self, at: usize);
+    /// Inserts it if the condition holds; without a jump, where that is possible.
+    fn insert_if(&mut self, condition: bool, at: usize) {
+        if condition {
+            self.insert(at);
+        }
+    }
     fn remove(&mut self, at: usize);
     fn contains(&self, at: usize) -> bool;
     fn add_all(&mut self, other: &Self);
@@ -19,8 +25,10 @@ pub(crate) trait Set: Clone + Default + PartialEq {
     fn highest(&self) -> Option<usize>;
     /// The lowest number in both.
     fn lowest_common(&self, other: &Self) -> Option<usize>;
-    /// The lowest number that is at least this.
-    fn next_from(&self, at: usize) -> Option<usize>;
+    /// Only the numbers above this stay.
+    fn keep_above(&mut self, at: usize);
+    /// The bits, 64 in a word, lowest first.
+    fn words(&self) -> &[u64];
 }
 
 /// The numbers below 64·W.
@@ -41,6 +49,11 @@ impl<const W: usize> Set for Fixed<W> {
     #[inline]
     fn insert(&mut self, at: usize) {
         self.0[(at / 64) % W] |= 1 << (at % 64);
+    }
+
+    #[inline]
+    fn insert_if(&mut self, condition: bool, at: usize) {
+        self.0[(at / 64) % W] |= u64::from(condition) << (at % 64);
     }
 
     #[inline]
@@ -95,8 +108,13 @@ impl<const W: usize> Set for Fixed<W> {
     }
 
     #[inline]
-    fn next_from(&self, at: usize) -> Option<usize> {
-        next_from(&self.0, at)
+    fn keep_above(&mut self, at: usize) {
+        keep_above(&mut self.0, at);
+    }
+
+    #[inline]
+    fn words(&self) -> &[u64] {
+        &self.0
     }
 }
 
@@ -172,8 +190,12 @@ impl Set for Growing {
         lowest_common(&self.0, &other.0)
     }
 
-    fn next_from(&self, at: usize) -> Option<usize> {
-        next_from(&self.0, at)
+    fn keep_above(&mut self, at: usize) {
+        keep_above(&mut self.0, at);
+    }
+
+    fn words(&self) -> &[u64] {
+        &self.0
     }
 }
 
@@ -191,22 +213,29 @@ fn lowest_common(one: &[u64], other: &[u64]) -> Option<usize> {
 }
 
 #[inline]
-fn next_from(words: &[u64], at: usize) -> Option<usize> {
-    let mut word = at / 64;
-    let mut bits = *words.get(word)? & (!0 << (at % 64));
-    while bits == 0 {
-        word += 1;
-        bits = *words.get(word)?;
+fn keep_above(words: &mut [u64], at: usize) {
+    for (place, word) in words.iter_mut().enumerate() {
+        match (place * 64 + 63).checked_sub(at) {
+            Some(more @ 0..64) => *word &= !(!0 >> more),
+            Some(_) => {}
+            None => *word = 0,
+        }
     }
-    Some(word * 64 + bits.trailing_zeros() as usize)
 }
 
 /// The members, lowest first.
+#[inline]
 pub(crate) fn members<S: Set>(set: &S) -> impl Iterator<Item = usize> {
-    let mut from = 0;
+    let mut words = set.words().iter();
+    let mut bits = 0_u64;
+    let mut next = 0;
     std::iter::from_fn(move || {
-        let at = set.next_from(from)?;
-        from = at + 1;
+        while bits == 0 {
+            bits = *words.next()?;
+            next += 64;
+        }
+        let at = next - 64 + bits.trailing_zeros() as usize;
+        bits &= bits - 1;
         Some(at)
     })
 }
@@ -214,10 +243,8 @@ pub(crate) fn members<S: Set>(set: &S) -> impl Iterator<Item = usize> {
 /// Calls `visit` on the members, lowest first.
 #[inline]
 pub(crate) fn for_each<S: Set>(set: &S, mut visit: impl FnMut(usize)) {
-    let mut from = 0;
-    while let Some(at) = set.next_from(from) {
+    for at in members(set) {
         visit(at);
-        from = at + 1;
     }
 }
 
@@ -249,6 +276,10 @@ mod tests {
             let gone = next(128);
             sets.0.remove(gone);
             models.0.remove(&gone);
+            sets.0.insert_if(false, gone);
+            let more = next(128);
+            sets.0.insert_if(true, more);
+            models.0.insert(more);
             let list = |set: &S| {
                 let mut all = BTreeSet::new();
                 for_each(set, |at| {
@@ -283,6 +314,9 @@ mod tests {
                 models.0.difference(&models.1).copied().collect()
             );
             assert!(models.0.iter().all(|&at| sets.0.contains(at)));
+            let mut above = sets.0.clone();
+            above.keep_above(gone);
+            assert_eq!(list(&above), models.0.range(gone + 1..).copied().collect());
         }
     }
 
