@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::code::{Claim, Code, Op, Range, Waits};
 use crate::compile::Index;
+use crate::quick::quick;
 
 /// Nested calls within one step that are followed; deeper (recursive) ones make the step claim everything.
 const CALL_DEPTH: usize = 16;
@@ -49,16 +50,13 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
                 add_claim(&mut code.guards, access);
             }
         }
-        let next = |offset: u32| code.ops.get((pc + offset) as usize);
-        let fetch = match (&code.ops[pc as usize], next(1), next(2)) {
-            (Op::Mark(_), Some(&Op::Fetch { cell, slot }), Some(Op::Mark(_) | Op::Open(_))) => {
-                Some((cell, slot))
-            }
-            _ => None,
-        };
+        let fixed = fixed(&claims);
+        let quick = fixed
+            .as_ref()
+            .and_then(|claims| quick(&code.ops, pc, claims));
         let info = &mut code.steps[step as usize];
-        info.fetch = fetch;
-        info.fixed = fixed(&claims);
+        info.quick = quick;
+        info.fixed = fixed;
         info.claims = claims;
         info.waits = waits;
         info.wait = wait;

@@ -18,6 +18,7 @@ use smallvec::SmallVec;
 
 use crate::hir::{self, Type};
 use crate::liveness::Live;
+use crate::quick::Quick;
 use crate::reach::{self, Reach};
 use crate::source::Span;
 
@@ -159,8 +160,8 @@ pub(crate) struct StepInfo {
     pub fixed: Option<Claims>,
     pub waits: Waits,
     pub wait: Wait,
-    /// The step only reads this cell into this slot, and the next mark follows.
-    pub fetch: Option<(u32, u32)>,
+    /// How to make the step without interpreting it.
+    pub quick: Option<Quick>,
     pub span: Span,
 }
 

@@ -1,7 +1,8 @@
 //! Running one step.
 
 use mazurka_core::{
-    Access, AccessKind, Event, Mishap, MishapKind, Outcome, ProcessId, ProcessTable, StepError,
+    Access, AccessKind, Claims, Event, Mishap, MishapKind, Outcome, ProcessId, ProcessTable,
+    StepError,
 };
 
 use crate::code::{Arith, Code, Compare, Op, Range};
@@ -115,7 +116,18 @@ impl From<Stop> for StepError {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Undo {
     Cell(u32, i64),
-    Slot { process: u32, slot: u32, value: i64 },
+    Slot {
+        process: u32,
+        slot: u32,
+        value: i64,
+    },
+    /// The process has called, returned or started somebody.
+    Frame {
+        process: u32,
+        frame: u32,
+        top: u32,
+        children: u32,
+    },
     Born(u32),
 }
 
@@ -145,6 +157,15 @@ impl Listener for Deaf {
     fn hear(&mut self, _: &Code, _: u32, _: Heard<'_>) {}
 }
 
+/// A step of which a part has been run: its mark, at least.
+pub(crate) struct Half {
+    pub r: Registers,
+    /// Whether the mark was that of a guard.
+    pub open: bool,
+    /// What has gone wrong in it.
+    pub fault: Option<Fault>,
+}
+
 /// All that a step works on.
 pub(crate) struct Cpu<'a, L> {
     pub code: &'a Code,
@@ -161,11 +182,23 @@ pub(crate) struct Cpu<'a, L> {
 }
 
 impl<L: Listener> Cpu<'_, L> {
-    /// Runs a process from where it is to its next mark. `step`: it rests at a mark and makes that step;
-    /// else it has just been started.
-    pub fn run(&mut self, process: ProcessId, step: bool) -> Result<(), Stop> {
-        let mut r = self.state.processes[process.index()].registers;
-        let halt = self.go(process, &mut r, step);
+    /// Lets a process that has just been started run to its first mark.
+    pub fn run(&mut self, process: ProcessId) -> Result<(), Stop> {
+        let half = Half {
+            r: self.state.processes[process.index()].registers,
+            open: false,
+            fault: None,
+        };
+        self.run_on(process, half)
+    }
+
+    /// Runs a process from the middle of a step to its next mark.
+    pub fn run_on(&mut self, process: ProcessId, half: Half) -> Result<(), Stop> {
+        let mut r = half.r;
+        let halt = match half.fault {
+            Some(fault) => Err(Halt::Fault(fault)),
+            None => self.go(process, &mut r, half.open),
+        };
         if let Err(Halt::Stop(stop)) = halt {
             return Err(stop);
         }
@@ -182,20 +215,27 @@ impl<L: Listener> Cpu<'_, L> {
                 site: Site::At { pc: r.pc, fault }.encode(),
             });
         }
-        r.steps += u32::from(step);
-        self.state.processes[process.index()].registers = r;
+        let Registers {
+            frame,
+            top,
+            children,
+            ..
+        } = std::mem::replace(&mut self.state.processes[process.index()].registers, r);
+        if (frame, top, children) != (r.frame, r.top, r.children) {
+            self.undo.push(Undo::Frame {
+                process: process.0,
+                frame,
+                top,
+                children,
+            });
+        }
         Ok(())
     }
 
-    fn go(&mut self, process: ProcessId, r: &mut Registers, step: bool) -> Result<(), Halt> {
+    fn go(&mut self, process: ProcessId, r: &mut Registers, mut open: bool) -> Result<(), Halt> {
         let code = self.code;
-        let mut open = false;
         let mut merged = false;
         let mut atomic = 0;
-        if step {
-            open = matches!(code.ops[r.pc as usize], Op::Open(_));
-            r.pc += 1;
-        }
         loop {
             let pc = r.pc;
             if L::LISTENS {
@@ -209,7 +249,10 @@ impl<L: Listener> Cpu<'_, L> {
                 };
                 self.listener.hear(code, pc, heard);
             }
-            if self.compute(process, r)? {
+            let mut next = r.pc;
+            let again = self.work(process, r).run::<L>(&mut next);
+            r.pc = next;
+            if again? {
                 continue;
             }
             let pc = r.pc;
@@ -331,132 +374,19 @@ impl<L: Listener> Cpu<'_, L> {
         }
     }
 
-    /// Runs the instructions that compute, up to the next one that does more; just one if somebody
-    /// listens. Most of the time is spent here. Says whether to go on from the start.
-    #[inline]
-    fn compute(&mut self, process: ProcessId, r: &mut Registers) -> Result<bool, Fault> {
-        let ops = &self.code.ops[..];
-        let State { cells, processes } = &mut *self.state;
-        let slots = r.frame as usize..r.top as usize;
-        let locals = &mut processes[process.index()].stack[slots];
-        let operands = &mut *self.operands;
-        let undo = &mut *self.undo;
-        let touched = &mut self.event.touched;
-        let dirty = &mut *self.dirty;
-        let watched = &self.code.watched[..];
-        let frame = r.frame;
-        let set_local = |locals: &mut [i64], undo: &mut Vec<Undo>, slot: u32, value: i64| {
-            let value = std::mem::replace(&mut locals[slot as usize], value);
-            undo.push(Undo::Slot {
-                process: process.0,
-                slot: frame + slot,
-                value,
-            });
-        };
-        let mut store = |cells: &mut [i64], undo: &mut Vec<Undo>, cell: u32, value: i64| {
-            let value = std::mem::replace(&mut cells[cell as usize], value);
-            undo.push(Undo::Cell(cell, value));
-            // Empty if there are no invariants.
-            if let Some(invariants) = watched.get(cell as usize) {
-                dirty.extend(invariants);
-            }
-        };
-        // The compiler balances operands.
-        let pop = |operands: &mut Vec<i64>| operands.pop().unwrap_or(0);
-        loop {
-            match ops[r.pc as usize] {
-                Op::Const(value) => operands.push(value),
-                Op::Local(slot) => operands.push(locals[slot as usize]),
-                Op::LocalAt(range) => {
-                    let slot = select(range, pop(operands))?;
-                    operands.push(locals[slot as usize]);
-                }
-                Op::Load(cell) => {
-                    touched.push(Access::read(cell));
-                    operands.push(cells[cell as usize]);
-                }
-                Op::LoadAt(range) => {
-                    let cell = select(range, pop(operands))?;
-                    touched.push(Access::read(cell));
-                    operands.push(cells[cell as usize]);
-                }
-                op @ (Op::Not
-                | Op::Neg(_)
-                | Op::Arith(..)
-                | Op::Compare(..)
-                | Op::And
-                | Op::Or
-                | Op::Select(_)) => {
-                    compute(op, operands)?;
-                }
-                Op::ArithLocals(op, ty, [a, b]) => {
-                    let value = numbers::arith(op, ty, locals[a as usize], locals[b as usize])?;
-                    operands.push(value);
-                }
-                Op::Fetch { cell, slot } => {
-                    touched.push(Access::read(cell));
-                    set_local(locals, undo, slot, cells[cell as usize]);
-                }
-                Op::Increment(slot, ty) => {
-                    let value = numbers::arith(Arith::Add, ty, locals[slot as usize], 1)?;
-                    set_local(locals, undo, slot, value);
-                }
-                Op::SetLocal(slot) => {
-                    let value = pop(operands);
-                    set_local(locals, undo, slot, value);
-                }
-                Op::SetLocalAt(range) => {
-                    let value = pop(operands);
-                    let slot = select(range, pop(operands))?;
-                    set_local(locals, undo, slot, value);
-                }
-                Op::Store(cell) => {
-                    touched.push(Access::write(cell));
-                    store(cells, undo, cell, pop(operands));
-                }
-                Op::StoreAt(range) => {
-                    let value = pop(operands);
-                    let cell = select(range, pop(operands))?;
-                    touched.push(Access::write(cell));
-                    store(cells, undo, cell, value);
-                }
-                Op::Jump(to) => {
-                    // Every loop jumps and every recursion calls: counting these bounds the work.
-                    self.fuel = self.fuel.checked_sub(1).ok_or(Fault::LocalLimit)?;
-                    r.pc = to;
-                    if L::LISTENS {
-                        return Ok(true);
-                    }
-                    continue;
-                }
-                Op::JumpIfFalse(to) if pop(operands) == 0 => {
-                    r.pc = to;
-                    if L::LISTENS {
-                        return Ok(true);
-                    }
-                    continue;
-                }
-                Op::JumpIfFalse(_) => {}
-                Op::JumpUnlessLess {
-                    slots: [a, b],
-                    unsigned,
-                    to,
-                } => {
-                    let (a, b) = (locals[a as usize], locals[b as usize]);
-                    if !numbers::compare(Compare::Lt, unsigned, a, b) {
-                        r.pc = to;
-                        if L::LISTENS {
-                            return Ok(true);
-                        }
-                        continue;
-                    }
-                }
-                _ => return Ok(false),
-            }
-            r.pc += 1;
-            if L::LISTENS {
-                return Ok(true);
-            }
+    fn work(&mut self, process: ProcessId, r: &Registers) -> Work<'_> {
+        let stack = &mut self.state.processes[process.index()].stack;
+        Work {
+            code: self.code,
+            cells: &mut self.state.cells,
+            locals: &mut stack[r.frame as usize..r.top as usize],
+            operands: self.operands,
+            undo: self.undo,
+            dirty: self.dirty,
+            touched: &mut self.event.touched,
+            fuel: &mut self.fuel,
+            process: process.0,
+            frame: r.frame,
         }
     }
 
@@ -561,9 +491,167 @@ impl<L: Listener> Cpu<'_, L> {
             life: Life::Alive,
         };
         // Its operands lie above those of its parent.
-        self.run(child, false).map_err(Halt::Stop)?;
+        self.run(child).map_err(Halt::Stop)?;
         self.operands.push(i64::from(child.0));
         Ok(())
+    }
+}
+
+/// What instructions that compute work on.
+pub(crate) struct Work<'a> {
+    pub code: &'a Code,
+    pub cells: &'a mut [i64],
+    pub locals: &'a mut [i64],
+    pub operands: &'a mut Vec<i64>,
+    pub undo: &'a mut Vec<Undo>,
+    pub dirty: &'a mut Vec<u32>,
+    pub touched: &'a mut Claims,
+    pub fuel: &'a mut u64,
+    pub process: u32,
+    /// Where the locals start on the stack.
+    pub frame: u32,
+}
+
+impl Work<'_> {
+    /// Runs the instructions that compute, up to the next one that does more; just one if somebody
+    /// listens. Most of the time is spent here. Says whether to go on from the start.
+    #[inline(always)]
+    pub fn run<L: Listener>(self, pc: &mut u32) -> Result<bool, Fault> {
+        let Work {
+            code,
+            cells,
+            locals,
+            operands,
+            undo,
+            dirty,
+            touched,
+            fuel,
+            process,
+            frame,
+        } = self;
+        let ops = &code.ops[..];
+        let watched = &code.watched[..];
+        let set_local = |locals: &mut [i64], undo: &mut Vec<Undo>, slot: u32, value: i64| {
+            let value = std::mem::replace(&mut locals[slot as usize], value);
+            undo.push(Undo::Slot {
+                process,
+                slot: frame + slot,
+                value,
+            });
+        };
+        let mut store = |cells: &mut [i64], undo: &mut Vec<Undo>, cell: u32, value: i64| {
+            let value = std::mem::replace(&mut cells[cell as usize], value);
+            undo.push(Undo::Cell(cell, value));
+            // Empty if there are no invariants.
+            if let Some(invariants) = watched.get(cell as usize) {
+                dirty.extend(invariants);
+            }
+        };
+        // The compiler balances operands.
+        let pop = |operands: &mut Vec<i64>| operands.pop().unwrap_or(0);
+        loop {
+            match ops[*pc as usize] {
+                Op::Const(value) => operands.push(value),
+                Op::Local(slot) => operands.push(locals[slot as usize]),
+                Op::LocalAt(range) => {
+                    let slot = select(range, pop(operands))?;
+                    operands.push(locals[slot as usize]);
+                }
+                Op::Load(cell) => {
+                    touched.push(Access::read(cell));
+                    operands.push(cells[cell as usize]);
+                }
+                Op::LoadAt(range) => {
+                    let cell = select(range, pop(operands))?;
+                    touched.push(Access::read(cell));
+                    operands.push(cells[cell as usize]);
+                }
+                op @ (Op::Not
+                | Op::Neg(_)
+                | Op::Arith(..)
+                | Op::Compare(..)
+                | Op::And
+                | Op::Or
+                | Op::Select(_)) => {
+                    compute(op, operands)?;
+                }
+                Op::ArithLocals(op, ty, [a, b]) => {
+                    let value = numbers::arith(op, ty, locals[a as usize], locals[b as usize])?;
+                    operands.push(value);
+                }
+                Op::Fetch { cell, slot } => {
+                    touched.push(Access::read(cell));
+                    set_local(locals, undo, slot, cells[cell as usize]);
+                }
+                Op::Increment(slot, ty) => {
+                    let value = numbers::arith(Arith::Add, ty, locals[slot as usize], 1)?;
+                    set_local(locals, undo, slot, value);
+                }
+                Op::SetLocal(slot) => {
+                    let value = pop(operands);
+                    set_local(locals, undo, slot, value);
+                }
+                Op::SetLocalAt(range) => {
+                    let value = pop(operands);
+                    let slot = select(range, pop(operands))?;
+                    set_local(locals, undo, slot, value);
+                }
+                Op::Store(cell) => {
+                    touched.push(Access::write(cell));
+                    store(cells, undo, cell, pop(operands));
+                }
+                Op::StoreAt(range) => {
+                    let value = pop(operands);
+                    let cell = select(range, pop(operands))?;
+                    touched.push(Access::write(cell));
+                    store(cells, undo, cell, value);
+                }
+                Op::Lock(cell) if cells[cell as usize] == 0 => {
+                    touched.push(Access::new(AccessKind::Acquire, cell));
+                    store(cells, undo, cell, i64::from(process) + 1);
+                }
+                Op::Unlock(cell) if cells[cell as usize] == i64::from(process) + 1 => {
+                    touched.push(Access::new(AccessKind::Release, cell));
+                    store(cells, undo, cell, 0);
+                }
+                Op::Jump(to) => {
+                    // Every loop jumps and every recursion calls: counting these bounds the work.
+                    *fuel = fuel.checked_sub(1).ok_or(Fault::LocalLimit)?;
+                    *pc = to;
+                    if L::LISTENS {
+                        return Ok(true);
+                    }
+                    continue;
+                }
+                Op::JumpIfFalse(to) if pop(operands) == 0 => {
+                    *pc = to;
+                    if L::LISTENS {
+                        return Ok(true);
+                    }
+                    continue;
+                }
+                Op::JumpIfFalse(_) => {}
+                Op::JumpUnlessLess {
+                    slots: [a, b],
+                    unsigned,
+                    to,
+                } => {
+                    let (a, b) = (locals[a as usize], locals[b as usize]);
+                    if !numbers::compare(Compare::Lt, unsigned, a, b) {
+                        *pc = to;
+                        if L::LISTENS {
+                            return Ok(true);
+                        }
+                        continue;
+                    }
+                }
+                _ => return Ok(false),
+            }
+            *pc += 1;
+            if L::LISTENS {
+                return Ok(true);
+            }
+        }
     }
 }
 

@@ -34,6 +34,7 @@ mod narrate;
 mod numbers;
 mod pretty;
 mod property;
+mod quick;
 mod reach;
 mod refuse;
 mod report;

@@ -12,16 +12,17 @@ use mazurka_core::{
 };
 
 use crate::code::{Claim, Code, Op, Waits};
-use crate::interpret::{Cpu, Deaf, Listener, Site, Stop, Undo, evaluate, peek};
+use crate::interpret::{Cpu, Deaf, Half, Listener, Site, Stop, Undo, Work, evaluate, peek};
+use crate::quick::{Deed, Quick};
 use crate::state::{Life, Process, Registers, State, UNBORN};
 
-/// What is needed to take a step back.
+/// What is needed to take a step back, beside its event and what it has left in the undo log.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
-    process: ProcessId,
-    registers: Registers,
+    /// Where its process rested.
+    pc: u32,
+    /// How long the undo log was.
     undo: usize,
-    unfinished: usize,
 }
 
 /// Runs a compiled program step by step, forwards and backwards.
@@ -131,7 +132,7 @@ impl Machine {
                 listener: &mut Deaf,
             };
             // Local work cannot block, nor choose.
-            let started = cpu.run(ProcessId(process), false);
+            let started = cpu.run(ProcessId(process));
             debug_assert_eq!(started, Ok(()));
             self.operands.clear();
         }
@@ -159,28 +160,192 @@ impl Machine {
         if self.run.len() == depth {
             self.run.push(Event::of(process, 0));
         }
-        let state = &self.state.processes[process.index()];
-        let registers = state.registers;
-        let taken = Taken {
-            process,
-            registers,
+        let Registers { pc, steps, .. } = self.state.processes[process.index()].registers;
+        self.taken.push(Taken {
+            pc,
             undo: self.undo.len(),
-            unfinished: self.unfinished,
-        };
+        });
+        self.run[depth].reset(process, steps);
+        if !L::LISTENS
+            && let Op::Mark(step) = self.code.ops[pc as usize]
+            && let Some(quick) = self.code.steps[step as usize].quick
+            && self.make_quick(process, step, quick)
+        {
+            return Ok(&self.run[depth]);
+        }
+        let Process { registers, stack } = &mut self.state.processes[process.index()];
         let event = &mut self.run[depth];
-        event.reset(process, registers.steps);
-        if let Op::Mark(step) | Op::Open(step) = self.code.ops[registers.pc as usize] {
-            let locals = &state.stack[registers.frame as usize..registers.top as usize];
-            let operands = &mut self.operands;
-            event.claims_key = claims_of(&self.code, step, locals, operands, &mut event.claims);
-            let info = &self.code.steps[step as usize];
-            event.wait = info.wait;
-            operands.clear();
-            if let (Some((cell, slot)), false) = (info.fetch, L::LISTENS) {
-                return Ok(self.fetch(taken, cell, slot));
+        let code = &*self.code;
+        let mark = &code.ops[pc as usize];
+        let locals = &mut stack[registers.frame as usize..registers.top as usize];
+        if let Op::Mark(step) | Op::Open(step) = *mark {
+            let (operands, claims) = (&mut self.operands, &mut event.claims);
+            event.claims_key = claims_of(code, step, locals, operands, claims);
+            event.wait = code.steps[step as usize].wait;
+        }
+        let open = matches!(mark, Op::Open(_));
+        let mut fault = None;
+        let mut fuel = self.max_local;
+        let mut pc = registers.pc + 1;
+        if !L::LISTENS && !open {
+            // Most steps compute something and get to the next mark or to the end.
+            let work = Work {
+                code,
+                cells: &mut self.state.cells,
+                locals,
+                operands: &mut self.operands,
+                undo: &mut self.undo,
+                dirty: &mut self.dirty,
+                touched: &mut event.touched,
+                fuel: &mut fuel,
+                process: process.0,
+                frame: registers.frame,
+            };
+            fault = work.run::<Deaf>(&mut pc).err();
+            let end = &code.ops[pc as usize];
+            let ends = matches!(end, Op::End);
+            if fault.is_none()
+                && (ends || matches!(end, Op::Mark(_) | Op::Open(_)))
+                && self.dirty.is_empty()
+            {
+                registers.pc = pc;
+                registers.steps += 1;
+                if ends {
+                    registers.life = Life::Ended;
+                    self.unfinished -= 1;
+                }
+                return Ok(&self.run[depth]);
             }
         }
-        let mut cpu = Cpu {
+        let r = Registers {
+            pc,
+            steps: registers.steps + 1,
+            ..*registers
+        };
+        let half = Half { r, open, fault };
+        self.finish_step(process, half, fuel, outcomes, listener)
+    }
+
+    /// Makes a step that does one thing, unless it cannot be made or fails.
+    #[inline(always)]
+    fn make_quick(&mut self, process: ProcessId, step: u32, quick: Quick) -> bool {
+        let Process { registers, stack } = &mut self.state.processes[process.index()];
+        let cell = &mut self.state.cells[quick.access.first as usize];
+        let owner = i64::from(process.0) + 1;
+        let value = match quick.deed {
+            Deed::Fetch { slot } => {
+                let slot = registers.frame + slot;
+                let value = std::mem::replace(&mut stack[slot as usize], *cell);
+                self.undo.push(Undo::Slot {
+                    process: process.0,
+                    slot,
+                    value,
+                });
+                *cell
+            }
+            Deed::Set { value } => value,
+            Deed::Lock if *cell == 0 => owner,
+            Deed::Unlock if *cell == owner => 0,
+            Deed::Lock | Deed::Unlock => return false,
+        };
+        if !matches!(quick.deed, Deed::Fetch { .. }) {
+            let old = std::mem::replace(cell, value);
+            self.undo.push(Undo::Cell(quick.access.first, old));
+        }
+        let event = &mut self.run[self.taken.len() - 1];
+        event.wait = self.code.steps[step as usize].wait;
+        event.claims_key = step + 1;
+        event.claims.push(quick.access);
+        event.touched.push(quick.access);
+        registers.pc = quick.pc;
+        registers.steps += 1;
+        if quick.ends {
+            registers.life = Life::Ended;
+            self.unfinished -= 1;
+        }
+        true
+    }
+
+    /// Runs the rest of a step: from the first instruction that does more than compute.
+    #[inline(never)]
+    fn finish_step<L: Listener>(
+        &mut self,
+        process: ProcessId,
+        half: Half,
+        fuel: u64,
+        outcomes: &[i64],
+        listener: &mut L,
+    ) -> Result<&Event, Stop> {
+        let depth = self.taken.len() - 1;
+        let mut cpu = self.cpu(depth, outcomes, fuel, listener);
+        let result = cpu.run_on(process, half);
+        self.operands.clear();
+        if result.is_ok() && !self.dirty.is_empty() {
+            self.check_invariants(process, depth);
+        }
+        self.dirty.clear();
+        let ended = |p: ProcessId| self.state.processes[p.index()].registers.life == Life::Ended;
+        self.unfinished -= usize::from(ended(process));
+        for &child in &self.run[depth].spawned {
+            self.unfinished += usize::from(!ended(child));
+        }
+        if let Err(stop) = result {
+            self.back_to(depth);
+            return Err(stop);
+        }
+        Ok(&self.run[depth])
+    }
+
+    /// Takes the last step back.
+    #[inline]
+    fn take_back(&mut self, taken: Taken) {
+        while self.undo.len() > taken.undo {
+            match self.undo.pop() {
+                Some(Undo::Cell(cell, value)) => self.state.cells[cell as usize] = value,
+                Some(Undo::Slot {
+                    process,
+                    slot,
+                    value,
+                }) => {
+                    self.state.processes[process as usize].stack[slot as usize] = value;
+                }
+                Some(Undo::Frame {
+                    process,
+                    frame,
+                    top,
+                    children,
+                }) => {
+                    let registers = &mut self.state.processes[process as usize].registers;
+                    registers.frame = frame;
+                    registers.top = top;
+                    registers.children = children;
+                }
+                Some(Undo::Born(child)) => {
+                    let child = &mut self.state.processes[child as usize];
+                    self.unfinished -= usize::from(child.registers.life != Life::Ended);
+                    child.registers = UNBORN;
+                    child.stack.clear();
+                }
+                None => break,
+            }
+        }
+        let event = &self.run[self.taken.len()];
+        let registers = &mut self.state.processes[event.process.index()].registers;
+        self.unfinished += usize::from(registers.life == Life::Ended);
+        registers.pc = taken.pc;
+        registers.steps = event.number;
+        registers.life = Life::Alive;
+    }
+
+    #[inline(always)]
+    fn cpu<'a, L>(
+        &'a mut self,
+        depth: usize,
+        outcomes: &'a [i64],
+        fuel: u64,
+        listener: &'a mut L,
+    ) -> Cpu<'a, L> {
+        Cpu {
             code: &self.code,
             state: &mut self.state,
             table: &mut self.table,
@@ -189,45 +354,9 @@ impl Machine {
             dirty: &mut self.dirty,
             event: &mut self.run[depth],
             outcomes,
-            fuel: self.max_local,
+            fuel,
             listener,
-        };
-        let result = cpu.run(process, true);
-        self.operands.clear();
-        self.taken.push(taken);
-        if let Err(stop) = result {
-            self.dirty.clear();
-            self.back_to(depth);
-            return Err(stop);
         }
-        if !self.dirty.is_empty() {
-            self.check_invariants(process, depth);
-        }
-        let ended = |p: ProcessId| self.state.processes[p.index()].registers.life == Life::Ended;
-        self.unfinished -= usize::from(ended(process));
-        for &child in &self.run[depth].spawned {
-            self.unfinished += usize::from(!ended(child));
-        }
-        Ok(&self.run[depth])
-    }
-
-    /// Makes a step that only reads a cell into a slot: most steps of atomicity access do.
-    fn fetch(&mut self, taken: Taken, cell: u32, slot: u32) -> &Event {
-        let process = &mut self.state.processes[taken.process.index()];
-        let slot = taken.registers.frame + slot;
-        let read = self.state.cells[cell as usize];
-        let value = std::mem::replace(&mut process.stack[slot as usize], read);
-        process.registers.pc += 2;
-        process.registers.steps += 1;
-        self.undo.push(Undo::Slot {
-            process: taken.process.0,
-            slot,
-            value,
-        });
-        let event = &mut self.run[self.taken.len()];
-        event.touched.push(Access::read(cell));
-        self.taken.push(taken);
-        event
     }
 
     fn count_unfinished(&self) -> usize {
@@ -320,8 +449,14 @@ impl Machine {
         stop
     }
 
+    #[inline]
     fn can_step(&self, process: ProcessId, step: u32) -> bool {
-        match self.code.steps[step as usize].waits {
+        let info = &self.code.steps[step as usize];
+        info.wait == Wait::Never || self.need_not_wait(process, info.waits)
+    }
+
+    fn need_not_wait(&self, process: ProcessId, waits: Waits) -> bool {
+        match waits {
             Waits::Never => true,
             Waits::Lock(cell) => self.state.cells[cell as usize] == 0,
             Waits::At(blocker) => self.passes(process, blocker),
@@ -396,8 +531,8 @@ impl Machine {
     }
 }
 
-/// What a step claims when it starts with these locals. Gives the claims' key.
-#[inline]
+/// What a step claims when it starts with these locals. Gives the claims' key. `into` must be empty.
+#[inline(always)]
 fn claims_of(
     code: &Code,
     step: u32,
@@ -405,15 +540,27 @@ fn claims_of(
     operands: &mut Vec<i64>,
     into: &mut Claims,
 ) -> u32 {
-    into.clear();
-    let info = &code.steps[step as usize];
-    if let Some(fixed) = &info.fixed {
-        // A handful at most: pushing them beats a call to copy them.
-        for &access in fixed {
-            into.push(access);
+    match &code.steps[step as usize].fixed {
+        Some(fixed) => {
+            match fixed[..] {
+                [access] => into.push(access),
+                _ => into.extend_from_slice(fixed),
+            }
+            step + 1
         }
-        return step + 1;
+        None => claims_with(code, step, locals, operands, into),
     }
+}
+
+/// What a step claims that accesses elements of arrays.
+fn claims_with(
+    code: &Code,
+    step: u32,
+    locals: &[i64],
+    operands: &mut Vec<i64>,
+    into: &mut Claims,
+) -> u32 {
+    let info = &code.steps[step as usize];
     for claim in &info.claims {
         match *claim {
             Claim::Fixed(access) => add_claim(into, access),
@@ -435,6 +582,7 @@ fn claims_of(
             }
         }
     }
+    operands.clear();
     match into[..] {
         // Keys beyond those of the steps: one for each way to touch one cell.
         [
@@ -509,6 +657,7 @@ impl Execution for Machine {
         }
     }
 
+    #[inline]
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
         // Whoever is alive rests at a mark.
         if !self.is_alive(process) {
@@ -518,35 +667,17 @@ impl Execution for Machine {
             .map_err(StepError::from)
     }
 
+    #[inline]
     fn events(&self) -> &[Event] {
         &self.run[..self.taken.len()]
     }
 
+    #[inline]
     fn back_to(&mut self, depth: usize) {
-        while self.taken.len() > depth {
-            let Some(taken) = self.taken.pop() else {
-                return;
-            };
-            while self.undo.len() > taken.undo {
-                match self.undo.pop() {
-                    Some(Undo::Cell(cell, value)) => self.state.cells[cell as usize] = value,
-                    Some(Undo::Slot {
-                        process,
-                        slot,
-                        value,
-                    }) => {
-                        self.state.processes[process as usize].stack[slot as usize] = value;
-                    }
-                    Some(Undo::Born(child)) => {
-                        let child = &mut self.state.processes[child as usize];
-                        child.registers = UNBORN;
-                        child.stack.clear();
-                    }
-                    None => break,
-                }
-            }
-            self.state.processes[taken.process.index()].registers = taken.registers;
-            self.unfinished = taken.unfinished;
+        while self.taken.len() > depth
+            && let Some(taken) = self.taken.pop()
+        {
+            self.take_back(taken);
         }
     }
 

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use mazurka_core::{
-    Access, AccessKind, Claims, Event, Execution, Fingerprint, ProcessPath, Semantics, Status,
-    TraceHasher, canonical_order, dependent,
+    Access, AccessKind, Claims, Event, Execution, Fingerprint, Narrator, ProcessId, ProcessPath,
+    Semantics, Status, TraceHasher, canonical_order, dependent,
 };
 use mazurka_lang::Machine;
-use mazurka_testkit::{Config, Limit, Visit, every_run, generate, machine};
+use mazurka_testkit::{Config, Limit, Rng, Visit, every_run, generate, machine};
 
 /// Programs small enough to look at every run closely.
 const LIMIT: Limit = Limit {
@@ -260,5 +260,40 @@ fn independent_steps_leave_pending_ones_alone() {
                 before.push(now);
             }
         });
+    }
+}
+
+/// Exploring takes short ways that narrating does not take: both must come to the same.
+#[test]
+fn a_step_is_the_same_whether_somebody_listens_or_not() {
+    let mut rng = Rng::new(5);
+    for (text, mut program) in programs(60_000, 500) {
+        let start = program.fingerprint();
+        let mut heard = program.clone();
+        let mut states = vec![start];
+        for _ in 0..200 {
+            let ready = |p: &&ProcessId| program.status(**p) == Status::Ready;
+            let all = program.processes().in_order().iter();
+            let ready: Vec<_> = all.filter(ready).copied().collect();
+            if ready.is_empty() {
+                break;
+            }
+            let process = ready[rng.below(ready.len())];
+            let step = program.step(process, &[]).cloned();
+            heard
+                .tell(process, &[])
+                .unwrap_or_else(|error| panic!("{error}\n{text}"));
+            assert_eq!(step.as_ref().ok(), heard.events().last(), "{text}");
+            assert_eq!(program.state(), heard.state(), "{text}");
+            assert_eq!(program.is_final(), heard.is_final(), "{text}");
+            states.push(program.fingerprint());
+        }
+        while let Some(state) = states.pop() {
+            for machine in [&mut program, &mut heard] {
+                machine.back_to(states.len());
+                assert_eq!(machine.fingerprint(), state, "{text}");
+            }
+            assert_eq!(program.is_final(), heard.is_final(), "{text}");
+        }
     }
 }

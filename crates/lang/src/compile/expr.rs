@@ -163,9 +163,7 @@ impl Compiler<'_> {
         // Most steps of atomicity access are such a read: one instruction instead of two.
         if let [.., Op::Load(cell), Op::SetLocal(slot)] = self.code.ops[..] {
             self.code.ops[at as usize] = Op::Fetch { cell, slot };
-            self.code.ops.pop();
-            self.code.spans.pop();
-            self.code.bodies.pop();
+            self.drop_last(1);
         }
         result
     }

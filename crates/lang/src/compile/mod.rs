@@ -329,6 +329,14 @@ impl<'a> Compiler<'a> {
         };
     }
 
+    /// Takes back the last instructions.
+    pub(super) fn drop_last(&mut self, count: usize) {
+        let left = self.code.ops.len() - count;
+        self.code.ops.truncate(left);
+        self.code.spans.truncate(left);
+        self.code.bodies.truncate(left);
+    }
+
     pub(super) fn mark(&mut self, op: fn(u32) -> Op) {
         let number = self.code.steps.len() as u32;
         self.code.steps.push(StepInfo {
@@ -336,7 +344,7 @@ impl<'a> Compiler<'a> {
             fixed: None,
             waits: Waits::Never,
             wait: Wait::Never,
-            fetch: None,
+            quick: None,
             span: self.span,
         });
         self.emit(op(number));

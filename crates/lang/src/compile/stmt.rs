@@ -382,9 +382,25 @@ impl<'a> Compiler<'a> {
     pub(super) fn let_(&mut self, local: LocalId, values: &[Expr]) {
         let first = self.slot(local);
         for (k, value) in values.iter().enumerate() {
+            let read = matches!(value.kind, ExprKind::Shared(_));
             let value = self.value(value);
             self.expr(&value);
-            self.emit(Op::SetLocal(first + k as u32));
+            let to = first + k as u32;
+            self.emit(Op::SetLocal(to));
+            // What is read goes straight to its place.
+            if let [
+                ..,
+                Op::Fetch { cell, slot },
+                Op::Local(from),
+                Op::SetLocal(_),
+            ] = self.code.ops[..]
+                && read
+                && from == slot
+            {
+                self.drop_last(2);
+                let at = self.here() as usize - 1;
+                self.code.ops[at] = Op::Fetch { cell, slot: to };
+            }
         }
     }
 
