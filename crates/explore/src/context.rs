@@ -69,7 +69,7 @@ mod trip;
 use crate::catalogue::{Catalogue, conflict};
 use crate::driver::{Choice, End, Policy};
 use crate::path::Mark;
-use crate::set::{Set, for_each};
+use crate::set::{Set, for_each, members};
 use crate::source::Source;
 use meter::Meter;
 pub(crate) use printed::Printed;
@@ -198,9 +198,7 @@ impl<S: Set> Context<S> {
         self.steps.clear();
         // What does not happen after the first event comes before it, and so does the other process.
         for after in [false, true] {
-            let mut next = past.next_from(first);
-            while let Some(at) = next {
-                next = past.next_from(at + 1);
+            for at in members(&past).filter(|&at| at >= first) {
                 let occurrence = &self.source.order.events[at];
                 let follows = at == first || occurrence.before.contains(first);
                 if after != (follows && occurrence.process != self.made[last].process) {

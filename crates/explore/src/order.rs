@@ -306,7 +306,7 @@ impl<S: Set> Order<S> {
 
     /// The last event that took a lock.
     pub fn acquisition(&self, lock: usize) -> Option<usize> {
-        self.cells.get(lock)?.acquired.highest()
+        self.locks.get(lock)?.acquired.highest()
     }
 
     /// Takes the last event back; `event` must be the one that was pushed.

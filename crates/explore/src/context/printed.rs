@@ -19,7 +19,7 @@ use mazurka_core::{Event, ProcessId, Semantics};
 use super::meter::Meter;
 use super::sequences::Step;
 use super::trip::{Trip, discards};
-use crate::catalogue::{Catalogue, conflict};
+use crate::catalogue::Catalogue;
 use crate::driver::{Choice, End, Policy};
 use crate::path::Mark;
 use crate::set::{Set, for_each};
@@ -57,7 +57,7 @@ impl<S: Set> Printed<S> {
             let first = sequence.first()?;
             let keeps = |step: &Step| {
                 step.process != event.process
-                    && !conflict(self.catalogue.claims(step.claims), &event.claims)
+                    && !self.catalogue.conflict(step.claims, &event.claims)
             };
             match first.process == event.process {
                 true => Some(sequence[1..].to_vec()),
