@@ -325,13 +325,10 @@ const FIGURES: &[(&str, &[(&str, u32)])] = &[
     ("equal-writes", &[("N", 6)]),
     ("thesis-pi", &[("N", 7)]),
     ("locking", &[("T", 4), ("B", 2), ("EXTRA", 1)]),
-    ("bounded-buffer", &[]),
     ("philosophers", &[("N", 5)]),
     ("readers", &[("N", 12)]),
-    ("filesystem", &[("N", 18)]),
-    ("lastzero", &[("N", 9)]),
-    ("fib", &[("N", 5)]),
     ("writers", &[("N", 8)]),
+    ("fib", &[("N", 6)]),
 ];
 
 /// Prints the table of docs/context.md: `cargo test --release -p mazurka-testkit --test context figures -- --ignored --nocapture`
