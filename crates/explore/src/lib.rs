@@ -47,4 +47,7 @@ pub use race::{first_difference, racing};
 pub use rehearse::{Violation, past_is_discarded};
 pub use suffix::Suffix;
 pub use symbolic::{Audience, Reduction, SymbolicFindings, UnknownReduction, symbolic};
-pub use unfold::{Arcs, Drawing, Drawn, NetKind, Place, Question, Unfolding, UnknownNet, unfold};
+pub use unfold::{
+    Arcs, Drawing, Drawn, NetKind, Place, Placed, Question, Structure, Unfolding, UnknownNet,
+    Valued, unfold,
+};

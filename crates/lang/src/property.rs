@@ -9,6 +9,7 @@ use crate::check::{Setting, load};
 use crate::code::Op;
 use crate::compile::compile;
 use crate::diagnostic::Diagnostic;
+use crate::hir::{Expr, VarId};
 use crate::interpret::evaluate;
 use crate::machine::Machine;
 
@@ -30,6 +31,9 @@ pub struct Property {
     points: Vec<(ProcessPath, usize)>,
     /// The cell of the first variable that stands for a point.
     first_point: u32,
+    expr: Expr,
+    /// For each variable its first cell.
+    first_cells: Vec<u32>,
 }
 
 /// Why a text is no property of a program.
@@ -87,6 +91,8 @@ impl Property {
             cells,
             points,
             first_point,
+            expr: program.ensures[program.ensures.len() - 1].expr.clone(),
+            first_cells: code.first_cells.clone(),
         })
     }
 
@@ -98,6 +104,20 @@ impl Property {
     /// The points that it asks about: processes, and the lines of their next steps.
     pub fn points(&self) -> &[(ProcessPath, usize)] {
         &self.points
+    }
+
+    /// The condition, in which points are variables.
+    pub fn expr(&self) -> &Expr {
+        &self.expr
+    }
+
+    /// The first cell of a variable of the condition, or as an error the point that it stands for.
+    pub fn cell_or_point(&self, var: VarId) -> Result<u32, usize> {
+        let cell = self.first_cells[var.0 as usize];
+        match cell.checked_sub(self.first_point) {
+            Some(point) => Err(point as usize),
+            None => Ok(cell),
+        }
     }
 
     /// Whether it holds where cells have these values and processes are at its points or not. Where it cannot be evaluated (a

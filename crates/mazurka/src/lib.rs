@@ -31,6 +31,7 @@ mod replay;
 mod run;
 mod search;
 mod symbolic;
+mod translation;
 mod tree;
 mod unfold;
 
@@ -55,8 +56,10 @@ pub use prove::{
     ProofFile, ProofProblem, ProveError, ProveOptions, ProveRecord, Theory, goal_mistake,
 };
 pub use reach::{ReachRecord, Reached, StateProperty};
+pub use reach::{Method, ReachRecord, Reached, StateProperty};
 pub use replay::{Recording, RecordingError, ReplayProblem};
 pub use run::{Plan, RunRecord};
 pub use symbolic::{NothingRequired, SymbolicProgram, SymbolicRecord, Symbolically};
+pub use translation::NotTranslated;
 pub use tree::TreeTooLarge;
 pub use unfold::{NetTooLarge, UnfoldRecord};

@@ -10,6 +10,7 @@ use mazurka_lang::{Machine, Property};
 use serde::{Deserialize, Serialize};
 
 use crate::front::{Front, Language};
+use crate::translation::{self, NotTranslated};
 use crate::{Algorithm, Options, Program, Watch};
 
 /// Whether a state can be reached.
@@ -24,6 +25,26 @@ pub enum Reached {
     Unknown,
 }
 
+/// How to look for a state in a net.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Method {
+    /// Enumerate the markings of what the property is about.
+    #[default]
+    Search,
+    /// Translate the net into a formula, and ask a solver.
+    Smt,
+}
+
+impl Method {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Search => "search",
+            Method::Smt => "smt",
+        }
+    }
+}
+
 /// The record of a search for a state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReachRecord {
@@ -36,9 +57,11 @@ pub struct ReachRecord {
     pub answer: Reached,
     /// The net that was searched.
     pub net: String,
+    /// How it was looked for: `search` or `smt`.
+    pub method: String,
     /// How many executions were run to build the net.
     pub tests: u64,
-    /// How many markings of the property's variables and processes were looked at.
+    /// With `search`: how many markings of the property's variables and processes were looked at.
     pub markings: u64,
     /// A run to the state.
     pub run: Option<Run>,
@@ -133,11 +156,11 @@ impl Program {
     pub fn reach(
         &self,
         wanted: &StateProperty,
-        kind: NetKind,
+        (kind, method): (NetKind, Method),
         seed: u64,
         options: &Options,
         watch: &mut Watch<'_>,
-    ) -> ReachRecord {
+    ) -> Result<ReachRecord, NotTranslated> {
         let Language::Maz(front) = &self.language;
         let start = Instant::now();
         let mut machine = front.machine(options);
@@ -172,7 +195,22 @@ impl Program {
                 }),
             }
         };
-        let (schedule, markings) = match net.reach(&mut machine, &asked, &mut tick) {
+        let looked = match method {
+            Method::Search => net.reach(&mut machine, &asked, &mut tick),
+            Method::Smt => match net.structure(&mut machine, &asked, &mut tick) {
+                ControlFlow::Break(bound) => ControlFlow::Break(bound),
+                ControlFlow::Continue(structure) => {
+                    match translation::solve(&structure, &wanted.property)? {
+                        Some(happened) => {
+                            let schedule = happened.map(|all| net.schedule_of_all(&all));
+                            ControlFlow::Continue((schedule, 0))
+                        }
+                        None => ControlFlow::Break(mazurka_core::Bound::Undecided),
+                    }
+                }
+            },
+        };
+        let (schedule, markings) = match looked {
             ControlFlow::Continue(found) => found,
             ControlFlow::Break(bound) => {
                 net.found.bounds.push(bound);
@@ -209,14 +247,15 @@ impl Program {
             Reached::Unreachable => Verdict::Verified,
             Reached::Unknown => Verdict::Inconclusive,
         };
-        ReachRecord {
+        Ok(ReachRecord {
             record,
             state: wanted.text.clone(),
             answer,
             net: kind.to_string(),
+            method: method.name().to_owned(),
             tests,
             markings,
             run,
-        }
+        })
     }
 }

@@ -21,7 +21,7 @@ use mazurka_core::{Bound, Execution, Fingerprint, Limits, ProcessTable, Schedule
 
 pub use drawing::{Arcs, Drawing, Drawn};
 pub use net::{NetKind, Place, UnknownNet};
-pub use reach::Question;
+pub use reach::{Placed, Question, Structure, Valued};
 
 use crate::driver::{Goal, Watch};
 use crate::findings::Findings;
@@ -114,6 +114,28 @@ impl Unfolding {
         let answer = slice.search(examiner, question, tick)?;
         let schedule = answer.clock.map(|clock| self.schedule(&clock));
         ControlFlow::Continue((schedule, answer.markings))
+    }
+
+    /// The net and what a question is about, for a translation into a formula.
+    pub fn structure<E: Execution, Q: Question<E>>(
+        &mut self,
+        program: &mut E,
+        question: &Q,
+        tick: &mut dyn FnMut() -> ControlFlow<Bound>,
+    ) -> ControlFlow<Bound, Structure> {
+        let Builder { net, examiner, .. } = &mut self.builder;
+        let slice = reach::Slice::new(net, examiner, program, question, tick)?;
+        ControlFlow::Continue(slice.structure(question))
+    }
+
+    /// A schedule of the events that have happened, which must be a configuration.
+    pub fn schedule_of_all(&mut self, happened: &[bool]) -> Schedule {
+        let net = &self.builder.net;
+        let mut clock = Vec::new();
+        for event in (0..net.events.len() as u32).filter(|&event| happened[event as usize]) {
+            net.join_event(&mut clock, event);
+        }
+        self.schedule(&clock)
     }
 
     /// Schedules of all the executions that the net represents, one for each; none if they are too many to tell.

@@ -16,7 +16,7 @@ use mazurka_core::{Bound, Execution, ProcessId, ProcessPath};
 use rustc_hash::FxHashSet;
 
 use super::configuration::Examiner;
-use super::net::{NONE, Net, Place};
+use super::net::{NONE, Net, NetKind, Place};
 
 /// A property of states: what it is about, and whether it holds.
 pub trait Question<E> {
@@ -35,6 +35,32 @@ pub trait Question<E> {
     /// Whether it holds where the cells have these values and the processes are at these lines.
     fn holds(&self, values: &[i64], lines: &[Option<usize>]) -> bool;
 }
+
+/// A net and what a question is about, for a translation into a formula. Events, conditions and threads are numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Structure {
+    /// Whether reads leave conditions where they are, so that the order of events must be found.
+    pub contextual: bool,
+    /// For each event others that must have happened before it: together with theirs, all of its causes.
+    pub needs: Vec<Vec<usize>>,
+    /// For each condition of a place the events that take it.
+    pub takers: Vec<Vec<usize>>,
+    /// For each thread the events that go on from it.
+    pub thread_takers: Vec<Vec<usize>>,
+    /// An event that reads a condition and one that takes it, unless the first is a cause of the second: the first must come before the
+    /// second in a contextual net; in a replicated one they exclude each other.
+    pub conflicts: Vec<(usize, usize)>,
+    /// For each cell of the question: its conditions (none where nobody claims it), who makes them, and their values.
+    pub cells: Vec<(u32, Vec<Valued>)>,
+    /// For each process of the question: its threads, who makes them, and their lines.
+    pub points: Vec<(ProcessPath, Vec<Placed>)>,
+}
+
+/// A condition, the event that makes it, and the value of its cell.
+pub type Valued = (Option<usize>, Option<usize>, i64);
+
+/// A thread, the event that makes it, and the line of its next step.
+pub type Placed = (usize, Option<usize>, Option<usize>);
 
 /// What a search has come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -296,5 +322,64 @@ impl<'a> Slice<'a> {
             .filter(|&c| c != NONE)
             .collect();
         examiner.reaches(net, &next.clock, &kept).then_some(next)
+    }
+
+    /// The whole net, for a translation.
+    pub fn structure<E, Q: Question<E>>(&self, question: &Q) -> Structure {
+        let net = self.net;
+        let event = |event: u32| (event != NONE).then_some(event as usize);
+        let mut all = Structure {
+            contextual: net.kind == NetKind::Contextual,
+            takers: vec![Vec::new(); net.conditions.len()],
+            thread_takers: vec![Vec::new(); net.threads.len()],
+            ..Structure::default()
+        };
+        let mut readers: Vec<Vec<u32>> = vec![Vec::new(); net.conditions.len()];
+        for number in 0..net.events.len() as u32 {
+            let extension = net.event(number).extension;
+            let past = net.past(extension).iter().copied();
+            all.needs.push(past.filter_map(event).collect());
+            let thread = net.extension(extension).thread as usize;
+            all.thread_takers[thread].push(number as usize);
+            for input in net.inputs(number) {
+                match input.write {
+                    true => all.takers[input.condition as usize].push(number as usize),
+                    false => readers[input.condition as usize].push(number),
+                }
+            }
+        }
+        for (readers, takers) in readers.iter().zip(&all.takers) {
+            for &reader in readers {
+                for &taker in takers {
+                    let past = net.past(net.events[taker].extension);
+                    let last = past.get(net.event(reader).process.index()).copied();
+                    let last = last.unwrap_or(NONE);
+                    if last == NONE || !net.is_at_or_after(last, reader) {
+                        all.conflicts.push((reader as usize, taker));
+                    }
+                }
+            }
+        }
+        for (&cell, &(place, initial)) in question.cells().iter().zip(&self.cells) {
+            let mut found = Vec::new();
+            for (number, condition) in net.conditions.iter().enumerate() {
+                if Some(condition.place) == place {
+                    let value = self.values[number];
+                    found.push((Some(number), event(condition.producer), value));
+                }
+            }
+            if place.is_none() {
+                found.push((None, None, initial));
+            }
+            all.cells.push((cell, found));
+        }
+        for (path, &process) in question.processes().iter().zip(&self.processes) {
+            let threads = net.threads.iter().enumerate();
+            let own = threads.filter(|(_, thread)| Some(thread.process) == process);
+            let placed =
+                own.map(|(number, thread)| (number, event(thread.origin), self.lines[number]));
+            all.points.push((path.clone(), placed.collect()));
+        }
+        all
     }
 }

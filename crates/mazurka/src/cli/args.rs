@@ -282,6 +282,9 @@ pub(crate) struct ReachArgs {
     /// The net to build and search
     #[arg(long, value_parser = net(), default_value_t = NetKind::Contextual)]
     pub net: NetKind,
+    /// How to look for it in the net
+    #[arg(long, value_enum, default_value_t = Method::Search)]
+    pub method: Method,
     /// Let chance choose the tests, the same way for the same number
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
@@ -585,6 +588,23 @@ pub(crate) enum Picture {
     Dot,
     /// The tree or net of a small program, for a browser
     Svg,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Method {
+    /// Enumerate the markings of what the property is about
+    Search,
+    /// Translate the net into a formula, and ask the embedded solver
+    Smt,
+}
+
+impl From<Method> for mazurka::Method {
+    fn from(method: Method) -> Self {
+        match method {
+            Method::Search => mazurka::Method::Search,
+            Method::Smt => mazurka::Method::Smt,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

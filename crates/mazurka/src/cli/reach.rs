@@ -29,10 +29,15 @@ pub(super) fn reach(args: &ReachArgs) -> Result<Exit, Refusal> {
         jobs: 1,
     };
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
-    let whole = program.reach(&wanted, args.net, args.seed, &options, &mut |progress| {
-        watcher.look(progress)
-    });
+    let whole = program.reach(
+        &wanted,
+        (args.net, args.method.into()),
+        args.seed,
+        &options,
+        &mut |progress| watcher.look(progress),
+    );
     watcher.finish();
+    let whole = whole.map_err(|error| error.to_string())?;
     let view = view(&options.limits);
     show(&whole, &args.output, &whole.record, || {
         let searched = format!(

@@ -131,3 +131,64 @@ fn a_bad_property_is_refused() {
     assert_eq!(name.code, 3, "{name:?}");
     assert!(name.err.contains("forks"), "{name:?}");
 }
+
+/// The solver and the search agree, on both nets and on all values that small programs can reach.
+#[test]
+fn the_solver_knows_what_the_search_knows() {
+    let programs: [(&str, &[&str], &[&str]); 4] = [
+        (
+            "fib",
+            &["--set", "N=2"],
+            &[
+                "i == 5 && j == 3",
+                "i >= 13",
+                "i + j == 9",
+                "i < j && at(0, 9)",
+            ],
+        ),
+        (
+            "counter-access",
+            &[],
+            &[
+                "x == 1 && at(0, 9)",
+                "x == 2",
+                "x > 2",
+                "!at(0, 9) && x == 0",
+            ],
+        ),
+        (
+            "philosophers",
+            &[],
+            &["at(0, 13) && at(1, 13)", "at(0, 12) && at(1, 12)"],
+        ),
+        (
+            "readers",
+            &["--set", "N=3"],
+            &["x == 5 && at(1, 8)", "x == 4"],
+        ),
+    ];
+    let (mut yes, mut no) = (0, 0);
+    for (name, set, properties) in programs {
+        let file = format!("corpus/maz/{name}/program.maz");
+        for property in properties {
+            for net in ["replicated", "contextual"] {
+                let ask = |method: &str| {
+                    let flags = ["reach", &file, "--property", property, "--net", net];
+                    let more = ["--method", method, "--format", "json"];
+                    mazurka(&[&flags[..], &more, set].concat())
+                };
+                let (searched, solved) = (ask("search"), ask("smt"));
+                assert_eq!(
+                    searched.code, solved.code,
+                    "{name} {property} {net}: {solved:?}"
+                );
+                match searched.code {
+                    0 => no += 1,
+                    1 => yes += 1,
+                    _ => panic!("{searched:?}"),
+                }
+            }
+        }
+    }
+    assert!(yes >= 8 && no >= 6, "{yes} reachable, {no} not");
+}

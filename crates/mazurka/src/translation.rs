@@ -1,0 +1,256 @@
+//! The net as a formula: which events have happened is an assignment, and a solver looks for one.
+//!
+//! Thesis, section 6.2. There is a variable for each event, and for each variable of the property. Conditions need none: that one is
+//! marked is said by the event that makes it and those that take it.
+//!
+//! | thesis | here |
+//! |---|---|
+//! | (B1) causes, (C1) what is read was written | `needs` |
+//! | (B3) at most one event takes a condition | a chain over the takers, linear in their number |
+//! | (B4) marked | [`Translation::marked`] |
+//! | (C2), (C3) order numbers | numbers of just enough bits, only in contextual nets |
+//! | (S1), pc | [`Translation::cells`], [`Translation::points`] |
+//!
+//! (B2), path constraints, is for programs with inputs, which are not unfolded.
+
+use mazurka_explore::Structure;
+use mazurka_lang::Property;
+use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
+use mazurka_smt::{Answer, Effort, Embedded, Kind, Solver, Sort, Term, Terms};
+
+/// What a property may not contain if a solver is to decide it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the solver is not asked about {0}; leave out `--method smt`")]
+pub struct NotTranslated(&'static str);
+
+/// What a solver says: the events that have happened, if the state can be reached; none if it did not decide.
+pub(crate) type Solved = Option<Option<Vec<bool>>>;
+
+/// Asks the solver whether a configuration of a net has a property.
+pub(crate) fn solve(net: &Structure, property: &Property) -> Result<Solved, NotTranslated> {
+    let mut translation = Translation {
+        terms: Terms::new(),
+        constraints: Vec::new(),
+        events: Vec::new(),
+        net,
+        property,
+        cells: vec![None; net.cells.len()],
+        points: Vec::new(),
+    };
+    translation.translate()?;
+    let Translation {
+        mut terms,
+        constraints,
+        events,
+        ..
+    } = translation;
+    let mut solver = Embedded::new(Effort::default());
+    Ok(match solver.check(&mut terms, &constraints) {
+        Answer::Sat(model) => {
+            let happened = events.iter().map(|&event| model.get(event) == Some(1));
+            Some(Some(happened.collect()))
+        }
+        Answer::Unsat => Some(None),
+        Answer::Unknown(_) => None,
+    })
+}
+
+struct Translation<'a> {
+    terms: Terms,
+    constraints: Vec<Term>,
+    events: Vec<Term>,
+    net: &'a Structure,
+    property: &'a Property,
+    /// For each cell of the property its variable, once it is met.
+    cells: Vec<Option<Term>>,
+    points: Vec<Term>,
+}
+
+impl Translation<'_> {
+    fn translate(&mut self) -> Result<(), NotTranslated> {
+        let net = self.net;
+        for event in 0..net.needs.len() {
+            let name = format!("e{event}");
+            let event = self.terms.variable(Kind::Input, &name, Sort::Bool);
+            self.events.push(event);
+        }
+        for (event, needs) in net.needs.iter().enumerate() {
+            for &need in needs {
+                self.implies(self.events[event], self.events[need]);
+            }
+        }
+        for takers in net.takers.iter().chain(&net.thread_takers) {
+            self.at_most_one(takers);
+        }
+        if net.contextual {
+            self.order();
+        } else {
+            for &(reader, taker) in &net.conflicts {
+                let not = self.terms.not(self.events[taker]);
+                self.implies(self.events[reader], not);
+            }
+        }
+        for (process, line) in self.property.points() {
+            let at = self.point(process, *line);
+            self.points.push(at);
+        }
+        let holds = self.expr(self.property.expr())?;
+        self.constraints.push(holds);
+        Ok(())
+    }
+
+    fn implies(&mut self, a: Term, b: Term) {
+        let not = self.terms.not(a);
+        let clause = self.terms.or(not, b);
+        self.constraints.push(clause);
+    }
+
+    /// None after the first: each says whether one before it has happened.
+    fn at_most_one(&mut self, events: &[usize]) {
+        let Some((&first, rest)) = events.split_first() else {
+            return;
+        };
+        let mut before = self.events[first];
+        for &event in rest {
+            let event = self.events[event];
+            let not = self.terms.not(event);
+            self.implies(before, not);
+            before = self.terms.or(before, event);
+        }
+    }
+
+    /// Order numbers: causes come first, and readers before whoever takes what they read.
+    fn order(&mut self) {
+        let net = self.net;
+        let bits = (usize::BITS - net.needs.len().leading_zeros()).max(1) as u8;
+        let number = |terms: &mut Terms, event: usize| {
+            terms.variable(Kind::Input, &format!("n{event}"), Sort::Unsigned(bits))
+        };
+        let numbers: Vec<Term> = (0..net.needs.len())
+            .map(|event| number(&mut self.terms, event))
+            .collect();
+        for (event, needs) in net.needs.iter().enumerate() {
+            for &need in needs {
+                let before = self.terms.less(numbers[need], numbers[event]);
+                self.implies(self.events[event], before);
+            }
+        }
+        for &(reader, taker) in &net.conflicts {
+            let both = self.terms.and(self.events[reader], self.events[taker]);
+            let before = self.terms.less(numbers[reader], numbers[taker]);
+            self.implies(both, before);
+        }
+    }
+
+    /// Whether something that an event has made is still there.
+    fn marked(&mut self, producer: Option<usize>, takers: &[usize]) -> Term {
+        let taken = takers.iter().map(|&taker| self.events[taker]);
+        let taken: Vec<Term> = taken.collect();
+        let taken = self.terms.any(taken);
+        let there = self.terms.not(taken);
+        match producer {
+            Some(producer) => self.terms.and(self.events[producer], there),
+            None => there,
+        }
+    }
+
+    /// Whether a process is at a line.
+    fn point(&mut self, process: &mazurka_core::ProcessPath, line: usize) -> Term {
+        let net = self.net;
+        let at = net.points.iter().find(|point| point.0 == *process);
+        let mut any = self.terms.bool(false);
+        for &(thread, producer, at) in at.map_or(&[][..], |point| &point.1) {
+            if at == Some(line) {
+                let marked = self.marked(producer, &net.thread_takers[thread]);
+                any = self.terms.or(any, marked);
+            }
+        }
+        any
+    }
+
+    /// The variable of a cell, with all that it may be (S1).
+    fn cell(&mut self, cell: u32, sort: Sort) -> Term {
+        let net = self.net;
+        let known = net.cells.iter().position(|known| known.0 == cell);
+        let Some(at) = known else {
+            return self.terms.constant(sort, 0);
+        };
+        if let Some(term) = self.cells[at] {
+            return term;
+        }
+        let term = self.terms.variable(Kind::Input, &format!("x{cell}"), sort);
+        self.cells[at] = Some(term);
+        for &(condition, producer, value) in &net.cells[at].1 {
+            let takers: &[usize] = condition.map_or(&[], |condition| &net.takers[condition]);
+            let marked = self.marked(producer, takers);
+            let value = self.terms.constant(sort, value);
+            let equal = self.terms.equal(term, value);
+            self.implies(marked, equal);
+        }
+        term
+    }
+
+    fn expr(&mut self, expr: &Expr) -> Result<Term, NotTranslated> {
+        let sort = sort(expr.ty);
+        Ok(match &expr.kind {
+            ExprKind::Const(value) => self.terms.constant(sort, *value),
+            ExprKind::Shared(var) => match self.property.cell_or_point(*var) {
+                Ok(cell) => self.cell(cell, sort),
+                Err(point) => self.points[point],
+            },
+            ExprKind::Element(var, index) => match (&index.kind, self.property.cell_or_point(*var))
+            {
+                (ExprKind::Const(index), Ok(first)) if *index >= 0 => {
+                    self.cell(first + *index as u32, sort)
+                }
+                _ => return Err(NotTranslated("an element whose index is not constant")),
+            },
+            ExprKind::Unary(UnaryOp::Not, inner) => {
+                let inner = self.expr(inner)?;
+                self.terms.not(inner)
+            }
+            ExprKind::Unary(UnaryOp::Neg, inner) => {
+                let inner = self.expr(inner)?;
+                self.terms.negate(inner)
+            }
+            ExprKind::Binary(op, a, b) => {
+                let (a, b) = (self.expr(a)?, self.expr(b)?);
+                let terms = &mut self.terms;
+                match op {
+                    BinaryOp::Add => terms.add(a, b),
+                    BinaryOp::Sub => terms.sub(a, b),
+                    BinaryOp::Mul => terms.mul(a, b),
+                    BinaryOp::Eq => terms.equal(a, b),
+                    BinaryOp::Ne => terms.unequal(a, b),
+                    BinaryOp::Lt => terms.less(a, b),
+                    BinaryOp::Le => terms.at_most(a, b),
+                    BinaryOp::Gt => terms.greater(a, b),
+                    BinaryOp::Ge => terms.at_least(a, b),
+                    BinaryOp::And => terms.and(a, b),
+                    BinaryOp::Or => terms.or(a, b),
+                    BinaryOp::Div | BinaryOp::Rem => {
+                        return Err(NotTranslated("a division, which may fail"));
+                    }
+                }
+            }
+            ExprKind::If(test, then, other) => {
+                let (test, then) = (self.expr(test)?, self.expr(then)?);
+                let other = self.expr(other)?;
+                self.terms.ite(test, then, other)
+            }
+            ExprKind::Local(_)
+            | ExprKind::LocalElement(..)
+            | ExprKind::Input
+            | ExprKind::Choose(..) => return Err(NotTranslated("anything but shared variables")),
+        })
+    }
+}
+
+fn sort(ty: Type) -> Sort {
+    match ty {
+        Type::Bool => Sort::Bool,
+        Type::Int | Type::Process => Sort::Int,
+        Type::Signed(bits) => Sort::Signed(bits),
+        Type::Unsigned(bits) => Sort::Unsigned(bits),
+    }
+}
