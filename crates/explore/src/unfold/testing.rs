@@ -1,7 +1,7 @@
 //! Systematic testing: test executions that together cover the whole net.
 //!
 //! Thesis, Fig. 3.11 and 5.5. A test runs a schedule to an extension that no test has covered, makes its step, and goes on until nobody can,
-//! preferring steps that no test has made (section 3.9). All it does becomes part of the net, and the net says what is
+//! preferring steps that no test has made and, where there are none, ways to others (section 3.9). All it does becomes part of the net, and the net says what is
 //! left to cover. So every test covers an event that none before has covered: there are never more tests than traces.
 //!
 //! | thesis | here |
@@ -31,6 +31,9 @@ use crate::naive::next_outcomes;
 
 /// How often limits are looked at, in steps.
 const STEPS_BETWEEN_CHECKS: u32 = 1024;
+
+/// How many extensions are looked at in search of one that the current test can cover as well.
+const GLANCES: usize = 8;
 
 /// A program under test, within limits, and the books on it.
 pub(crate) struct Session<'a, 'w, E> {
@@ -374,13 +377,10 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         self.run.clear();
         for (at, &event) in schedule.iter().enumerate() {
             if at >= same {
-                self.session.tick()?;
-                let process = self.builder.net.event(event).process;
-                let outcomes = self.builder.net.chosen(event);
-                let made = self.session.program.step(process, outcomes);
-                assert!(made.is_ok(), "a schedule of the net cannot be followed");
+                self.step_again(event)?;
+            } else {
+                self.advance(event);
             }
-            self.advance(event);
         }
         ControlFlow::Continue(())
     }
@@ -501,6 +501,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
 
     /// Goes on until nobody can, with what is new if there is something.
     fn go_on(&mut self) -> ControlFlow<Bound> {
+        let mut look_further = true;
         loop {
             let processes = self.session.program.processes().in_order().to_vec();
             let mut choices: SmallVec<[u32; 8]> = SmallVec::new();
@@ -534,7 +535,109 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
             }
             let at = self.random.below(from.len() as u64) as usize;
             let choice = from[at];
+            if look_further && fresh.is_empty() {
+                let path = self.path_to_another();
+                look_further = path.is_some();
+                if let Some(path) = path {
+                    for event in path {
+                        self.step_again(event)?;
+                    }
+                    continue;
+                }
+            }
             self.step(choice)?;
         }
+    }
+
+    /// Known events that lead from here to another extension that no test has covered. Only a few are looked at: it is
+    /// cheaper to run a test more than to look at all.
+    fn path_to_another(&mut self) -> Option<Vec<u32>> {
+        let mut here = Vec::new();
+        for &event in &self.run {
+            super::net::set(&mut here, self.builder.net.event(event).process, event);
+        }
+        for _ in 0..GLANCES.min(self.builder.pending.len()) {
+            let at = self.random.below(self.builder.pending.len() as u64) as usize;
+            let extension = self.builder.pending[at];
+            if !self.open(extension) {
+                self.builder.pending.swap_remove(at);
+                continue;
+            }
+            let Builder { net, examiner, .. } = &mut self.builder;
+            let thread = net.thread(net.extension(extension).thread);
+            let mut there = here.clone();
+            let preset: SmallVec<[u32; 8]> =
+                net.preset(extension).iter().map(|i| i.condition).collect();
+            let fits = net.join(&mut there, net.past(extension))
+                && there.get(thread.process.index()).copied().unwrap_or(NONE) == thread.last
+                && examiner.reaches(net, &there, &preset);
+            if fits && let Some(path) = self.path(&here, &there) {
+                return Some(path);
+            }
+        }
+        None
+    }
+
+    /// The events between two configurations, in an order in which they can follow the run; none if there is no
+    /// such order, or nothing between.
+    fn path(&self, here: &[u32], there: &[u32]) -> Option<Vec<u32>> {
+        let net = &self.builder.net;
+        let mut heads: Vec<Vec<u32>> = Vec::new();
+        for (process, &last) in there.iter().enumerate() {
+            let from = here.get(process).copied().unwrap_or(NONE);
+            let mut chain = Vec::new();
+            let mut event = last;
+            while event != from {
+                chain.push(event);
+                event = net.event(event).parent;
+            }
+            heads.push(chain);
+        }
+        let mut marking = self.marking.clone();
+        let mut path = Vec::new();
+        loop {
+            let before = path.len();
+            for chain in &mut heads {
+                while let Some(&event) = chain.last() {
+                    let origin = net
+                        .thread(net.extension(net.event(event).extension).thread)
+                        .origin;
+                    let born =
+                        origin == NONE || self.run.contains(&origin) || path.contains(&origin);
+                    let there = |input: &super::net::Input| {
+                        let place = net.condition(input.condition).place as usize;
+                        let marked = marking.get(place).copied();
+                        marked.unwrap_or(net.initial[place]) == input.condition
+                    };
+                    if !born || !net.inputs(event).iter().all(there) {
+                        break;
+                    }
+                    marking.extend_from_slice(&net.initial[marking.len()..]);
+                    let taken = net.inputs(event).iter().filter(|input| input.write);
+                    for (output, input) in (net.event(event).outputs..).zip(taken) {
+                        marking[net.condition(input.condition).place as usize] = output;
+                    }
+                    path.push(event);
+                    chain.pop();
+                }
+            }
+            if heads.iter().all(Vec::is_empty) {
+                return (!path.is_empty()).then_some(path);
+            }
+            if path.len() == before {
+                return None;
+            }
+        }
+    }
+
+    /// Makes the step of a known event.
+    fn step_again(&mut self, event: u32) -> ControlFlow<Bound> {
+        self.session.tick()?;
+        let process = self.builder.net.event(event).process;
+        let outcomes = self.builder.net.chosen(event);
+        let made = self.session.program.step(process, outcomes);
+        assert!(made.is_ok(), "a path of the net cannot be followed");
+        self.advance(event);
+        ControlFlow::Continue(())
     }
 }
