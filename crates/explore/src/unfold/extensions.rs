@@ -27,7 +27,7 @@ use mazurka_core::{Claims, ProcessId, Status, Wait};
 use rustc_hash::FxHashSet;
 
 use super::configuration::Examiner;
-use super::net::{Claimed, Input, NONE, Net, NetKind, Node, Phase, Place, Thread};
+use super::net::{Claimed, Group, Input, NONE, Net, NetKind, Node, Phase, Place, Thread};
 
 /// What a process does next, as an execution tells.
 #[derive(Clone, Debug)]
@@ -116,7 +116,12 @@ impl Builder {
 
     /// Finds all extensions of a new thread.
     pub fn grow(&mut self, thread: u32) {
-        let Thread { status, origin, .. } = *self.net.thread(thread);
+        let Thread {
+            process: own,
+            status,
+            origin,
+            ..
+        } = *self.net.thread(thread);
         if !matches!(status, Status::Ready | Status::Waiting) {
             return;
         }
@@ -133,11 +138,21 @@ impl Builder {
         while let Some(extension) = known.pop() {
             for at in 0..places.len() {
                 let condition = self.net.preset(extension)[at].condition;
-                let mut arc = self.net.condition(condition).takers;
-                while arc != NONE {
-                    let Input { owner, next, .. } = self.net.arcs[arc as usize];
-                    known.extend(self.fire(extension, owner, condition));
-                    arc = next;
+                let mut group = self.net.condition(condition).takers;
+                while group != NONE {
+                    let Group {
+                        process,
+                        arcs,
+                        next,
+                        ..
+                    } = self.net.groups[group as usize];
+                    let mut arc = if process == own { NONE } else { arcs };
+                    while arc != NONE {
+                        let Input { owner, next, .. } = self.net.arcs[arc as usize];
+                        known.extend(self.fire(extension, owner, condition));
+                        arc = next;
+                    }
+                    group = next;
                 }
             }
         }
@@ -153,11 +168,21 @@ impl Builder {
             if !write && self.net.kind == NetKind::Contextual {
                 continue;
             }
-            let mut used = self.net.condition(condition).uses;
-            while used != NONE {
-                let Input { owner, next, .. } = self.net.uses[used as usize];
-                self.fire(owner, event, condition);
-                used = next;
+            let mut group = self.net.condition(condition).uses;
+            while group != NONE {
+                let Group {
+                    process,
+                    arcs,
+                    next,
+                    ..
+                } = self.net.groups[group as usize];
+                let mut used = if process == node.process { NONE } else { arcs };
+                while used != NONE {
+                    let Input { owner, next, .. } = self.net.uses[used as usize];
+                    self.fire(owner, event, condition);
+                    used = next;
+                }
+                group = next;
             }
         }
     }
@@ -166,9 +191,7 @@ impl Builder {
     fn fire(&mut self, extension: u32, event: u32, through: u32) -> Option<u32> {
         let thread = self.net.extension(extension).thread;
         let Thread { process, last, .. } = *self.net.thread(thread);
-        if self.net.event(event).process == process {
-            return None;
-        }
+        debug_assert_ne!(self.net.event(event).process, process);
         let mut preset = std::mem::take(&mut self.preset);
         let mut clock = std::mem::take(&mut self.clock);
         let mut found = None;
@@ -313,12 +336,13 @@ impl Builder {
             };
             let listed = write || self.net.kind == NetKind::Replicated;
             let arc = self.net.arcs.len() as u32;
-            let takers = &mut self.net.conditions[condition as usize].takers;
-            let next = if listed {
-                std::mem::replace(takers, arc)
-            } else {
-                NONE
-            };
+            let mut next = NONE;
+            if listed {
+                let takers = self.net.condition(condition).takers;
+                let (takers, before) = self.net.link(takers, process, arc);
+                self.net.conditions[condition as usize].takers = takers;
+                next = before;
+            }
             self.net.arcs.push(Input {
                 condition,
                 write,

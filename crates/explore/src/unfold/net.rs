@@ -112,10 +112,20 @@ pub(crate) struct Condition {
     pub producer: u32,
     /// It is a lock, and held; or a process has ended.
     pub set: bool,
-    /// The extensions that take or read it, as a list through [`Input::next`].
+    /// The extensions that take or read it, as a list of [`Group`]s.
     pub uses: u32,
     /// The events that take it, and in a replicated net those that read it, likewise.
     pub takers: u32,
+}
+
+/// The arcs of one process from a condition: whoever looks for those of others need not look at them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group {
+    pub process: ProcessId,
+    /// The arcs, as a list through [`Input::next`].
+    pub arcs: u32,
+    /// The next group of the condition.
+    pub next: u32,
 }
 
 /// Where a process is, as all that it has seen makes it.
@@ -224,6 +234,7 @@ pub(crate) struct Net {
     pub uses: Vec<Input>,
     /// The arcs into events.
     pub arcs: Vec<Input>,
+    pub groups: Vec<Group>,
     clocks: Vec<u32>,
     pub claims: Vec<Box<[Claimed]>>,
     by_claims: FxHashMap<Box<[Claimed]>, u32>,
@@ -249,6 +260,7 @@ impl Net {
             extensions: Vec::new(),
             uses: Vec::new(),
             arcs: Vec::new(),
+            groups: Vec::new(),
             clocks: Vec::new(),
             claims: vec![Box::default()],
             by_claims: std::iter::once((Box::default(), 0)).collect(),
@@ -346,6 +358,24 @@ impl Net {
             takers: NONE,
         });
         self.conditions.len() as u32 - 1
+    }
+
+    /// Puts an arc first in the group of a process; the arc that was first. `first` is the condition's list of groups.
+    pub fn link(&mut self, first: u32, process: ProcessId, arc: u32) -> (u32, u32) {
+        let mut group = first;
+        while group != NONE {
+            let known = &mut self.groups[group as usize];
+            if known.process == process {
+                return (first, std::mem::replace(&mut known.arcs, arc));
+            }
+            group = known.next;
+        }
+        self.groups.push(Group {
+            process,
+            arcs: arc,
+            next: first,
+        });
+        (self.groups.len() as u32 - 1, NONE)
     }
 
     /// The number of a list of claims, over cells and the ends of some processes.
@@ -504,14 +534,17 @@ impl Net {
         let past = trimmed(past);
         let number = self.extensions.len() as u32;
         let inputs = self.uses.len() as u32;
+        let process = self.thread(thread).process;
         for (at, &condition) in preset.iter().enumerate() {
-            let uses = &mut self.conditions[condition as usize].uses;
+            let uses = self.condition(condition).uses;
+            let (uses, next) = self.link(uses, process, inputs + at as u32);
+            self.conditions[condition as usize].uses = uses;
             self.uses.push(Input {
                 condition,
-                write: self.claims[self.threads[thread as usize].claims as usize][at].write,
+                write: self.claims_of(thread)[at].write,
                 owner: number,
                 reads: 0,
-                next: std::mem::replace(uses, inputs + at as u32),
+                next,
             });
         }
         let extensions = &mut self.threads[thread as usize].extensions;

@@ -16,7 +16,7 @@ use mazurka_core::{Bound, Execution, ProcessId, ProcessPath};
 use rustc_hash::FxHashSet;
 
 use super::configuration::Examiner;
-use super::net::{NONE, Net, NetKind, Place};
+use super::net::{Group, NONE, Net, NetKind, Place};
 
 /// A property of states: what it is about, and whether it holds.
 pub trait Question<E> {
@@ -252,13 +252,18 @@ impl<'a> Slice<'a> {
     fn next(&self, at: &At) -> Vec<u32> {
         let mut events = Vec::new();
         for &condition in at.conditions.iter().filter(|&&c| c != NONE) {
-            let mut arc = self.net.condition(condition).takers;
-            while arc != NONE {
-                let input = self.net.arcs[arc as usize];
-                if input.write {
-                    events.push(input.owner);
+            let mut group = self.net.condition(condition).takers;
+            while group != NONE {
+                let Group { arcs, next, .. } = self.net.groups[group as usize];
+                let mut arc = arcs;
+                while arc != NONE {
+                    let input = self.net.arcs[arc as usize];
+                    if input.write {
+                        events.push(input.owner);
+                    }
+                    arc = input.next;
                 }
-                arc = input.next;
+                group = next;
             }
         }
         for &thread in &at.threads {
