@@ -55,7 +55,6 @@ pub use program::Program;
 pub use prove::{
     ProofFile, ProofProblem, ProveError, ProveOptions, ProveRecord, Theory, goal_mistake,
 };
-pub use reach::{ReachRecord, Reached, StateProperty};
 pub use reach::{Method, ReachRecord, Reached, StateProperty};
 pub use replay::{Recording, RecordingError, ReplayProblem};
 pub use run::{Plan, RunRecord};
