@@ -1,0 +1,242 @@
+//! Happens-before as the memory model has it, to find data races.
+//!
+//! Explorers order all conflicting accesses. A data race is about less: two accesses to one `UnsafeCell`, one of them a
+//! write, that no *synchronisation* orders. That is what vector clocks are for (Flanagan and Freund, "FastTrack", PLDI 2009;
+//! here with whole clocks for reads). In every execution that is explored all conflicting accesses are checked, so
+//! those of an `UnsafeCell` need not be steps: if no execution has a race, synchronisation orders them, and synchronisation is explored.
+//!
+//! Orderings are taken at their word here: a `Relaxed` store publishes nothing and a `Relaxed` load learns nothing, unless
+//! fences help; a read-modify-write continues a release sequence. So an ordering that is too weak shows as a race
+//! though all values are those of sequential consistency. A weaker memory model would change the values that
+//! loads give (sync/atomic.rs) and keep this.
+//!
+//! Nothing is done until the first `UnsafeCell` of an execution is used.
+
+use std::sync::atomic::Ordering;
+
+use mazurka_core::ProcessId;
+
+use crate::world::Place;
+
+/// For each thread a time.
+type Clock = Vec<u32>;
+
+fn join(into: &mut Clock, from: &Clock) {
+    if into.len() < from.len() {
+        into.resize(from.len(), 0);
+    }
+    for (into, from) in into.iter_mut().zip(from) {
+        *into = (*into).max(*from);
+    }
+}
+
+fn at(clock: &Clock, thread: ProcessId) -> u32 {
+    clock.get(thread.index()).copied().unwrap_or(0)
+}
+
+#[derive(Default)]
+struct ThreadClock {
+    now: Clock,
+    /// What relaxed loads have seen, for an acquire fence.
+    seen: Clock,
+    /// The time of the last release fence.
+    fenced: Clock,
+}
+
+/// The last accesses to plain data.
+#[derive(Default)]
+struct Data {
+    write: Option<(ProcessId, u32, Place)>,
+    /// For each thread its last read.
+    reads: Vec<Option<(u32, Place)>>,
+}
+
+/// An access that races with one before it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Race {
+    pub other: ProcessId,
+    pub place: Place,
+    pub wrote: bool,
+}
+
+/// All clocks of an execution.
+#[derive(Default)]
+pub(crate) struct Clocks {
+    on: bool,
+    threads: Vec<ThreadClock>,
+    /// For each cell what it publishes.
+    cells: Vec<Clock>,
+    data: Vec<Data>,
+}
+
+impl Clocks {
+    pub fn reset(&mut self) {
+        if !self.on {
+            return;
+        }
+        self.on = false;
+        for thread in &mut self.threads {
+            for clock in [&mut thread.now, &mut thread.seen, &mut thread.fenced] {
+                clock.clear();
+            }
+        }
+    }
+
+    /// A cell gets a new meaning.
+    pub fn clean(&mut self, cell: u32) {
+        if let Some(clock) = self.cells.get_mut(cell as usize) {
+            clock.clear();
+        }
+        if let Some(data) = self.data.get_mut(cell as usize) {
+            data.write = None;
+            data.reads.clear();
+        }
+    }
+
+    fn thread(&mut self, thread: ProcessId) -> &mut ThreadClock {
+        if self.threads.len() <= thread.index() {
+            self.threads.resize_with(thread.index() + 1, Default::default);
+        }
+        let state = &mut self.threads[thread.index()];
+        if state.now.len() <= thread.index() {
+            state.now.resize(thread.index() + 1, 0);
+        }
+        state.now[thread.index()] = state.now[thread.index()].max(1);
+        state
+    }
+
+    fn cell(&mut self, cell: u32) -> &mut Clock {
+        if self.cells.len() <= cell as usize {
+            self.cells.resize_with(cell as usize + 1, Default::default);
+        }
+        &mut self.cells[cell as usize]
+    }
+
+    fn tick(&mut self, thread: ProcessId) {
+        self.thread(thread).now[thread.index()] += 1;
+    }
+
+    /// What happened to one thread happens before the next of another: a start, or the other way round an end.
+    #[inline]
+    pub fn order(&mut self, first: ProcessId, then: ProcessId) {
+        if self.on {
+            let clock = self.thread(first).now.clone();
+            join(&mut self.thread(then).now, &clock);
+            self.tick(first);
+        }
+    }
+
+    #[inline]
+    pub fn acquire(&mut self, thread: ProcessId, cell: u32) {
+        if self.on {
+            let clock = std::mem::take(self.cell(cell));
+            join(&mut self.thread(thread).now, &clock);
+            *self.cell(cell) = clock;
+        }
+    }
+
+    #[inline]
+    pub fn release(&mut self, thread: ProcessId, cell: u32) {
+        if self.on {
+            let clock = self.thread(thread).now.clone();
+            join(self.cell(cell), &clock);
+            self.tick(thread);
+        }
+    }
+
+    /// A load.
+    #[inline]
+    pub fn load(&mut self, thread: ProcessId, cell: u32, order: Ordering) {
+        if !self.on {
+            return;
+        }
+        if !matches!(order, Ordering::Relaxed | Ordering::Release) {
+            return self.acquire(thread, cell);
+        }
+        let clock = self.cell(cell).clone();
+        join(&mut self.thread(thread).seen, &clock);
+    }
+
+    /// A store; `keeps` if it continues the release sequence that is there.
+    #[inline]
+    pub fn store(&mut self, thread: ProcessId, cell: u32, order: Ordering, keeps: bool) {
+        if !self.on {
+            return;
+        }
+        let state = self.thread(thread);
+        let clock = match order {
+            Ordering::Relaxed | Ordering::Acquire => state.fenced.clone(),
+            _ => state.now.clone(),
+        };
+        let published = self.cell(cell);
+        if !keeps {
+            published.clear();
+        }
+        join(published, &clock);
+        self.tick(thread);
+    }
+
+    pub fn fence(&mut self, thread: ProcessId, order: Ordering) {
+        if !self.on {
+            return;
+        }
+        let state = self.thread(thread);
+        if order != Ordering::Release {
+            let seen = std::mem::take(&mut state.seen);
+            join(&mut state.now, &seen);
+        }
+        if order != Ordering::Acquire {
+            state.fenced = state.now.clone();
+            self.tick(thread);
+        }
+    }
+
+    /// An access to plain data: the access that it races with, if there is one.
+    pub fn access(
+        &mut self,
+        thread: ProcessId,
+        cell: u32,
+        writes: bool,
+        place: Place,
+    ) -> Result<(), Race> {
+        self.on = true;
+        if self.data.len() <= cell as usize {
+            self.data.resize_with(cell as usize + 1, Default::default);
+        }
+        let now = std::mem::take(&mut self.thread(thread).now);
+        let time = now[thread.index()];
+        let data = &mut self.data[cell as usize];
+        let mut race = None;
+        if let Some((other, when, place)) = data.write
+            && other != thread
+            && at(&now, other) < when
+        {
+            let wrote = true;
+            race = Some(Race { other, place, wrote });
+        }
+        if writes {
+            for (other, read) in data.reads.iter().enumerate() {
+                let other = ProcessId(other as u32);
+                if let Some((when, place)) = *read
+                    && other != thread
+                    && at(&now, other) < when
+                {
+                    let wrote = false;
+                    race = race.or(Some(Race { other, place, wrote }));
+                }
+            }
+            data.write = Some((thread, time, place));
+            data.reads.clear();
+        } else {
+            if data.reads.len() <= thread.index() {
+                data.reads.resize(thread.index() + 1, None);
+            }
+            data.reads[thread.index()] = Some((time, place));
+        }
+        self.thread(thread).now = now;
+        match race {
+            Some(race) => Err(race),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! `std::hint`, explored.
+
+use std::panic::Location;
+
+use crate::world::world;
+
+pub use std::hint::{assert_unchecked, black_box, unreachable_unchecked};
+
+/// The thread waits for another one: [`std::hint::spin_loop`].
+#[track_caller]
+pub fn spin_loop() {
+    match world() {
+        None => std::hint::spin_loop(),
+        Some(world) => world.yield_now("spin_loop", Location::caller()),
+    }
+}

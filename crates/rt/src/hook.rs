@@ -1,0 +1,47 @@
+//! Panics of the code under test are kept and not printed: most of them are handled by the code itself, or make the
+//! one report at the end.
+
+use std::panic::{self, PanicHookInfo};
+use std::sync::Once;
+
+use crate::world::{Failure, world};
+
+/// What the standard library says when it is about to abort.
+const LAST_WORDS: [&str; 2] = [
+    "panic in a destructor during cleanup",
+    "panic in a function that cannot unwind",
+];
+
+/// From now on, panics within models are ours. Others are what they were.
+pub(crate) fn install() {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !keep(info) {
+                before(info);
+            }
+        }));
+    });
+}
+
+/// Whether the panic is one of a model.
+fn keep(info: &PanicHookInfo<'_>) -> bool {
+    let Some(world) = world() else {
+        return false;
+    };
+    let Ok(mut inner) = world.inner.try_borrow_mut() else {
+        return false;
+    };
+    let text = info.payload_as_str();
+    let failure = Failure {
+        message: text.unwrap_or("a panic with a value that is no text").into(),
+        place: info.location().map(ToString::to_string).unwrap_or_default(),
+    };
+    if LAST_WORDS.contains(&failure.message.as_str()) {
+        crate::say::last_words(&inner, &failure);
+        return false;
+    }
+    inner.failed(failure);
+    true
+}

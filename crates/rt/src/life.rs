@@ -1,0 +1,199 @@
+//! How executions, threads and steps begin and end.
+
+use mazurka_core::{Event, Mishap, MishapKind, ProcessId, ProcessTable, Status};
+
+use crate::names::{Names, next_epoch};
+use crate::world::{
+    Deed, Failure, Inner, Life, Pending, Place, Start, ThreadState, Until,
+};
+
+impl Inner {
+    pub fn new(spins: u32) -> Self {
+        Self {
+            epoch: 0,
+            current: ProcessId(0),
+            in_step: false,
+            threads: Vec::new(),
+            alive: 0,
+            cells: Vec::new(),
+            names: Names::default(),
+            deed: Deed::default(),
+            recording: false,
+            clocks: Default::default(),
+            failures: Vec::new(),
+            restart: false,
+            watched_ends: false,
+            guarded: false,
+            weak: false,
+            spun: false,
+            spins,
+        }
+    }
+
+    /// A new execution.
+    pub fn begin(&mut self) {
+        self.epoch = next_epoch();
+        self.in_step = false;
+        self.alive = 0;
+        self.clocks.reset();
+        self.deed.clear();
+        for thread in &mut self.threads {
+            thread.life = Life::Unborn;
+        }
+    }
+
+    /// A thread begins.
+    pub fn birth(&mut self, process: ProcessId, start: &Start, table: &ProcessTable) {
+        while self.threads.len() <= process.index() {
+            let path = table.path(ProcessId(self.threads.len() as u32)).clone();
+            self.names.paths.push(path);
+            let cells = ["token", "arbiter", "permit", "end"].map(|kind| self.new_cell(kind));
+            self.threads.push(ThreadState::new(cells, start.place));
+        }
+        let thread = &mut self.threads[process.index()];
+        thread.life = Life::Alive;
+        thread.pending = Pending::new(None, ("", "start"), start.place);
+        (thread.steps, thread.children) = (0, 0);
+        (thread.token, thread.notified, thread.permit) = (false, false, false);
+        thread.spin.reset();
+        thread.name.clone_from(&start.name);
+        thread.started = start.place;
+        (thread.panicked, thread.failure) = (false, None);
+        let cells = thread.cells;
+        for cell in cells {
+            self.clean(cell);
+        }
+        self.alive += 1;
+    }
+
+    /// The current thread has ended.
+    pub fn death(&mut self, panicked: bool) {
+        let process = self.current;
+        let failure = self.threads[process.index()].failure;
+        let thread = self.me();
+        thread.life = Life::Ended;
+        if panicked && process == ProcessId(0) {
+            thread.life = Life::Failed;
+            self.deed.mishaps.extend(failure.map(|site| Mishap {
+                process: Some(process),
+                kind: MishapKind::Failure,
+                site,
+            }));
+            return;
+        }
+        self.alive -= 1;
+    }
+
+    /// A thread is going to make its step.
+    pub fn begin_step(&mut self, process: ProcessId, wanted: Option<i64>) {
+        self.deed.clear();
+        self.deed.wanted = wanted;
+        let thread = &mut self.threads[process.index()];
+        thread.steps += 1;
+        self.deed.made = Some(thread.pending);
+        if let Until::Ended(child) = thread.pending.until {
+            thread.spin.progress();
+            self.deed.joined.push(child);
+            self.clocks.order(child, process);
+        }
+    }
+
+    /// Fills in what is known of an event before it is made.
+    #[inline]
+    pub fn prepare(&self, process: ProcessId, event: &mut Event) {
+        event.wait = self.wait(process);
+        self.claims(process, &mut event.claims);
+        if !event.claims.is_empty() {
+            let pending = &self.threads[process.index()].pending;
+            event.touched.extend(pending.access);
+            event.touched.extend(pending.second);
+        }
+    }
+
+    /// Fills in what is known of it afterwards.
+    #[inline]
+    pub fn complete(&mut self, event: &mut Event) {
+        let deed = &mut self.deed;
+        if deed.untouched {
+            event.touched.clear();
+        }
+        event.touched.append(&mut deed.touched);
+        for access in deed.claims.drain(..) {
+            if !event.claims.contains(&access) {
+                event.claims.push(access);
+            }
+        }
+        event.outcomes.extend(deed.outcome);
+        event.spawned.append(&mut deed.spawned);
+        event.joined.append(&mut deed.joined);
+        event.mishaps.append(&mut deed.mishaps);
+        // A single access has a number of its own, so that nobody need look it up.
+        if let [access] = event.claims[..]
+            && access.len == 1
+        {
+            event.claims_key = 1 + access.first * 4 + access.kind as u32;
+        }
+    }
+
+    /// A failure of the current thread.
+    pub fn failed(&mut self, failure: Failure) {
+        if self.recording {
+            self.deed.panic = Some(failure.clone());
+        }
+        let site = self.failure(failure);
+        self.me().failure = Some(site);
+    }
+
+    /// What a thread is about to do.
+    pub fn describe(&self, process: ProcessId) -> String {
+        let status = self.status(process);
+        let Some(thread) = self.threads.get(process.index()) else {
+            return "was not started".into();
+        };
+        let Pending { what, place, .. } = thread.pending;
+        match status {
+            Status::Ready => format!("is at another step, `{}` at {place}", what.1),
+            Status::Waiting => format!("has to wait, for `{}` at {place}", what.1),
+            Status::Unborn => "was not started".into(),
+            _ => "has ended".into(),
+        }
+    }
+}
+
+impl ThreadState {
+    fn new(cells: [u32; 4], place: Place) -> Self {
+        Self {
+            life: Life::Unborn,
+            pending: Pending::new(None, ("", "start"), place),
+            yielder: std::ptr::null(),
+            steps: 0,
+            children: 0,
+            token: false,
+            notified: false,
+            cells,
+            permit: false,
+            spin: Default::default(),
+            name: None,
+            started: place,
+            panicked: false,
+            failure: None,
+            locals: Default::default(),
+        }
+    }
+}
+
+impl Deed {
+    fn clear(&mut self) {
+        self.wanted = None;
+        self.outcome = None;
+        self.claims.clear();
+        self.touched.clear();
+        self.untouched = false;
+        self.joined.clear();
+        self.spawned.clear();
+        self.mishaps.clear();
+        self.notes.clear();
+        self.made = None;
+        self.panic = None;
+    }
+}

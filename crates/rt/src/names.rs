@@ -1,0 +1,170 @@
+//! Names of shared objects that are the same in every equivalent execution.
+//!
+//! Everything in `std::sync` can be made in a constant, so no object can report that it has been made: it gets its name
+//! when it is first used. But who is first may depend on the schedule, and explorers compare what steps of different runs touch. So
+//! - `new` remembers where it was called, which costs nothing even in a constant, and the name is this place, the thread
+//!   that used the object first, and a count;
+//! - where one place makes only one object, the thread and the count say nothing, and the name is the same whoever is first;
+//! - where it makes several, to name one is an event: the steps that end with a first use claim a cell of the place, so
+//!   that runs which give names in another order are different runs. That is learned on the way; then the
+//!   search starts again.
+
+use std::panic::Location;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mazurka_core::{Access, ProcessId, ProcessPath};
+use rustc_hash::FxHashMap;
+
+use crate::world::{CellState, Inner, Place};
+
+/// Bits of a word that hold the cell; the rest is the number of the execution.
+const CELL_BITS: u32 = 24;
+
+/// Executions are counted for all models of the process together: objects may outlive one.
+static EPOCH: AtomicU64 = AtomicU64::new(1);
+
+/// A number for a new execution.
+pub(crate) fn next_epoch() -> u64 {
+    EPOCH.fetch_add(1, Ordering::Relaxed)
+}
+
+/// What an object knows about itself.
+pub(crate) struct Meta {
+    /// The last execution that it was used in, and its cell there; 0 if it was in none.
+    word: AtomicU64,
+    made: Place,
+}
+
+impl Meta {
+    #[track_caller]
+    pub const fn new() -> Self {
+        Self {
+            word: AtomicU64::new(0),
+            made: Location::caller(),
+        }
+    }
+
+    /// Its cell in this execution, if it has been used.
+    #[inline]
+    pub fn known(&self, epoch: u64) -> Option<u32> {
+        let word = self.word.load(Ordering::Relaxed);
+        (word >> CELL_BITS == epoch).then_some(word as u32 & ((1 << CELL_BITS) - 1))
+    }
+
+    /// Whether it was used in an execution before this one.
+    pub fn is_left_over(&self, epoch: u64) -> bool {
+        let word = self.word.load(Ordering::Relaxed);
+        word != 0 && word >> CELL_BITS != epoch
+    }
+}
+
+/// The objects that one place makes.
+#[derive(Default)]
+struct Site {
+    epoch: u64,
+    /// In this execution.
+    count: u32,
+    /// A cell to fight about, if there are several.
+    registry: Option<u32>,
+    /// Whether one was ever named in a step.
+    in_step: bool,
+    /// For each thread its cells, and how many of them are in use.
+    of_thread: Vec<(u64, usize, Vec<u32>)>,
+}
+
+/// All names.
+pub(crate) struct Names {
+    sites: FxHashMap<usize, Site>,
+    /// The names of threads, by number.
+    pub paths: Vec<ProcessPath>,
+    /// The thread that was started last.
+    pub last_child: ProcessId,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self {
+            sites: FxHashMap::default(),
+            paths: Vec::new(),
+            last_child: ProcessId(0),
+        }
+    }
+}
+
+impl Default for CellState {
+    fn default() -> Self {
+        Self {
+            holder: None,
+            readers: Vec::new(),
+            changes: [0; 2],
+            waiters: Vec::new(),
+            kind: "",
+            made: None,
+        }
+    }
+}
+
+impl Inner {
+    /// A cell that nothing else uses.
+    pub fn new_cell(&mut self, kind: &'static str) -> u32 {
+        self.cells.push(CellState {
+            kind,
+            ..CellState::default()
+        });
+        let cell = self.cells.len() as u32 - 1;
+        assert!(
+            cell < 1 << CELL_BITS,
+            "more shared objects than can be told apart"
+        );
+        cell
+    }
+
+    /// As good as new.
+    pub fn clean(&mut self, cell: u32) {
+        let state = &mut self.cells[cell as usize];
+        state.holder = None;
+        state.readers.clear();
+        state.changes = [0; 2];
+        state.waiters.clear();
+        self.clocks.clean(cell);
+    }
+
+    /// Names an object that is used for the first time in this execution.
+    #[cold]
+    pub fn register(&mut self, meta: &Meta, kind: &'static str) -> u32 {
+        let (epoch, thread) = (self.epoch, self.current.index());
+        let mut sites = std::mem::take(&mut self.names.sites);
+        let site = sites.entry(std::ptr::from_ref(meta.made) as usize).or_default();
+        if site.epoch != epoch {
+            site.epoch = epoch;
+            site.count = 0;
+        }
+        site.count += 1;
+        if site.count > 1 && site.registry.is_none() {
+            site.registry = Some(self.new_cell("names"));
+            self.restart |= site.in_step || self.in_step;
+        }
+        if self.in_step {
+            site.in_step = true;
+            self.deed.claims.extend(site.registry.map(Access::write));
+        }
+        if site.of_thread.len() <= thread {
+            site.of_thread.resize_with(thread + 1, Default::default);
+        }
+        let own = &mut site.of_thread[thread];
+        if own.0 != epoch {
+            (own.0, own.1) = (epoch, 0);
+        }
+        if own.1 == own.2.len() {
+            own.2.push(self.new_cell(kind));
+        }
+        let cell = own.2[own.1];
+        own.1 += 1;
+        self.names.sites = sites;
+        self.clean(cell);
+        self.cells[cell as usize].made = Some(meta.made);
+        meta.word
+            .store(epoch << CELL_BITS | u64::from(cell), Ordering::Relaxed);
+        cell
+    }
+}

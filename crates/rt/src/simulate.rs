@@ -1,0 +1,460 @@
+//! Closures as a program: threads are coroutines, going back is running the same steps again.
+//!
+//! Going back is free until somebody asks for the state or for a step there: explorers go back many times before
+//! they go on. Coroutines run on stacks that are used again; threads, cells, names and events keep their memory from one execution to the next.
+//!
+//! An execution that is left before its end (only guards, bounds and failures make explorers do that) is first run to
+//! its end, whoever can go on, so that everything on its stacks is dropped. Where that is not possible, what
+//! is there is forgotten: it is not unwound, for destructors might wait for threads that will never run.
+
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
+
+use corosensei::stack::{DefaultStack, Stack};
+use corosensei::{Coroutine, CoroutineResult};
+use mazurka_core::{
+    Access, Claims, Event, Execution, Fingerprint, Mishap, MishapKind, ProcessId, ProcessTable,
+    Status, StepError, Wait,
+};
+
+use crate::stack::{self, Stacks};
+use crate::world::{Failure, Inner, Pending, Request, Start, World, entered};
+
+/// What ends a search from within.
+pub(crate) enum Stop {
+    /// Something was learned that must be known from the start.
+    Restart,
+    /// The same schedule did something else.
+    Diverged(String),
+}
+
+/// One step as people want to read it.
+#[derive(Clone)]
+pub(crate) struct Told {
+    pub pending: Pending,
+    /// The object, if there is one.
+    pub object: Option<u32>,
+    pub words: Vec<String>,
+    /// A panic at the end of it.
+    pub panic: Option<Failure>,
+}
+
+type Thread = Coroutine<(), Request, (), DefaultStack>;
+
+/// The threads of the current execution.
+struct Stage {
+    body: Rc<dyn Fn()>,
+    world: Box<World>,
+    coroutines: RefCell<Vec<Option<Thread>>>,
+    /// The lowest address of the stack of each.
+    limits: RefCell<Vec<usize>>,
+    stacks: RefCell<Stacks>,
+    told: RefCell<Vec<Told>>,
+}
+
+/// A program of closures.
+pub(crate) struct Simulator {
+    stage: Stage,
+    table: ProcessTable,
+    /// The events made so far, and memory of later ones.
+    events: Vec<Event>,
+    len: usize,
+    /// How many of them the coroutines have made; none if they must start again.
+    live: Cell<Option<usize>>,
+    initial: Vec<Mishap>,
+    guards: Vec<Access>,
+    /// What determinism is about.
+    pub observe: Option<Rc<dyn Fn() -> u64>>,
+}
+
+/// Where the numbers of threads come from.
+enum Table<'a> {
+    Growing(&'a mut ProcessTable),
+    Known(&'a ProcessTable),
+}
+
+impl Table<'_> {
+    fn child(&mut self, parent: ProcessId, k: u32) -> Option<ProcessId> {
+        match self {
+            Table::Growing(table) => Some(table.child(parent, k)),
+            Table::Known(table) => table.known_child(parent, k),
+        }
+    }
+
+    fn get(&self) -> &ProcessTable {
+        match self {
+            Table::Growing(table) => table,
+            Table::Known(table) => table,
+        }
+    }
+}
+
+fn diverged(how: String) -> ! {
+    resume_unwind(Box::new(Stop::Diverged(how)))
+}
+
+impl Simulator {
+    pub fn new(body: Rc<dyn Fn()>, stack_size: usize, spins: u32) -> Self {
+        let inner = Inner::new(spins);
+        let mut simulator = Self {
+            stage: Stage {
+                body,
+                world: Box::new(World {
+                    inner: RefCell::new(inner),
+                }),
+                coroutines: RefCell::default(),
+                limits: RefCell::default(),
+                stacks: RefCell::new(Stacks::new(stack_size)),
+                told: RefCell::default(),
+            },
+            table: ProcessTable::new(1),
+            events: Vec::new(),
+            len: 0,
+            live: Cell::new(None),
+            initial: Vec::new(),
+            guards: Vec::new(),
+            observe: None,
+        };
+        simulator.start_anew();
+        simulator
+    }
+
+    /// Starts the first execution (again).
+    pub fn start_anew(&mut self) {
+        self.stage.abandon(&self.table);
+        self.len = 0;
+        self.stage.begin(&mut Table::Growing(&mut self.table));
+        let mut inner = self.stage.world.inner.borrow_mut();
+        inner.restart = false;
+        self.initial = std::mem::take(&mut inner.deed.mishaps);
+        // Which accesses these are matters to nobody, only whether there are any.
+        self.guards.clear();
+        if inner.guarded {
+            self.guards.push(Access::read(0));
+        }
+        self.live.set(Some(0));
+    }
+
+    /// Whether steps are told from now on; the current execution starts again.
+    pub fn record(&mut self, on: bool) {
+        self.inner(|inner| inner.recording = on);
+        self.stage.told.borrow_mut().clear();
+        self.live.set(None);
+    }
+
+    /// The steps of the current execution in words, if they are recorded.
+    pub fn told(&self) -> Vec<Told> {
+        self.revive();
+        self.stage.told.borrow().clone()
+    }
+
+    /// Looks at what the threads share.
+    pub fn inner<R>(&self, look: impl FnOnce(&mut Inner) -> R) -> R {
+        look(&mut self.stage.world.inner.borrow_mut())
+    }
+
+    /// Makes the coroutines stand where the events say.
+    #[inline]
+    pub fn revive(&self) {
+        if self.live.get() != Some(self.len) {
+            self.run_again();
+        }
+    }
+
+    #[cold]
+    fn run_again(&self) {
+        self.live.set(None);
+        self.stage.abandon(&self.table);
+        let mut table = Table::Known(&self.table);
+        self.stage.begin(&mut table);
+        for (at, event) in self.events[..self.len].iter().enumerate() {
+            self.stage.again(at, event, &mut table);
+        }
+        self.live.set(Some(self.len));
+    }
+
+    /// The failure that a mishap stands for.
+    pub fn failure(&self, mishap: Mishap) -> Failure {
+        self.inner(|inner| inner.failures[mishap.site as usize].clone())
+    }
+}
+
+impl Stage {
+    /// A new execution, up to the first operations.
+    fn begin(&self, table: &mut Table<'_>) {
+        {
+            let mut inner = self.world.inner.borrow_mut();
+            inner.begin();
+        }
+        self.told.borrow_mut().clear();
+        let body = self.body.clone();
+        let main = ProcessId(0);
+        let place = std::panic::Location::caller();
+        self.start(
+            main,
+            Start {
+                body: Box::new(move || body()),
+                name: Some("main".into()),
+                stack: None,
+                place,
+            },
+            table,
+        );
+        if !self.run(main, table) {
+            diverged("before any step a thread was started that was not started before".into());
+        }
+        self.world.inner.borrow_mut().in_step = true;
+    }
+
+    /// Gives a thread a stack.
+    fn start(&self, process: ProcessId, start: Start, table: &Table<'_>) {
+        self.world.inner.borrow_mut().birth(process, &start, table.get());
+        let world: *const World = &*self.world;
+        let Start { body, stack, .. } = start;
+        let stack = self.stacks.borrow_mut().get(stack);
+        let limit = stack.limit().get();
+        let coroutine = Coroutine::with_stack(stack, move |yielder, ()| {
+            // SAFETY: the stage owns both the world and this coroutine, and drops the coroutine first.
+            #[allow(unsafe_code)]
+            let world = unsafe { &*world };
+            world.inner.borrow_mut().me().yielder = yielder;
+            let result = catch_unwind(AssertUnwindSafe(body));
+            world.inner.borrow_mut().death(result.is_err());
+        });
+        let mut coroutines = self.coroutines.borrow_mut();
+        if coroutines.len() <= process.index() {
+            coroutines.resize_with(process.index() + 1, || None);
+            self.limits.borrow_mut().resize(process.index() + 1, 0);
+        }
+        self.limits.borrow_mut()[process.index()] = limit;
+        coroutines[process.index()] = Some(coroutine);
+    }
+
+    /// Lets a thread run up to its next operation. False if it starts a thread that has no number.
+    fn run(&self, process: ProcessId, table: &mut Table<'_>) -> bool {
+        loop {
+            let coroutine = self.coroutines.borrow_mut()[process.index()].take();
+            let Some(mut coroutine) = coroutine else {
+                diverged("a thread made a step after its end".into())
+            };
+            self.world.inner.borrow_mut().current = process;
+            stack::limit(self.limits.borrow()[process.index()]);
+            let result = entered(&*self.world, || coroutine.resume(()));
+            match result {
+                CoroutineResult::Yield(request) => {
+                    self.coroutines.borrow_mut()[process.index()] = Some(coroutine);
+                    let Request::Spawn(start) = request else {
+                        return true;
+                    };
+                    let number = {
+                        let mut inner = self.world.inner.borrow_mut();
+                        let parent = inner.me();
+                        parent.children += 1;
+                        parent.children - 1
+                    };
+                    let Some(child) = table.child(process, number) else {
+                        return false;
+                    };
+                    self.start(child, start, table);
+                    self.world.inner.borrow_mut().clocks.order(process, child);
+                    if !self.run(child, table) {
+                        return false;
+                    }
+                    let mut inner = self.world.inner.borrow_mut();
+                    inner.names.last_child = child;
+                    inner.deed.spawned.push(child);
+                }
+                CoroutineResult::Return(()) => {
+                    self.stacks.borrow_mut().put(coroutine.into_stack());
+                    return true;
+                }
+            }
+        }
+    }
+
+    /// Makes a step that was made before.
+    fn again(&self, at: usize, event: &Event, table: &mut Table<'_>) {
+        {
+            let mut inner = self.world.inner.borrow_mut();
+            let process = event.process;
+            let same = inner.status(process) == Status::Ready && {
+                let pending = &inner.threads[process.index()].pending;
+                event.wait == Wait::Process || pending.access == event.claims.first().copied() || pending.watches
+            };
+            if !same {
+                let did = inner.describe(process);
+                drop(inner);
+                diverged(format!("step {} was to be made by thread {}, which {did}", at + 1, table.get().path(process)));
+            }
+            inner.begin_step(process, event.outcomes.first().map(|o| o.value));
+        }
+        if !self.run(event.process, table) {
+            let name = table.get().path(event.process);
+            diverged(format!("in step {} thread {name} started a thread that it did not start before", at + 1));
+        }
+        self.tell();
+    }
+
+    /// Keeps the words about the step that has just been made.
+    fn tell(&self) {
+        let mut inner = self.world.inner.borrow_mut();
+        if inner.recording {
+            let words = std::mem::take(&mut inner.deed.notes);
+            let pending = inner.deed.made.expect("a step has been made");
+            let panic = inner.deed.panic.take();
+            self.told.borrow_mut().push(Told {
+                pending,
+                object: pending.access.map(|access| access.first),
+                words,
+                panic,
+            });
+        }
+    }
+
+    /// Ends the current execution.
+    fn abandon(&self, table: &ProcessTable) {
+        let left = |all: &[Option<Thread>]| all.iter().any(Option::is_some);
+        if !left(&self.coroutines.borrow()) {
+            return;
+        }
+        self.finish(table);
+        let mut coroutines = self.coroutines.borrow_mut();
+        let mut stacks = self.stacks.borrow_mut();
+        for mut coroutine in coroutines.iter_mut().filter_map(Option::take) {
+            // SAFETY: its values are leaked, not dropped. Nothing refers to its stack that will ever run again: scoped
+            // threads are abandoned with their parents, and a body that keeps pointers to the stacks of its
+            // threads beyond an execution would not be the same program the next time.
+            #[allow(unsafe_code)]
+            unsafe {
+                coroutine.force_reset();
+            }
+            stacks.put(coroutine.into_stack());
+        }
+    }
+
+    /// Lets everybody go on who can, for a while.
+    fn finish(&self, table: &ProcessTable) {
+        for _ in 0..FAREWELL {
+            let ready = {
+                let inner = self.world.inner.borrow();
+                let mut all = table.in_order().iter();
+                all.find(|&&process| inner.status(process) == Status::Ready)
+                    .copied()
+            };
+            let Some(process) = ready else {
+                return;
+            };
+            self.world.inner.borrow_mut().begin_step(process, None);
+            if !self.run(process, &mut Table::Known(table)) {
+                return;
+            }
+        }
+    }
+}
+
+/// Steps to spend on the end of an execution that nobody is interested in.
+const FAREWELL: usize = 1000;
+
+impl Drop for Simulator {
+    fn drop(&mut self) {
+        self.stage.abandon(&self.table);
+    }
+}
+
+impl Execution for Simulator {
+    fn processes(&self) -> &ProcessTable {
+        &self.table
+    }
+
+    #[inline]
+    fn status(&self, process: ProcessId) -> Status {
+        self.revive();
+        self.stage.world.inner.borrow().status(process)
+    }
+
+    #[inline]
+    fn is_final(&self) -> bool {
+        self.revive();
+        self.stage.world.inner.borrow().alive == 0
+    }
+
+    fn claims(&self, process: ProcessId, into: &mut Claims) {
+        self.revive();
+        self.stage.world.inner.borrow().claims(process, into);
+    }
+
+    fn wait(&self, process: ProcessId) -> Wait {
+        self.revive();
+        self.stage.world.inner.borrow().wait(process)
+    }
+
+    fn guards(&self) -> &[Access] {
+        &self.guards
+    }
+
+    fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
+        self.revive();
+        if self.events.len() == self.len {
+            self.events.push(Event::of(process, 0));
+        }
+        let event = &mut self.events[self.len];
+        {
+            let mut inner = self.stage.world.inner.borrow_mut();
+            if inner.status(process) != Status::Ready {
+                return Err(StepError::NotReady);
+            }
+            event.reset(process, inner.threads[process.index()].steps);
+            inner.prepare(process, event);
+            inner.begin_step(process, outcomes.first().copied());
+        }
+        self.live.set(None);
+        let mut table = Table::Growing(&mut self.table);
+        let _numbered = self.stage.run(process, &mut table);
+        {
+            let mut inner = self.stage.world.inner.borrow_mut();
+            inner.complete(event);
+            if inner.restart {
+                drop(inner);
+                resume_unwind(Box::new(Stop::Restart));
+            }
+        }
+        self.stage.tell();
+        self.len += 1;
+        self.live.set(Some(self.len));
+        Ok(&self.events[self.len - 1])
+    }
+
+    #[inline]
+    fn events(&self) -> &[Event] {
+        &self.events[..self.len]
+    }
+
+    #[inline]
+    fn back_to(&mut self, depth: usize) {
+        self.len = depth;
+    }
+
+    fn initial_mishaps(&self) -> &[Mishap] {
+        &self.initial
+    }
+
+    fn final_mishaps(&self) -> Vec<Mishap> {
+        self.revive();
+        let inner = self.stage.world.inner.borrow();
+        let unnoticed = inner.threads.iter().filter(|thread| thread.panicked);
+        let sites = unnoticed.filter_map(|thread| thread.failure);
+        sites
+            .map(|site| Mishap {
+                process: None,
+                kind: MishapKind::Failure,
+                site,
+            })
+            .collect()
+    }
+
+    fn observation(&self) -> Fingerprint {
+        let value = self.observe.as_ref().map_or(0, |observe| observe());
+        Fingerprint::EMPTY.then(value)
+    }
+}

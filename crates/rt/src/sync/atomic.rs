@@ -1,0 +1,383 @@
+//! `std::sync::atomic`, explored under sequential consistency.
+//!
+//! Weaker orderings are accepted; loads give the values of sequential consistency all the same, and the scope of the verdict says
+//! so. This is where a weaker memory model would plug in: [`Inner::read_value`] decides which of the
+//! stores that a load may see it sees (now: the last), and would make a choice of it.
+//!
+//! Loads commute. All else that may write conflicts with every access to the same atomic, also
+//! where the result does not depend on the order (two `fetch_add`s whose results nobody uses).
+
+use std::fmt;
+use std::panic::Location;
+use std::sync::atomic as real;
+
+pub use std::sync::atomic::{Ordering, compiler_fence};
+
+use crate::names::Meta;
+use crate::world::{Inner, Pending, Place, World, wakes, world};
+
+impl Inner {
+    /// A load has been made.
+    #[inline]
+    fn read_value(&mut self, cell: u32, order: Ordering) {
+        let current = self.current;
+        self.weak |= order != Ordering::SeqCst;
+        self.saw(cell, wakes::CONTENT);
+        self.clocks.load(current, cell, order);
+    }
+
+    /// A store has been made.
+    #[inline]
+    fn wrote_value(&mut self, cell: u32, order: Ordering, changed: bool, keeps: bool) {
+        let current = self.current;
+        self.weak |= order != Ordering::SeqCst;
+        self.clocks.store(current, cell, order, keeps);
+        if changed {
+            self.changed(cell, wakes::CONTENT);
+        }
+    }
+}
+
+/// The part of an ordering that a load has.
+fn of_load(order: Ordering) -> Ordering {
+    match order {
+        Ordering::AcqRel => Ordering::Acquire,
+        Ordering::Release => Ordering::Relaxed,
+        other => other,
+    }
+}
+
+/// A fence: [`std::sync::atomic::fence`]. Under sequential consistency it orders nothing that is not ordered already.
+#[track_caller]
+pub fn fence(order: Ordering) {
+    match world() {
+        None => real::fence(order),
+        Some(world) => {
+            assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed fence");
+            let mut inner = world.inner.borrow_mut();
+            let current = inner.current;
+            inner.clocks.fence(current, order);
+        }
+    }
+}
+
+/// What all atomics share.
+struct Shared<A, T> {
+    meta: Meta,
+    value: A,
+    /// The value to start an execution with, for those that outlive one.
+    initial: std::cell::Cell<T>,
+}
+
+// SAFETY: `initial` is touched only within a model, whose threads are coroutines of one real thread; that two models on different
+// real threads share an atomic is excluded by the documentation, and then only the value to start with would be torn.
+#[allow(unsafe_code)]
+unsafe impl<A: Sync, T> Sync for Shared<A, T> {}
+// SAFETY: the atomic is what it is about; `initial` is a plain copy of a value of it.
+#[allow(unsafe_code)]
+unsafe impl<A: Send, T> Send for Shared<A, T> {}
+impl<A, T> std::panic::RefUnwindSafe for Shared<A, T> {}
+
+macro_rules! atomic {
+    ($name:ident, $value:ty $(, $param:ident)?) => {
+        #[doc = concat!("[`std::sync::atomic::", stringify!($name), "`], explored within a model.")]
+        pub struct $name$(<$param>)?(Shared<real::$name$(<$param>)?, $value>);
+
+        impl$(<$param>)? $name$(<$param>)? {
+            /// An atomic with a value.
+            #[track_caller]
+            #[inline]
+            pub const fn new(value: $value) -> Self {
+                Self(Shared {
+                    meta: Meta::new(),
+                    value: real::$name::new(value),
+                    initial: std::cell::Cell::new(value),
+                })
+            }
+
+            const KIND: &'static str = stringify!($name);
+
+            #[inline]
+            fn cell(&self, world: &World) -> u32 {
+                let mut inner = world.inner.borrow_mut();
+                if let Some(cell) = self.0.meta.known(inner.epoch) {
+                    return cell;
+                }
+                match self.0.meta.is_left_over(inner.epoch) {
+                    true => self.0.value.store(self.0.initial.get(), Ordering::Relaxed),
+                    false => self.0.initial.set(self.0.value.load(Ordering::Relaxed)),
+                }
+                inner.register(&self.0.meta, Self::KIND)
+            }
+
+            /// Reads the value.
+            #[track_caller]
+            #[inline]
+            pub fn load(&self, order: Ordering) -> $value {
+                let Some(world) = world() else {
+                    return self.0.value.load(order);
+                };
+                let cell = self.cell(world);
+                world.turn(Pending::read(cell, (Self::KIND, "load"), Location::caller()));
+                // The real one also checks that the ordering is one for loads.
+                let value = self.0.value.load(order);
+                world.inner.borrow_mut().read_value(cell, order);
+                world.note(|| format!("{value:?}"));
+                value
+            }
+
+            /// Writes a value.
+            #[track_caller]
+            #[inline]
+            pub fn store(&self, value: $value, order: Ordering) {
+                let Some(world) = world() else {
+                    return self.0.value.store(value, order);
+                };
+                let cell = self.cell(world);
+                world.turn(Pending::write(cell, (Self::KIND, "store"), Location::caller()));
+                let old = self.0.value.load(Ordering::Relaxed);
+                self.0.value.store(value, order);
+                world.inner.borrow_mut().wrote_value(cell, order, old != value, false);
+                world.note(|| format!("{value:?}"));
+            }
+
+            /// A read-modify-write.
+            #[inline]
+            fn modify(
+                &self,
+                verb: &'static str,
+                order: Ordering,
+                place: Place,
+                change: impl FnOnce(&real::$name$(<$param>)?) -> $value,
+            ) -> $value {
+                let Some(world) = world() else {
+                    return change(&self.0.value);
+                };
+                let cell = self.cell(world);
+                world.turn(Pending::write(cell, (Self::KIND, verb), place));
+                let old = change(&self.0.value);
+                let new = self.0.value.load(Ordering::Relaxed);
+                {
+                    let mut inner = world.inner.borrow_mut();
+                    inner.read_value(cell, of_load(order));
+                    inner.wrote_value(cell, order, old != new, true);
+                }
+                world.note(|| format!("{old:?} → {new:?}"));
+                old
+            }
+
+            /// Writes a value: the old one.
+            #[track_caller]
+            #[inline]
+            pub fn swap(&self, value: $value, order: Ordering) -> $value {
+                let place = Location::caller();
+                self.modify("swap", order, place, |real| real.swap(value, order))
+            }
+
+            /// Writes a value if the old one is as given.
+            #[track_caller]
+            #[inline]
+            pub fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                self.exchange("compare_exchange", current, new, success, failure, Location::caller())
+            }
+
+            /// Like `compare_exchange`; that it may fail for no reason is not explored.
+            #[track_caller]
+            #[inline]
+            pub fn compare_exchange_weak(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                let verb = "compare_exchange_weak";
+                self.exchange(verb, current, new, success, failure, Location::caller())
+            }
+
+            /// Writes a value if the old one is as given: the old one.
+            #[track_caller]
+            #[inline]
+            #[deprecated(note = "use `compare_exchange` instead, as with std")]
+            pub fn compare_and_swap(&self, current: $value, new: $value, order: Ordering) -> $value {
+                let verb = "compare_and_swap";
+                match self.exchange(verb, current, new, order, of_load(order), Location::caller()) {
+                    Ok(old) | Err(old) => old,
+                }
+            }
+
+            fn exchange(
+                &self,
+                verb: &'static str,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+                place: Place,
+            ) -> Result<$value, $value> {
+                let Some(world) = world() else {
+                    return self.0.value.compare_exchange(current, new, success, failure);
+                };
+                let cell = self.cell(world);
+                world.turn(Pending::write(cell, (Self::KIND, verb), place));
+                let result = self.0.value.compare_exchange(current, new, success, failure);
+                {
+                    let mut inner = world.inner.borrow_mut();
+                    match result {
+                        Ok(old) => {
+                            inner.read_value(cell, of_load(success));
+                            inner.wrote_value(cell, success, old != new, true);
+                        }
+                        Err(_) => inner.read_value(cell, failure),
+                    }
+                }
+                world.note(|| match result {
+                    Ok(old) => format!("{old:?} → {new:?}"),
+                    Err(old) => format!("{old:?}, not {current:?}: failed"),
+                });
+                result
+            }
+
+            /// Changes the value until nobody comes in between.
+            #[track_caller]
+            #[inline]
+            pub fn fetch_update<F>(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut f: F,
+            ) -> Result<$value, $value>
+            where
+                F: FnMut($value) -> Option<$value>,
+            {
+                let place = Location::caller();
+                let mut old = self.load(fetch_order);
+                while let Some(new) = f(old) {
+                    match self.exchange("fetch_update", old, new, set_order, fetch_order, place) {
+                        Ok(old) => return Ok(old),
+                        Err(now) => old = now,
+                    }
+                }
+                Err(old)
+            }
+
+            /// The value; that nobody else can see it is certain.
+            #[inline]
+            pub fn get_mut(&mut self) -> &mut $value {
+                self.settle();
+                self.0.value.get_mut()
+            }
+
+            /// The value.
+            #[inline]
+            pub fn into_inner(mut self) -> $value {
+                self.settle();
+                self.0.value.into_inner()
+            }
+
+            /// A pointer to the value. What is done through it is not explored.
+            #[inline]
+            pub const fn as_ptr(&self) -> *mut $value {
+                self.0.value.as_ptr()
+            }
+
+            /// One that outlives an execution starts each with its first value.
+            fn settle(&mut self) {
+                if let Some(world) = world() {
+                    self.cell(world);
+                }
+            }
+        }
+
+        impl$(<$param>)? fmt::Debug for $name$(<$param>)? {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.value.fmt(f)
+            }
+        }
+
+        impl$(<$param>)? From<$value> for $name$(<$param>)? {
+            #[track_caller]
+            fn from(value: $value) -> Self {
+                Self::new(value)
+            }
+        }
+    };
+}
+
+macro_rules! fetch {
+    ($name:ident, $value:ty: $($verb:ident)*) => {
+        impl $name {
+            $(
+                #[doc = concat!("`", stringify!($verb), "`, as with std: the old value.")]
+                #[track_caller]
+                #[inline]
+                pub fn $verb(&self, value: $value, order: Ordering) -> $value {
+                    let place = Location::caller();
+                    self.modify(stringify!($verb), order, place, |real| real.$verb(value, order))
+                }
+            )*
+        }
+
+        impl Default for $name {
+            #[track_caller]
+            fn default() -> Self {
+                Self::new(<$value>::default())
+            }
+        }
+    };
+}
+
+macro_rules! integers {
+    ($($name:ident $value:ty),* $(,)?) => {
+        $(
+            atomic!($name, $value);
+            fetch!($name, $value: fetch_add fetch_sub fetch_and fetch_nand fetch_or fetch_xor fetch_max fetch_min);
+        )*
+    };
+}
+
+integers! {
+    AtomicI8 i8, AtomicI16 i16, AtomicI32 i32, AtomicI64 i64, AtomicIsize isize,
+    AtomicU8 u8, AtomicU16 u16, AtomicU32 u32, AtomicU64 u64, AtomicUsize usize,
+}
+
+atomic!(AtomicBool, bool);
+fetch!(AtomicBool, bool: fetch_and fetch_nand fetch_or fetch_xor);
+
+impl AtomicBool {
+    /// Negates the value: the old one.
+    #[track_caller]
+    #[inline]
+    pub fn fetch_not(&self, order: Ordering) -> bool {
+        let place = Location::caller();
+        self.modify("fetch_not", order, place, |real| real.fetch_not(order))
+    }
+}
+
+atomic!(AtomicPtr, *mut T, T);
+
+impl<T> Default for AtomicPtr<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(std::ptr::null_mut())
+    }
+}
+
+impl<T> fmt::Pointer for AtomicPtr<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Pointer::fmt(&self.0.value, f)
+    }
+}
+
+/// Waits for no one: [`std::hint::spin_loop`] under its old name.
+#[track_caller]
+#[deprecated(note = "use `hint::spin_loop` instead, as with std")]
+pub fn spin_loop_hint() {
+    crate::hint::spin_loop();
+}

@@ -1,0 +1,225 @@
+//! `std::sync::Mutex`, explored.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::panic::Location;
+use std::sync::{self, LockResult, PoisonError, TryLockError, TryLockResult};
+
+use mazurka_core::AccessKind;
+
+use crate::names::Meta;
+use crate::world::{Pending, Place, Until, World, wakes, world};
+
+/// A lock that protects data: [`std::sync::Mutex`], explored within a model.
+pub struct Mutex<T: ?Sized> {
+    meta: Meta,
+    inner: sync::Mutex<T>,
+}
+
+/// Gives the lock back when it is dropped: [`std::sync::MutexGuard`].
+#[must_use = "if unused the Mutex will immediately unlock"]
+pub struct MutexGuard<'a, T: ?Sized + 'a> {
+    lock: &'a Mutex<T>,
+    /// None only while the guard is given up.
+    inner: Option<sync::MutexGuard<'a, T>>,
+    /// Whether what is protected may have been changed.
+    dirty: bool,
+    /// Its cell, if it was taken in a model.
+    cell: Option<u32>,
+    place: Place,
+}
+
+impl<T> Mutex<T> {
+    /// A lock that nobody holds.
+    #[track_caller]
+    pub const fn new(value: T) -> Self {
+        Self {
+            meta: Meta::new(),
+            inner: sync::Mutex::new(value),
+        }
+    }
+
+    /// The data, without the lock.
+    pub fn into_inner(self) -> LockResult<T> {
+        self.inner.into_inner()
+    }
+}
+
+/// A result of std about its guard as one about ours.
+fn map<G, H>(result: LockResult<G>, wrap: impl FnOnce(G) -> H) -> LockResult<H> {
+    match result {
+        Ok(guard) => Ok(wrap(guard)),
+        Err(poisoned) => Err(PoisonError::new(wrap(poisoned.into_inner()))),
+    }
+}
+
+impl<T: ?Sized> Mutex<T> {
+    const KIND: &'static str = "Mutex";
+
+    fn guard<'a>(
+        &'a self,
+        inner: sync::MutexGuard<'a, T>,
+        cell: Option<u32>,
+        place: Place,
+    ) -> MutexGuard<'a, T> {
+        MutexGuard {
+            lock: self,
+            inner: Some(inner),
+            dirty: false,
+            cell,
+            place,
+        }
+    }
+
+    /// Waits for its turn to take the lock.
+    fn acquire(&self, world: &World, place: Place) -> u32 {
+        let cell = world.cell(&self.meta, Self::KIND);
+        world.turn(Pending {
+            until: Until::Lock(cell),
+            ..Pending::lock(AccessKind::Acquire, cell, (Self::KIND, "lock"), place)
+        });
+        world.inner.borrow_mut().take(cell, place);
+        cell
+    }
+
+    /// Waits for the lock and takes it.
+    #[track_caller]
+    pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        let place = Location::caller();
+        let cell = world().map(|world| self.acquire(world, place));
+        map(self.inner.lock(), |inner| self.guard(inner, cell, place))
+    }
+
+    /// Takes the lock if nobody holds it.
+    #[track_caller]
+    pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+        let place = Location::caller();
+        let mut taken = None;
+        if let Some(world) = world() {
+            let cell = world.cell(&self.meta, Self::KIND);
+            let what = (Self::KIND, "try_lock");
+            world.turn(Pending::lock(AccessKind::Acquire, cell, what, place));
+            let mut inner = world.inner.borrow_mut();
+            if inner.cells[cell as usize].holder.is_some() {
+                inner.deed.untouched = true;
+                inner.saw(cell, wakes::STATE);
+                drop(inner);
+                world.note(|| "it is held".into());
+                return Err(TryLockError::WouldBlock);
+            }
+            inner.take(cell, place);
+            taken = Some(cell);
+        }
+        match self.inner.try_lock() {
+            Ok(inner) => Ok(self.guard(inner, taken, place)),
+            Err(TryLockError::Poisoned(poisoned)) => {
+                let guard = self.guard(poisoned.into_inner(), taken, place);
+                Err(TryLockError::Poisoned(PoisonError::new(guard)))
+            }
+            Err(TryLockError::WouldBlock) => Err(TryLockError::WouldBlock),
+        }
+    }
+
+    /// Whether somebody panicked while holding it.
+    pub fn is_poisoned(&self) -> bool {
+        self.inner.is_poisoned()
+    }
+
+    /// Forgets that somebody panicked while holding it.
+    pub fn clear_poison(&self) {
+        self.inner.clear_poison();
+    }
+
+    /// The data; that nobody else can have the lock is certain.
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        self.inner.get_mut()
+    }
+}
+
+impl<'a, T: ?Sized> MutexGuard<'a, T> {
+    /// Gives the lock up to wait for something: the mutex, and its cell in a model.
+    pub(crate) fn give_up(mut self) -> (&'a Mutex<T>, sync::MutexGuard<'a, T>, Option<u32>, bool) {
+        let inner = self.inner.take().expect("the guard holds the lock");
+        (self.lock, inner, self.cell.take(), self.dirty)
+    }
+
+    /// Takes the lock again after having waited.
+    pub(crate) fn take_again(lock: &'a Mutex<T>, place: Place) -> LockResult<Self> {
+        let cell = world().map(|world| lock.acquire(world, place));
+        map(lock.inner.lock(), |inner| lock.guard(inner, cell, place))
+    }
+
+    /// With a guard of std's.
+    pub(crate) fn with(
+        lock: &'a Mutex<T>,
+        inner: sync::MutexGuard<'a, T>,
+        place: Place,
+    ) -> MutexGuard<'a, T> {
+        lock.guard(inner, None, place)
+    }
+}
+
+impl<T: ?Sized> Drop for MutexGuard<'_, T> {
+    fn drop(&mut self) {
+        let Some(inner) = self.inner.take() else {
+            return;
+        };
+        let (Some(cell), Some(world)) = (self.cell, world()) else {
+            return drop(inner);
+        };
+        let dirty = if self.dirty { wakes::CONTENT } else { 0 };
+        let what = (Mutex::<T>::KIND, "unlock");
+        world.turn(Pending {
+            wakes: wakes::STATE | dirty,
+            ..Pending::lock(AccessKind::Release, cell, what, self.place)
+        });
+        drop(inner);
+        world.inner.borrow_mut().give(cell, self.dirty);
+    }
+}
+
+impl<T: ?Sized> Deref for MutexGuard<'_, T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        self.inner.as_ref().expect("the guard holds the lock")
+    }
+}
+
+impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.dirty = true;
+        self.inner.as_mut().expect("the guard holds the lock")
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+impl<T: Default> Default for Mutex<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> From<T> for Mutex<T> {
+    #[track_caller]
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
