@@ -18,7 +18,7 @@ use crate::set::{Set, for_each};
 #[derive(Clone, Debug)]
 pub(crate) struct Occurrence<S> {
     pub process: ProcessId,
-    /// The step acquires one lock and does nothing else.
+    /// The step acquires one lock, does nothing else, and follows a critical section, or waits for its end.
     pub acquires: bool,
     /// The step could have had to wait for a condition.
     pub guarded: bool,
@@ -205,9 +205,12 @@ impl<S: Set> Order<S> {
             before.add_all(&self.events[last].before);
             candidates.remove_all(&before);
         }
+        let mut follows = false;
         if acquires {
             let lock = claims[0].first as usize;
-            races = self.lock_race(lock, &races, &program, touched.is_empty());
+            if let Some(race) = self.lock_race(lock, &races, &program, touched.is_empty()) {
+                (races, follows) = (race, true);
+            }
         }
         if takes_locks(claims) {
             self.lock_event(touched, |set| set.insert(at));
@@ -220,7 +223,7 @@ impl<S: Set> Order<S> {
         };
         self.events.push(Occurrence {
             process,
-            acquires,
+            acquires: follows,
             guarded: false,
             before,
             program,
@@ -287,21 +290,19 @@ impl<S: Set> Order<S> {
     }
 
     /// The race of an acquisition. It follows a release, and can only be moved before the acquisition that
-    /// this belongs to; so can one that waits, which follows an acquisition. What claims the lock but leaves it as it is moves freely.
-    fn lock_race(&self, lock: usize, last: &S, program: &S, waits: bool) -> S {
-        let mut races = S::default();
-        let Some(last) = last.highest() else {
-            return races;
-        };
+    /// this belongs to; so can one that waits, which follows an acquisition. None where what comes before it claims the lock but leaves
+    /// it as it is: that moves freely.
+    fn lock_race(&self, lock: usize, last: &S, program: &S, waits: bool) -> Option<S> {
         let Lock { acquired, released } = &self.locks[lock];
-        let partner = match waits || released.contains(last) {
-            true => acquired.highest(),
-            false => Some(last),
-        };
+        if !waits && !released.contains(last.highest()?) {
+            return None;
+        }
+        let mut races = S::default();
+        let partner = last.highest().and_then(|_| acquired.highest());
         if let Some(partner) = partner.filter(|&partner| !program.contains(partner)) {
             races.insert(partner);
         }
-        races
+        Some(races)
     }
 
     /// The last event that took a lock.

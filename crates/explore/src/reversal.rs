@@ -3,7 +3,7 @@
 //! JACM 2017, section 5: for a race between e and the step e' of p it is v = notdep(e, E).p, all events after e that do not
 //! happen after it, and then e'. A process is an *initial* of v if its first step in v depends on nothing before it in v.
 
-use mazurka_core::{Access, ProcessId, Wait};
+use mazurka_core::{Access, ProcessId};
 
 use crate::order::Order;
 use crate::set::Set;
@@ -23,13 +23,13 @@ impl<'a, S: Set> Reversal<'a, S> {
         first: usize,
         process: ProcessId,
         claims: &'a [Access],
-        wait: Wait,
+        acquires: bool,
     ) -> Self {
         Self {
             not_after: order.not_after(first),
             process,
             claims,
-            acquires: wait == Wait::Lock,
+            acquires,
         }
     }
 

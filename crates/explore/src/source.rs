@@ -58,10 +58,11 @@ impl<S: Set> Source<S> {
     }
 
     /// Makes sure that the last event, which is a step of this process, is also tried before each that it races with.
-    fn reverse_races(&mut self, process: ProcessId, claims: &Claims, wait: Wait) {
+    fn reverse_races(&mut self, process: ProcessId, claims: &Claims) {
         let Self { order, path, .. } = self;
-        for_each(&order.events[order.len() - 1].races, |first| {
-            let v = Reversal::of(order, first, process, claims, wait);
+        let last = &order.events[order.len() - 1];
+        for_each(&last.races, |first| {
+            let v = Reversal::of(order, first, process, claims, last.acquires);
             path.want_one_of(first, |candidate| v.is_initial(order, candidate));
         });
     }
@@ -88,7 +89,7 @@ impl<S: Set> Source<S> {
                 Wait::Lock if status == Status::Waiting => {
                     program.claims(process, &mut claims);
                     self.order.push_virtual(process, &claims);
-                    self.reverse_races(process, &claims, Wait::Lock);
+                    self.reverse_races(process, &claims);
                     self.order.pop_virtual(&claims);
                 }
                 Wait::Never | Wait::Process | Wait::Lock => {}
@@ -113,7 +114,7 @@ impl<E: Execution, S: Set> Policy<E> for Source<S> {
             }
             self.order.push(event);
             if !guarded {
-                self.reverse_races(event.process, &event.claims, event.wait);
+                self.reverse_races(event.process, &event.claims);
             }
         }
         self.path.enter(program);

@@ -99,6 +99,59 @@ impl Builder {
     }
 }
 
+/// Everything that can happen, as far as it was explored.
+#[derive(Clone, Debug)]
+pub struct Outcomes<T> {
+    /// What the closure can return, in the order of discovery.
+    pub results: Vec<T>,
+    /// The executions that are really different.
+    pub executions: u64,
+    /// Those of them that end in a deadlock.
+    pub deadlocks: u64,
+    /// Panics, each with its past.
+    pub failures: u64,
+    /// The bounds that were hit; if there are none, this is all.
+    pub bounds: Vec<Bound>,
+}
+
+impl Builder {
+    /// Explores everything and collects what the closure returns, without failing.
+    pub fn outcomes<T, F>(&self, f: F) -> Outcomes<T>
+    where
+        T: PartialEq + 'static,
+        F: Fn() -> T + Send + Sync + 'static,
+    {
+        hook::install();
+        let results: Rc<std::cell::RefCell<Vec<T>>> = Rc::default();
+        let last: Rc<std::cell::Cell<Option<T>>> = Rc::default();
+        let slot = last.clone();
+        let body = Rc::new(move || slot.set(Some(f())));
+        let mut simulator = Simulator::new(body, self.stack_size, self.spins);
+        let known = results.clone();
+        simulator.observe = Some(Rc::new(move || {
+            let Some(result) = last.take() else {
+                return u64::MAX;
+            };
+            let mut known = known.borrow_mut();
+            let at = known.iter().position(|other| *other == result);
+            at.unwrap_or_else(|| {
+                known.push(result);
+                known.len() - 1
+            }) as u64
+        }));
+        let found = self.search(&mut simulator, Goal::Everything);
+        drop(simulator);
+        let results = Rc::try_unwrap(results).map_or(Vec::new(), |results| results.into_inner());
+        Outcomes {
+            results,
+            executions: found.counts.traces.unwrap_or(found.counts.executions),
+            deadlocks: found.counts.deadlocks,
+            failures: found.counts.failures,
+            bounds: found.bounds,
+        }
+    }
+}
+
 pub fn model<F: Fn() + Send + Sync + 'static>(f: F) {
     Builder::new().check(f);
 }

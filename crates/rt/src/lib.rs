@@ -2,7 +2,10 @@
 #![allow(missing_docs)]
 
 mod builder;
+pub mod cell;
+mod choose;
 mod clock;
+pub mod future;
 pub mod hint;
 mod hook;
 mod life;
@@ -16,4 +19,7 @@ pub mod sync;
 pub mod thread;
 mod world;
 
-pub use builder::{Builder, Summary, model};
+pub use choose::{Choose, choose};
+pub use builder::{Builder, Outcomes, Summary, model};
+#[doc(hidden)]
+pub use mazurka_explore::Algorithm;

@@ -54,8 +54,9 @@ impl Inner {
         thread.life = Life::Alive;
         thread.pending = Pending::new(None, ("", "start"), start.place);
         (thread.steps, thread.children) = (0, 0);
-        (thread.token, thread.notified, thread.permit) = (false, false, false);
+        (thread.awaiting, thread.token, thread.notified) = (false, false, false);
         thread.spin.reset();
+        thread.locals.forget();
         thread.name.clone_from(&start.name);
         thread.started = start.place;
         (thread.panicked, thread.failure) = (false, None);
@@ -168,10 +169,10 @@ impl ThreadState {
             yielder: std::ptr::null(),
             steps: 0,
             children: 0,
+            awaiting: false,
             token: false,
             notified: false,
             cells,
-            permit: false,
             spin: Default::default(),
             name: None,
             started: place,

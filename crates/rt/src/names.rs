@@ -44,6 +44,14 @@ impl Meta {
         }
     }
 
+    /// Made at a place that is known already.
+    pub const fn at(made: Place) -> Self {
+        Self {
+            word: AtomicU64::new(0),
+            made,
+        }
+    }
+
     /// Its cell in this execution, if it has been used.
     #[inline]
     pub fn known(&self, epoch: u64) -> Option<u32> {
@@ -75,6 +83,8 @@ struct Site {
 /// All names.
 pub(crate) struct Names {
     sites: FxHashMap<usize, Site>,
+    /// Cells that belong to another one.
+    parts: FxHashMap<(u32, u32), u32>,
     /// The names of threads, by number.
     pub paths: Vec<ProcessPath>,
     /// The thread that was started last.
@@ -85,6 +95,7 @@ impl Default for Names {
     fn default() -> Self {
         Self {
             sites: FxHashMap::default(),
+            parts: FxHashMap::default(),
             paths: Vec::new(),
             last_child: ProcessId(0),
         }
@@ -96,6 +107,8 @@ impl Default for CellState {
         Self {
             holder: None,
             readers: Vec::new(),
+            flag: 0,
+            count: 0,
             changes: [0; 2],
             waiters: Vec::new(),
             kind: "",
@@ -119,11 +132,32 @@ impl Inner {
         cell
     }
 
+    /// The cell of a part of an object, as good as new.
+    pub fn new_part(&mut self, of: u32, number: u32, kind: &'static str) -> u32 {
+        let part = match self.names.parts.get(&(of, number)) {
+            Some(&part) => part,
+            None => {
+                let part = self.new_cell(kind);
+                self.names.parts.insert((of, number), part);
+                part
+            }
+        };
+        self.clean(part);
+        self.cells[part as usize].made = self.cells[of as usize].made;
+        part
+    }
+
+    /// The cell of a part of an object, if it has been made.
+    pub fn part(&self, of: u32, number: u32) -> Option<u32> {
+        self.names.parts.get(&(of, number)).copied()
+    }
+
     /// As good as new.
     pub fn clean(&mut self, cell: u32) {
         let state = &mut self.cells[cell as usize];
         state.holder = None;
         state.readers.clear();
+        (state.flag, state.count) = (0, 0);
         state.changes = [0; 2];
         state.waiters.clear();
         self.clocks.clean(cell);

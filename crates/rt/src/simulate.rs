@@ -124,9 +124,15 @@ impl Simulator {
     pub fn start_anew(&mut self) {
         self.stage.abandon(&self.table);
         self.len = 0;
-        self.stage.begin(&mut Table::Growing(&mut self.table));
+        // What is learned before the first step must be known from the start, too.
+        loop {
+            self.stage.begin(&mut Table::Growing(&mut self.table));
+            if !self.inner(|inner| std::mem::take(&mut inner.restart)) {
+                break;
+            }
+            self.stage.abandon(&self.table);
+        }
         let mut inner = self.stage.world.inner.borrow_mut();
-        inner.restart = false;
         self.initial = std::mem::take(&mut inner.deed.mishaps);
         // Which accesses these are matters to nobody, only whether there are any.
         self.guards.clear();
@@ -194,7 +200,10 @@ impl Stage {
         self.start(
             main,
             Start {
-                body: Box::new(move || body()),
+                body: Box::new(move || {
+                    body();
+                    crate::local::drop_all();
+                }),
                 name: Some("main".into()),
                 stack: None,
                 place,

@@ -9,6 +9,8 @@
 //! looked at. If nobody else can go on, it may look again all the same, the one that did so least often first; after
 //! [`PATIENCE`] such rounds in a row it is taken to spin for ever, and the run is a deadlock.
 //!
+//! A wait that times out is a yield too, but the first [`FREE_TIMEOUTS`] in a row are not suspended: both outcomes of each are explored.
+//!
 //! Why this is sound: a round that changes nothing and reads what the round before it read is that round again, unless the
 //! thread counts its rounds, or does something different each time for other reasons of its own. A run with such rounds has
 //! then one without them that shows the same. For loops that count their rounds that is not so: what a thread does when it has lost its
@@ -28,6 +30,8 @@ use crate::world::{Inner, Life, Pending, Place, TOKEN, Until, Waiter, World, wak
 
 /// Rounds in vain, with nobody else able to go on, after which a thread spins for ever.
 const PATIENCE: u32 = 200;
+/// So many waits in a row may time out though nothing has changed.
+const FREE_TIMEOUTS: u32 = 2;
 /// A round that looks at more than this is not taken for one of a spin loop.
 const MOST_WATCHED: usize = 32;
 
@@ -50,15 +54,15 @@ pub(crate) struct Spin {
     /// Rounds in vain: in which it went on by itself, and in which nobody else could.
     vain: u32,
     released: u32,
-    /// Whether the last timed wait timed out.
-    timed_out: bool,
+    /// How many timed waits in a row have timed out.
+    timed_out: u32,
 }
 
 impl Spin {
     pub fn reset(&mut self) {
         self.start_round();
         (self.round, self.vain, self.released) = (0, 0, 0);
-        self.timed_out = false;
+        self.timed_out = 0;
     }
 
     fn start_round(&mut self) {
@@ -70,7 +74,7 @@ impl Spin {
     #[inline]
     pub fn progress(&mut self) {
         self.progress = true;
-        self.timed_out = false;
+        self.timed_out = 0;
         self.watched.clear();
     }
 
@@ -90,6 +94,11 @@ impl Spin {
             true => self.progress(),
             false => self.watched.push(Watched { cell, what, seen }),
         }
+    }
+
+    /// A wait has timed out.
+    pub fn time_is_over(&mut self) {
+        self.timed_out += 1;
     }
 
     /// Whether this round was like the one before.
@@ -199,6 +208,23 @@ impl World {
         }
     }
 
+    /// A wait that may time out begins. After one that did, in a round that changed nothing, that is spinning.
+    pub fn before_timeout(&self, verb: &'static str, place: Place) {
+        let vain = {
+            let mut inner = self.inner.borrow_mut();
+            let spin = &mut inner.me().spin;
+            let vain = spin.timed_out >= FREE_TIMEOUTS && spin.in_vain();
+            if !vain {
+                spin.start_round();
+            }
+            vain
+        };
+        if vain {
+            self.look_again(None, verb, place);
+            self.inner.borrow_mut().me().spin.start_round();
+        }
+    }
+
     /// Suspends a thread that spins.
     fn look_again(&self, also: Option<u32>, verb: &'static str, place: Place) {
         self.turn(Pending {
@@ -216,7 +242,7 @@ impl World {
             let me = inner.current.0;
             if also.is_none() {
                 let thread = inner.me();
-                thread.token = false;
+                (thread.awaiting, thread.token) = (true, false);
                 thread.spin.round += 1;
             } else if let Some(cell) = also {
                 let waiters = &mut inner.cells[cell as usize].waiters;
@@ -235,6 +261,10 @@ impl World {
         });
         let mut inner = self.inner.borrow_mut();
         let me = inner.me();
+        if also.is_none() {
+            // Whoever is still enlisted as this wait is so no more.
+            me.spin.round += 1;
+        }
         if std::mem::take(&mut me.token) {
             (me.spin.vain, me.spin.released) = (0, 0);
             return;
@@ -259,7 +289,7 @@ impl World {
         let vain = {
             let mut inner = self.inner.borrow_mut();
             let spin = &mut inner.me().spin;
-            let vain = spin.timed_out && spin.in_vain();
+            let vain = spin.timed_out >= FREE_TIMEOUTS && spin.in_vain();
             if !vain {
                 spin.start_round();
             }
@@ -272,13 +302,14 @@ impl World {
         let mut inner = self.inner.borrow_mut();
         let notified = std::mem::take(&mut inner.me().notified);
         inner.me().token = false;
+        inner.me().spin.round += 1;
         match notified {
             true => inner.me().spin.progress(),
             false => {
                 inner.strike_off(cell);
                 let spin = &mut inner.me().spin;
                 spin.start_round();
-                spin.timed_out = true;
+                spin.timed_out += 1;
             }
         }
         drop(inner);

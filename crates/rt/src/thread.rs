@@ -1,77 +1,510 @@
-//! `std::thread`, explored.
+//! `std::thread`, explored: same names, same signatures, same behaviour outside a model.
 
-use std::panic::{Location, AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex};
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use mazurka_core::ProcessId;
 
-use crate::world::{Pending, Place, Start, Until, World, world};
+use crate::local;
+use crate::world::{END, PERMIT, Pending, Place, Start, Until, World, wakes, world};
 
-pub use std::thread::Result;
+pub use std::thread::{Result, available_parallelism, panicking};
+
+pub use crate::local::{AccessError, LocalKey};
 
 /// Where a thread leaves what it returns.
 type Packet<T> = Arc<Mutex<Option<Result<T>>>>;
 
-pub struct JoinHandle<T>(Handle<T>);
+/// A name that is unique among the threads of an execution: [`std::thread::ThreadId`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ThreadId(Id);
 
-enum Handle<T> {
-    Real(std::thread::JoinHandle<T>),
-    Model(ProcessId, Packet<T>),
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Id {
+    Real(std::thread::ThreadId),
+    Model(u32),
 }
 
-fn start<'a, F, T>(world: &World, f: F, name: Option<Box<str>>, stack: Option<usize>, place: Place) -> (ProcessId, Packet<T>)
-where
-    F: FnOnce() -> T + 'a,
-    T: 'a,
-{
-    let packet: Packet<T> = Arc::default();
-    let own = packet.clone();
-    let body: Box<dyn FnOnce() + 'a> = Box::new(move || {
-        let result = catch_unwind(AssertUnwindSafe(f));
-        if let Some(world) = crate::world::world() {
-            let panicked = result.is_err();
-            world.inner.borrow_mut().me().panicked = panicked;
+/// A handle to a thread: [`std::thread::Thread`].
+#[derive(Clone)]
+pub struct Thread(Who);
+
+#[derive(Clone)]
+enum Who {
+    Real(std::thread::Thread),
+    Model(ProcessId, Option<Arc<str>>),
+}
+
+impl Thread {
+    /// Its number.
+    pub fn id(&self) -> ThreadId {
+        ThreadId(match &self.0 {
+            Who::Real(thread) => Id::Real(thread.id()),
+            Who::Model(process, _) => Id::Model(process.0),
+        })
+    }
+
+    /// Its name, if it was given one.
+    pub fn name(&self) -> Option<&str> {
+        match &self.0 {
+            Who::Real(thread) => thread.name(),
+            Who::Model(_, name) => name.as_deref(),
         }
-        *own.lock().unwrap_or_else(|e| e.into_inner()) = Some(result);
-    });
-    // SAFETY: 'a is 'static, or that of a scope, which does not end before the thread has.
-    #[allow(unsafe_code)]
-    let body: Box<dyn FnOnce()> = unsafe { std::mem::transmute(body) };
-    let process = world.spawn(Start { body, name, stack, place });
-    (process, packet)
+    }
+
+    /// Lets its next `park` return.
+    #[track_caller]
+    pub fn unpark(&self) {
+        match &self.0 {
+            Who::Real(thread) => thread.unpark(),
+            Who::Model(process, _) => {
+                let Some(world) = world() else {
+                    return;
+                };
+                let cell = world.inner.borrow().threads[process.index()].cells[PERMIT];
+                world.give_permit(cell, ("thread", "unpark"), Location::caller());
+            }
+        }
+    }
 }
 
+impl fmt::Debug for Thread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Thread")
+            .field("id", &self.id())
+            .field("name", &self.name())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The thread that asks.
+pub fn current() -> Thread {
+    match world() {
+        None => Thread(Who::Real(std::thread::current())),
+        Some(world) => {
+            let mut inner = world.inner.borrow_mut();
+            let process = inner.current;
+            let name = inner.me().name.as_deref().map(Arc::from);
+            Thread(Who::Model(process, name))
+        }
+    }
+}
+
+/// Waits for a permit that `unpark` gives.
+#[track_caller]
+pub fn park() {
+    match world() {
+        None => std::thread::park(),
+        Some(world) => {
+            let cell = world.inner.borrow_mut().me().cells[PERMIT];
+            world.take_permit(cell, ("thread", "park"), Location::caller());
+        }
+    }
+}
+
+/// Waits for a permit, or until it has waited long enough; in a model both are explored, whatever the time.
+#[track_caller]
+pub fn park_timeout(duration: Duration) {
+    let Some(world) = world() else {
+        return std::thread::park_timeout(duration);
+    };
+    let cell = world.inner.borrow_mut().me().cells[PERMIT];
+    let (what, place) = (("thread", "park_timeout"), Location::caller());
+    if !world.try_permit(cell, what, place) && world.wait_or_time_out(cell, what, place) {
+        let mut inner = world.inner.borrow_mut();
+        let current = inner.current;
+        inner.clocks.acquire(current, cell);
+    }
+}
+
+/// Waits for a permit, or so many milliseconds.
+#[track_caller]
+#[deprecated(note = "use `park_timeout` instead, as with std")]
+pub fn park_timeout_ms(milliseconds: u32) {
+    park_timeout(Duration::from_millis(u64::from(milliseconds)));
+}
+
+/// Lets others run: in a model, a thread that does so in a loop without getting anywhere is
+/// suspended until something changes that it has looked at.
+#[track_caller]
+pub fn yield_now() {
+    match world() {
+        None => std::thread::yield_now(),
+        Some(world) => world.yield_now("yield_now", Location::caller()),
+    }
+}
+
+/// Lets time pass; in a model none does, and it is a `yield_now`.
+#[track_caller]
+pub fn sleep(duration: Duration) {
+    match world() {
+        None => std::thread::sleep(duration),
+        Some(world) => world.yield_now("sleep", Location::caller()),
+    }
+}
+
+/// Lets so many milliseconds pass.
+#[track_caller]
+#[deprecated(note = "use `sleep` instead, as with std")]
+pub fn sleep_ms(milliseconds: u32) {
+    sleep(Duration::from_millis(u64::from(milliseconds)));
+}
+
+/// A handle to a thread and to what it returns, either real or of a model.
+struct Native<T> {
+    process: ProcessId,
+    packet: Packet<T>,
+    thread: Thread,
+}
+
+impl<T> Native<T> {
+    fn start<'a, F>(world: &World, f: F, wishes: Builder, place: Place) -> Self
+    where
+        F: FnOnce() -> T + 'a,
+        T: 'a,
+    {
+        let packet: Packet<T> = Arc::default();
+        let own = packet.clone();
+        let body: Box<dyn FnOnce() + 'a> = Box::new(move || {
+            let result = catch_unwind(AssertUnwindSafe(f));
+            local::drop_all();
+            let panicked = result.is_err();
+            *own.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+            drop(own);
+            end(panicked, place);
+        });
+        // SAFETY: 'a is 'static, or that of a scope, which does not end before the thread has.
+        #[allow(unsafe_code)]
+        let body: Box<dyn FnOnce()> = unsafe { std::mem::transmute(body) };
+        let name: Option<Box<str>> = wishes.name.map(Into::into);
+        let start = Start {
+            body,
+            name: name.clone(),
+            stack: wishes.stack_size,
+            place,
+        };
+        let process = world.spawn(start);
+        Self {
+            process,
+            packet,
+            thread: Thread(Who::Model(process, name.map(Arc::from))),
+        }
+    }
+
+    fn join(self, place: Place) -> Result<T> {
+        if let Some(world) = world() {
+            world.turn(Pending {
+                until: Until::Ended(self.process),
+                ..Pending::new(None, ("thread", "join"), place)
+            });
+            world.inner.borrow_mut().threads[self.process.index()].panicked = false;
+        }
+        let mut packet = self.packet.lock().unwrap_or_else(PoisonError::into_inner);
+        packet.take().expect("a thread of a model is joined within it")
+    }
+
+    fn is_finished(&self, place: Place) -> bool {
+        let Some(world) = world() else {
+            return true;
+        };
+        let cell = {
+            let mut inner = world.inner.borrow_mut();
+            if !inner.watched_ends {
+                inner.watched_ends = true;
+                inner.restart = true;
+            }
+            inner.threads[self.process.index()].cells[END]
+        };
+        world.turn(Pending::read(cell, ("thread", "is_finished"), place));
+        let mut inner = world.inner.borrow_mut();
+        inner.saw(cell, wakes::CONTENT);
+        inner.cells[cell as usize].flag != 0
+    }
+}
+
+/// The last thing that a thread does.
+fn end(panicked: bool, place: Place) {
+    let Some(world) = world() else {
+        return;
+    };
+    world.inner.borrow_mut().me().panicked = panicked;
+    let watched = {
+        let mut inner = world.inner.borrow_mut();
+        inner.watched_ends.then(|| inner.me().cells[END])
+    };
+    if let Some(cell) = watched {
+        world.turn(Pending::write(cell, ("thread", "end"), place));
+        let mut inner = world.inner.borrow_mut();
+        inner.cells[cell as usize].flag = 1;
+        inner.changed(cell, wakes::CONTENT);
+    }
+}
+
+enum Handle<R, T> {
+    Real(R, Thread),
+    Model(Native<T>),
+}
+
+/// The right to wait for a thread and to have what it returns: [`std::thread::JoinHandle`].
+pub struct JoinHandle<T>(Handle<std::thread::JoinHandle<T>, T>);
+
+/// The same for a thread of a scope: [`std::thread::ScopedJoinHandle`].
+pub struct ScopedJoinHandle<'scope, T>(Handle<std::thread::ScopedJoinHandle<'scope, T>, T>);
+
+macro_rules! handle {
+    ($name:ident $(<$lifetime:lifetime>)?) => {
+        impl<$($lifetime,)? T> $name<$($lifetime,)? T> {
+            /// The thread.
+            pub fn thread(&self) -> &Thread {
+                match &self.0 {
+                    Handle::Real(_, thread) => thread,
+                    Handle::Model(native) => &native.thread,
+                }
+            }
+
+            /// Waits for the end of the thread.
+            #[track_caller]
+            pub fn join(self) -> Result<T> {
+                match self.0 {
+                    Handle::Real(handle, _) => handle.join(),
+                    Handle::Model(native) => native.join(Location::caller()),
+                }
+            }
+
+            /// Whether the thread has ended.
+            #[track_caller]
+            pub fn is_finished(&self) -> bool {
+                match &self.0 {
+                    Handle::Real(handle, _) => handle.is_finished(),
+                    Handle::Model(native) => native.is_finished(Location::caller()),
+                }
+            }
+        }
+
+        impl<$($lifetime,)? T> fmt::Debug for $name<$($lifetime,)? T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name)).finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+handle!(JoinHandle);
+handle!(ScopedJoinHandle<'scope>);
+
+// SAFETY: as with std, whose handles can be sent whatever the thread returns: only `join`, which takes the handle,
+// touches the value, and `spawn` asks that it can be sent.
+#[allow(unsafe_code)]
+mod send {
+    use super::{JoinHandle, ScopedJoinHandle};
+    unsafe impl<T> Send for JoinHandle<T> {}
+    unsafe impl<T> Sync for JoinHandle<T> {}
+    unsafe impl<T> Send for ScopedJoinHandle<'_, T> {}
+    unsafe impl<T> Sync for ScopedJoinHandle<'_, T> {}
+}
+
+/// Starts a thread: [`std::thread::spawn`].
 #[track_caller]
 pub fn spawn<F, T>(f: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    match world() {
-        None => JoinHandle(Handle::Real(std::thread::spawn(f))),
-        Some(world) => {
-            let (process, packet) = start(world, f, None, None, Location::caller());
-            JoinHandle(Handle::Model(process, packet))
+    Builder::new().spawn(f).expect("failed to spawn thread")
+}
+
+/// Wishes for a thread: [`std::thread::Builder`].
+#[must_use = "must eventually spawn the thread"]
+#[derive(Debug, Default)]
+pub struct Builder {
+    name: Option<String>,
+    stack_size: Option<usize>,
+}
+
+impl Builder {
+    /// No wishes yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A name, for messages.
+    pub fn name(mut self, name: String) -> Self {
+        self.name = Some(name);
+        self
+    }
+
+    /// A size for its stack.
+    pub fn stack_size(mut self, size: usize) -> Self {
+        self.stack_size = Some(size);
+        self
+    }
+
+    fn real(self) -> std::thread::Builder {
+        let mut real = std::thread::Builder::new();
+        if let Some(name) = self.name {
+            real = real.name(name);
         }
+        if let Some(size) = self.stack_size {
+            real = real.stack_size(size);
+        }
+        real
+    }
+
+    /// Starts the thread.
+    #[track_caller]
+    pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        // SAFETY: everything is 'static.
+        #[allow(unsafe_code)]
+        unsafe {
+            self.spawn_unchecked(f)
+        }
+    }
+
+    /// Starts a thread that may use what does not live for ever.
+    ///
+    /// # Safety
+    ///
+    /// As with std: the thread must be joined before anything that it uses goes away.
+    #[track_caller]
+    #[allow(unsafe_code)]
+    pub unsafe fn spawn_unchecked<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send,
+        T: Send,
+    {
+        let Some(world) = world() else {
+            // SAFETY: the caller's promise is the same.
+            let handle = unsafe { self.real().spawn_unchecked(f) }?;
+            let thread = Thread(Who::Real(handle.thread().clone()));
+            return Ok(JoinHandle(Handle::Real(handle, thread)));
+        };
+        let native = Native::start(world, f, self, Location::caller());
+        Ok(JoinHandle(Handle::Model(native)))
+    }
+
+    /// Starts a thread of a scope.
+    #[track_caller]
+    pub fn spawn_scoped<'scope, 'env, F, T>(
+        self,
+        scope: &'scope Scope<'scope, 'env>,
+        f: F,
+    ) -> io::Result<ScopedJoinHandle<'scope, T>>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        if let Some(real) = scope.real() {
+            let handle = self.real().spawn_scoped(real, f)?;
+            let thread = Thread(Who::Real(handle.thread().clone()));
+            return Ok(ScopedJoinHandle(Handle::Real(handle, thread)));
+        }
+        let world = world().expect("a scope of a model is used within it");
+        let native = Native::start(world, f, self, Location::caller());
+        let mut threads = scope.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        threads.push(native.process);
+        Ok(ScopedJoinHandle(Handle::Model(native)))
     }
 }
 
-impl<T> JoinHandle<T> {
-    #[track_caller]
-    pub fn join(self) -> Result<T> {
-        match self.0 {
-            Handle::Real(handle) => handle.join(),
-            Handle::Model(process, packet) => {
-                if let Some(world) = world() {
-                    world.turn(Pending {
-                        until: Until::Ended(process),
-                        ..Pending::new(None, ("thread", "join"), Location::caller())
-                    });
-                    world.inner.borrow_mut().threads[process.index()].panicked = false;
-                }
-                let result = packet.lock().unwrap_or_else(|e| e.into_inner()).take();
-                result.expect("the thread has ended")
-            }
+/// Threads that end before it does: [`std::thread::Scope`].
+pub struct Scope<'scope, 'env: 'scope> {
+    /// The scope of std, outside a model; its type needs the lifetimes, which only a method has.
+    real: AtomicPtr<()>,
+    /// The threads, in a model.
+    threads: Mutex<Vec<ProcessId>>,
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+impl<'scope, 'env> Scope<'scope, 'env> {
+    fn new() -> Self {
+        Self {
+            real: AtomicPtr::default(),
+            threads: Mutex::default(),
+            scope: PhantomData,
+            env: PhantomData,
         }
     }
+
+    fn real(&'scope self) -> Option<&'scope std::thread::Scope<'scope, 'env>> {
+        let real = self.real.load(Ordering::Relaxed) as *const std::thread::Scope<'scope, 'env>;
+        // SAFETY: `scope` stores a pointer to a scope with these lifetimes, which lives as long as this one is lent.
+        #[allow(unsafe_code)]
+        unsafe {
+            real.as_ref()
+        }
+    }
+
+    /// Starts a thread.
+    #[track_caller]
+    pub fn spawn<F, T>(&'scope self, f: F) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        Builder::new()
+            .spawn_scoped(self, f)
+            .expect("failed to spawn thread")
+    }
 }
+
+impl fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").finish_non_exhaustive()
+    }
+}
+
+/// Runs a function that may start threads which borrow: [`std::thread::scope`].
+#[track_caller]
+pub fn scope<'env, F, T>(f: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    let place = Location::caller();
+    let own = Scope::new();
+    // SAFETY: `own` lives until this function returns, and no thread that could use it lives longer: std waits for all
+    // threads of its scope, and we do so below for those of a model.
+    #[allow(unsafe_code)]
+    let lent: &Scope<'_, 'env> = unsafe { &*std::ptr::from_ref(&own) };
+    let Some(world) = world() else {
+        return std::thread::scope(|real| {
+            let real = std::ptr::from_ref(real) as *mut ();
+            lent.real.store(real, Ordering::Relaxed);
+            f(lent)
+        });
+    };
+    let result = catch_unwind(AssertUnwindSafe(|| f(lent)));
+    let mut panicked = false;
+    let mut next = 0;
+    loop {
+        let process = {
+            let threads = own.threads.lock().unwrap_or_else(PoisonError::into_inner);
+            threads.get(next).copied()
+        };
+        let Some(process) = process else {
+            break;
+        };
+        next += 1;
+        world.turn(Pending {
+            until: Until::Ended(process),
+            ..Pending::new(None, ("thread", "end of the scope"), place)
+        });
+        let mut inner = world.inner.borrow_mut();
+        panicked |= std::mem::take(&mut inner.threads[process.index()].panicked);
+    }
+    match result {
+        Err(payload) => resume_unwind(payload),
+        Ok(_) if panicked => panic!("a scoped thread panicked"),
+        Ok(result) => result,
+    }
+}
+

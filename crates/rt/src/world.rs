@@ -58,6 +58,8 @@ pub(crate) enum Until {
     Spin,
     /// The end of a thread.
     Ended(ProcessId),
+    /// A flag: a message is there, or will never be.
+    Flag(u32),
     /// No writer holds it.
     Read(u32),
     /// Nobody holds it.
@@ -72,6 +74,9 @@ pub(crate) mod wakes {
     pub const STATE: u8 = 2;
     /// A notification.
     pub const NOTIFY: u8 = 4;
+    /// That there is something to receive, and room for something to send.
+    pub const RECEIVE: u8 = 8;
+    pub const SEND: u8 = 16;
 }
 
 /// What a thread is going to do next.
@@ -86,6 +91,10 @@ pub(crate) struct Pending {
     pub until: Until,
     /// It looks at everything again that it has looked at.
     pub watches: bool,
+    /// It may set the flag of the next message of this channel.
+    pub sends: Option<u32>,
+    /// It may be the last sender of this channel, and set the same flag.
+    pub drops: Option<u32>,
     /// The type of the object and the operation, for people.
     pub what: (&'static str, &'static str),
     pub place: Place,
@@ -100,6 +109,8 @@ impl Pending {
             wakes: 0,
             until: Until::Now,
             watches: false,
+            sends: None,
+            drops: None,
             what,
             place,
         }
@@ -150,14 +161,13 @@ pub(crate) struct ThreadState {
     pub steps: u32,
     /// How many threads it has started.
     pub children: u32,
-    /// Whether it has been woken, and by whom it waited for.
+    /// Whether it is to be woken, whether it has been, and whether by whom it waited for.
+    pub awaiting: bool,
     pub token: bool,
     pub notified: bool,
     /// The token as a lock, the cell that those who could wake it compete for, the one of its park permit, and the one of
     /// its end. They are the same in every execution.
     pub cells: [u32; 4],
-    /// Whether `park` need not wait.
-    pub permit: bool,
     pub spin: Spin,
     pub name: Option<Box<str>>,
     pub started: Place,
@@ -191,6 +201,9 @@ pub(crate) struct CellState {
     pub holder: Option<(ProcessId, Place)>,
     /// How many hold it for reading.
     pub readers: Vec<(ProcessId, Place)>,
+    /// A flag and a number whose meaning is that of the object.
+    pub flag: u8,
+    pub count: u32,
     /// How often its content and its state have changed.
     pub changes: [u32; 2],
     pub waiters: Vec<Waiter>,
@@ -362,6 +375,54 @@ impl World {
         self.inner.borrow_mut().take_token();
     }
 
+    /// Waits until a permit is there, and takes it.
+    pub fn take_permit(&self, cell: u32, what: (&'static str, &'static str), place: Place) {
+        if !self.try_permit(cell, what, place) {
+            self.wait_for_token(what, place);
+            let mut inner = self.inner.borrow_mut();
+            let current = inner.current;
+            inner.clocks.acquire(current, cell);
+        }
+    }
+
+    /// Takes a permit, or enlists for it: whether it was there.
+    pub fn try_permit(
+        &self,
+        cell: u32,
+        what: (&'static str, &'static str),
+        place: Place,
+    ) -> bool {
+        self.turn(Pending::new(Some(Access::write(cell)), what, place));
+        let mut inner = self.inner.borrow_mut();
+        let current = inner.current;
+        let there = std::mem::take(&mut inner.cells[cell as usize].flag) != 0;
+        match there {
+            true => {
+                inner.clocks.acquire(current, cell);
+                inner.me().spin.progress();
+            }
+            false => inner.enlist(cell, wakes::NOTIFY),
+        }
+        drop(inner);
+        self.note(|| if there { "goes on" } else { "waits" }.into());
+        there
+    }
+
+    /// Gives a permit to whoever waits for it, or leaves it there.
+    pub fn give_permit(&self, cell: u32, what: (&'static str, &'static str), place: Place) {
+        self.turn(Pending {
+            wakes: wakes::NOTIFY,
+            ..Pending::new(Some(Access::write(cell)), what, place)
+        });
+        let mut inner = self.inner.borrow_mut();
+        let current = inner.current;
+        inner.clocks.release(current, cell);
+        inner.me().spin.progress();
+        if inner.wake_one(cell, wakes::NOTIFY).is_none() {
+            inner.cells[cell as usize].flag = 1;
+        }
+    }
+
     /// A value below `end`, from `start` on.
     pub fn choose(&self, start: i64, end: i64, place: Place) -> i64 {
         self.turn(Pending::new(None, ("", "choose"), place));
@@ -386,6 +447,8 @@ impl Inner {
     pub fn take_token(&mut self) {
         let me = self.me();
         me.token = false;
+        // Whoever is still enlisted as this wait is so no more.
+        me.spin.round += 1;
         me.spin.progress();
     }
 
@@ -401,6 +464,7 @@ impl Inner {
                 self.threads[other.index()].life,
                 Life::Ended | Life::Failed
             ),
+            Until::Flag(cell) => self.cells[cell as usize].flag != 0,
             Until::Read(cell) => self.cells[cell as usize].holder.is_none(),
             Until::Write(cell) => {
                 let cell = &self.cells[cell as usize];
@@ -428,7 +492,7 @@ impl Inner {
     pub fn wait(&self, process: ProcessId) -> Wait {
         match self.threads[process.index()].pending.until {
             Until::Now => Wait::Never,
-            Until::Lock(_) | Until::Token => Wait::Lock,
+            Until::Lock(_) | Until::Token | Until::Flag(_) => Wait::Lock,
             Until::Spin if self.has_token(process) => Wait::Lock,
             Until::Spin if self.is_released(process) => Wait::Process,
             Until::Spin => Wait::Lock,
@@ -445,10 +509,23 @@ impl Inner {
         if pending.until == Until::Spin && self.wait(process) == Wait::Process {
             return;
         }
+        self.claims_of(pending, process, into);
+    }
+
+    #[inline]
+    fn claims_of(&self, pending: &Pending, process: ProcessId, into: &mut Claims) {
         into.extend(pending.access);
         into.extend(pending.second);
         if pending.watches {
             self.claim_watched(process, into);
+        }
+        if let Some(channel) = pending.sends {
+            self.claim_message(channel, into);
+        }
+        if let (Some(channel), Some(access)) = (pending.drops, pending.access)
+            && self.cells[access.first as usize].count <= 1
+        {
+            self.claim_message(channel, into);
         }
         if pending.wakes != 0
             && let Some(access) = pending.access
@@ -468,30 +545,30 @@ impl Inner {
             if waiter.several {
                 into.push(Access::write(thread.cells[ARBITER]));
             }
-            if waiter.round == thread.spin.round && !thread.token {
+            if waiter.round == thread.spin.round && thread.awaiting {
                 into.push(Access::new(AccessKind::Release, thread.cells[TOKEN]));
             }
+        }
+        // Who enlisted first says nothing.
+        if into.len() > 2 {
+            into[1..].sort_unstable();
         }
     }
 
     /// An operation that is no step of its own.
     fn in_passing(&mut self, pending: Pending) {
+        let mut claims = Claims::new();
+        self.claims_of(&pending, self.current, &mut claims);
+        self.deed.claims.extend(claims);
         let accesses = pending.access.into_iter().chain(pending.second);
-        self.deed.claims.extend(accesses.clone());
         self.deed.touched.extend(accesses);
-        if let (Some(access), true) = (pending.access, pending.wakes != 0) {
-            let mut claims = Claims::new();
-            self.claim_waiters(access.first, pending.wakes, self.current, &mut claims);
-            self.deed.claims.extend(claims);
-        }
     }
 
     /// The current thread will wait for such changes of a cell.
     pub fn enlist(&mut self, cell: u32, wakes: u8) {
         let thread = self.current.0;
         let me = self.me();
-        me.token = false;
-        me.notified = false;
+        (me.awaiting, me.token, me.notified) = (true, false, false);
         me.spin.round += 1;
         let round = me.spin.round;
         self.cells[cell as usize].waiters.push(Waiter {
@@ -512,9 +589,12 @@ impl Inner {
     /// Gives a thread its token.
     fn wake(&mut self, waiter: Waiter) {
         let thread = &mut self.threads[waiter.thread as usize];
-        if waiter.round == thread.spin.round && !thread.token {
+        if waiter.round != thread.spin.round {
+            return;
+        }
+        thread.notified |= waiter.wakes & wakes::NOTIFY != 0;
+        if std::mem::take(&mut thread.awaiting) {
             thread.token = true;
-            thread.notified |= waiter.wakes & wakes::NOTIFY != 0;
             let token = Access::new(AccessKind::Release, thread.cells[TOKEN]);
             self.deed.touched.push(token);
         }
@@ -537,13 +617,13 @@ impl Inner {
         self.cells[cell as usize].waiters = waiters;
     }
 
-    /// Wakes one who waits for a notification; whom is a choice.
-    pub fn wake_one(&mut self, cell: u32) {
+    /// Wakes one who waits for such a change; whom is a choice.
+    pub fn wake_one(&mut self, cell: u32, wakes: u8) -> Option<ProcessId> {
         let waiters = &self.cells[cell as usize].waiters;
-        let notified = |waiter: &&Waiter| waiter.wakes & wakes::NOTIFY != 0;
-        let mut able: Vec<Waiter> = waiters.iter().filter(notified).copied().collect();
+        let waits = |waiter: &&Waiter| waiter.wakes & wakes != 0;
+        let mut able: Vec<Waiter> = waiters.iter().filter(waits).copied().collect();
         if able.is_empty() {
-            return;
+            return None;
         }
         able.sort_by(|a, b| {
             let path = |waiter: &Waiter| &self.names.paths[waiter.thread as usize];
@@ -556,6 +636,7 @@ impl Inner {
         let chosen = able[chosen];
         self.cells[cell as usize].waiters.retain(|w| *w != chosen);
         self.wake(chosen);
+        Some(ProcessId(chosen.thread))
     }
 
     /// What the current step chooses.

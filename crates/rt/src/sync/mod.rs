@@ -1,4 +1,46 @@
+//! `std::sync`, explored: same names, same signatures, same behaviour outside a model.
+//!
+//! `Arc` and `Weak` are std's: cloning and dropping one is no step, so it adds no executions. (A reference count that the
+//! code itself keeps is an atomic, and explored as such.)
+
 pub mod atomic;
+mod barrier;
+mod condvar;
+mod lazy;
+pub mod mpsc;
 mod mutex;
+mod once;
+mod once_lock;
+mod rwlock;
+
+pub use std::sync::{Arc, LockResult, PoisonError, TryLockError, TryLockResult, Weak};
+
+pub use barrier::{Barrier, BarrierWaitResult};
+pub use condvar::{Condvar, WaitTimeoutResult};
+pub use lazy::LazyLock;
 pub use mutex::{Mutex, MutexGuard};
-pub use std::sync::{Arc, Weak, PoisonError, TryLockError, LockResult, TryLockResult};
+#[allow(deprecated)]
+pub use once::ONCE_INIT;
+pub use once::{Once, OnceState};
+pub use once_lock::OnceLock;
+pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// A result of std about its guard as one about ours.
+fn map<G, H>(result: LockResult<G>, wrap: impl FnOnce(G) -> H) -> LockResult<H> {
+    match result {
+        Ok(guard) => Ok(wrap(guard)),
+        Err(poisoned) => Err(PoisonError::new(wrap(poisoned.into_inner()))),
+    }
+}
+
+/// The same where the lock may be held.
+fn try_map<G, H>(result: TryLockResult<G>, wrap: impl FnOnce(G) -> H) -> TryLockResult<H> {
+    match result {
+        Ok(guard) => Ok(wrap(guard)),
+        Err(TryLockError::WouldBlock) => Err(TryLockError::WouldBlock),
+        Err(TryLockError::Poisoned(poisoned)) => {
+            let guard = wrap(poisoned.into_inner());
+            Err(TryLockError::Poisoned(PoisonError::new(guard)))
+        }
+    }
+}

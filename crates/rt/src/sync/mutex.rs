@@ -3,10 +3,11 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
-use std::sync::{self, LockResult, PoisonError, TryLockError, TryLockResult};
+use std::sync::{self, LockResult, TryLockError, TryLockResult};
 
 use mazurka_core::AccessKind;
 
+use super::{map, try_map};
 use crate::names::Meta;
 use crate::world::{Pending, Place, Until, World, wakes, world};
 
@@ -45,14 +46,6 @@ impl<T> Mutex<T> {
     }
 }
 
-/// A result of std about its guard as one about ours.
-fn map<G, H>(result: LockResult<G>, wrap: impl FnOnce(G) -> H) -> LockResult<H> {
-    match result {
-        Ok(guard) => Ok(wrap(guard)),
-        Err(poisoned) => Err(PoisonError::new(wrap(poisoned.into_inner()))),
-    }
-}
-
 impl<T: ?Sized> Mutex<T> {
     const KIND: &'static str = "Mutex";
 
@@ -85,7 +78,11 @@ impl<T: ?Sized> Mutex<T> {
     /// Waits for the lock and takes it.
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
-        let place = Location::caller();
+        self.lock_at(Location::caller())
+    }
+
+    /// The same for somebody who has given it up to wait for something.
+    pub(crate) fn lock_at(&self, place: Place) -> LockResult<MutexGuard<'_, T>> {
         let cell = world().map(|world| self.acquire(world, place));
         map(self.inner.lock(), |inner| self.guard(inner, cell, place))
     }
@@ -110,14 +107,9 @@ impl<T: ?Sized> Mutex<T> {
             inner.take(cell, place);
             taken = Some(cell);
         }
-        match self.inner.try_lock() {
-            Ok(inner) => Ok(self.guard(inner, taken, place)),
-            Err(TryLockError::Poisoned(poisoned)) => {
-                let guard = self.guard(poisoned.into_inner(), taken, place);
-                Err(TryLockError::Poisoned(PoisonError::new(guard)))
-            }
-            Err(TryLockError::WouldBlock) => Err(TryLockError::WouldBlock),
-        }
+        try_map(self.inner.try_lock(), |inner| {
+            self.guard(inner, taken, place)
+        })
     }
 
     /// Whether somebody panicked while holding it.
@@ -137,24 +129,29 @@ impl<T: ?Sized> Mutex<T> {
 }
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
-    /// Gives the lock up to wait for something: the mutex, and its cell in a model.
-    pub(crate) fn give_up(mut self) -> (&'a Mutex<T>, sync::MutexGuard<'a, T>, Option<u32>, bool) {
-        let inner = self.inner.take().expect("the guard holds the lock");
-        (self.lock, inner, self.cell.take(), self.dirty)
+    /// Its mutex.
+    pub(crate) fn mutex(&self) -> &'a Mutex<T> {
+        self.lock
     }
 
-    /// Takes the lock again after having waited.
-    pub(crate) fn take_again(lock: &'a Mutex<T>, place: Place) -> LockResult<Self> {
-        let cell = world().map(|world| lock.acquire(world, place));
-        map(lock.inner.lock(), |inner| lock.guard(inner, cell, place))
+    /// What is protected, for a look only.
+    pub(crate) fn peek(&mut self) -> &mut T {
+        self.inner.as_mut().expect("the guard holds the lock")
+    }
+
+    /// Gives the lock up to wait for something: the mutex, and std's guard of it.
+    pub(crate) fn give_up(mut self) -> (&'a Mutex<T>, sync::MutexGuard<'a, T>) {
+        let inner = self.inner.take().expect("the guard holds the lock");
+        (self.lock, inner)
+    }
+
+    /// The cell in a model, and whether what is protected may have been changed.
+    pub(crate) fn in_model(&self) -> Option<(u32, bool)> {
+        Some((self.cell?, self.dirty))
     }
 
     /// With a guard of std's.
-    pub(crate) fn with(
-        lock: &'a Mutex<T>,
-        inner: sync::MutexGuard<'a, T>,
-        place: Place,
-    ) -> MutexGuard<'a, T> {
+    pub(crate) fn with(lock: &'a Mutex<T>, inner: sync::MutexGuard<'a, T>, place: Place) -> Self {
         lock.guard(inner, None, place)
     }
 }

@@ -1,0 +1,138 @@
+//! `std::cell`, with an `UnsafeCell` that finds data races.
+
+use std::fmt;
+use std::panic::Location;
+
+use mazurka_core::{Mishap, MishapKind};
+
+use crate::names::Meta;
+use crate::world::{Failure, Place, world};
+
+pub use std::cell::{
+    BorrowError, BorrowMutError, Cell, LazyCell, OnceCell, Ref, RefCell, RefMut,
+};
+
+/// Data that threads share at their own risk: [`std::cell::UnsafeCell`].
+///
+/// Accesses by [`with`](Self::with) and [`with_mut`](Self::with_mut) (loom's names) are checked: two of them, not both
+/// reads, that no synchronisation orders are a data race, and the model fails. Orderings count: a `Relaxed` store
+/// publishes nothing. Accesses are no steps, so they cost no executions. What is done with the pointer of
+/// [`get`](Self::get) is not checked.
+pub struct UnsafeCell<T: ?Sized> {
+    meta: Meta,
+    inner: std::cell::UnsafeCell<T>,
+}
+
+impl<T> UnsafeCell<T> {
+    /// With a value.
+    #[track_caller]
+    pub const fn new(value: T) -> Self {
+        Self {
+            meta: Meta::new(),
+            inner: std::cell::UnsafeCell::new(value),
+        }
+    }
+
+    /// The value.
+    pub fn into_inner(self) -> T {
+        self.inner.into_inner()
+    }
+}
+
+impl<T: ?Sized> UnsafeCell<T> {
+    /// A pointer to the value; what is done with it is not checked.
+    pub const fn get(&self) -> *mut T {
+        self.inner.get()
+    }
+
+    /// The value; that nobody else has it is certain.
+    #[track_caller]
+    pub fn get_mut(&mut self) -> &mut T {
+        self.check(true, Location::caller());
+        self.inner.get_mut()
+    }
+
+    /// Lets a function read the value.
+    #[track_caller]
+    pub fn with<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce(*const T) -> R,
+    {
+        let place = Location::caller();
+        self.check(false, place);
+        let result = f(self.inner.get().cast_const());
+        self.check(false, place);
+        result
+    }
+
+    /// Lets a function write the value.
+    #[track_caller]
+    pub fn with_mut<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce(*mut T) -> R,
+    {
+        let place = Location::caller();
+        self.check(true, place);
+        let result = f(self.inner.get());
+        self.check(true, place);
+        result
+    }
+
+    /// An access, from its beginning or to its end.
+    fn check(&self, writes: bool, place: Place) {
+        let Some(world) = world() else {
+            return;
+        };
+        let cell = world.cell(&self.meta, "UnsafeCell");
+        let race = {
+            let mut inner = world.inner.borrow_mut();
+            let current = inner.current;
+            let Err(race) = inner.clocks.access(current, cell, writes, place) else {
+                return;
+            };
+            // A race is undefined behaviour, so it is a failure even if nobody joins the thread.
+            let verb = |wrote| if wrote { "writes" } else { "reads" };
+            let message = format!(
+                "data race: thread {} {} at {place}, and thread {} {} at {}; nothing orders the two",
+                inner.names.paths[current.index()],
+                verb(writes),
+                inner.names.paths[race.other.index()],
+                verb(race.wrote),
+                race.place,
+            );
+            let site = inner.failure(Failure {
+                message: message.clone(),
+                place: place.to_string(),
+            });
+            inner.deed.mishaps.push(Mishap {
+                process: Some(current),
+                kind: MishapKind::Failure,
+                site,
+            });
+            message
+        };
+        if !std::thread::panicking() {
+            panic!("{race}");
+        }
+    }
+}
+
+impl<T: Default> Default for UnsafeCell<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> From<T> for UnsafeCell<T> {
+    #[track_caller]
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for UnsafeCell<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UnsafeCell").finish_non_exhaustive()
+    }
+}

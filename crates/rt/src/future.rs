@@ -1,0 +1,178 @@
+//! Futures: one, or several on a small executor. Wakers are steps; to poll is none.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::panic::Location;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
+use crate::names::Meta;
+use crate::sync::Mutex;
+use crate::thread::{self, Thread};
+use crate::world::{Place, world};
+
+/// Wakes the thread that polls.
+struct Bell {
+    meta: Meta,
+    /// Outside a model.
+    thread: Thread,
+    place: Place,
+}
+
+impl Bell {
+    fn new(place: Place) -> Arc<Self> {
+        Arc::new(Self {
+            meta: Meta::at(place),
+            thread: thread::current(),
+            place,
+        })
+    }
+
+    fn ring(&self) {
+        match world() {
+            None => self.thread.unpark(),
+            Some(world) => {
+                let cell = world.cell(&self.meta, "Waker");
+                world.give_permit(cell, ("Waker", "wake"), self.place);
+            }
+        }
+    }
+
+    fn wait(&self) {
+        match world() {
+            None => thread::park(),
+            Some(world) => {
+                let cell = world.cell(&self.meta, "Waker");
+                world.take_permit(cell, ("Waker", "wait to be woken"), self.place);
+            }
+        }
+    }
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.ring();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.ring();
+    }
+}
+
+/// Polls a future until it is ready, and waits to be woken in between.
+///
+/// ```
+/// use mazurka_rt::{future, model};
+///
+/// model(|| assert_eq!(future::block_on(async { 7 }), 7));
+/// ```
+#[track_caller]
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let bell = Bell::new(Location::caller());
+    let waker = Waker::from(bell.clone());
+    let mut context = Context::from_waker(&waker);
+    loop {
+        if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
+            return value;
+        }
+        bell.wait();
+    }
+}
+
+/// A future that an executor runs.
+struct Task {
+    number: usize,
+    ready: Arc<Ready>,
+}
+
+/// The tasks that can go on.
+struct Ready {
+    queue: Mutex<VecDeque<usize>>,
+    bell: Arc<Bell>,
+}
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {
+        let mut queue = self.ready.queue.lock().unwrap_or_else(|e| e.into_inner());
+        if !queue.contains(&self.number) {
+            queue.push_back(self.number);
+        }
+        drop(queue);
+        self.ready.bell.ring();
+    }
+}
+
+/// Runs several futures on the thread that made it, in the order in which they become ready.
+///
+/// ```
+/// use mazurka_rt::{future::Executor, model, sync::Arc, sync::atomic::{AtomicU32, Ordering::SeqCst}};
+///
+/// model(|| {
+///     let sum = Arc::new(AtomicU32::new(0));
+///     let mut executor = Executor::new();
+///     for k in 1..=3 {
+///         let sum = sum.clone();
+///         executor.spawn(async move {
+///             sum.fetch_add(k, SeqCst);
+///         });
+///     }
+///     executor.run();
+///     assert_eq!(sum.load(SeqCst), 6);
+/// });
+/// ```
+pub struct Executor {
+    tasks: Vec<Option<Pin<Box<dyn Future<Output = ()>>>>>,
+    ready: Arc<Ready>,
+}
+
+impl Default for Executor {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Executor {
+    /// One without tasks.
+    #[track_caller]
+    pub fn new() -> Self {
+        Self {
+            tasks: Vec::new(),
+            ready: Arc::new(Ready {
+                queue: Mutex::new(VecDeque::new()),
+                bell: Bell::new(Location::caller()),
+            }),
+        }
+    }
+
+    /// Adds a task.
+    pub fn spawn<F: Future<Output = ()> + 'static>(&mut self, future: F) {
+        self.tasks.push(Some(Box::pin(future)));
+        let mut queue = self.ready.queue.lock().unwrap_or_else(|e| e.into_inner());
+        queue.push_back(self.tasks.len() - 1);
+    }
+
+    /// Runs all tasks to their ends.
+    pub fn run(&mut self) {
+        while self.tasks.iter().any(Option::is_some) {
+            let next = {
+                let mut queue = self.ready.queue.lock().unwrap_or_else(|e| e.into_inner());
+                queue.pop_front()
+            };
+            let Some(number) = next else {
+                self.ready.bell.wait();
+                continue;
+            };
+            let Some(task) = &mut self.tasks[number] else {
+                continue;
+            };
+            let ready = self.ready.clone();
+            let waker = Waker::from(Arc::new(Task { number, ready }));
+            if task.as_mut().poll(&mut Context::from_waker(&waker)).is_ready() {
+                self.tasks[number] = None;
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `std::sync::Barrier`, explored. Arrivals conflict, since the last one is the leader.
+
+use std::fmt;
+use std::panic::Location;
+use std::sync;
+
+use mazurka_core::Access;
+
+use crate::names::Meta;
+use crate::world::{Pending, wakes, world};
+
+const KIND: &str = "Barrier";
+
+/// Threads wait for each other: [`std::sync::Barrier`].
+pub struct Barrier {
+    meta: Meta,
+    real: sync::Barrier,
+    threads: usize,
+}
+
+/// Whether a thread is the one that all others waited for: [`std::sync::BarrierWaitResult`].
+#[derive(Debug)]
+pub struct BarrierWaitResult(bool);
+
+impl BarrierWaitResult {
+    /// Whether it is.
+    #[must_use]
+    pub fn is_leader(&self) -> bool {
+        self.0
+    }
+}
+
+impl Barrier {
+    /// For so many threads.
+    #[track_caller]
+    pub const fn new(n: usize) -> Self {
+        Self {
+            meta: Meta::new(),
+            real: sync::Barrier::new(n),
+            threads: n,
+        }
+    }
+
+    /// Waits until all threads are here.
+    #[track_caller]
+    pub fn wait(&self) -> BarrierWaitResult {
+        let Some(world) = world() else {
+            return BarrierWaitResult(self.real.wait().is_leader());
+        };
+        let place = Location::caller();
+        let cell = world.cell(&self.meta, KIND);
+        world.turn(Pending {
+            wakes: wakes::NOTIFY,
+            ..Pending::new(Some(Access::write(cell)), (KIND, "wait"), place)
+        });
+        let leader = {
+            let mut inner = world.inner.borrow_mut();
+            let current = inner.current;
+            inner.clocks.release(current, cell);
+            let state = &mut inner.cells[cell as usize];
+            state.count += 1;
+            let leader = state.count as usize >= self.threads;
+            if leader {
+                state.count = 0;
+                inner.clocks.acquire(current, cell);
+                inner.me().spin.progress();
+                inner.wake_all(cell, wakes::NOTIFY);
+            } else {
+                inner.enlist(cell, wakes::NOTIFY);
+            }
+            leader
+        };
+        if !leader {
+            world.wait_for_token((KIND, "wait for the others"), place);
+            let mut inner = world.inner.borrow_mut();
+            let current = inner.current;
+            inner.clocks.acquire(current, cell);
+        }
+        BarrierWaitResult(leader)
+    }
+}
+
+impl fmt::Debug for Barrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Barrier").finish_non_exhaustive()
+    }
+}

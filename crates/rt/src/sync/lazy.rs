@@ -1,0 +1,112 @@
+//! `std::sync::LazyLock`, explored, and `lazy_static!`.
+
+use std::fmt;
+use std::mem::{ManuallyDrop, needs_drop};
+use std::ops::Deref;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::OnceLock;
+
+/// A value that is made when it is first asked for: [`std::sync::LazyLock`].
+///
+/// One that outlives an execution (a static) is made again in the next one, if its function owns nothing that would have to be
+/// dropped; the functions of statics do not.
+pub struct LazyLock<T, F = fn() -> T> {
+    cell: OnceLock<T>,
+    make: ManuallyDrop<F>,
+    /// Whether the function has been moved out and must not be dropped.
+    taken: AtomicBool,
+}
+
+// SAFETY: as with std: the function is called under the lock of the cell; it is never lent out.
+#[allow(unsafe_code)]
+unsafe impl<T: Sync + Send, F: Send> Sync for LazyLock<T, F> {}
+impl<T: RefUnwindSafe + UnwindSafe, F: UnwindSafe> RefUnwindSafe for LazyLock<T, F> {}
+impl<T: UnwindSafe, F: UnwindSafe> UnwindSafe for LazyLock<T, F> {}
+
+impl<T, F: FnOnce() -> T> LazyLock<T, F> {
+    /// One with a function that makes the value.
+    #[track_caller]
+    pub const fn new(f: F) -> Self {
+        Self {
+            cell: OnceLock::new(),
+            make: ManuallyDrop::new(f),
+            taken: AtomicBool::new(false),
+        }
+    }
+
+    /// The value, made now if it was not.
+    #[track_caller]
+    pub fn force(this: &Self) -> &T {
+        this.cell.get_or_init(|| {
+            let again = this.taken.swap(true, Ordering::Relaxed);
+            if again && needs_drop::<F>() {
+                panic!("LazyLock instance has previously been poisoned");
+            }
+            // SAFETY: under the lock of the cell. The first time the function is moved out; afterwards only if it owns
+            // nothing, and the call before is over, so a copy of its bytes is as good as itself.
+            #[allow(unsafe_code)]
+            let make = unsafe { std::ptr::read(&*this.make) };
+            make()
+        })
+    }
+}
+
+impl<T, F> Drop for LazyLock<T, F> {
+    fn drop(&mut self) {
+        if !*self.taken.get_mut() {
+            // SAFETY: it has not been moved out.
+            #[allow(unsafe_code)]
+            unsafe {
+                ManuallyDrop::drop(&mut self.make);
+            }
+        }
+    }
+}
+
+impl<T, F: FnOnce() -> T> Deref for LazyLock<T, F> {
+    type Target = T;
+    #[track_caller]
+    fn deref(&self) -> &T {
+        Self::force(self)
+    }
+}
+
+impl<T: Default> Default for LazyLock<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(T::default)
+    }
+}
+
+impl<T: fmt::Debug, F> fmt::Debug for LazyLock<T, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LazyLock").finish_non_exhaustive()
+    }
+}
+
+/// Declares statics that are made when they are first used, in every execution anew, as the crate `lazy_static` does.
+///
+/// ```
+/// use mazurka_rt::sync::Mutex;
+/// use mazurka_rt::{lazy_static, model};
+///
+/// lazy_static! {
+///     static ref LOG: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+/// }
+///
+/// model(|| {
+///     LOG.lock().unwrap().push(1);
+///     assert_eq!(LOG.lock().unwrap().len(), 1);
+/// });
+/// ```
+#[macro_export]
+macro_rules! lazy_static {
+    () => {};
+    ($(#[$attr:meta])* $vis:vis static ref $name:ident : $t:ty = $init:expr; $($rest:tt)*) => {
+        $(#[$attr])*
+        $vis static $name: $crate::sync::LazyLock<$t> = $crate::sync::LazyLock::new(|| $init);
+        $crate::lazy_static!($($rest)*);
+    };
+}

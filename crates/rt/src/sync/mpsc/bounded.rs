@@ -1,0 +1,184 @@
+//! A channel with a bound, in a model. Senders that find no room leave their message with the channel and
+//! wait; a receiver that makes room lets one of them in, which is a choice. With a bound of 0 a message goes from hand to hand.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+
+use mazurka_core::{Access, ProcessId};
+
+use super::{RecvError, SendError, TryRecvError, TrySendError};
+use crate::names::Meta;
+use crate::world::{Pending, Place, World, wakes};
+
+const KIND: &str = "sync_channel";
+
+pub(super) struct Bounded<T> {
+    meta: Meta,
+    place: Place,
+    bound: usize,
+    queue: RefCell<VecDeque<T>>,
+    /// Messages that wait with their senders.
+    outside: RefCell<Vec<(ProcessId, T)>>,
+    /// Whether the receiver waits.
+    waiting: Cell<bool>,
+    senders: Cell<u32>,
+    over: Cell<bool>,
+}
+
+impl<T> Bounded<T> {
+    pub fn new(bound: usize, place: Place) -> Self {
+        Self {
+            meta: Meta::at(place),
+            place,
+            bound,
+            queue: RefCell::default(),
+            outside: RefCell::default(),
+            waiting: Cell::new(false),
+            senders: Cell::new(1),
+            over: Cell::new(false),
+        }
+    }
+
+    pub fn one_more(&self) {
+        self.senders.set(self.senders.get() + 1);
+    }
+
+    /// Waits for its turn, in which it may wake such threads.
+    fn turn(&self, world: &World, verb: &'static str, whom: u8, place: Place) -> u32 {
+        let cell = world.cell(&self.meta, KIND);
+        world.turn(Pending {
+            wakes: whom | wakes::CONTENT,
+            ..Pending::new(Some(Access::write(cell)), (KIND, verb), place)
+        });
+        cell
+    }
+
+    pub fn one_less(&self, world: &World) {
+        let cell = self.turn(world, "end of a sender", wakes::RECEIVE, self.place);
+        self.senders.set(self.senders.get() - 1);
+        if self.senders.get() == 0 {
+            self.wake_receiver(world, cell);
+        }
+    }
+
+    fn wake_receiver(&self, world: &World, cell: u32) {
+        self.waiting.set(false);
+        let mut inner = world.inner.borrow_mut();
+        let current = inner.current;
+        inner.clocks.release(current, cell);
+        inner.changed(cell, wakes::CONTENT);
+        inner.wake_all(cell, wakes::RECEIVE);
+    }
+
+    /// The receiver goes, and all who wait for it know.
+    pub fn hang_up(&self, world: &World) {
+        let cell = self.turn(world, "end of the receiver", wakes::SEND, self.place);
+        self.over.set(true);
+        let mut inner = world.inner.borrow_mut();
+        inner.changed(cell, wakes::CONTENT);
+        inner.wake_all(cell, wakes::SEND);
+        drop(inner);
+        drop(std::mem::take(&mut *self.queue.borrow_mut()));
+    }
+
+    fn has_room(&self) -> bool {
+        let room = self.bound + usize::from(self.bound == 0 && self.waiting.get());
+        self.queue.borrow().len() < room
+    }
+
+    pub fn send(&self, world: &World, message: T, place: Place) -> Result<(), SendError<T>> {
+        let cell = self.turn(world, "send", wakes::RECEIVE, place);
+        if self.over.get() {
+            return Err(SendError(message));
+        }
+        if self.has_room() {
+            self.queue.borrow_mut().push_back(message);
+            self.wake_receiver(world, cell);
+            return Ok(());
+        }
+        let me = {
+            let mut inner = world.inner.borrow_mut();
+            let me = inner.current;
+            inner.clocks.release(me, cell);
+            inner.enlist(cell, wakes::SEND);
+            me
+        };
+        self.outside.borrow_mut().push((me, message));
+        world.note(|| "there is no room".into());
+        world.wait_for_token((KIND, "wait for room"), place);
+        // Whoever made room has taken the message.
+        let mut outside = self.outside.borrow_mut();
+        match outside.iter().position(|(who, _)| *who == me) {
+            Some(at) => Err(SendError(outside.remove(at).1)),
+            None => Ok(()),
+        }
+    }
+
+    pub fn try_send(&self, world: &World, message: T, place: Place) -> Result<(), TrySendError<T>> {
+        let cell = self.turn(world, "try_send", wakes::RECEIVE, place);
+        if self.over.get() {
+            return Err(TrySendError::Disconnected(message));
+        }
+        if self.has_room() {
+            self.queue.borrow_mut().push_back(message);
+            self.wake_receiver(world, cell);
+            return Ok(());
+        }
+        world.inner.borrow_mut().saw(cell, wakes::CONTENT);
+        world.note(|| "there is no room".into());
+        Err(TrySendError::Full(message))
+    }
+
+    /// The next message; whoever waits for room is let in.
+    fn pop(&self, world: &World, cell: u32) -> Option<T> {
+        let mut queue = self.queue.borrow_mut();
+        let mut inner = world.inner.borrow_mut();
+        let message = queue.pop_front();
+        if let Some(sender) = inner.wake_one(cell, wakes::SEND) {
+            let mut outside = self.outside.borrow_mut();
+            if let Some(at) = outside.iter().position(|(who, _)| *who == sender) {
+                queue.push_back(outside.remove(at).1);
+            }
+        }
+        // With a bound of 0 there is only what senders hold in their hands.
+        let message = message.or_else(|| queue.pop_front())?;
+        let current = inner.current;
+        inner.clocks.acquire(current, cell);
+        inner.changed(cell, wakes::CONTENT);
+        Some(message)
+    }
+
+    pub fn recv(&self, world: &World, place: Place) -> Result<T, RecvError> {
+        loop {
+            let cell = self.turn(world, "recv", wakes::SEND, place);
+            if let Some(message) = self.pop(world, cell) {
+                return Ok(message);
+            }
+            if self.senders.get() == 0 {
+                return Err(RecvError);
+            }
+            self.waiting.set(true);
+            world.inner.borrow_mut().enlist(cell, wakes::RECEIVE);
+            world.note(|| "there is nothing".into());
+            world.wait_for_token((KIND, "wait for a message"), place);
+        }
+    }
+
+    pub fn try_recv(
+        &self,
+        world: &World,
+        verb: &'static str,
+        place: Place,
+    ) -> Result<T, TryRecvError> {
+        let cell = self.turn(world, verb, wakes::SEND, place);
+        if let Some(message) = self.pop(world, cell) {
+            return Ok(message);
+        }
+        if self.senders.get() == 0 {
+            return Err(TryRecvError::Disconnected);
+        }
+        world.inner.borrow_mut().saw(cell, wakes::CONTENT);
+        world.note(|| "there is nothing".into());
+        Err(TryRecvError::Empty)
+    }
+}

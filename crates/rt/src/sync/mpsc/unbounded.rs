@@ -1,0 +1,177 @@
+//! A channel without a bound, in a model.
+//!
+//! | cell | what it is | who touches it |
+//! |---|---|---|
+//! | the channel's | the end of the queue, and whether the receiver is there | `send` and the end of the receiver write it |
+//! | part 0 | how many senders there are | the end of a sender writes it |
+//! | part k + 1 | the flag of the k-th message | its `send`, or the last end of a sender, gives it back; its `recv` takes it |
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+
+use mazurka_core::{Access, AccessKind, Claims};
+
+use super::{RecvError, SendError, TryRecvError};
+use crate::names::Meta;
+use crate::world::{Inner, Pending, Place, Until, World, wakes};
+
+const KIND: &str = "channel";
+
+pub(super) struct Unbounded<T> {
+    meta: Meta,
+    place: Place,
+    queue: RefCell<VecDeque<T>>,
+    received: Cell<u32>,
+    senders: Cell<u32>,
+}
+
+impl Inner {
+    /// The flag of the next message that is sent, which a sender touches; one that is not the last to go does not.
+    pub fn claim_message(&self, channel: u32, into: &mut Claims) {
+        into.extend(self.next_flag(channel).map(|flag| Access::new(AccessKind::Release, flag)));
+    }
+
+    fn next_flag(&self, channel: u32) -> Option<u32> {
+        self.part(channel, self.cells[channel as usize].count + 1)
+    }
+
+    /// The next message is there, or will never be.
+    fn set_flag(&mut self, channel: u32) {
+        if let Some(flag) = self.next_flag(channel) {
+            self.cells[flag as usize].flag = 1;
+            let release = Access::new(AccessKind::Release, flag);
+            self.deed.touched.push(release);
+            let current = self.current;
+            self.clocks.release(current, flag);
+        }
+    }
+}
+
+impl<T> Unbounded<T> {
+    pub fn new(world: &World, place: Place) -> Self {
+        let meta = Meta::at(place);
+        let cell = world.cell(&meta, KIND);
+        let mut inner = world.inner.borrow_mut();
+        inner.new_part(cell, 0, "senders");
+        inner.new_part(cell, 1, "message");
+        Self {
+            meta,
+            place,
+            queue: RefCell::default(),
+            received: Cell::new(0),
+            senders: Cell::new(1),
+        }
+    }
+
+    pub fn one_more(&self) {
+        self.senders.set(self.senders.get() + 1);
+    }
+
+    /// A sender goes. Whether it is the last one is known only when it is its turn.
+    pub fn one_less(&self, world: &World) {
+        let cell = world.cell(&self.meta, KIND);
+        let part = world.inner.borrow().part(cell, 0);
+        let Some(part) = part else {
+            return;
+        };
+        world.inner.borrow_mut().cells[part as usize].count = self.senders.get();
+        world.turn(Pending {
+            wakes: wakes::CONTENT,
+            drops: Some(cell),
+            ..Pending::new(Some(Access::write(part)), (KIND, "end of a sender"), self.place)
+        });
+        self.senders.set(self.senders.get() - 1);
+        let mut inner = world.inner.borrow_mut();
+        inner.cells[part as usize].count = self.senders.get();
+        if self.senders.get() == 0 {
+            inner.set_flag(cell);
+        }
+        inner.changed(part, wakes::CONTENT);
+    }
+
+    /// The receiver goes.
+    pub fn hang_up(&self, world: &World) {
+        let cell = world.cell(&self.meta, KIND);
+        world.turn(Pending::write(cell, (KIND, "end of the receiver"), self.place));
+        let left = std::mem::take(&mut *self.queue.borrow_mut());
+        let mut inner = world.inner.borrow_mut();
+        inner.cells[cell as usize].flag = 1;
+        inner.changed(cell, wakes::CONTENT);
+        drop(inner);
+        drop(left);
+    }
+
+    pub fn send(&self, world: &World, message: T, place: Place) -> Result<(), SendError<T>> {
+        let cell = world.cell(&self.meta, KIND);
+        world.turn(Pending {
+            sends: Some(cell),
+            ..Pending::write(cell, (KIND, "send"), place)
+        });
+        let mut inner = world.inner.borrow_mut();
+        if inner.cells[cell as usize].flag != 0 {
+            drop(inner);
+            world.note(|| "the receiver is gone".into());
+            return Err(SendError(message));
+        }
+        self.queue.borrow_mut().push_back(message);
+        inner.set_flag(cell);
+        inner.cells[cell as usize].count += 1;
+        let next = inner.cells[cell as usize].count + 1;
+        inner.new_part(cell, next, "message");
+        inner.changed(cell, wakes::CONTENT);
+        Ok(())
+    }
+
+    /// The cell of the next message to receive.
+    fn next_message(&self, world: &World) -> u32 {
+        let cell = world.cell(&self.meta, KIND);
+        let inner = world.inner.borrow();
+        inner.part(cell, self.received.get() + 1).expect("it was made with the one before it")
+    }
+
+    fn pop(&self, world: &World, flag: u32) -> Option<T> {
+        let message = self.queue.borrow_mut().pop_front();
+        let mut inner = world.inner.borrow_mut();
+        let current = inner.current;
+        inner.clocks.acquire(current, flag);
+        inner.me().spin.progress();
+        if message.is_some() {
+            self.received.set(self.received.get() + 1);
+        } else {
+            drop(inner);
+            world.note(|| "all senders are gone".into());
+        }
+        message
+    }
+
+    pub fn recv(&self, world: &World, place: Place) -> Result<T, RecvError> {
+        let flag = self.next_message(world);
+        world.turn(Pending {
+            until: Until::Flag(flag),
+            ..Pending::lock(AccessKind::Acquire, flag, (KIND, "recv"), place)
+        });
+        self.pop(world, flag).ok_or(RecvError)
+    }
+
+    pub fn try_recv(
+        &self,
+        world: &World,
+        verb: &'static str,
+        place: Place,
+    ) -> Result<T, TryRecvError> {
+        let flag = self.next_message(world);
+        world.turn(Pending::read(flag, (KIND, verb), place));
+        if world.inner.borrow().cells[flag as usize].flag != 0 {
+            return self.pop(world, flag).ok_or(TryRecvError::Disconnected);
+        }
+        let cell = world.cell(&self.meta, KIND);
+        let mut inner = world.inner.borrow_mut();
+        inner.saw(cell, wakes::CONTENT);
+        if let Some(part) = inner.part(cell, 0) {
+            inner.saw(part, wakes::CONTENT);
+        }
+        drop(inner);
+        world.note(|| "there is nothing".into());
+        Err(TryRecvError::Empty)
+    }
+}

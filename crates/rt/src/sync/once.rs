@@ -1,0 +1,226 @@
+//! `std::sync::Once`, explored: a lock that is held while the function runs, and given back at once if it has run.
+
+use std::fmt;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::sync;
+
+use mazurka_core::{Access, AccessKind};
+
+use crate::names::Meta;
+use crate::world::{Pending, Place, Until, World, wakes, world};
+
+const KIND: &str = "Once";
+
+/// What the flag of its cell means.
+const DONE: u8 = 1;
+const POISONED: u8 = 2;
+
+/// Runs a function once: [`std::sync::Once`].
+pub struct Once {
+    meta: Meta,
+    real: sync::Once,
+}
+
+/// What a function that is run once is told: [`std::sync::OnceState`].
+#[derive(Debug)]
+pub struct OnceState(bool);
+
+impl OnceState {
+    /// Whether one before it panicked.
+    pub fn is_poisoned(&self) -> bool {
+        self.0
+    }
+}
+
+/// One that has run nothing yet.
+#[allow(clippy::declare_interior_mutable_const)]
+#[deprecated(note = "use `Once::new()` instead, as with std")]
+pub const ONCE_INIT: Once = Once::new();
+
+/// Gives the lock back even if the function panics.
+struct Running<'a> {
+    world: &'a World,
+    cell: u32,
+    place: Place,
+    flag: u8,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.world.turn(Pending {
+            wakes: wakes::STATE | wakes::CONTENT,
+            ..Pending::lock(AccessKind::Release, self.cell, (KIND, "done"), self.place)
+        });
+        let mut inner = self.world.inner.borrow_mut();
+        inner.cells[self.cell as usize].flag = self.flag;
+        inner.give(self.cell, true);
+    }
+}
+
+impl Once {
+    /// One that has run nothing yet.
+    #[track_caller]
+    pub const fn new() -> Self {
+        Self {
+            meta: Meta::new(),
+            real: sync::Once::new(),
+        }
+    }
+
+    /// Its cell. One that outlives an execution has run nothing when the next one starts.
+    fn cell(&self, world: &World) -> u32 {
+        let mut inner = world.inner.borrow_mut();
+        if let Some(cell) = self.meta.known(inner.epoch) {
+            return cell;
+        }
+        let cell = inner.register(&self.meta, KIND);
+        if self.real.is_completed() {
+            inner.cells[cell as usize].flag = DONE;
+        }
+        cell
+    }
+
+    /// Runs the function if none has been run, or waits for the one that runs.
+    ///
+    /// # Panics
+    ///
+    /// If a function before it panicked.
+    #[track_caller]
+    pub fn call_once<F>(&self, f: F)
+    where
+        F: FnOnce(),
+    {
+        let place = Location::caller();
+        match world() {
+            None => self.real.call_once(f),
+            Some(world) => self.call(world, false, |_| f(), place),
+        }
+    }
+
+    /// Runs the function if none has been run to its end.
+    #[track_caller]
+    pub fn call_once_force<F>(&self, f: F)
+    where
+        F: FnOnce(&OnceState),
+    {
+        let place = Location::caller();
+        match world() {
+            None => self
+                .real
+                .call_once_force(|state| f(&OnceState(state.is_poisoned()))),
+            Some(world) => self.call(world, true, f, place),
+        }
+    }
+
+    fn call(&self, world: &World, force: bool, f: impl FnOnce(&OnceState), place: Place) {
+        let cell = self.cell(world);
+        world.turn(Pending {
+            until: Until::Lock(cell),
+            ..Pending::lock(AccessKind::Acquire, cell, (KIND, "call_once"), place)
+        });
+        let flag = {
+            let mut inner = world.inner.borrow_mut();
+            let flag = inner.cells[cell as usize].flag;
+            if flag == DONE || (flag == POISONED && !force) {
+                // Taken and given back in one step.
+                let current = inner.current;
+                inner.clocks.acquire(current, cell);
+                let release = Access::new(AccessKind::Release, cell);
+                inner.deed.touched.push(release);
+                inner.saw(cell, wakes::CONTENT);
+            } else {
+                inner.take(cell, place);
+            }
+            flag
+        };
+        if flag == POISONED && !force {
+            panic!("Once instance has previously been poisoned");
+        }
+        if flag != DONE {
+            let mut running = Running {
+                world,
+                cell,
+                place,
+                flag: POISONED,
+            };
+            f(&OnceState(flag == POISONED));
+            running.flag = DONE;
+        }
+    }
+
+    /// Whether a function has been run to its end.
+    #[track_caller]
+    pub fn is_completed(&self) -> bool {
+        let Some(world) = world() else {
+            return self.real.is_completed();
+        };
+        let cell = self.cell(world);
+        world.turn(Pending::read(cell, (KIND, "is_completed"), Location::caller()));
+        let mut inner = world.inner.borrow_mut();
+        let current = inner.current;
+        inner.saw(cell, wakes::CONTENT);
+        inner.clocks.acquire(current, cell);
+        inner.cells[cell as usize].flag == DONE
+    }
+
+    /// Waits until a function has been run to its end.
+    ///
+    /// # Panics
+    ///
+    /// If one panicked.
+    #[track_caller]
+    pub fn wait(&self) {
+        self.wait_for(false, Location::caller());
+    }
+
+    /// Waits until a function has been run to its end, even if one before it panicked.
+    #[track_caller]
+    pub fn wait_force(&self) {
+        self.wait_for(true, Location::caller());
+    }
+
+    fn wait_for(&self, force: bool, place: Place) {
+        let Some(world) = world() else {
+            return match force {
+                true => self.real.wait_force(),
+                false => self.real.wait(),
+            };
+        };
+        let cell = self.cell(world);
+        loop {
+            world.turn(Pending::read(cell, (KIND, "wait"), place));
+            let flag = world.inner.borrow().cells[cell as usize].flag;
+            match flag {
+                DONE => {
+                    let mut inner = world.inner.borrow_mut();
+                    let current = inner.current;
+                    return inner.clocks.acquire(current, cell);
+                }
+                POISONED if !force => panic!("Once instance has previously been poisoned"),
+                _ => {}
+            }
+            world.inner.borrow_mut().enlist(cell, wakes::CONTENT);
+            world.wait_for_token((KIND, "wait for the function"), place);
+        }
+    }
+
+    /// Whether it is done, as the one who has it alone can tell.
+    pub(crate) fn is_done(&mut self) -> bool {
+        match world() {
+            None => self.real.is_completed(),
+            Some(world) => {
+                let cell = self.cell(world);
+                world.inner.borrow().cells[cell as usize].flag == DONE
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Once {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Once").finish_non_exhaustive()
+    }
+}
+
+impl UnwindSafe for Once {}
+impl RefUnwindSafe for Once {}

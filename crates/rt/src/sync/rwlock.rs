@@ -1,0 +1,334 @@
+//! `std::sync::RwLock`, explored.
+//!
+//! Readers commute with each other, writers with nobody. That several may hold it makes its acquisitions guarded steps, so some
+//! runs may turn out to be known already (they count as blocked, not as executions). Any thread that may take it
+//! is let in, whether or not others wait: that is the most that an implementation can allow.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::panic::Location;
+use std::sync::{self, LockResult, TryLockError, TryLockResult};
+
+use mazurka_core::Access;
+
+use super::{map, try_map};
+use crate::names::Meta;
+use crate::world::{Inner, Pending, Place, Until, World, wakes, world};
+
+const KIND: &str = "RwLock";
+
+/// A lock for many readers or one writer: [`std::sync::RwLock`].
+pub struct RwLock<T: ?Sized> {
+    meta: Meta,
+    inner: sync::RwLock<T>,
+}
+
+/// Lets one read: [`std::sync::RwLockReadGuard`].
+#[must_use = "if unused the RwLock will immediately unlock"]
+pub struct RwLockReadGuard<'a, T: ?Sized + 'a> {
+    inner: Option<sync::RwLockReadGuard<'a, T>>,
+    cell: Option<u32>,
+    place: Place,
+}
+
+/// Lets one write: [`std::sync::RwLockWriteGuard`].
+#[must_use = "if unused the RwLock will immediately unlock"]
+pub struct RwLockWriteGuard<'a, T: ?Sized + 'a> {
+    lock: &'a RwLock<T>,
+    inner: Option<sync::RwLockWriteGuard<'a, T>>,
+    dirty: bool,
+    cell: Option<u32>,
+    place: Place,
+}
+
+impl Inner {
+    /// Steps that wait for a condition must be known from the start.
+    fn guarded(&mut self) {
+        if !self.guarded {
+            self.guarded = true;
+            self.restart = true;
+        }
+    }
+
+    fn take_to_read(&mut self, cell: u32, place: Place) {
+        let current = self.current;
+        self.cells[cell as usize].readers.push((current, place));
+        self.saw(cell, wakes::CONTENT);
+        self.clocks.acquire(current, cell);
+    }
+
+    fn give_back_read(&mut self, cell: u32) {
+        let current = self.current;
+        let readers = &mut self.cells[cell as usize].readers;
+        if let Some(at) = readers.iter().rposition(|(who, _)| *who == current) {
+            readers.remove(at);
+        }
+        self.clocks.release(current, cell);
+        self.changed(cell, wakes::STATE);
+    }
+}
+
+impl<T> RwLock<T> {
+    /// A lock that nobody holds.
+    #[track_caller]
+    pub const fn new(value: T) -> Self {
+        Self {
+            meta: Meta::new(),
+            inner: sync::RwLock::new(value),
+        }
+    }
+
+    /// The data, without the lock.
+    pub fn into_inner(self) -> LockResult<T> {
+        self.inner.into_inner()
+    }
+}
+
+impl<T: ?Sized> RwLock<T> {
+    fn cell(&self, world: &World) -> u32 {
+        world.inner.borrow_mut().guarded();
+        world.cell(&self.meta, KIND)
+    }
+
+    fn read_guard<'a>(
+        &'a self,
+        inner: sync::RwLockReadGuard<'a, T>,
+        cell: Option<u32>,
+        place: Place,
+    ) -> RwLockReadGuard<'a, T> {
+        RwLockReadGuard {
+            inner: Some(inner),
+            cell,
+            place,
+        }
+    }
+
+    fn write_guard<'a>(
+        &'a self,
+        inner: sync::RwLockWriteGuard<'a, T>,
+        cell: Option<u32>,
+        place: Place,
+    ) -> RwLockWriteGuard<'a, T> {
+        RwLockWriteGuard {
+            lock: self,
+            inner: Some(inner),
+            dirty: false,
+            cell,
+            place,
+        }
+    }
+
+    /// Waits until it may read.
+    #[track_caller]
+    pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
+        let place = Location::caller();
+        let cell = world().map(|world| {
+            let cell = self.cell(world);
+            world.turn(Pending {
+                until: Until::Read(cell),
+                ..Pending::read(cell, (KIND, "read"), place)
+            });
+            world.inner.borrow_mut().take_to_read(cell, place);
+            cell
+        });
+        map(self.inner.read(), |inner| {
+            self.read_guard(inner, cell, place)
+        })
+    }
+
+    /// Waits until it may write.
+    #[track_caller]
+    pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
+        let place = Location::caller();
+        let cell = world().map(|world| {
+            let cell = self.cell(world);
+            world.turn(Pending {
+                until: Until::Write(cell),
+                ..Pending::new(Some(Access::write(cell)), (KIND, "write"), place)
+            });
+            world.inner.borrow_mut().take(cell, place);
+            cell
+        });
+        map(self.inner.write(), |inner| {
+            self.write_guard(inner, cell, place)
+        })
+    }
+
+    /// Reads if it may.
+    #[track_caller]
+    pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
+        let place = Location::caller();
+        let mut taken = None;
+        if let Some(world) = world() {
+            let cell = self.cell(world);
+            world.turn(Pending::read(cell, (KIND, "try_read"), place));
+            let mut inner = world.inner.borrow_mut();
+            if inner.cells[cell as usize].holder.is_some() {
+                inner.saw(cell, wakes::STATE);
+                drop(inner);
+                world.note(|| "it is held".into());
+                return Err(TryLockError::WouldBlock);
+            }
+            inner.take_to_read(cell, place);
+            taken = Some(cell);
+        }
+        try_map(self.inner.try_read(), |inner| {
+            self.read_guard(inner, taken, place)
+        })
+    }
+
+    /// Writes if it may.
+    #[track_caller]
+    pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
+        let place = Location::caller();
+        let mut taken = None;
+        if let Some(world) = world() {
+            let cell = self.cell(world);
+            let access = Some(Access::write(cell));
+            world.turn(Pending::new(access, (KIND, "try_write"), place));
+            let mut inner = world.inner.borrow_mut();
+            let state = &inner.cells[cell as usize];
+            if state.holder.is_some() || !state.readers.is_empty() {
+                inner.saw(cell, wakes::STATE);
+                drop(inner);
+                world.note(|| "it is held".into());
+                return Err(TryLockError::WouldBlock);
+            }
+            inner.take(cell, place);
+            taken = Some(cell);
+        }
+        try_map(self.inner.try_write(), |inner| {
+            self.write_guard(inner, taken, place)
+        })
+    }
+
+    /// Whether somebody panicked while writing.
+    pub fn is_poisoned(&self) -> bool {
+        self.inner.is_poisoned()
+    }
+
+    /// Forgets that somebody panicked while writing.
+    pub fn clear_poison(&self) {
+        self.inner.clear_poison();
+    }
+
+    /// The data; that nobody else can have the lock is certain.
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        self.inner.get_mut()
+    }
+}
+
+impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
+    /// Goes on as a reader, with nobody in between.
+    #[track_caller]
+    pub fn downgrade(mut s: Self) -> RwLockReadGuard<'a, T> {
+        let place = Location::caller();
+        let inner = s.inner.take().expect("the guard holds the lock");
+        let (lock, cell, dirty) = (s.lock, s.cell.take(), s.dirty);
+        if let (Some(cell), Some(world)) = (cell, world()) {
+            world.turn(Pending {
+                wakes: wakes::STATE | if dirty { wakes::CONTENT } else { 0 },
+                ..Pending::new(Some(Access::write(cell)), (KIND, "downgrade"), place)
+            });
+            let mut inner = world.inner.borrow_mut();
+            inner.give(cell, dirty);
+            inner.take_to_read(cell, place);
+        }
+        lock.read_guard(sync::RwLockWriteGuard::downgrade(inner), cell, place)
+    }
+}
+
+impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
+    fn drop(&mut self) {
+        let Some(inner) = self.inner.take() else {
+            return;
+        };
+        let (Some(cell), Some(world)) = (self.cell, world()) else {
+            return drop(inner);
+        };
+        world.turn(Pending {
+            wakes: wakes::STATE,
+            ..Pending::read(cell, (KIND, "end of read"), self.place)
+        });
+        drop(inner);
+        world.inner.borrow_mut().give_back_read(cell);
+    }
+}
+
+impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
+    fn drop(&mut self) {
+        let Some(inner) = self.inner.take() else {
+            return;
+        };
+        let (Some(cell), Some(world)) = (self.cell, world()) else {
+            return drop(inner);
+        };
+        world.turn(Pending {
+            wakes: wakes::STATE | if self.dirty { wakes::CONTENT } else { 0 },
+            ..Pending::new(Some(Access::write(cell)), (KIND, "end of write"), self.place)
+        });
+        drop(inner);
+        world.inner.borrow_mut().give(cell, self.dirty);
+    }
+}
+
+impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        self.inner.as_ref().expect("the guard holds the lock")
+    }
+}
+
+impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        self.inner.as_ref().expect("the guard holds the lock")
+    }
+}
+
+impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.dirty = true;
+        self.inner.as_mut().expect("the guard holds the lock")
+    }
+}
+
+macro_rules! show {
+    ($($guard:ident)*) => {
+        $(
+            impl<T: ?Sized + fmt::Debug> fmt::Debug for $guard<'_, T> {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    (**self).fmt(f)
+                }
+            }
+
+            impl<T: ?Sized + fmt::Display> fmt::Display for $guard<'_, T> {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    (**self).fmt(f)
+                }
+            }
+        )*
+    };
+}
+
+show!(RwLockReadGuard RwLockWriteGuard);
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+impl<T: Default> Default for RwLock<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> From<T> for RwLock<T> {
+    #[track_caller]
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
