@@ -1,157 +1,193 @@
-//! How to explore a closure.
+//! How to explore: bounds and other wishes, by builder or by environment.
 
-use std::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::rc::Rc;
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 use mazurka_core::{Bound, Limits};
-use mazurka_explore::{Algorithm, Findings, Goal, search};
+use mazurka_explore::Algorithm;
 
-use crate::hook;
-use crate::simulate::{Simulator, Stop};
-
+/// How to explore a closure.
+///
+/// [`Builder::new`] takes what the environment says; fields that are set afterwards go before it.
+///
+/// | variable | field |
+/// |---|---|
+/// | `MAZURKA_MAX_DEPTH` | `max_depth` |
+/// | `MAZURKA_MAX_STEPS` | `max_steps` |
+/// | `MAZURKA_MAX_EXECUTIONS` | `max_executions` |
+/// | `MAZURKA_TIME_LIMIT` (seconds) | `time_limit` |
+/// | `MAZURKA_MAX_PREEMPTIONS` | `max_preemptions` |
+/// | `MAZURKA_SPINS` | `spins` |
+/// | `MAZURKA_STACK_SIZE` (bytes) | `stack_size` |
+/// | `MAZURKA_SEED` | `seed` |
+/// | `MAZURKA_REPLAY` (a schedule) | `replay` |
+///
+/// ```
+/// use mazurka_rt::{Builder, thread};
+///
+/// let found = Builder {
+///     max_executions: Some(100),
+///     ..Builder::new()
+/// }
+/// .check(|| thread::spawn(|| ()).join().unwrap());
+/// assert_eq!(found.executions, 1);
+/// assert!(found.is_complete());
+/// ```
 #[derive(Clone, Debug)]
 pub struct Builder {
+    /// Steps of one execution; if not given, 10 000, and an execution that reaches them is an error.
     pub max_depth: Option<u64>,
+    /// Steps in total.
     pub max_steps: Option<u64>,
+    /// Executions.
     pub max_executions: Option<u64>,
+    /// Time.
     pub time_limit: Option<Duration>,
+    /// How often a thread that could go on may be interrupted. With such a bound, executions that are not really
+    /// different are not recognised as such.
+    pub max_preemptions: Option<u32>,
+    /// How many rounds a thread may spin in vain before it is suspended until something changes.
     pub spins: u32,
+    /// Bytes for the stack of a thread.
     pub stack_size: usize,
+    /// Where random schedules start.
+    pub seed: u64,
+    /// Only this schedule.
+    pub replay: Option<String>,
+    /// Says nothing about a search that found nothing.
+    pub quiet: bool,
+    #[doc(hidden)]
     pub algorithm: Algorithm,
 }
 
 impl Default for Builder {
+    /// Without a look at the environment.
     fn default() -> Self {
         Self {
             max_depth: None,
             max_steps: None,
             max_executions: None,
             time_limit: None,
+            max_preemptions: None,
             spins: 0,
             stack_size: 256 * 1024,
+            seed: 1,
+            replay: None,
+            quiet: false,
             algorithm: Algorithm::Optimal,
         }
     }
 }
 
-#[derive(Clone, Debug)]
-pub struct Summary {
-    pub executions: u64,
-    pub blocked: u64,
-    pub bounds: Vec<Bound>,
+fn variable<T: FromStr>(name: &str, what: &str) -> Option<T> {
+    let text = std::env::var(name).ok().filter(|text| !text.is_empty())?;
+    match text.trim().parse() {
+        Ok(value) => Some(value),
+        Err(_) => panic!("{name}={text}: write {what}, or unset it"),
+    }
 }
 
 impl Builder {
+    /// As the environment says.
+    ///
+    /// # Panics
+    ///
+    /// If a variable has a value that cannot be read.
     pub fn new() -> Self {
-        Self::default()
+        let number = "a number";
+        let seconds: Option<f64> = variable("MAZURKA_TIME_LIMIT", "seconds");
+        let time = seconds.map(|s| match Duration::try_from_secs_f64(s) {
+            Ok(time) => time,
+            Err(_) => panic!("MAZURKA_TIME_LIMIT={s}: write seconds, or unset it"),
+        });
+        let default = Self::default();
+        Self {
+            max_depth: variable("MAZURKA_MAX_DEPTH", number),
+            max_steps: variable("MAZURKA_MAX_STEPS", number),
+            max_executions: variable("MAZURKA_MAX_EXECUTIONS", number),
+            time_limit: time,
+            max_preemptions: variable("MAZURKA_MAX_PREEMPTIONS", number),
+            spins: variable("MAZURKA_SPINS", number).unwrap_or(default.spins),
+            stack_size: variable("MAZURKA_STACK_SIZE", "bytes").unwrap_or(default.stack_size),
+            seed: variable("MAZURKA_SEED", number).unwrap_or(default.seed),
+            replay: variable("MAZURKA_REPLAY", "a schedule"),
+            ..default
+        }
     }
 
-    pub fn check<F: Fn() + Send + Sync + 'static>(&self, f: F) -> Summary {
-        hook::install();
-        let mut simulator = Simulator::new(Rc::new(f), self.stack_size, self.spins);
-        let found = self.search(&mut simulator, Goal::Verdict { deterministic: false });
-        if let Some(finding) = found.failures.first() {
-            let failure = simulator.failure(finding.mishap.unwrap());
-            panic!("{} at {}\n{}", failure.message, failure.place, finding.schedule);
-        }
-        if let Some(d) = &found.deadlock {
-            panic!("deadlock {}", d.schedule);
-        }
-        Summary {
-            executions: found.counts.executions,
-            blocked: found.counts.blocked,
-            bounds: found.bounds,
-        }
-    }
-
-    fn search(&self, simulator: &mut Simulator, goal: Goal) -> Findings {
-        let limits = Limits {
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
             depth: self.max_depth,
             steps: self.max_steps,
             executions: self.max_executions,
             time: self.time_limit,
             ..Limits::default()
-        };
-        loop {
-            let run = AssertUnwindSafe(|| {
-                search(
-                    simulator,
-                    self.algorithm,
-                    &limits,
-                    goal,
-                    &mut |_| ControlFlow::Continue(()),
-                    &mut (),
-                )
-            });
-            match catch_unwind(run) {
-                Ok(found) => return found,
-                Err(payload) => match payload.downcast::<Stop>() {
-                    Ok(stop) => match *stop {
-                        Stop::Restart => simulator.start_anew(),
-                        Stop::Diverged(how) => panic!("diverged: {how}"),
-                    },
-                    Err(other) => resume_unwind(other),
-                },
-            }
         }
     }
 }
 
-/// Everything that can happen, as far as it was explored.
+/// What was explored, when nothing was found.
 #[derive(Clone, Debug)]
-pub struct Outcomes<T> {
-    /// What the closure can return, in the order of discovery.
-    pub results: Vec<T>,
-    /// The executions that are really different.
+pub struct Summary {
+    /// Executions that are really different.
     pub executions: u64,
-    /// Those of them that end in a deadlock.
-    pub deadlocks: u64,
-    /// Panics, each with its past.
-    pub failures: u64,
-    /// The bounds that were hit; if there are none, this is all.
+    /// Runs that turned out to be known already; there are none without `RwLock`.
+    pub blocked: u64,
+    /// The bounds that were hit.
     pub bounds: Vec<Bound>,
+    /// The bound on preemptions, if it left anything out.
+    pub max_preemptions: Option<u32>,
+    /// Executions were drawn at random.
+    pub random: bool,
+    /// Orderings weaker than `SeqCst` were asked for, and explored as `SeqCst`.
+    pub weak_orderings: bool,
+    /// Threads that spun were suspended: what they do after more rounds in which nothing changes was left out.
+    pub suspended_spins: bool,
 }
 
-impl Builder {
-    /// Explores everything and collects what the closure returns, without failing.
-    pub fn outcomes<T, F>(&self, f: F) -> Outcomes<T>
-    where
-        T: PartialEq + 'static,
-        F: Fn() -> T + Send + Sync + 'static,
-    {
-        hook::install();
-        let results: Rc<std::cell::RefCell<Vec<T>>> = Rc::default();
-        let last: Rc<std::cell::Cell<Option<T>>> = Rc::default();
-        let slot = last.clone();
-        let body = Rc::new(move || slot.set(Some(f())));
-        let mut simulator = Simulator::new(body, self.stack_size, self.spins);
-        let known = results.clone();
-        simulator.observe = Some(Rc::new(move || {
-            let Some(result) = last.take() else {
-                return u64::MAX;
-            };
-            let mut known = known.borrow_mut();
-            let at = known.iter().position(|other| *other == result);
-            at.unwrap_or_else(|| {
-                known.push(result);
-                known.len() - 1
-            }) as u64
-        }));
-        let found = self.search(&mut simulator, Goal::Everything);
-        drop(simulator);
-        let results = Rc::try_unwrap(results).map_or(Vec::new(), |results| results.into_inner());
-        Outcomes {
-            results,
-            executions: found.counts.traces.unwrap_or(found.counts.executions),
-            deadlocks: found.counts.deadlocks,
-            failures: found.counts.failures,
-            bounds: found.bounds,
-        }
+impl Summary {
+    /// Whether no bound was hit.
+    pub fn is_complete(&self) -> bool {
+        self.bounds.is_empty() && self.max_preemptions.is_none() && !self.random
     }
 }
 
-pub fn model<F: Fn() + Send + Sync + 'static>(f: F) {
-    Builder::new().check(f);
+/// A bound, and how to move it.
+pub(crate) fn explain(bound: Bound) -> String {
+    match bound {
+        Bound::MaxDepth(n) => format!("an execution reached {n} steps (max_depth)"),
+        Bound::MaxSteps(n) => format!("{n} steps were reached (max_steps)"),
+        Bound::MaxExecutions(n) => format!("{n} executions were reached (max_executions)"),
+        Bound::TimeLimit(ms) => {
+            let time = Duration::from_millis(ms).as_secs_f64();
+            format!("{time} seconds were over (time_limit)")
+        }
+        other => other.to_string(),
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = if self.executions == 1 { "" } else { "s" };
+        write!(f, "mazurka: {} execution{s}, ", self.executions)?;
+        if self.is_complete() {
+            f.write_str("complete")?;
+        } else if self.random {
+            f.write_str("drawn at random: not complete")?;
+        } else {
+            let mut why: Vec<String> = self.bounds.iter().map(|&bound| explain(bound)).collect();
+            let most = self.max_preemptions;
+            why.extend(most.map(|n| format!("at most {n} preemptions (max_preemptions)")));
+            write!(f, "not complete: {}", why.join(", "))?;
+        }
+        f.write_str("; sequential consistency")?;
+        if self.weak_orderings {
+            f.write_str(" (weaker orderings were asked for)")?;
+        }
+        if self.suspended_spins {
+            f.write_str("; spin loops without the rounds in which nothing changes")?;
+        }
+        Ok(())
+    }
 }

@@ -8,9 +8,7 @@ use mazurka_core::{Mishap, MishapKind};
 use crate::names::Meta;
 use crate::world::{Failure, Place, world};
 
-pub use std::cell::{
-    BorrowError, BorrowMutError, Cell, LazyCell, OnceCell, Ref, RefCell, RefMut,
-};
+pub use std::cell::{BorrowError, BorrowMutError, Cell, LazyCell, OnceCell, Ref, RefCell, RefMut};
 
 /// Data that threads share at their own risk: [`std::cell::UnsafeCell`].
 ///

@@ -95,7 +95,8 @@ impl Clocks {
 
     fn thread(&mut self, thread: ProcessId) -> &mut ThreadClock {
         if self.threads.len() <= thread.index() {
-            self.threads.resize_with(thread.index() + 1, Default::default);
+            self.threads
+                .resize_with(thread.index() + 1, Default::default);
         }
         let state = &mut self.threads[thread.index()];
         if state.now.len() <= thread.index() {
@@ -212,7 +213,11 @@ impl Clocks {
             && at(&now, other) < when
         {
             let wrote = true;
-            race = Some(Race { other, place, wrote });
+            race = Some(Race {
+                other,
+                place,
+                wrote,
+            });
         }
         if writes {
             for (other, read) in data.reads.iter().enumerate() {
@@ -222,7 +227,11 @@ impl Clocks {
                     && at(&now, other) < when
                 {
                     let wrote = false;
-                    race = race.or(Some(Race { other, place, wrote }));
+                    race = race.or(Some(Race {
+                        other,
+                        place,
+                        wrote,
+                    }));
                 }
             }
             data.write = Some((thread, time, place));

@@ -170,7 +170,11 @@ impl Executor {
             };
             let ready = self.ready.clone();
             let waker = Waker::from(Arc::new(Task { number, ready }));
-            if task.as_mut().poll(&mut Context::from_waker(&waker)).is_ready() {
+            if task
+                .as_mut()
+                .poll(&mut Context::from_waker(&waker))
+                .is_ready()
+            {
                 self.tasks[number] = None;
             }
         }

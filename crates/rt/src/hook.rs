@@ -35,7 +35,9 @@ fn keep(info: &PanicHookInfo<'_>) -> bool {
     };
     let text = info.payload_as_str();
     let failure = Failure {
-        message: text.unwrap_or("a panic with a value that is no text").into(),
+        message: text
+            .unwrap_or("a panic with a value that is no text")
+            .into(),
         place: info.location().map(ToString::to_string).unwrap_or_default(),
     };
     if LAST_WORDS.contains(&failure.message.as_str()) {

@@ -3,9 +3,7 @@
 use mazurka_core::{Event, Mishap, MishapKind, ProcessId, ProcessTable, Status};
 
 use crate::names::{Names, next_epoch};
-use crate::world::{
-    Deed, Failure, Inner, Life, Pending, Place, Start, ThreadState, Until,
-};
+use crate::world::{Deed, Failure, Inner, Life, Pending, Place, Start, ThreadState, Until};
 
 impl Inner {
     pub fn new(spins: u32) -> Self {
@@ -26,6 +24,7 @@ impl Inner {
             guarded: false,
             weak: false,
             spun: false,
+            lottery: None,
             spins,
         }
     }

@@ -33,8 +33,8 @@ pub(crate) fn drop_all() {
             let mut inner = world.inner.borrow_mut();
             let locals = &mut inner.me().locals;
             locals.over = true;
-            let value = locals.values.iter_mut().find_map(|(_, value)| value.take());
-            value
+            let mut values = locals.values.iter_mut();
+            values.find_map(|(_, value)| value.take())
         };
         match value {
             Some(value) => drop(value),
@@ -89,9 +89,8 @@ impl<T: 'static> LocalKey<T> {
     where
         F: FnOnce(&T) -> R,
     {
-        self.try_with(f).expect(
-            "cannot access a Thread Local Storage value during or after destruction",
-        )
+        self.try_with(f)
+            .expect("cannot access a Thread Local Storage value during or after destruction")
     }
 
     /// Lets a function look at the value, if it has not been dropped.

@@ -5,9 +5,9 @@
 //! - `new` remembers where it was called, which costs nothing even in a constant, and the name is this place, the thread
 //!   that used the object first, and a count;
 //! - where one place makes only one object, the thread and the count say nothing, and the name is the same whoever is first;
-//! - where it makes several, to name one is an event: the steps that end with a first use claim a cell of the place, so
-//!   that runs which give names in another order are different runs. That is learned on the way; then the
-//!   search starts again.
+//! - where it makes several, to name one is an event: the step that ends with its first use writes a cell of the place, and
+//!   those that end with the first use by another thread read it, so that runs which give names in another order are
+//!   different runs. That is learned on the way; then the search starts again. What is named before any step is always named alike.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -102,21 +102,6 @@ impl Default for Names {
     }
 }
 
-impl Default for CellState {
-    fn default() -> Self {
-        Self {
-            holder: None,
-            readers: Vec::new(),
-            flag: 0,
-            count: 0,
-            changes: [0; 2],
-            waiters: Vec::new(),
-            kind: "",
-            made: None,
-        }
-    }
-}
-
 impl Inner {
     /// A cell that nothing else uses.
     pub fn new_cell(&mut self, kind: &'static str) -> u32 {
@@ -160,7 +145,29 @@ impl Inner {
         (state.flag, state.count) = (0, 0);
         state.changes = [0; 2];
         state.waiters.clear();
+        state.registry = None;
+        state.users.clear();
         self.clocks.clean(cell);
+    }
+
+    /// The cell of an object that has been used in this execution.
+    #[inline]
+    pub fn find(&mut self, meta: &Meta) -> Option<u32> {
+        let cell = meta.known(self.epoch)?;
+        if self.cells[cell as usize].registry.is_some() {
+            self.meet(cell);
+        }
+        Some(cell)
+    }
+
+    /// Whoever is not first to use an object must know who was.
+    #[cold]
+    fn meet(&mut self, cell: u32) {
+        let state = &mut self.cells[cell as usize];
+        if !state.users.contains(&self.current) {
+            state.users.push(self.current);
+            self.deed.claims.extend(state.registry.map(Access::read));
+        }
     }
 
     /// Names an object that is used for the first time in this execution.
@@ -168,7 +175,9 @@ impl Inner {
     pub fn register(&mut self, meta: &Meta, kind: &'static str) -> u32 {
         let (epoch, thread) = (self.epoch, self.current.index());
         let mut sites = std::mem::take(&mut self.names.sites);
-        let site = sites.entry(std::ptr::from_ref(meta.made) as usize).or_default();
+        let site = sites
+            .entry(std::ptr::from_ref(meta.made) as usize)
+            .or_default();
         if site.epoch != epoch {
             site.epoch = epoch;
             site.count = 0;
@@ -178,10 +187,9 @@ impl Inner {
             site.registry = Some(self.new_cell("names"));
             self.restart |= site.in_step || self.in_step;
         }
-        if self.in_step {
-            site.in_step = true;
-            self.deed.claims.extend(site.registry.map(Access::write));
-        }
+        let registry = site.registry.filter(|_| self.in_step);
+        site.in_step |= self.in_step;
+        self.deed.claims.extend(registry.map(Access::write));
         if site.of_thread.len() <= thread {
             site.of_thread.resize_with(thread + 1, Default::default);
         }
@@ -196,7 +204,10 @@ impl Inner {
         own.1 += 1;
         self.names.sites = sites;
         self.clean(cell);
-        self.cells[cell as usize].made = Some(meta.made);
+        let state = &mut self.cells[cell as usize];
+        state.made = Some(meta.made);
+        state.registry = registry;
+        state.users.push(self.current);
         meta.word
             .store(epoch << CELL_BITS | u64::from(cell), Ordering::Relaxed);
         cell

@@ -13,7 +13,10 @@ pub(crate) fn last_words(inner: &Inner, failure: &Failure) {
     let before = before.map(|site| &inner.failures[site as usize]);
     eprintln!("mazurka: {}, so the process must abort.", failure.message);
     if let Some(before) = before {
-        eprintln!("mazurka: the panic was: {} at {}", before.message, before.place);
+        eprintln!(
+            "mazurka: the panic was: {} at {}",
+            before.message, before.place
+        );
     }
     eprintln!(
         "mazurka: it was in thread {}. A destructor that runs while a panic unwinds must not panic itself.",

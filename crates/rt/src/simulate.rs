@@ -33,8 +33,6 @@ pub(crate) enum Stop {
 #[derive(Clone)]
 pub(crate) struct Told {
     pub pending: Pending,
-    /// The object, if there is one.
-    pub object: Option<u32>,
     pub words: Vec<String>,
     /// A panic at the end of it.
     pub panic: Option<Failure>,
@@ -64,6 +62,8 @@ pub(crate) struct Simulator {
     live: Cell<Option<usize>>,
     initial: Vec<Mishap>,
     guards: Vec<Access>,
+    /// Whether what is learned on the way makes a search start again.
+    pub searching: bool,
     /// What determinism is about.
     pub observe: Option<Rc<dyn Fn() -> u64>>,
 }
@@ -114,6 +114,7 @@ impl Simulator {
             live: Cell::new(None),
             initial: Vec::new(),
             guards: Vec::new(),
+            searching: true,
             observe: None,
         };
         simulator.start_anew();
@@ -180,9 +181,32 @@ impl Simulator {
         self.live.set(Some(self.len));
     }
 
-    /// The failure that a mishap stands for.
-    pub fn failure(&self, mishap: Mishap) -> Failure {
-        self.inner(|inner| inner.failures[mishap.site as usize].clone())
+    /// Whoever can go on and comes first in the order of names.
+    pub fn first_ready(&self) -> Option<ProcessId> {
+        let mut all = self.table.in_order().iter();
+        all.find(|&&p| self.status(p) == Status::Ready).copied()
+    }
+
+    /// What has failed in the current execution, if anything has.
+    pub fn failing(&self) -> Option<u32> {
+        let last = self
+            .events()
+            .last()
+            .map_or(&self.initial[..], |e| &e.mishaps);
+        let site = last.first().map(|mishap| mishap.site);
+        site.or_else(|| {
+            let finished = self.is_final();
+            finished.then(|| self.final_mishaps().first().map(|mishap| mishap.site))?
+        })
+    }
+
+    /// The next step is the first one of an execution of its own.
+    pub fn restart_execution(&mut self) {
+        self.back_to(0);
+        if self.live.get() == Some(0) && self.stage.told.borrow().is_empty() {
+            return;
+        }
+        self.live.set(None);
     }
 }
 
@@ -218,7 +242,10 @@ impl Stage {
 
     /// Gives a thread a stack.
     fn start(&self, process: ProcessId, start: Start, table: &Table<'_>) {
-        self.world.inner.borrow_mut().birth(process, &start, table.get());
+        self.world
+            .inner
+            .borrow_mut()
+            .birth(process, &start, table.get());
         let world: *const World = &*self.world;
         let Start { body, stack, .. } = start;
         let stack = self.stacks.borrow_mut().get(stack);
@@ -289,18 +316,27 @@ impl Stage {
             let process = event.process;
             let same = inner.status(process) == Status::Ready && {
                 let pending = &inner.threads[process.index()].pending;
-                event.wait == Wait::Process || pending.access == event.claims.first().copied() || pending.watches
+                event.wait == Wait::Process
+                    || pending.access == event.claims.first().copied()
+                    || pending.watches
             };
             if !same {
                 let did = inner.describe(process);
                 drop(inner);
-                diverged(format!("step {} was to be made by thread {}, which {did}", at + 1, table.get().path(process)));
+                diverged(format!(
+                    "step {} was to be made by thread {}, which {did}",
+                    at + 1,
+                    table.get().path(process)
+                ));
             }
             inner.begin_step(process, event.outcomes.first().map(|o| o.value));
         }
         if !self.run(event.process, table) {
             let name = table.get().path(event.process);
-            diverged(format!("in step {} thread {name} started a thread that it did not start before", at + 1));
+            diverged(format!(
+                "in step {} thread {name} started a thread that it did not start before",
+                at + 1
+            ));
         }
         self.tell();
     }
@@ -314,7 +350,6 @@ impl Stage {
             let panic = inner.deed.panic.take();
             self.told.borrow_mut().push(Told {
                 pending,
-                object: pending.access.map(|access| access.first),
                 words,
                 panic,
             });
@@ -327,7 +362,10 @@ impl Stage {
         if !left(&self.coroutines.borrow()) {
             return;
         }
-        self.finish(table);
+        // While this real thread unwinds, no operation could wait for its turn.
+        if !std::thread::panicking() {
+            self.finish(table);
+        }
         let mut coroutines = self.coroutines.borrow_mut();
         let mut stacks = self.stacks.borrow_mut();
         for mut coroutine in coroutines.iter_mut().filter_map(Option::take) {
@@ -411,7 +449,13 @@ impl Execution for Simulator {
         {
             let mut inner = self.stage.world.inner.borrow_mut();
             if inner.status(process) != Status::Ready {
-                return Err(StepError::NotReady);
+                let did = inner.describe(process);
+                drop(inner);
+                diverged(format!(
+                    "thread {} was to make step {}, but it {did}",
+                    self.table.path(process),
+                    self.len + 1
+                ));
             }
             event.reset(process, inner.threads[process.index()].steps);
             inner.prepare(process, event);
@@ -423,7 +467,7 @@ impl Execution for Simulator {
         {
             let mut inner = self.stage.world.inner.borrow_mut();
             inner.complete(event);
-            if inner.restart {
+            if inner.restart && self.searching {
                 drop(inner);
                 resume_unwind(Box::new(Stop::Restart));
             }

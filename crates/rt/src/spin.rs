@@ -133,11 +133,6 @@ impl Inner {
         first.is_some_and(|((released, _), who)| who == process && released < PATIENCE)
     }
 
-    /// Whether a thread is taken to spin for ever.
-    pub fn spins(&self, process: ProcessId) -> bool {
-        self.threads[process.index()].pending.until == Until::Spin
-    }
-
     /// What a thread looks at again.
     pub fn claim_watched(&self, process: ProcessId, into: &mut Claims) {
         for watched in &self.threads[process.index()].spin.watched {

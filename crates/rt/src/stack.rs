@@ -35,7 +35,9 @@ impl Stacks {
 fn new_stack(size: usize) -> DefaultStack {
     match DefaultStack::new(size) {
         Ok(stack) => stack,
-        Err(error) => panic!("there is no memory for the stack of a thread ({size} bytes): {error}"),
+        Err(error) => {
+            panic!("there is no memory for the stack of a thread ({size} bytes): {error}")
+        }
     }
 }
 
@@ -49,4 +51,60 @@ pub(crate) fn limit(limit: usize) {
     LIMIT.set(limit);
 }
 
+#[cfg(not(unix))]
 fn watch_for_overflow() {}
+
+#[cfg(unix)]
+use unix::watch_for_overflow;
+
+#[cfg(unix)]
+#[allow(unsafe_code)]
+mod unix {
+    use std::mem::MaybeUninit;
+    use std::sync::Once;
+
+    use super::LIMIT;
+
+    /// The guard page and what a large frame may jump over.
+    const REACH: usize = 64 * 1024;
+
+    const WORDS: &[u8] = b"\nmazurka: a thread of the model has overflowed its stack.\n\
+        Is there a recursion without an end? If not, give it more with MAZURKA_STACK_SIZE, Builder::stack_size or\n\
+        thread::Builder::stack_size (in bytes).\n";
+
+    static mut BEFORE: [MaybeUninit<libc::sigaction>; 2] = [MaybeUninit::uninit(); 2];
+    const SIGNALS: [libc::c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
+
+    /// From now on an overflow is said before the process dies.
+    pub fn watch_for_overflow() {
+        static INSTALLED: Once = Once::new();
+        // SAFETY: the handler calls only what a handler may call, reads a thread-local that needs no making, and passes on
+        // what is not ours. `BEFORE` is written here, once, before the handler can run, and only read afterwards.
+        INSTALLED.call_once(|| unsafe {
+            for (at, signal) in SIGNALS.into_iter().enumerate() {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                action.sa_sigaction = handle as *const () as usize;
+                // std gives its threads a stack for handlers, and cannot be on the one that is full.
+                action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+                let before = &raw mut BEFORE[at];
+                libc::sigaction(signal, &action, (*before).as_mut_ptr());
+            }
+        });
+    }
+
+    extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+        // SAFETY: see above.
+        unsafe {
+            let address = (*info).si_addr() as usize;
+            let limit = LIMIT.get();
+            if limit != 0 && address.abs_diff(limit) <= REACH {
+                libc::write(libc::STDERR_FILENO, WORDS.as_ptr().cast(), WORDS.len());
+                libc::abort();
+            }
+            // Not ours: back to whoever was responsible, and the same instruction again.
+            let at = usize::from(signal == SIGNALS[1]);
+            let before = &raw const BEFORE[at];
+            libc::sigaction(signal, (*before).as_ptr(), std::ptr::null_mut());
+        }
+    }
+}

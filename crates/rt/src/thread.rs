@@ -205,7 +205,9 @@ impl<T> Native<T> {
             world.inner.borrow_mut().threads[self.process.index()].panicked = false;
         }
         let mut packet = self.packet.lock().unwrap_or_else(PoisonError::into_inner);
-        packet.take().expect("a thread of a model is joined within it")
+        packet
+            .take()
+            .expect("a thread of a model is joined within it")
     }
 
     fn is_finished(&self, place: Place) -> bool {
@@ -507,4 +509,3 @@ where
         Ok(result) => result,
     }
 }
-

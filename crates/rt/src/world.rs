@@ -19,7 +19,7 @@ use std::panic::Location;
 use std::ptr;
 
 use corosensei::Yielder;
-use mazurka_core::{Access, AccessKind, Claims, Mishap, Outcome, ProcessId, Status, Wait};
+use mazurka_core::{Access, AccessKind, Claims, Mishap, Outcome, ProcessId, Random, Status, Wait};
 
 use crate::clock::Clocks;
 use crate::local::Locals;
@@ -196,6 +196,7 @@ pub(crate) struct Waiter {
 }
 
 /// Something shared.
+#[derive(Default)]
 pub(crate) struct CellState {
     /// Who holds it as a lock, and since when.
     pub holder: Option<(ProcessId, Place)>,
@@ -207,6 +208,9 @@ pub(crate) struct CellState {
     /// How often its content and its state have changed.
     pub changes: [u32; 2],
     pub waiters: Vec<Waiter>,
+    /// Where its name came from, if that is a matter of the schedule, and the threads that know it.
+    pub registry: Option<u32>,
+    pub users: Vec<ProcessId>,
     /// What it is and where it was made, for people.
     pub kind: &'static str,
     pub made: Option<Place>,
@@ -267,6 +271,8 @@ pub(crate) struct Inner {
     pub weak: bool,
     /// Whether a thread was suspended as spinning.
     pub spun: bool,
+    /// Choices are drawn from here.
+    pub lottery: Option<Random>,
     /// How often a thread may spin in vain before it is suspended.
     pub spins: u32,
 }
@@ -309,7 +315,7 @@ impl World {
     #[inline]
     pub fn cell(&self, meta: &Meta, kind: &'static str) -> u32 {
         let mut inner = self.inner.borrow_mut();
-        match meta.known(inner.epoch) {
+        match inner.find(meta) {
             Some(cell) => cell,
             None => inner.register(meta, kind),
         }
@@ -386,12 +392,7 @@ impl World {
     }
 
     /// Takes a permit, or enlists for it: whether it was there.
-    pub fn try_permit(
-        &self,
-        cell: u32,
-        what: (&'static str, &'static str),
-        place: Place,
-    ) -> bool {
+    pub fn try_permit(&self, cell: u32, what: (&'static str, &'static str), place: Place) -> bool {
         self.turn(Pending::new(Some(Access::write(cell)), what, place));
         let mut inner = self.inner.borrow_mut();
         let current = inner.current;
@@ -460,10 +461,9 @@ impl Inner {
             Until::Lock(cell) => self.cells[cell as usize].holder.is_none(),
             Until::Token => self.has_token(thread),
             Until::Spin => self.has_token(thread) || self.is_released(thread),
-            Until::Ended(other) => matches!(
-                self.threads[other.index()].life,
-                Life::Ended | Life::Failed
-            ),
+            Until::Ended(other) => {
+                matches!(self.threads[other.index()].life, Life::Ended | Life::Failed)
+            }
             Until::Flag(cell) => self.cells[cell as usize].flag != 0,
             Until::Read(cell) => self.cells[cell as usize].holder.is_none(),
             Until::Write(cell) => {
@@ -641,7 +641,11 @@ impl Inner {
 
     /// What the current step chooses.
     pub fn outcome(&mut self, start: i64, end: i64) -> i64 {
-        let value = self.deed.wanted.unwrap_or(start);
+        let drawn = self.lottery.as_mut().map(|random| {
+            let width = (end - start) as u64;
+            start + random.below(width) as i64
+        });
+        let value = self.deed.wanted.or(drawn).unwrap_or(start);
         let value = value.clamp(start, end - 1);
         self.deed.outcome = Some(Outcome { value, end });
         value

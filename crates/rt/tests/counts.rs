@@ -5,7 +5,7 @@ use mazurka_rt::sync::{Arc, Mutex};
 use mazurka_rt::{Builder, thread};
 
 fn count(f: impl Fn() + Send + Sync + 'static) -> u64 {
-    let summary = Builder::new().check(f);
+    let summary = Builder::default().check(f);
     assert!(summary.bounds.is_empty());
     assert_eq!(summary.blocked, 0);
     summary.executions

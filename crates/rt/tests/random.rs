@@ -44,6 +44,7 @@ enum Op {
     SpinLocked(usize),
     SpinTryLock(usize),
     DropSenders,
+    Slot,
 }
 
 /// What all threads share.
@@ -54,6 +55,9 @@ struct Shared {
     rw: [RwLock<u32>; 2],
     barrier: Barrier,
     once: Once,
+    next: AtomicU32,
+    /// All made at one place.
+    slots: Vec<AtomicU32>,
     threads: std::sync::Mutex<Vec<Option<Thread>>>,
 }
 
@@ -161,7 +165,9 @@ fn run(op: Op, shared: &Shared, own: &mut Own, log: &mut Vec<u32>) {
             Err(_) => log.push(95),
         },
         Op::Meet => log.push(u32::from(shared.barrier.wait().is_leader())),
-        Op::Once => shared.once.call_once(|| log.push(shared.atomics[0].load(SeqCst))),
+        Op::Once => shared
+            .once
+            .call_once(|| log.push(shared.atomics[0].load(SeqCst))),
         Op::Choose => log.push(choose(0..2)),
         Op::SpinOn(x) => {
             while shared.atomics[x].load(SeqCst) == 0 {
@@ -169,7 +175,10 @@ fn run(op: Op, shared: &Shared, own: &mut Own, log: &mut Vec<u32>) {
             }
         }
         Op::SpinOnBoth => loop {
-            let (x, y) = (shared.atomics[0].load(SeqCst), shared.atomics[1].load(SeqCst));
+            let (x, y) = (
+                shared.atomics[0].load(SeqCst),
+                shared.atomics[1].load(SeqCst),
+            );
             if x + y > 0 {
                 log.push(10 * x + y);
                 break;
@@ -188,6 +197,10 @@ fn run(op: Op, shared: &Shared, own: &mut Own, log: &mut Vec<u32>) {
             }
             mazurka_rt::hint::spin_loop();
         },
+        Op::Slot => {
+            let mine = shared.next.fetch_add(1, SeqCst) as usize;
+            log.push(shared.slots[mine % 3].fetch_add(1, SeqCst));
+        }
         Op::DropSenders => (own.sender, own.sync_sender) = (None, None),
     }
 }
@@ -200,6 +213,8 @@ fn body(program: &[Vec<Op>]) -> Vec<Vec<u32>> {
         rw: [RwLock::new(0), RwLock::new(0)],
         barrier: Barrier::new(2),
         once: Once::new(),
+        next: AtomicU32::new(0),
+        slots: (0..3).map(AtomicU32::new).collect(),
         threads: std::sync::Mutex::default(),
     });
     let uses = |any: fn(&Op) -> bool| program.iter().flatten().any(any);
@@ -234,18 +249,28 @@ fn body(program: &[Vec<Op>]) -> Vec<Vec<u32>> {
             }
             log
         });
-        shared.threads.lock().unwrap().push(Some(handle.thread().clone()));
+        shared
+            .threads
+            .lock()
+            .unwrap()
+            .push(Some(handle.thread().clone()));
         handles.push(handle);
     }
     drop((sender, sync_sender));
-    handles.into_iter().map(|handle| handle.join().unwrap()).collect()
+    handles
+        .into_iter()
+        .map(|handle| handle.join().unwrap())
+        .collect()
 }
 
 struct Random(u64);
 
 impl Random {
     fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         ((self.0 >> 33) as usize) % n
     }
 }
@@ -296,15 +321,18 @@ fn flavour(random: &mut Random, kind: usize) -> Op {
         (9, 1) => Op::SpinTryLock(a),
         (9, 2) => Op::Nested(a, a),
         (9, _) => Op::Locked(a, b),
+        (10, 0 | 1) => Op::Slot,
+        (10, 2) => Op::Add(a),
+        (10, _) => Op::Load(a),
         _ => {
-            let kind = random.below(10);
+            let kind = random.below(11);
             flavour(random, kind)
         }
     }
 }
 
 fn program(random: &mut Random) -> Vec<Vec<Op>> {
-    let kind = random.below(12);
+    let kind = random.below(13);
     let threads = 2 + random.below(2);
     let most = if threads == 2 { 4 } else { 2 };
     (0..threads)
@@ -316,19 +344,29 @@ fn program(random: &mut Random) -> Vec<Vec<Op>> {
         .collect()
 }
 
+/// Executions, deadlocks, results.
+type Found = (u64, u64, BTreeSet<Vec<Vec<u32>>>);
+
 /// What can happen to a program: executions, deadlocks, results; none if there is too much.
-fn explore(program: &[Vec<Op>], algorithm: Algorithm) -> Option<(u64, u64, BTreeSet<Vec<Vec<u32>>>)> {
+fn explore(program: &[Vec<Op>], algorithm: Algorithm) -> Option<Found> {
     let builder = Builder {
         algorithm,
         max_steps: Some(300_000),
         max_depth: Some(120),
         ..Builder::new()
     };
+    let uses_guards = |op: &Op| matches!(op, Op::Read(_) | Op::Write(_) | Op::TryWrite(_));
+    let guarded = program.iter().flatten().any(uses_guards);
     let program = program.to_vec();
     let found = builder.outcomes(move || body(&program));
-    found.bounds.is_empty().then(|| {
-        (found.executions, found.deadlocks, found.results.into_iter().collect())
-    })
+    if !found.bounds.is_empty() {
+        return None;
+    }
+    if algorithm == Algorithm::Optimal && !guarded {
+        assert_eq!(found.blocked, 0);
+    }
+    let results = found.results.into_iter().collect();
+    Some((found.executions, found.deadlocks, results))
 }
 
 fn disagrees(program: &[Vec<Op>]) -> Option<String> {
@@ -339,10 +377,15 @@ fn disagrees(program: &[Vec<Op>]) -> Option<String> {
 
 #[test]
 fn optimal_finds_what_brute_force_finds() {
-    let programs = std::env::var("MAZURKA_PROGRAMS").ok().and_then(|n| n.parse().ok());
-    let seed: u64 = std::env::var("MAZURKA_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    let programs = std::env::var("MAZURKA_PROGRAMS")
+        .ok()
+        .and_then(|n| n.parse().ok());
+    let seed: u64 = std::env::var("MAZURKA_SEED")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(1);
     let mut compared = 0;
-    for number in 0..programs.unwrap_or(300) {
+    for number in 0..programs.unwrap_or(150) {
         let mut random = Random(seed * 1_000_003 + number);
         random.below(2);
         let mut program = program(&mut random);

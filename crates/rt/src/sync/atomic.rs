@@ -53,7 +53,10 @@ pub fn fence(order: Ordering) {
     match world() {
         None => real::fence(order),
         Some(world) => {
-            assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed fence");
+            assert!(
+                order != Ordering::Relaxed,
+                "there is no such thing as a relaxed fence"
+            );
             let mut inner = world.inner.borrow_mut();
             let current = inner.current;
             inner.clocks.fence(current, order);
@@ -100,7 +103,7 @@ macro_rules! atomic {
             #[inline]
             fn cell(&self, world: &World) -> u32 {
                 let mut inner = world.inner.borrow_mut();
-                if let Some(cell) = self.0.meta.known(inner.epoch) {
+                if let Some(cell) = inner.find(&self.0.meta) {
                     return cell;
                 }
                 match self.0.meta.is_left_over(inner.epoch) {

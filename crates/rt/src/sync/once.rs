@@ -59,6 +59,8 @@ impl Drop for Running<'_> {
 
 impl Once {
     /// One that has run nothing yet.
+    // std has no `Default` either.
+    #[allow(clippy::new_without_default)]
     #[track_caller]
     pub const fn new() -> Self {
         Self {
@@ -70,7 +72,7 @@ impl Once {
     /// Its cell. One that outlives an execution has run nothing when the next one starts.
     fn cell(&self, world: &World) -> u32 {
         let mut inner = world.inner.borrow_mut();
-        if let Some(cell) = self.meta.known(inner.epoch) {
+        if let Some(cell) = inner.find(&self.meta) {
             return cell;
         }
         let cell = inner.register(&self.meta, KIND);
@@ -155,7 +157,11 @@ impl Once {
             return self.real.is_completed();
         };
         let cell = self.cell(world);
-        world.turn(Pending::read(cell, (KIND, "is_completed"), Location::caller()));
+        world.turn(Pending::read(
+            cell,
+            (KIND, "is_completed"),
+            Location::caller(),
+        ));
         let mut inner = world.inner.borrow_mut();
         let current = inner.current;
         inner.saw(cell, wakes::CONTENT);

@@ -52,9 +52,7 @@ impl<T> OnceLock<T> {
     #[track_caller]
     pub fn get(&self) -> Option<&T> {
         // SAFETY: `once` is done.
-        self.once
-            .is_completed()
-            .then(|| unsafe { self.value() })
+        self.once.is_completed().then(|| unsafe { self.value() })
     }
 
     /// The value, if it is set.

@@ -265,7 +265,11 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
         };
         world.turn(Pending {
             wakes: wakes::STATE | if self.dirty { wakes::CONTENT } else { 0 },
-            ..Pending::new(Some(Access::write(cell)), (KIND, "end of write"), self.place)
+            ..Pending::new(
+                Some(Access::write(cell)),
+                (KIND, "end of write"),
+                self.place,
+            )
         });
         drop(inner);
         world.inner.borrow_mut().give(cell, self.dirty);

@@ -13,9 +13,7 @@ use std::panic::Location;
 use std::sync::mpsc as real;
 use std::time::Duration;
 
-pub use std::sync::mpsc::{
-    RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError,
-};
+pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 
 use crate::world::world;
 use bounded::Bounded;

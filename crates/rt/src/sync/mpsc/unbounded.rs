@@ -28,7 +28,10 @@ pub(super) struct Unbounded<T> {
 impl Inner {
     /// The flag of the next message that is sent, which a sender touches; one that is not the last to go does not.
     pub fn claim_message(&self, channel: u32, into: &mut Claims) {
-        into.extend(self.next_flag(channel).map(|flag| Access::new(AccessKind::Release, flag)));
+        into.extend(
+            self.next_flag(channel)
+                .map(|flag| Access::new(AccessKind::Release, flag)),
+        );
     }
 
     fn next_flag(&self, channel: u32) -> Option<u32> {
@@ -78,7 +81,11 @@ impl<T> Unbounded<T> {
         world.turn(Pending {
             wakes: wakes::CONTENT,
             drops: Some(cell),
-            ..Pending::new(Some(Access::write(part)), (KIND, "end of a sender"), self.place)
+            ..Pending::new(
+                Some(Access::write(part)),
+                (KIND, "end of a sender"),
+                self.place,
+            )
         });
         self.senders.set(self.senders.get() - 1);
         let mut inner = world.inner.borrow_mut();
@@ -92,7 +99,11 @@ impl<T> Unbounded<T> {
     /// The receiver goes.
     pub fn hang_up(&self, world: &World) {
         let cell = world.cell(&self.meta, KIND);
-        world.turn(Pending::write(cell, (KIND, "end of the receiver"), self.place));
+        world.turn(Pending::write(
+            cell,
+            (KIND, "end of the receiver"),
+            self.place,
+        ));
         let left = std::mem::take(&mut *self.queue.borrow_mut());
         let mut inner = world.inner.borrow_mut();
         inner.cells[cell as usize].flag = 1;
@@ -126,7 +137,9 @@ impl<T> Unbounded<T> {
     fn next_message(&self, world: &World) -> u32 {
         let cell = world.cell(&self.meta, KIND);
         let inner = world.inner.borrow();
-        inner.part(cell, self.received.get() + 1).expect("it was made with the one before it")
+        inner
+            .part(cell, self.received.get() + 1)
+            .expect("it was made with the one before it")
     }
 
     fn pop(&self, world: &World, flag: u32) -> Option<T> {

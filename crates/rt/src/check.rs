@@ -1,0 +1,417 @@
+//! Exploring a closure, and what becomes of what is found.
+
+use std::cell::RefCell;
+use std::fmt::Debug;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::rc::Rc;
+
+use mazurka_core::{Bound, Execution, Schedule, Status, StopReason};
+use mazurka_explore::{Findings, Goal, Violation, explore, search};
+
+use crate::builder::{Builder, Summary};
+use crate::preempt::Preempting;
+use crate::report::{self, Report};
+use crate::simulate::{Simulator, Stop};
+use crate::world::world;
+use crate::{hook, say};
+
+/// Explores a closure: every execution of its threads that is really different. A panic, a deadlock or a data race in any
+/// of them is a panic here, with the steps that lead to it.
+///
+/// ```should_panic
+/// use mazurka_rt::sync::atomic::{AtomicU32, Ordering::SeqCst};
+/// use mazurka_rt::sync::Arc;
+/// use mazurka_rt::{model, thread};
+///
+/// model(|| {
+///     let x = Arc::new(AtomicU32::new(0));
+///     let other = {
+///         let x = x.clone();
+///         thread::spawn(move || x.store(x.load(SeqCst) + 1, SeqCst))
+///     };
+///     x.store(x.load(SeqCst) + 1, SeqCst);
+///     other.join().unwrap();
+///     assert_eq!(x.load(SeqCst), 2); // not in all executions
+/// });
+/// ```
+#[track_caller]
+pub fn model<F>(f: F)
+where
+    F: Fn() + Send + Sync + 'static,
+{
+    Builder::new().check(f);
+}
+
+/// Explores a closure and compares what it returns: it must be the same in every execution.
+///
+/// ```
+/// use mazurka_rt::sync::{Arc, Mutex};
+/// use mazurka_rt::{assert_deterministic, thread};
+///
+/// assert_deterministic(|| {
+///     let sum = Arc::new(Mutex::new(0));
+///     let all: Vec<_> = (1..=2)
+///         .map(|k| {
+///             let sum = sum.clone();
+///             thread::spawn(move || *sum.lock().unwrap() += k)
+///         })
+///         .collect();
+///     all.into_iter().for_each(|one| one.join().unwrap());
+///     *sum.lock().unwrap()
+/// });
+/// ```
+#[track_caller]
+pub fn assert_deterministic<T, F>(f: F)
+where
+    T: PartialEq + Debug + 'static,
+    F: Fn() -> T + Send + Sync + 'static,
+{
+    Builder::new().assert_deterministic(f);
+}
+
+/// Runs a closure under the schedule that a failure printed, in any process: it fails as it did then.
+///
+/// ```should_panic
+/// mazurka_rt::replay(|| panic!("as before"), "");
+/// ```
+#[track_caller]
+pub fn replay<F>(f: F, schedule: &str)
+where
+    F: Fn() + Send + Sync + 'static,
+{
+    let builder = Builder {
+        replay: Some(schedule.into()),
+        ..Builder::new()
+    };
+    builder.check(f);
+}
+
+/// Everything that can happen, as far as it was explored.
+#[derive(Clone, Debug)]
+pub struct Outcomes<T> {
+    /// What the closure can return, in the order of discovery.
+    pub results: Vec<T>,
+    /// The executions that are really different.
+    pub executions: u64,
+    /// Those of them that end in a deadlock.
+    pub deadlocks: u64,
+    /// Panics of the main thread, and those that nobody joined, each with its past.
+    pub failures: u64,
+    /// The bounds that were hit; if there are none, this is all.
+    pub bounds: Vec<Bound>,
+    /// Runs that turned out to be known already.
+    #[doc(hidden)]
+    pub blocked: u64,
+}
+
+/// What an execution has returned.
+enum Last<T> {
+    Nothing,
+    New(T),
+    Known(usize),
+}
+
+/// The results of all executions, each once.
+struct Results<T> {
+    last: RefCell<Last<T>>,
+    all: RefCell<Vec<T>>,
+}
+
+impl<T: PartialEq> Results<T> {
+    /// The number of the result of the execution that has just ended.
+    fn number(&self) -> u64 {
+        let mut last = self.last.borrow_mut();
+        let mut all = self.all.borrow_mut();
+        let number = match std::mem::replace(&mut *last, Last::Nothing) {
+            Last::Nothing => return u64::MAX,
+            Last::Known(number) => number,
+            Last::New(result) => match all.iter().position(|known| *known == result) {
+                Some(number) => number,
+                None => {
+                    all.push(result);
+                    all.len() - 1
+                }
+            },
+        };
+        *last = Last::Known(number);
+        number as u64
+    }
+}
+
+impl Builder {
+    /// Explores a closure; see [`model`].
+    #[track_caller]
+    pub fn check<F>(&self, f: F) -> Summary
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        let place = Location::caller();
+        let mut simulator = self.simulator(Rc::new(f));
+        let about = report::About {
+            place,
+            body: std::any::type_name::<F>(),
+            call: "replay",
+        };
+        if let Some(schedule) = &self.replay {
+            return self.follow(&mut simulator, schedule, &about);
+        }
+        let deterministic = false;
+        let (found, cut) = self.search(&mut simulator, Goal::Verdict { deterministic });
+        self.judge(&mut simulator, &found, &about);
+        self.summary(&simulator, &found, cut)
+    }
+
+    /// Explores a closure and compares what it returns; see [`assert_deterministic()`].
+    #[track_caller]
+    pub fn assert_deterministic<T, F>(&self, f: F) -> Summary
+    where
+        T: PartialEq + Debug + 'static,
+        F: Fn() -> T + Send + Sync + 'static,
+    {
+        let place = Location::caller();
+        let (mut simulator, results) = self.observer(f);
+        let about = report::About {
+            place,
+            body: "",
+            call: "replay",
+        };
+        let deterministic = true;
+        let (found, cut) = self.search(&mut simulator, Goal::Verdict { deterministic });
+        self.judge(&mut simulator, &found, &about);
+        if let [one, other] = &found.finals[..] {
+            let texts = |number: usize| format!("{:?}", results.all.borrow()[number]);
+            let report = report::differ(&mut simulator, &one.schedule, &other.schedule, texts);
+            drop(simulator);
+            panic!("{report}");
+        }
+        self.summary(&simulator, &found, cut)
+    }
+
+    /// Explores everything and collects what the closure returns, whatever it is; panics and deadlocks are only counted.
+    ///
+    /// ```
+    /// use mazurka_rt::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    /// use mazurka_rt::sync::Arc;
+    /// use mazurka_rt::{Builder, thread};
+    ///
+    /// let found = Builder::new().outcomes(|| {
+    ///     let x = Arc::new(AtomicU32::new(0));
+    ///     let writer = { let x = x.clone(); thread::spawn(move || x.store(1, SeqCst)) };
+    ///     let seen = x.load(SeqCst);
+    ///     writer.join().unwrap();
+    ///     seen
+    /// });
+    /// assert_eq!((found.executions, found.results.len()), (2, 2));
+    /// ```
+    pub fn outcomes<T, F>(&self, f: F) -> Outcomes<T>
+    where
+        T: PartialEq + 'static,
+        F: Fn() -> T + Send + Sync + 'static,
+    {
+        let (mut simulator, results) = self.observer(f);
+        let (found, _) = self.search(&mut simulator, Goal::Everything);
+        drop(simulator);
+        Outcomes {
+            results: results.all.take(),
+            executions: found.counts.traces.unwrap_or(found.counts.executions),
+            deadlocks: found.counts.deadlocks,
+            failures: found.counts.failures,
+            bounds: found.bounds,
+            blocked: found.counts.blocked,
+        }
+    }
+
+    /// A program of a closure whose results are told apart.
+    fn observer<T, F>(&self, f: F) -> (Simulator, Rc<Results<T>>)
+    where
+        T: PartialEq + 'static,
+        F: Fn() -> T + 'static,
+    {
+        let results = Rc::new(Results {
+            last: RefCell::new(Last::Nothing),
+            all: RefCell::default(),
+        });
+        let (slot, all) = (results.clone(), results.clone());
+        let mut simulator = self.simulator(Rc::new(move || {
+            let result = f();
+            *slot.last.borrow_mut() = Last::New(result);
+        }));
+        simulator.observe = Some(Rc::new(move || all.number()));
+        (simulator, results)
+    }
+
+    pub(crate) fn simulator(&self, body: Rc<dyn Fn()>) -> Simulator {
+        assert!(world().is_none(), "there is a model within a model");
+        hook::install();
+        Simulator::new(body, self.stack_size, self.spins)
+    }
+
+    /// Explores: what was found, and whether a bound on preemptions left anything out.
+    fn search(&self, simulator: &mut Simulator, goal: Goal) -> (Findings, bool) {
+        let limits = self.limits();
+        let go_on = &mut |_: &_| ControlFlow::Continue(());
+        let result = persevere(simulator, |simulator| match self.max_preemptions {
+            None => {
+                let engine = self.algorithm;
+                (
+                    search(simulator, engine, &limits, goal, go_on, &mut ()),
+                    false,
+                )
+            }
+            Some(most) => {
+                let mut policy = Preempting::new(most);
+                let found = explore(simulator, &mut policy, &limits, goal, go_on, &mut ());
+                (found, policy.cut)
+            }
+        });
+        simulator.searching = false;
+        result
+    }
+
+    /// Panics if anything was found that is wrong.
+    fn judge(&self, simulator: &mut Simulator, found: &Findings, about: &report::About) {
+        let count = found.counts.executions.max(1);
+        if let Some(finding) = found.failures.first() {
+            let site = finding.mishap.map_or(0, |mishap| mishap.site);
+            let violation = Violation::Failure(site);
+            fail(simulator, &finding.schedule, &violation, count, about);
+        }
+        if let Some(finding) = &found.deadlock {
+            let violation = report::deadlock(simulator, &finding.schedule);
+            fail(simulator, &finding.schedule, &violation, count, about);
+        }
+        if self.max_depth.is_none()
+            && let Some(&bound) = found
+                .bounds
+                .iter()
+                .find(|b| matches!(b, Bound::MaxDepth(_)))
+        {
+            panic!(
+                "mazurka: not complete after {count} executions: {}\nIs there a loop that waits for another thread without \
+                 `yield_now` or `spin_loop`, or that changes something in every round? If not, set max_depth.",
+                crate::builder::explain(bound)
+            );
+        }
+    }
+
+    fn summary(&self, simulator: &Simulator, found: &Findings, cut: bool) -> Summary {
+        let (weak_orderings, suspended_spins) = simulator.inner(|inner| (inner.weak, inner.spun));
+        let summary = Summary {
+            executions: found.counts.executions,
+            blocked: found.counts.blocked,
+            bounds: found.bounds.clone(),
+            max_preemptions: self.max_preemptions.filter(|_| cut),
+            random: false,
+            weak_orderings,
+            suspended_spins,
+        };
+        debug_assert!(found.stopped != StopReason::Certain);
+        self.say(summary)
+    }
+
+    pub(crate) fn say(&self, summary: Summary) -> Summary {
+        if !self.quiet {
+            say::summary(&summary.to_string());
+        }
+        summary
+    }
+
+    /// Makes the steps of a schedule, and then goes on to an end.
+    fn follow(&self, simulator: &mut Simulator, text: &str, about: &report::About) -> Summary {
+        let schedule: Schedule = match text.parse() {
+            Ok(schedule) => schedule,
+            Err(error) => panic!("mazurka: this is no schedule: {error}"),
+        };
+        let most = self.limits().depth();
+        let misfit = persevere(simulator, |simulator| {
+            simulator.back_to(0);
+            for (at, step) in schedule.0.iter().enumerate() {
+                let process = simulator.processes().find(&step.process);
+                let ready = process.filter(|&p| simulator.status(p) == Status::Ready);
+                let made = ready.map(|process| simulator.step(process, &step.outcomes).is_ok());
+                if made != Some(true) {
+                    return Some((at + 1, step.process.to_string()));
+                }
+            }
+            while let Some(process) = simulator.first_ready() {
+                if simulator.events().len() as u64 >= most || simulator.failing().is_some() {
+                    break;
+                }
+                let _made = simulator.step(process, &[]);
+            }
+            None
+        });
+        if let Some((step, thread)) = misfit {
+            panic!(
+                "mazurka: the schedule does not fit: thread {thread} cannot make step {step}. Is this the program that it was \
+                 printed for?"
+            );
+        }
+        simulator.searching = false;
+        let schedule = Schedule::of(simulator.events(), simulator.processes());
+        let violation = simulator.failing().map(Violation::Failure);
+        let stuck = simulator.first_ready().is_none() && !simulator.is_final();
+        let violation = violation.or_else(|| stuck.then(|| report::deadlock(simulator, &schedule)));
+        if let Some(violation) = violation {
+            let report = Report::new(simulator, &schedule, &violation);
+            panic!("{}", report.text(1, about));
+        }
+        self.say(Summary {
+            executions: 1,
+            blocked: 0,
+            bounds: vec![Bound::MaxExecutions(1)],
+            max_preemptions: None,
+            random: false,
+            weak_orderings: false,
+            suspended_spins: false,
+        })
+    }
+}
+
+/// Panics with a report.
+pub(crate) fn fail(
+    simulator: &mut Simulator,
+    schedule: &Schedule,
+    violation: &Violation,
+    executions: u64,
+    about: &report::About,
+) -> ! {
+    let tried = catch_unwind(AssertUnwindSafe(|| {
+        report::evidence(simulator, schedule, violation)
+    }));
+    match tried {
+        Ok(report) => panic!("{}", report.text(executions, about)),
+        Err(payload) => match payload.downcast::<Stop>() {
+            Ok(stop) => {
+                let how = match *stop {
+                    Stop::Diverged(how) => how,
+                    Stop::Restart => "something new was met".into(),
+                };
+                panic!("{}", report::divergence(&how));
+            }
+            Err(other) => resume_unwind(other),
+        },
+    }
+}
+
+/// Does something with a program, again from the start if it turns out that something should have been known there.
+pub(crate) fn persevere<R>(
+    simulator: &mut Simulator,
+    mut run: impl FnMut(&mut Simulator) -> R,
+) -> R {
+    simulator.searching = true;
+    loop {
+        let stop = match catch_unwind(AssertUnwindSafe(|| run(simulator))) {
+            Ok(result) => return result,
+            Err(payload) => match payload.downcast::<Stop>() {
+                Ok(stop) => *stop,
+                Err(other) => resume_unwind(other),
+            },
+        };
+        match stop {
+            Stop::Restart => simulator.start_anew(),
+            Stop::Diverged(how) => panic!("{}", report::divergence(&how)),
+        }
+    }
+}

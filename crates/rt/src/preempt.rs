@@ -1,0 +1,105 @@
+//! All schedules with few preemptions.
+//!
+//! Musuvathi and Qadeer, "Iterative context bounding for systematic testing of multithreaded programs", PLDI 2007: most
+//! mistakes need few interruptions of threads that could go on. No reduction: what is equivalent to a schedule within the bound may itself lie
+//! beyond it, so an explorer that reduces would lose some.
+//!
+//! | paper | here |
+//! |---|---|
+//! | preempting context switch | another thread runs though the last one could |
+//! | c | `most` |
+
+use mazurka_core::{Execution, ProcessId, Status};
+use mazurka_explore::{Choice, Policy};
+
+struct Node {
+    /// Its ready threads: the range in `Preempting::ready`, and which is next.
+    first: usize,
+    next: usize,
+    end: usize,
+    /// Preemptions so far.
+    preemptions: u32,
+    /// Values still to be chosen by the thread that was run last.
+    again: Option<i64>,
+}
+
+/// The policy.
+pub(crate) struct Preempting {
+    most: u32,
+    nodes: Vec<Node>,
+    ready: Vec<ProcessId>,
+    /// Whether the bound left anything out.
+    pub cut: bool,
+}
+
+impl Preempting {
+    pub fn new(most: u32) -> Self {
+        Self {
+            most,
+            nodes: Vec::new(),
+            ready: Vec::new(),
+            cut: false,
+        }
+    }
+}
+
+impl<E: Execution> Policy<E> for Preempting {
+    const UNIQUE: bool = false;
+
+    fn enter(&mut self, program: &E) {
+        let first = self.ready.len();
+        let all = program.processes().in_order().iter();
+        self.ready
+            .extend(all.filter(|&&p| program.status(p) == Status::Ready));
+        let last = program.events().last().map(|event| event.process);
+        let before = self.nodes.last().map_or(0, |node| node.preemptions);
+        let mut preemptions = before;
+        // Was the step that led here a preemption? Its thread is not the one of the step before, which could have gone on.
+        if let (Some(node), [.., one, other]) = (self.nodes.last(), program.events()) {
+            let could = &self.ready[node.first..node.end];
+            if one.process != other.process && could.contains(&one.process) {
+                preemptions += 1;
+            }
+        }
+        if preemptions == self.most
+            && let Some(last) = last
+            && self.ready[first..].contains(&last)
+        {
+            self.cut |= self.ready.len() - first > 1;
+            self.ready.truncate(first);
+            self.ready.push(last);
+        }
+        self.nodes.push(Node {
+            first,
+            next: first,
+            end: self.ready.len(),
+            preemptions,
+            again: None,
+        });
+    }
+
+    fn next(&mut self, _program: &E) -> Option<Choice> {
+        let node = self.nodes.last_mut()?;
+        let value = node.again.take();
+        if value.is_none() {
+            if node.next == node.end {
+                return None;
+            }
+            node.next += 1;
+        }
+        Some(Choice {
+            process: self.ready[node.next - 1],
+            outcomes: value.into_iter().collect(),
+        })
+    }
+
+    fn leave(&mut self, program: &E) {
+        if let Some(node) = self.nodes.pop() {
+            self.ready.truncate(node.first);
+        }
+        if let (Some(node), Some(event)) = (self.nodes.last_mut(), program.events().last()) {
+            let outcome = event.outcomes.first();
+            node.again = outcome.filter(|o| o.value + 1 < o.end).map(|o| o.value + 1);
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! What is said about a failure.
+
+use std::fmt::Write;
+
+use mazurka_core::{Execution, ProcessId, Schedule, Status, StepError};
+use mazurka_explore::{Violation, closest, first_difference, minimise, racing};
+
+use crate::simulate::{Simulator, Told};
+use crate::world::{Inner, Place, Until};
+
+/// Who asked.
+pub(crate) struct About {
+    /// Where.
+    pub place: Place,
+    /// The name of the body, if it is a function.
+    pub body: &'static str,
+    /// How to run it again.
+    pub call: &'static str,
+}
+
+/// A failure and the steps that lead to it.
+pub(crate) struct Report {
+    schedule: Schedule,
+    /// In one sentence.
+    what: String,
+    steps: Vec<Line>,
+    /// Who waits for what.
+    waiting: Vec<String>,
+}
+
+struct Line {
+    thread: String,
+    what: String,
+    words: String,
+    place: String,
+    racing: bool,
+}
+
+/// The threads that wait at the end of a schedule.
+pub(crate) fn deadlock(simulator: &mut Simulator, schedule: &Schedule) -> Violation {
+    let _all = play(simulator, schedule);
+    let all = simulator.processes().in_order().iter().copied();
+    Violation::Deadlock(
+        all.filter(|&p| simulator.status(p) == Status::Waiting)
+            .collect(),
+    )
+}
+
+/// Makes the steps of a schedule from the start.
+fn play(simulator: &mut Simulator, schedule: &Schedule) -> Result<(), StepError> {
+    simulator.back_to(0);
+    for step in &schedule.0 {
+        let process = simulator.processes().find(&step.process);
+        let process = process.ok_or(StepError::NotReady)?;
+        if simulator.status(process) != Status::Ready {
+            return Err(StepError::NotReady);
+        }
+        simulator.step(process, &step.outcomes)?;
+    }
+    Ok(())
+}
+
+/// A report about the shortest run that shows the same.
+pub(crate) fn evidence(
+    simulator: &mut Simulator,
+    schedule: &Schedule,
+    violation: &Violation,
+) -> Report {
+    let least = minimise(simulator, schedule, violation);
+    Report::new(simulator, &least, violation)
+}
+
+/// Two runs with different results.
+pub(crate) fn differ(
+    simulator: &mut Simulator,
+    one: &Schedule,
+    other: &Schedule,
+    result: impl Fn(usize) -> String,
+) -> String {
+    let (one, other) = closest(simulator, one, other);
+    let mut runs = Vec::new();
+    for schedule in [&one, &other] {
+        let _made = play(simulator, schedule);
+        let number = simulator.observe.as_ref().map_or(0, |observe| observe());
+        runs.push((result(number as usize), simulator.events().to_vec()));
+    }
+    let racing = first_difference(&runs[0].1, &runs[1].1);
+    let mut text = format!(
+        "mazurka: not deterministic: the result is {} or {}, depending on the schedule\n",
+        runs[0].0, runs[1].0
+    );
+    for (at, schedule) in [one, other].iter().enumerate() {
+        let marked = racing.map_or(Vec::new(), |pairs| pairs[at].to_vec());
+        let lines = lines(simulator, schedule, &marked);
+        let _ = writeln!(text, "\n{}, by `{schedule}`:", runs[at].0);
+        table(&lines, &mut text);
+    }
+    text
+}
+
+/// The steps of a schedule in words.
+fn lines(simulator: &mut Simulator, schedule: &Schedule, marked: &[usize]) -> Vec<Line> {
+    let _made = play(simulator, schedule);
+    simulator.record(true);
+    let told = simulator.told();
+    let processes: Vec<ProcessId> = simulator.events().iter().map(|e| e.process).collect();
+    let all = told.iter().zip(processes).enumerate();
+    let lines = all
+        .map(|(at, (told, process))| {
+            let inner = |told| simulator.inner(|inner| line(inner, told, process));
+            Line {
+                racing: marked.contains(&at),
+                ..inner(told)
+            }
+        })
+        .collect();
+    simulator.inner(|inner| inner.recording = false);
+    lines
+}
+
+fn line(inner: &Inner, told: &Told, process: ProcessId) -> Line {
+    let (kind, verb) = told.pending.what;
+    let mut what = match kind {
+        "" | "thread" => verb.to_owned(),
+        kind => format!("{kind}.{verb}"),
+    };
+    if let Until::Ended(other) = told.pending.until {
+        let _ = write!(what, " {}", name(inner, other));
+    }
+    let mut words = told.words.join(", ");
+    if let Some(panic) = &told.panic {
+        let comma = if words.is_empty() { "" } else { ", " };
+        let first = panic.message.lines().next().unwrap_or_default();
+        let _ = write!(words, "{comma}panics: {first}");
+    }
+    Line {
+        thread: name(inner, process),
+        what,
+        words,
+        place: told.pending.place.to_string(),
+        racing: false,
+    }
+}
+
+/// A thread, by its number and its name.
+fn name(inner: &Inner, process: ProcessId) -> String {
+    let path = &inner.names.paths[process.index()];
+    match &inner.threads[process.index()].name {
+        Some(name) => format!("{path} ({name})"),
+        None => path.to_string(),
+    }
+}
+
+/// One line for each step.
+fn table(lines: &[Line], into: &mut String) {
+    let width = |of: fn(&Line) -> &str| {
+        let all = lines.iter().map(|line| of(line).chars().count());
+        all.max().unwrap_or(0)
+    };
+    let (thread, what, words) = (
+        width(|line| &line.thread),
+        width(|line| &line.what),
+        width(|line| &line.words).min(40),
+    );
+    for (at, line) in lines.iter().enumerate() {
+        let mark = if line.racing { '●' } else { ' ' };
+        let _ = writeln!(
+            into,
+            "{mark}{:>4}  {:thread$}  {:what$}  {:words$}  {}",
+            at + 1,
+            line.thread,
+            line.what,
+            line.words,
+            line.place,
+        );
+    }
+}
+
+impl Report {
+    /// About this run.
+    pub fn new(simulator: &mut Simulator, schedule: &Schedule, violation: &Violation) -> Self {
+        let _made = play(simulator, schedule);
+        let marked = racing(simulator, violation);
+        let steps = lines(simulator, schedule, &marked);
+        let _made = play(simulator, schedule);
+        let (what, waiting) = match violation {
+            Violation::Failure(site) => {
+                let failure = simulator.inner(|inner| inner.failures[*site as usize].clone());
+                let what = format!("{}\n  at {}", failure.message, failure.place);
+                (what, Vec::new())
+            }
+            _ => {
+                simulator.revive();
+                let waiting = simulator.inner(|inner| waiting(inner));
+                ("deadlock: nobody can go on".into(), waiting)
+            }
+        };
+        Self {
+            schedule: schedule.clone(),
+            what,
+            steps,
+            waiting,
+        }
+    }
+
+    /// As text.
+    pub fn text(&self, executions: u64, about: &About) -> String {
+        let mut text = String::new();
+        let s = if executions == 1 { "" } else { "s" };
+        let _ = writeln!(text, "{}", self.what);
+        let _ = writeln!(
+            text,
+            "mazurka: found after {executions} execution{s}; the search stopped there"
+        );
+        for waits in &self.waiting {
+            let _ = writeln!(text, "  {waits}");
+        }
+        if !self.steps.is_empty() {
+            let legend = match self.steps.iter().any(|line| line.racing) {
+                true => " (●: had these come in the other order, all would be well)",
+                false => "",
+            };
+            let _ = writeln!(text, "\nThe steps that lead there{legend}:");
+            table(&self.steps, &mut text);
+        }
+        let _ = writeln!(text, "\nTo see it again, in any process:");
+        let _ = writeln!(text, "    MAZURKA_REPLAY=\"{}\" cargo test", self.schedule);
+        let _ = writeln!(text, "or as a test:\n");
+        text.push_str(&test(&self.schedule, about));
+        text
+    }
+}
+
+/// A test that runs a schedule again.
+fn test(schedule: &Schedule, about: &About) -> String {
+    let named = !about.body.is_empty() && !about.body.contains(['{', '<', '&', ' ']);
+    let (body, comment) = match named {
+        // In the crate itself its name is `crate`.
+        true => {
+            let path = about
+                .body
+                .split_once("::")
+                .map_or(about.body, |(_, path)| path);
+            (format!("crate::{path}"), String::new())
+        }
+        false => (
+            "|| {}".into(),
+            format!("    // The closure of {} goes here.\n", about.place),
+        ),
+    };
+    format!(
+        "#[test]\nfn replay() {{\n{comment}    let body = {body};\n    mazurka_rt::{}(body, \"{schedule}\");\n}}\n",
+        about.call
+    )
+}
+
+/// Who waits for what, and who could help.
+fn waiting(inner: &Inner) -> Vec<String> {
+    let mut order: Vec<usize> = (0..inner.threads.len()).collect();
+    order.sort_by_key(|&number| &inner.names.paths[number]);
+    let mut all = Vec::new();
+    for number in order {
+        let process = ProcessId(number as u32);
+        if inner.status(process) != Status::Waiting {
+            continue;
+        }
+        let pending = &inner.threads[number].pending;
+        let mut text = format!("thread {} waits at {}", name(inner, process), pending.place);
+        match pending.until {
+            Until::Lock(cell) | Until::Read(cell) | Until::Write(cell) => {
+                let state = &inner.cells[cell as usize];
+                let _ = write!(text, " for the {}", state.kind);
+                if let Some(made) = state.made {
+                    let _ = write!(text, " made at {made}");
+                }
+                let readers = state.readers.iter();
+                for (holder, place) in state.holder.iter().chain(readers) {
+                    let who = match *holder == process {
+                        true => "itself".into(),
+                        false => format!("thread {}", name(inner, *holder)),
+                    };
+                    let _ = write!(text, ", held by {who} since {place}");
+                }
+            }
+            Until::Ended(other) => {
+                let _ = write!(text, " for the end of thread {}", name(inner, other));
+            }
+            Until::Spin => text.push_str(" in a loop for a change that nobody will make"),
+            Until::Flag(_) => text.push_str(" for a message that nobody will send"),
+            Until::Token | Until::Now => {
+                let (kind, verb) = pending.what;
+                let _ = write!(text, ", {kind}: {verb}");
+            }
+        }
+        all.push(text);
+    }
+    all
+}
+
+/// The same schedule did something else.
+pub(crate) fn divergence(how: &str) -> String {
+    format!(
+        "mazurka: the same schedule did something else than before: {how}.\n\
+         The program depends on something that is not under control. The usual causes:\n  \
+         - the order of a HashMap or HashSet with the default hasher\n  \
+         - the time, random numbers, the environment, files\n  \
+         - real threads, or atomics, locks and channels of std that are shared with them\n  \
+         - a static, a value captured by the closure or a thread-local of std that keeps something from one execution to the \
+         next (make it within the closure, or use lazy_static! or thread_local! of this crate)"
+    )
+}
