@@ -136,6 +136,19 @@ fn reports_run_no_program() {
 }
 
 #[test]
+fn the_runtime_is_light() {
+    assert_eq!(dependencies("rt"), ["mazurka-core", "mazurka-explore"]);
+    for (file, text) in sources("rt") {
+        for (number, line) in code(&text) {
+            for word in ["println!", "eprintln!", "print!(", "dbg!", "std::fs"] {
+                let allowed = file.ends_with("/say.rs") || !says(line, word);
+                assert!(allowed, "{file}:{number} says `{word}`: {line}");
+            }
+        }
+    }
+}
+
+#[test]
 fn only_the_binary_does_io() {
     let io = [
         "println!",

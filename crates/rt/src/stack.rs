@@ -1,6 +1,6 @@
 //! Stacks for coroutines: kept for the next one, and with words when they overflow.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use corosensei::stack::DefaultStack;
 
@@ -10,12 +10,27 @@ pub(crate) struct Stacks {
     free: Vec<DefaultStack>,
 }
 
+thread_local! {
+    /// Stacks that the last model on this real thread has left, and their size.
+    static LEFT: RefCell<(usize, Vec<DefaultStack>)> = const { RefCell::new((0, Vec::new())) };
+}
+
+impl Drop for Stacks {
+    fn drop(&mut self) {
+        // When the real thread ends there may be nobody left to keep them.
+        let _kept = LEFT.try_with(|left| {
+            *left.borrow_mut() = (self.size, std::mem::take(&mut self.free));
+        });
+    }
+}
+
 impl Stacks {
     pub fn new(size: usize) -> Self {
         watch_for_overflow();
+        let (left, free) = LEFT.take();
         Self {
             size,
-            free: Vec::new(),
+            free: if left == size { free } else { Vec::new() },
         }
     }
 

@@ -1,0 +1,84 @@
+// A spin lock, right and with the mistake that is made most often: to look, and then to take.
+//
+// `cargo run -p mazurka-rt --example spin_lock`
+
+use mazurka_rt::cell::UnsafeCell;
+use mazurka_rt::sync::Arc;
+use mazurka_rt::sync::atomic::{AtomicBool, Ordering};
+use mazurka_rt::{Builder, hint, thread};
+
+/// How the lock is taken and given back.
+#[derive(Clone, Copy)]
+enum Kind {
+    Right,
+    /// Looks whether the lock is free and takes it in two steps.
+    LookThenTake,
+    /// Gives it back without publishing what was written.
+    RelaxedRelease,
+}
+
+struct SpinLock<T> {
+    kind: Kind,
+    held: AtomicBool,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is touched only by whoever has set `held`; that this is so is what the model checks.
+#[allow(unsafe_code)]
+unsafe impl<T: Send> Sync for SpinLock<T> {}
+
+impl<T> SpinLock<T> {
+    fn new(kind: Kind, value: T) -> Self {
+        Self {
+            kind,
+            held: AtomicBool::new(false),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        match self.kind {
+            Kind::LookThenTake => {
+                while self.held.load(Ordering::Acquire) {
+                    hint::spin_loop();
+                }
+                self.held.store(true, Ordering::Relaxed);
+            }
+            _ => {
+                while self.held.swap(true, Ordering::Acquire) {
+                    hint::spin_loop();
+                }
+            }
+        }
+        // SAFETY: the lock is held.
+        #[allow(unsafe_code)]
+        let result = self.value.with_mut(|value| f(unsafe { &mut *value }));
+        let order = match self.kind {
+            Kind::RelaxedRelease => Ordering::Relaxed,
+            _ => Ordering::Release,
+        };
+        self.held.store(false, order);
+        result
+    }
+}
+
+fn two_increments(kind: Kind) -> impl Fn() + Send + Sync + 'static {
+    move || {
+        let lock = Arc::new(SpinLock::new(kind, 0));
+        let other = {
+            let lock = lock.clone();
+            thread::spawn(move || lock.with(|value| *value += 1))
+        };
+        lock.with(|value| *value += 1);
+        other.join().unwrap();
+        assert_eq!(lock.with(|value| *value), 2);
+    }
+}
+
+fn main() {
+    Builder::new().check(two_increments(Kind::Right));
+    for kind in [Kind::LookThenTake, Kind::RelaxedRelease] {
+        let found = std::panic::catch_unwind(|| Builder::new().check(two_increments(kind)));
+        assert!(found.is_err(), "the mistake must be found");
+    }
+}
