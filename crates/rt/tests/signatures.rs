@@ -1,0 +1,272 @@
+//! Names, signatures, traits and constants are those of std: the same code compiles, and runs, with both.
+
+macro_rules! with {
+    ($name:ident, $($root:tt)*) => {
+        #[allow(dead_code, deprecated, unsafe_code)]
+        mod $name {
+            use $($root)*::hint;
+            use $($root)*::sync::atomic::{self, Ordering};
+            use $($root)*::sync::mpsc;
+            use $($root)*::sync::{
+                Arc, Barrier, BarrierWaitResult, Condvar, LazyLock, LockResult, Mutex, MutexGuard, Once, OnceLock, OnceState,
+                PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError, TryLockResult, WaitTimeoutResult, Weak,
+            };
+            use $($root)*::cell::UnsafeCell;
+            use $($root)*::thread::{self, JoinHandle, LocalKey, Scope, ScopedJoinHandle, Thread, ThreadId};
+            use std::cell::{Cell, RefCell};
+            use std::fmt::Debug;
+            use std::panic::{RefUnwindSafe, UnwindSafe};
+            use std::time::Duration;
+
+            // All of these can be made in constants.
+            static ATOMIC: atomic::AtomicUsize = atomic::AtomicUsize::new(1);
+            static POINTER: atomic::AtomicPtr<u8> = atomic::AtomicPtr::new(std::ptr::null_mut());
+            static MUTEX: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+            static RWLOCK: RwLock<u32> = RwLock::new(0);
+            static CONDVAR: Condvar = Condvar::new();
+            static BARRIER: Barrier = Barrier::new(1);
+            static ONCE: Once = Once::new();
+            static ONCE_LOCK: OnceLock<String> = OnceLock::new();
+            static LAZY: LazyLock<String> = LazyLock::new(|| "lazy".to_owned());
+            const CELL: UnsafeCell<u32> = UnsafeCell::new(1);
+
+            $($root)*::thread_local! {
+                /// With words.
+                pub static LOCAL: Cell<u32> = const { Cell::new(1) };
+                static TEXT: RefCell<String> = RefCell::new("text".into())
+            }
+
+            type Lock<'a> = LockResult<MutexGuard<'a, u32>>;
+
+            macro_rules! integer {
+                ($atomic:ident $t:ty) => {{
+                    use atomic::$atomic as A;
+                    let _: fn($t) -> A = A::new;
+                    let _: fn(&A, Ordering) -> $t = A::load;
+                    let _: fn(&A, $t, Ordering) = A::store;
+                    for _f in [
+                        A::swap, A::fetch_add, A::fetch_sub, A::fetch_and, A::fetch_nand, A::fetch_or, A::fetch_xor, A::fetch_max,
+                        A::fetch_min,
+                    ] as [fn(&A, $t, Ordering) -> $t; 9] {}
+                    for _f in [A::compare_exchange, A::compare_exchange_weak]
+                        as [fn(&A, $t, $t, Ordering, Ordering) -> Result<$t, $t>; 2] {}
+                    let _: fn(&A, $t, $t, Ordering) -> $t = A::compare_and_swap;
+                    let _: fn(&A, Ordering, Ordering, fn($t) -> Option<$t>) -> Result<$t, $t> = A::fetch_update;
+                    let _: fn(&mut A) -> &mut $t = A::get_mut;
+                    let _: fn(A) -> $t = A::into_inner;
+                    let _: fn(&A) -> *mut $t = A::as_ptr;
+                    let _: fn($t) -> A = <A as From<$t>>::from;
+                    let _: fn() -> A = <A as Default>::default;
+                    shared::<A>();
+                }};
+            }
+
+            fn atomics() {
+                integer!(AtomicI8 i8);
+                integer!(AtomicI16 i16);
+                integer!(AtomicI32 i32);
+                integer!(AtomicI64 i64);
+                integer!(AtomicIsize isize);
+                integer!(AtomicU8 u8);
+                integer!(AtomicU16 u16);
+                integer!(AtomicU32 u32);
+                integer!(AtomicU64 u64);
+                integer!(AtomicUsize usize);
+                use atomic::{AtomicBool, AtomicPtr};
+                let _: fn(&AtomicBool, Ordering) -> bool = AtomicBool::fetch_not;
+                for _f in [AtomicBool::fetch_and, AtomicBool::fetch_or, AtomicBool::fetch_xor, AtomicBool::fetch_nand]
+                    as [fn(&AtomicBool, bool, Ordering) -> bool; 4] {}
+                let _: fn(&AtomicPtr<u8>, *mut u8, Ordering) -> *mut u8 = AtomicPtr::swap;
+                shared::<AtomicBool>();
+                shared::<AtomicPtr<std::rc::Rc<u8>>>();
+                for _f in [atomic::fence, atomic::compiler_fence] as [fn(Ordering); 2] {}
+                let _: fn() = atomic::spin_loop_hint;
+            }
+
+            /// What everything in `sync` can be.
+            fn shared<T: Send + Sync + UnwindSafe + RefUnwindSafe + Debug>() {}
+
+            fn traits() {
+                shared::<Mutex<u32>>();
+                shared::<RwLock<u32>>();
+                shared::<Condvar>();
+                shared::<Barrier>();
+                shared::<Once>();
+                shared::<OnceLock<u32>>();
+                shared::<LazyLock<u32>>();
+                fn sync<T: Sync>() {}
+                fn send<T: Send + Debug>() {}
+                sync::<MutexGuard<'_, u32>>();
+                sync::<mpsc::Sender<Cell<u32>>>();
+                send::<mpsc::Receiver<Cell<u32>>>();
+                send::<mpsc::SyncSender<Cell<u32>>>();
+                send::<JoinHandle<std::rc::Rc<u32>>>();
+                send::<Thread>();
+                send::<UnsafeCell<u32>>();
+                fn id<T: Copy + Eq + std::hash::Hash + Debug>() {}
+                id::<ThreadId>();
+            }
+
+            fn locks() {
+                let _: fn(&Mutex<u32>) -> Lock<'_> = Mutex::lock;
+                let _: fn(&Mutex<u32>) -> TryLockResult<MutexGuard<'_, u32>> = Mutex::try_lock;
+                let _: fn(&Mutex<u32>) -> bool = Mutex::is_poisoned;
+                let _: fn(&Mutex<u32>) = Mutex::clear_poison;
+                let _: fn(Mutex<u32>) -> LockResult<u32> = Mutex::into_inner;
+                let _: fn(&mut Mutex<u32>) -> LockResult<&mut u32> = Mutex::get_mut;
+                let _: fn(&RwLock<u32>) -> LockResult<RwLockReadGuard<'_, u32>> = RwLock::read;
+                let _: fn(&RwLock<u32>) -> LockResult<RwLockWriteGuard<'_, u32>> = RwLock::write;
+                let _: fn(&RwLock<u32>) -> TryLockResult<RwLockReadGuard<'_, u32>> = RwLock::try_read;
+                let _: fn(&RwLock<u32>) -> TryLockResult<RwLockWriteGuard<'_, u32>> = RwLock::try_write;
+                let _: fn(RwLockWriteGuard<'static, u32>) -> RwLockReadGuard<'static, u32> = RwLockWriteGuard::downgrade;
+                let _: fn(RwLock<u32>) -> LockResult<u32> = RwLock::into_inner;
+                let _: fn(&mut RwLock<u32>) -> LockResult<&mut u32> = RwLock::get_mut;
+                let unsized_mutex: &Mutex<[u32]> = &Mutex::new([1, 2]);
+                assert_eq!(unsized_mutex.lock().unwrap().len(), 2);
+                let unsized_lock: &RwLock<[u32]> = &RwLock::new([1, 2]);
+                assert_eq!(unsized_lock.read().unwrap().len(), 2);
+                let _: Mutex<u32> = Mutex::default();
+                let _: Mutex<u32> = Mutex::from(3);
+                let _: RwLock<u32> = 3.into();
+                let _: fn(PoisonError<u32>) -> u32 = PoisonError::into_inner;
+                let _: TryLockError<u32> = TryLockError::WouldBlock;
+            }
+
+            fn condvars() {
+                let _: for<'a> fn(&Condvar, MutexGuard<'a, u32>) -> Lock<'a> = Condvar::wait;
+                let _: for<'a> fn(&Condvar, MutexGuard<'a, u32>, fn(&mut u32) -> bool) -> Lock<'a> = Condvar::wait_while;
+                type Timed<'a> = LockResult<(MutexGuard<'a, u32>, WaitTimeoutResult)>;
+                let _: for<'a> fn(&Condvar, MutexGuard<'a, u32>, Duration) -> Timed<'a> = Condvar::wait_timeout;
+                let _: for<'a> fn(&Condvar, MutexGuard<'a, u32>, Duration, fn(&mut u32) -> bool) -> Timed<'a> =
+                    Condvar::wait_timeout_while;
+                let _: for<'a> fn(&Condvar, MutexGuard<'a, u32>, u32) -> LockResult<(MutexGuard<'a, u32>, bool)> =
+                    Condvar::wait_timeout_ms;
+                let _: fn(&WaitTimeoutResult) -> bool = WaitTimeoutResult::timed_out;
+                for _f in [Condvar::notify_one, Condvar::notify_all] as [fn(&Condvar); 2] {}
+                let _: fn(&Barrier) -> BarrierWaitResult = Barrier::wait;
+                let _: fn(&BarrierWaitResult) -> bool = BarrierWaitResult::is_leader;
+            }
+
+            fn onces() {
+                let _: fn(&Once, fn()) = Once::call_once;
+                let _: fn(&Once, fn(&OnceState)) = Once::call_once_force;
+                let _: fn(&OnceState) -> bool = OnceState::is_poisoned;
+                let _: fn(&Once) -> bool = Once::is_completed;
+                for _f in [Once::wait, Once::wait_force] as [fn(&Once); 2] {}
+                let _: fn(&OnceLock<u32>) -> Option<&u32> = OnceLock::get;
+                let _: fn(&mut OnceLock<u32>) -> Option<&mut u32> = OnceLock::get_mut;
+                let _: fn(&OnceLock<u32>, u32) -> Result<(), u32> = OnceLock::set;
+                let _: fn(&OnceLock<u32>, fn() -> u32) -> &u32 = OnceLock::get_or_init;
+                let _: fn(&OnceLock<u32>) -> &u32 = OnceLock::wait;
+                let _: fn(&mut OnceLock<u32>) -> Option<u32> = OnceLock::take;
+                let _: fn(OnceLock<u32>) -> Option<u32> = OnceLock::into_inner;
+                let _: fn(&LazyLock<u32>) -> &u32 = LazyLock::force;
+                let _: OnceLock<u32> = OnceLock::from(1).clone();
+                let _: LazyLock<u32> = LazyLock::default();
+                assert!(OnceLock::from(1) == OnceLock::from(1));
+            }
+
+            fn channels() {
+                let _: fn() -> (mpsc::Sender<u32>, mpsc::Receiver<u32>) = mpsc::channel;
+                let _: fn(usize) -> (mpsc::SyncSender<u32>, mpsc::Receiver<u32>) = mpsc::sync_channel;
+                let _: fn(&mpsc::Sender<u32>, u32) -> Result<(), mpsc::SendError<u32>> = mpsc::Sender::send;
+                let _: fn(&mpsc::SyncSender<u32>, u32) -> Result<(), mpsc::SendError<u32>> = mpsc::SyncSender::send;
+                let _: fn(&mpsc::SyncSender<u32>, u32) -> Result<(), mpsc::TrySendError<u32>> = mpsc::SyncSender::try_send;
+                let _: fn(&mpsc::Receiver<u32>) -> Result<u32, mpsc::RecvError> = mpsc::Receiver::recv;
+                let _: fn(&mpsc::Receiver<u32>) -> Result<u32, mpsc::TryRecvError> = mpsc::Receiver::try_recv;
+                let _: fn(&mpsc::Receiver<u32>, Duration) -> Result<u32, mpsc::RecvTimeoutError> = mpsc::Receiver::recv_timeout;
+                let _: fn(&mpsc::Receiver<u32>) -> mpsc::Iter<'_, u32> = mpsc::Receiver::iter;
+                let _: fn(&mpsc::Receiver<u32>) -> mpsc::TryIter<'_, u32> = mpsc::Receiver::try_iter;
+                let _: fn(mpsc::Receiver<u32>) -> mpsc::IntoIter<u32> = mpsc::Receiver::into_iter;
+            }
+
+            fn threads() {
+                let _: fn(fn() -> u32) -> JoinHandle<u32> = thread::spawn;
+                let _: fn(JoinHandle<u32>) -> thread::Result<u32> = JoinHandle::join;
+                let _: fn(&JoinHandle<u32>) -> &Thread = JoinHandle::thread;
+                let _: fn(&JoinHandle<u32>) -> bool = JoinHandle::is_finished;
+                let _: fn(ScopedJoinHandle<'static, u32>) -> thread::Result<u32> = ScopedJoinHandle::join;
+                let _: fn() -> Thread = thread::current;
+                let _: fn(&Thread) -> ThreadId = Thread::id;
+                let _: fn(&Thread) -> Option<&str> = Thread::name;
+                let _: fn(&Thread) = Thread::unpark;
+                for _f in [thread::park, thread::yield_now, hint::spin_loop] as [fn(); 3] {}
+                for _f in [thread::park_timeout, thread::sleep] as [fn(Duration); 2] {}
+                for _f in [thread::park_timeout_ms, thread::sleep_ms] as [fn(u32); 2] {}
+                let _: fn() -> bool = thread::panicking;
+                let _: fn() -> std::io::Result<std::num::NonZero<usize>> = thread::available_parallelism;
+                let _: fn() -> thread::Builder = thread::Builder::new;
+                let _: fn(thread::Builder, String) -> thread::Builder = thread::Builder::name;
+                let _: fn(thread::Builder, usize) -> thread::Builder = thread::Builder::stack_size;
+                let _: fn(thread::Builder, fn() -> u32) -> std::io::Result<JoinHandle<u32>> = thread::Builder::spawn;
+                fn scoped<'scope, 'env>(scope: &'scope Scope<'scope, 'env>) -> ScopedJoinHandle<'scope, u32> {
+                    let builder = thread::Builder::new();
+                    let other: std::io::Result<ScopedJoinHandle<'scope, u32>> = builder.spawn_scoped(scope, || 1);
+                    drop(other.unwrap().join());
+                    scope.spawn(|| 1)
+                }
+                assert_eq!(thread::scope(|scope| scoped(scope).join().unwrap()), 1);
+                let _: fn(&'static LocalKey<Cell<u32>>, fn(&Cell<u32>) -> u32) -> u32 = LocalKey::with;
+                let _: fn(&'static LocalKey<Cell<u32>>, fn(&Cell<u32>)) -> Result<(), thread::AccessError> = LocalKey::try_with;
+                let _: fn(&'static LocalKey<Cell<u32>>) -> u32 = LocalKey::<Cell<u32>>::take;
+                LOCAL.set(LOCAL.get() + LOCAL.replace(2));
+                TEXT.with_borrow_mut(|text| text.push('s'));
+                assert_eq!(TEXT.with_borrow(|text| text.len()), 5);
+            }
+
+            fn cells() {
+                let _: fn(&UnsafeCell<u32>) -> *mut u32 = UnsafeCell::get;
+                let _: fn(&mut UnsafeCell<u32>) -> &mut u32 = UnsafeCell::get_mut;
+                let _: fn(UnsafeCell<u32>) -> u32 = UnsafeCell::into_inner;
+                let _: Weak<u32> = Arc::downgrade(&Arc::new(1));
+            }
+
+            /// And it does the same.
+            pub fn run() -> Vec<u32> {
+                let mut seen = Vec::new();
+                atomics();
+                traits();
+                locks();
+                condvars();
+                onces();
+                channels();
+                threads();
+                cells();
+                MUTEX.lock().unwrap().push(1);
+                seen.push(MUTEX.lock().unwrap().len() as u32);
+                *RWLOCK.write().unwrap() += 3;
+                seen.push(*RWLOCK.read().unwrap());
+                seen.push(u32::from(BARRIER.wait().is_leader()));
+                ONCE.call_once(|| seen.push(7));
+                ONCE.call_once(|| seen.push(8));
+                seen.push(ONCE_LOCK.get_or_init(|| "four".into()).len() as u32);
+                seen.push(LAZY.len() as u32);
+                seen.push(ATOMIC.fetch_add(1, Ordering::SeqCst) as u32);
+                assert!(POINTER.load(Ordering::SeqCst).is_null());
+                CONDVAR.notify_all();
+                seen.push(CELL.into_inner());
+                let (sender, receiver) = mpsc::channel();
+                let handle = thread::spawn(move || sender.send(9).map_err(|_| ()));
+                seen.extend(receiver.iter());
+                handle.join().unwrap().unwrap();
+                seen
+            }
+        }
+    };
+}
+
+with!(with_std, std);
+with!(with_us, mazurka_rt);
+// With statics of its own.
+with!(within_a_model, mazurka_rt);
+
+#[test]
+fn both_do_the_same() {
+    let expected = with_std::run();
+    assert_eq!(with_us::run(), expected);
+    let again = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = again.clone();
+    mazurka_rt::model(move || *seen.lock().unwrap() = within_a_model::run());
+    // The contents of a static mutex and of a static reader-writer lock are not reset between executions.
+    assert_eq!(again.lock().unwrap()[2..], expected[2..]);
+}
