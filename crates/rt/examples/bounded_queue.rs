@@ -1,7 +1,7 @@
-// A bounded queue on a mutex and a condition variable. With one condition variable for both sides, `notify_one`
-// can wake a producer where a consumer should have gone on: all wait for ever, but only with three threads and an unlucky schedule.
-//
-// `cargo run -p mazurka-rt --example bounded_queue`
+//! A bounded queue on a mutex and a condition variable. With one condition variable for both sides, `notify_one`
+//! can wake a producer where a consumer should have gone on: all wait for ever, but only with three threads and an unlucky schedule.
+//!
+//! `cargo run -p mazurka-rt --example bounded_queue`
 
 use std::collections::VecDeque;
 
@@ -72,7 +72,8 @@ fn producers_and_consumers(careful: bool) -> impl Fn() + Send + Sync + 'static {
     }
 }
 
-fn main() {
+/// All of it.
+pub fn main() {
     let found = std::panic::catch_unwind(|| {
         Builder::new().check(producers_and_consumers(false));
     });

@@ -1,7 +1,7 @@
-// A reference count like `Arc`'s. Who drops the last one must see everything that others did with the value before they dropped
-// theirs: a `Relaxed` decrement, or a load and a store, is not enough.
-//
-// `cargo run -p mazurka-rt --example reference_count`
+//! A reference count like `Arc`'s. Who drops the last one must see everything that others did with the value before they dropped
+//! theirs: a `Relaxed` decrement, or a load and a store, is not enough.
+//!
+//! `cargo run -p mazurka-rt --example reference_count`
 
 use mazurka_rt::cell::UnsafeCell;
 use mazurka_rt::sync::Arc;
@@ -79,7 +79,8 @@ fn two_shares(kind: Kind) -> impl Fn() + Send + Sync + 'static {
     }
 }
 
-fn main() {
+/// All of it.
+pub fn main() {
     Builder::new().check(two_shares(Kind::Right));
     for kind in [Kind::Relaxed, Kind::LoadThenStore] {
         let found = std::panic::catch_unwind(|| Builder::new().check(two_shares(kind)));

@@ -1,6 +1,6 @@
-// A spin lock, right and with the mistake that is made most often: to look, and then to take.
-//
-// `cargo run -p mazurka-rt --example spin_lock`
+//! A spin lock, right and with the mistake that is made most often: to look, and then to take.
+//!
+//! `cargo run -p mazurka-rt --example spin_lock`
 
 use mazurka_rt::cell::UnsafeCell;
 use mazurka_rt::sync::Arc;
@@ -75,7 +75,8 @@ fn two_increments(kind: Kind) -> impl Fn() + Send + Sync + 'static {
     }
 }
 
-fn main() {
+/// All of it.
+pub fn main() {
     Builder::new().check(two_increments(Kind::Right));
     for kind in [Kind::LookThenTake, Kind::RelaxedRelease] {
         let found = std::panic::catch_unwind(|| Builder::new().check(two_increments(kind)));

@@ -2,7 +2,7 @@
 
 macro_rules! with {
     ($name:ident, $($root:tt)*) => {
-        #[allow(dead_code, deprecated, unsafe_code)]
+        #[allow(dead_code, deprecated, unsafe_code, clippy::declare_interior_mutable_const, clippy::borrow_interior_mutable_const)]
         mod $name {
             use $($root)*::hint;
             use $($root)*::sync::atomic::{self, Ordering};
