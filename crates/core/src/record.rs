@@ -332,6 +332,9 @@ pub struct Permutations {
     /// What the definitions as printed tell apart, with `--paper`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paper: Option<PaperPermutations>,
+    /// The permutations from any initial values, with `--symbolic-initial`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub any_start: Option<AnyStartPermutations>,
     /// The permutations, as many as were asked for.
     pub classes: Vec<PermutationClass>,
     /// The ways in which they end, as many as were asked for.
@@ -363,6 +366,35 @@ pub struct PermutationClass {
     pub path_condition: Option<String>,
     /// The observed variables at its end.
     pub state: Vec<Binding>,
+}
+
+/// The permutations of a run that are executable from some initial values, whatever these are in the program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnyStartPermutations {
+    /// How many there are, one of each trace.
+    pub executable: u64,
+    /// As many of them as were asked for; values are over the initial ones.
+    pub classes: Vec<PermutationClass>,
+    /// Pairs of them, by number from 1, that end differently from some initial values.
+    pub disagreements: Vec<PermutationDisagreement>,
+    /// Whether all pairs were looked at.
+    pub all_pairs: bool,
+    /// What the solver could not decide, if anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<String>,
+}
+
+/// Two permutations that end differently, and from where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PermutationDisagreement {
+    /// The one, by its number in the list.
+    pub first: usize,
+    /// The other.
+    pub second: usize,
+    /// From all these initial values.
+    pub condition: String,
+    /// From these, for example.
+    pub example: Vec<Binding>,
 }
 
 /// A way to end.

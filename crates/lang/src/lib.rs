@@ -52,4 +52,7 @@ pub use labelled::LabelledMachine;
 pub use machine::Machine;
 pub use property::{BadProperty, Property};
 pub use state::State;
-pub use symbolic::{Concrete, Difference, Doubts, Observed, SymbolicMachine, SymbolicState};
+pub use symbolic::{
+    AnyStart, Concolic, Concrete, Difference, Disagreement, Doubts, Observed, Outlook, SymbolicMachine,
+    SymbolicState, Way,
+};

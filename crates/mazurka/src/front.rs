@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mazurka_core::{Narrator, Semantics};
-use mazurka_lang::{Code, LabelledMachine, Machine};
+use mazurka_lang::{Code, Concolic, LabelledMachine, Machine};
 
 use crate::Options;
 
@@ -46,6 +46,20 @@ impl Language {
     pub fn labelled(&self, options: &Options) -> Option<LabelledMachine> {
         match self {
             Language::Maz(code) => Some(LabelledMachine::new(code.machine(options))),
+        }
+    }
+
+    /// What tells runs over symbolic initial values, if the language has that.
+    pub fn concolic(&self, options: &Options) -> Option<Concolic> {
+        match self {
+            Language::Maz(code) => Some(Concolic::new(code, options.limits.local)),
+        }
+    }
+
+    /// The same, for runs in any order and from any initial values.
+    pub fn concolic_solving(&self, options: &Options) -> Option<Concolic> {
+        match self {
+            Language::Maz(code) => Some(Concolic::solving(code, options.limits.local)),
         }
     }
 

@@ -1,15 +1,15 @@
 //! `permute`: the executable permutations of one execution, or of all.
 
 use mazurka_core::record::{
-    self, Ending, OrderedEvent, PaperPermutations, PartialOrder, PermutationClass,
-    PermutationResult, Record,
+    self, AnyStartPermutations, Ending, OrderedEvent, PaperPermutations, PartialOrder,
+    PermutationClass, PermutationDisagreement, PermutationResult, Record,
 };
 use mazurka_core::{
     Event, Execution, Fingerprint, Labelled, Narrator, ReplayError, Schedule, Scope, StopReason,
     ending, immediate_predecessors,
 };
 use mazurka_explore::{Extent, Observer, permute};
-use mazurka_lang::{LabelledMachine, Machine};
+use mazurka_lang::{AnyStart, Concolic, Disagreement, LabelledMachine, Machine, Outlook};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,8 @@ pub struct Permuting {
     pub complete: bool,
     /// Count the classes of the definitions as printed, too.
     pub paper: bool,
+    /// Find the permutations of the recorded path from any initial values, too.
+    pub any_start: bool,
     /// How many permutations, and how many ways to end, are listed.
     pub listed: usize,
 }
@@ -49,6 +51,9 @@ pub enum PermuteError {
     /// The language has no labels.
     #[error("programs in this language have no labels to permute; `mazurka explore` explores them")]
     NoLabels,
+    /// A run cannot be told over symbolic initial values.
+    #[error("--symbolic-initial: {0}")]
+    AnyStart(String),
     /// There is no such class to draw.
     #[error("there is no class {wanted}: {listed} are listed; --classes N lists more")]
     NoSuchClass {
@@ -72,6 +77,7 @@ impl Program {
     ///     plan: Plan::Schedule("1 0".parse().unwrap()),
     ///     complete: false,
     ///     paper: false,
+    ///     any_start: false,
     ///     listed: 100,
     /// };
     /// let one = program.permute(&wanted, &Options::default(), &mut quietly()).unwrap();
@@ -94,7 +100,10 @@ impl Program {
         let (schedule, bound) = self.record_run(wanted, &mut labelled, options, watch)?;
         let branches = (0..labelled.events().len()).filter(|&at| labelled.branches(at));
         let branches = branches.map(|at| at + 1).collect();
-        let mut collecting = Collecting::new(labelled.machine().clone(), schedule.0.len(), wanted);
+        let mut collecting = Collecting {
+            concolic: self.language.concolic(options),
+            ..Collecting::new(labelled.machine().clone(), schedule.0.len(), wanted)
+        };
         let extent = Extent {
             complete: wanted.complete,
             printed: wanted.paper,
@@ -112,6 +121,10 @@ impl Program {
             findings.bounds.push(bound);
             findings.stopped = StopReason::Bound;
         }
+        let any_start = match wanted.any_start {
+            true => Some(self.from_any_start(&schedule, wanted, options, watch)?),
+            false => None,
+        };
         let mut machine = collecting.tester;
         // The engine's name in the record is the paper's.
         let judged = self.judge(
@@ -155,6 +168,7 @@ impl Program {
                     duplicates: forms.duplicates,
                     executable: forms.executable,
                 }),
+                any_start,
                 classes: collecting.classes,
                 results: collecting.results,
             },
@@ -207,6 +221,112 @@ impl Program {
             let mut machine = front.machine(options);
             order_of(&mut machine, &schedule).map_err(PermuteError::Schedule)
         })
+    }
+}
+
+/// More pairs of classes than this are not compared.
+const MOST_PAIRS: usize = 300;
+
+impl Program {
+    /// The permutations of a run from any initial values, and where they disagree.
+    fn from_any_start(
+        &self,
+        schedule: &Schedule,
+        wanted: &Permuting,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<AnyStartPermutations, PermuteError> {
+        let refuse = |why: &str| PermuteError::AnyStart(why.to_owned());
+        let concolic = self.language.concolic_solving(options);
+        let mut concolic = concolic.ok_or(PermuteError::NoLabels)?;
+        let followed = concolic.follow(schedule);
+        followed.map_err(|_| refuse("the recorded run chooses between bounds, or computes numbers, that cannot be told over symbolic values"))?;
+        if concolic
+            .events()
+            .iter()
+            .any(|event| !event.mishaps.is_empty())
+        {
+            return Err(refuse(
+                "a process is halted by a mishap in the recorded run; record one without (--seed, --schedule)",
+            ));
+        }
+        let mut program = concolic.from_any_start();
+        let mut found = FromAnyStart {
+            listed: wanted.listed,
+            length: schedule.0.len(),
+            schedules: Vec::new(),
+            outlooks: Vec::new(),
+        };
+        let extent = Extent::default();
+        let permuted = permute(
+            &mut program,
+            schedule,
+            extent,
+            &options.limits,
+            watch,
+            &mut found,
+        );
+        if program.varies() {
+            return Err(refuse(
+                "which element of an array the recorded run touches depends on the initial values",
+            ));
+        }
+        let limits = permuted.findings.bounds.iter().map(ToString::to_string);
+        let doubts = program.doubts();
+        let within = doubts
+            .within
+            .map(|bits| format!("`int` was decided within {bits} bits only"));
+        let mut undecided: Vec<String> = limits.chain(within).chain(doubts.undecided).collect();
+        let mut disagreements = Vec::new();
+        let pairs = (0..found.outlooks.len()).flat_map(|j| (0..j).map(move |i| (i, j)));
+        let all = found.outlooks.len() as u64 == permuted.counts.executable;
+        for (first, second) in pairs.clone().take(MOST_PAIRS) {
+            match program.disagreement(&found.outlooks[first], &found.outlooks[second]) {
+                Disagreement::Never => {}
+                Disagreement::When { condition, example } => {
+                    disagreements.push(PermutationDisagreement {
+                        first: first + 1,
+                        second: second + 1,
+                        condition,
+                        example,
+                    });
+                }
+                Disagreement::Unknown(why) => undecided.push(why),
+            }
+        }
+        undecided.dedup();
+        let classes = found.schedules.into_iter().zip(&found.outlooks);
+        let classes = classes.map(|((schedule, ending), outlook)| PermutationClass {
+            schedule,
+            ending,
+            path_condition: Some(program.condition(outlook)),
+            state: program.state(outlook),
+        });
+        Ok(AnyStartPermutations {
+            executable: permuted.counts.executable,
+            classes: classes.collect(),
+            disagreements,
+            all_pairs: all && pairs.count() <= MOST_PAIRS,
+            undecided: (!undecided.is_empty()).then(|| undecided.join("; ")),
+        })
+    }
+}
+
+/// Collects permutations from any initial values.
+struct FromAnyStart {
+    listed: usize,
+    length: usize,
+    schedules: Vec<(String, Ending)>,
+    outlooks: Vec<Outlook>,
+}
+
+impl Observer<AnyStart> for FromAnyStart {
+    fn complete(&mut self, program: &AnyStart) {
+        if program.events().len() == self.length && self.outlooks.len() < self.listed {
+            let schedule = Schedule::of(program.events(), program.processes());
+            self.schedules.push((schedule.to_string(), ending(program)));
+            self.outlooks.push(program.outlook());
+        }
     }
 }
 
@@ -271,6 +391,7 @@ struct Collecting {
     /// Permutations of one path have so many labels; what is shorter is stuck. None: there are several paths.
     length: Option<usize>,
     listed: usize,
+    concolic: Option<Concolic>,
     classes: Vec<PermutationClass>,
     results: Vec<PermutationResult>,
     known: FxHashMap<(Fingerprint, Ending), usize>,
@@ -283,6 +404,7 @@ impl Collecting {
             tester,
             length: (!wanted.complete).then_some(length),
             listed: wanted.listed,
+            concolic: None,
             classes: Vec::new(),
             results: Vec::new(),
             known: FxHashMap::default(),
@@ -322,7 +444,10 @@ impl Observer<LabelledMachine> for Collecting {
             self.classes.push(PermutationClass {
                 schedule: schedule.to_string(),
                 ending,
-                path_condition: None,
+                path_condition: self.concolic.as_mut().and_then(|concolic| {
+                    concolic.follow(&schedule).ok()?;
+                    Some(concolic.path_condition())
+                }),
                 state: machine.bindings(true),
             });
         }

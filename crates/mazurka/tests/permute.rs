@@ -40,6 +40,7 @@ fn random(seed: u64) -> Permuting {
         plan: Plan::Seed(seed),
         complete: false,
         paper: false,
+        any_start: false,
         listed: 1000,
     }
 }

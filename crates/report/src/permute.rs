@@ -1,6 +1,6 @@
 //! The permutations of `permute`.
 
-use mazurka_core::record::{Ending, PermutationClass, Permutations, Record};
+use mazurka_core::record::{AnyStartPermutations, Ending, PermutationClass, Permutations, Record};
 use mazurka_core::{StopReason, Verdict};
 
 use crate::events::{Columns, bindings};
@@ -28,9 +28,43 @@ pub fn permutations(record: &Record, permuted: &Permutations, view: &View) -> St
     let command = replay_command(&record.program, &run.schedule, &view.flags);
     text += &format!("{} {command}\n\n", paint.strong("repeat with:"));
     text += &counts_with_meanings(&rows(record, permuted), paint);
-    text += &classes(permuted, view);
+    text += &format!("\n{}\n", paint.strong("classes:"));
+    text += &classes(&permuted.classes, permuted.executable);
     text += &results(record, permuted, view);
+    if let Some(any_start) = &permuted.any_start {
+        text += &from_any_start(any_start, view);
+    }
     text += &findings(record, view);
+    text
+}
+
+/// The permutations from any initial values, and where they disagree.
+fn from_any_start(permuted: &AnyStartPermutations, view: &View) -> String {
+    let paint = view.paint;
+    let title = format!(
+        "from any initial values, {}:",
+        counted(permuted.executable, "class", "classes")
+    );
+    let mut text = format!("\n{}\n", paint.strong(&title));
+    text += &classes(&permuted.classes, permuted.executable);
+    text += &format!("\n{}\n", paint.strong("where they end differently:"));
+    for pair in &permuted.disagreements {
+        let condition = clip(&pair.condition, CONDITION_WIDTH);
+        let example = clip(&bindings(&pair.example), STATE_WIDTH);
+        let (first, second) = (pair.first, pair.second);
+        text += &format!("  {first} and {second}  if {condition}  such as {example}\n");
+    }
+    text += match (permuted.disagreements.is_empty(), permuted.all_pairs) {
+        (true, true) => "  nowhere\n",
+        (false, true) => "",
+        (_, false) => "  not all pairs were compared: there are too many\n",
+    };
+    if let Some(why) = &permuted.undecided {
+        text += &format!(
+            "  {}\n",
+            paint.unsure(&format!("not all is certain: {why}"))
+        );
+    }
     text
 }
 
@@ -147,9 +181,8 @@ fn state(class: Ending, state: &[mazurka_core::record::Binding]) -> String {
     }
 }
 
-fn classes(permuted: &Permutations, view: &View) -> String {
-    let all = &permuted.classes;
-    let mut text = format!("\n{}\n", view.paint.strong("classes:"));
+fn classes(all: &[PermutationClass], executable: u64) -> String {
+    let mut text = String::new();
     let row = |class: &PermutationClass| {
         let condition = class.path_condition.as_deref().unwrap_or("");
         (
@@ -174,7 +207,7 @@ fn classes(permuted: &Permutations, view: &View) -> String {
         let values = pad(values, state);
         text += &format!("  {:>number$}  {values}{path}  {schedule}\n", at + 1);
     }
-    let left = permuted.executable.saturating_sub(all.len() as u64);
+    let left = executable.saturating_sub(all.len() as u64);
     if left > 0 {
         text += &format!("  … {left} more: --classes N lists more\n");
     }

@@ -245,6 +245,14 @@ impl Logic {
         self.typed(value, Sort::Bool)
     }
 
+    /// What the solver says of conditions that are to hold together.
+    pub fn solve(&mut self, conditions: &[Term]) -> Answer {
+        match &mut self.solver {
+            Some(solver) => solver.check(&mut self.terms, conditions),
+            None => Answer::Unknown(Why::Failed("there is no solver".to_owned())),
+        }
+    }
+
     /// Whether the conditions can all hold at once. Without a solver: unless the last is plainly false.
     pub fn feasible(&mut self, conditions: &[Term]) -> bool {
         let Some(solver) = &mut self.solver else {

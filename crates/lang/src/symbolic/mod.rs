@@ -22,6 +22,9 @@
 //!   meet depends on the path (section 6.1): who wants to know asks [`apart`](mazurka_core::Symbolic::apart).
 
 mod differ;
+mod any_start;
+mod concolic;
+mod guide;
 mod logic;
 mod property;
 mod run;
@@ -39,6 +42,10 @@ use mazurka_core::{
 use mazurka_smt::{Kind, Solver, Term};
 
 pub use differ::Difference;
+pub use any_start::{AnyStart, Disagreement, Outlook};
+pub use concolic::Concolic;
+use guide::Guide;
+pub use guide::Way;
 pub use logic::Doubts;
 use logic::{Logic, sort_of};
 use property::Index::{Failed, Known};
@@ -101,6 +108,10 @@ pub struct SymbolicMachine {
     probing: bool,
     /// Whether tests have two sides even where they are constant.
     literal: bool,
+    /// Who decides what is not known, if somebody does.
+    guide: Option<Guide>,
+    /// The initial values, where they are known though terms do not say so.
+    values: Option<mazurka_smt::Evaluator>,
     /// A machine to try steps on.
     trial: RefCell<Option<Box<SymbolicMachine>>>,
 }
@@ -176,6 +187,8 @@ impl SymbolicMachine {
             indices: Vec::new(),
             probing: false,
             literal: false,
+            guide: None,
+            values: None,
             trial: RefCell::new(None),
         }
     }
@@ -230,6 +243,7 @@ impl SymbolicMachine {
             fuel: self.max_local,
             probing: self.probing,
             literal: self.literal,
+            guide: &mut self.guide,
             indices: &mut self.indices,
         };
         cpu.indices.clear();
@@ -277,7 +291,9 @@ impl SymbolicMachine {
                 self.unfinished -= usize::from(self.life(process) == Life::Ended);
             }
             // Some values of the variables close its way, and these are the values from here on.
-            Err(Stop::Blocked(joins)) if self.state.path.len() > taken.path => {
+            Err(Stop::Blocked(joins))
+                if self.state.path.len() > taken.path && self.guide.is_none() =>
+            {
                 self.undo_to(taken.undo);
                 event.spawned.clear();
                 event.joined.clear();

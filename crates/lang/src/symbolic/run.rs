@@ -71,6 +71,8 @@ pub(super) struct Cpu<'a> {
     pub probing: bool,
     /// Follow both sides of every test.
     pub literal: bool,
+    /// Who decides what is not known, if somebody does.
+    pub guide: &'a mut Option<super::Guide>,
     /// For the accesses that the event has made so far: the index, where the element is not known.
     pub indices: &'a mut Vec<Option<u32>>,
 }
@@ -435,7 +437,7 @@ impl Cpu<'_> {
         if matches!(op, Arith::Div | Arith::Rem) && self.logic.known(b).is_none() {
             let zero = self.logic.constant(0);
             let defined = self.logic.compare(Compare::Ne, false, b, zero);
-            if !self.decide(defined)? {
+            if !self.defined(defined)? {
                 return Err(Halt::Fault(Fault::DivisionByZero));
             }
         }
@@ -444,6 +446,21 @@ impl Cpu<'_> {
 
     /// Which side of a condition to go on with.
     pub fn decide(&mut self, condition: Term) -> Result<bool, Halt> {
+        match self.guided(condition, true) {
+            Some(decided) => decided,
+            None => self.decide_unguided(condition),
+        }
+    }
+
+    /// Whether an operation is defined.
+    fn defined(&mut self, condition: Term) -> Result<bool, Halt> {
+        match self.guided(condition, false) {
+            Some(decided) => decided,
+            None => self.decide_unguided(condition),
+        }
+    }
+
+    fn decide_unguided(&mut self, condition: Term) -> Result<bool, Halt> {
         if let Some(value) = self.logic.known(condition) {
             return Ok(value != 0);
         }
@@ -515,7 +532,7 @@ impl Cpu<'_> {
             Some(_) => Err(Halt::Fault(Fault::OutOfBounds)),
             None => {
                 let within = self.logic.within(index, range.len);
-                match self.decide(within)? {
+                match self.defined(within)? {
                     true => Ok(Selected::Somewhere(index)),
                     false => Err(Halt::Fault(Fault::OutOfBounds)),
                 }
@@ -526,11 +543,17 @@ impl Cpu<'_> {
     /// The element of an array that an index selects; one after the other, if it is not known.
     fn pick(&mut self, range: Range) -> Result<u32, Halt> {
         let Selected::Somewhere(index) = (match self.select(range)? {
-            Selected::Cell(cell) => return Ok(cell),
+            Selected::Cell(cell) => {
+                self.guided_known(cell - range.first)?;
+                return Ok(cell);
+            }
             somewhere => somewhere,
         }) else {
             return Err(Halt::Fault(Fault::OutOfBounds));
         };
+        if let Some(element) = self.guided_element(index, range.len) {
+            return element.map(|at| range.first + at);
+        }
         if self.probing {
             return Err(Halt::Stop(Stop::Undecided));
         }

@@ -68,7 +68,7 @@ impl SymbolicMachine {
         vars.map(bind).collect()
     }
 
-    fn show(&self, term: Term, ty: crate::hir::Type) -> String {
+    pub(super) fn show(&self, term: Term, ty: crate::hir::Type) -> String {
         let logic = self.logic.borrow();
         match logic.known(term) {
             Some(value) => numbers::show(value, ty),

@@ -112,6 +112,7 @@ A schedule is a list of process names, one per step: 0.1 is the second child of 
   mazurka permute counter.maz --seed 7
   mazurka permute counter.maz --complete
   mazurka permute writers.maz --paper
+  mazurka permute example5.maz --symbolic-initial
   mazurka permute counter.maz --class 2 --format svg > class.svg
 
 A run is recorded, by a schedule or by chance, and all orders of its labels are found in which the program
@@ -351,6 +352,9 @@ pub(crate) struct PermuteArgs {
     /// Count the classes of the paper's definitions as printed, too: some come more than once
     #[arg(long)]
     pub paper: bool,
+    /// Find the permutations that are executable from other initial values, too, and from where they end differently
+    #[arg(long)]
+    pub symbolic_initial: bool,
     /// How many classes, and ways to end, to list
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = values::count)]
     pub classes: u64,

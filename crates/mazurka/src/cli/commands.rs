@@ -242,6 +242,7 @@ fn permute(args: &PermuteArgs) -> Result<Exit, Refusal> {
         plan: plan(args.schedule.as_ref(), args.seed)?,
         complete: args.complete,
         paper: args.paper,
+        any_start: args.symbolic_initial,
         listed: usize::try_from(args.classes).unwrap_or(usize::MAX),
     };
     let program = load(&args.program.file, &args.program.set)?;

@@ -1,0 +1,192 @@
+//! Steps that go a way that is known: concolic execution, and the same way again from other initial values.
+//!
+//! Guarded-command paper, sections 4 and 5.1.
+//!
+//! | paper | here |
+//! |---|---|
+//! | a step of the concolic semantics | [`SymbolicMachine::step_from`] |
+//! | the guards of a label, and which side of its choices was taken | [`Way`] |
+//! | a label of a permutation | [`SymbolicMachine::step_along`] |
+//! | path(θ), Definition 6 | [`SymbolicMachine::condition`] of a machine that has followed θ |
+//!
+//! Where it deviates: path(θ) is computed forwards, one step at a time, and not backwards by substitution; both say of the initial state what the
+//! guards say of the states on the way. What a division or an index needs to be defined is part of it. What the program requires is part of it, too.
+
+use mazurka_core::{ProcessId, StepError};
+use mazurka_smt::{Evaluator, Model, Term};
+
+use super::run::{Cpu, Halt, Stop};
+use super::{Life, SymbolicMachine, initial_cells};
+
+/// The way that a step went: its tests, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Way(Vec<u32>);
+
+/// Who decides what is not known.
+#[derive(Debug)]
+pub(super) enum Guide {
+    /// The initial values; what they decide is written down.
+    Values(Evaluator, Way),
+    /// A way that was written down, and how far it has been followed.
+    Way(Way, usize),
+}
+
+impl Guide {
+    /// What was written down comes next, or what is to be written down.
+    fn next(&mut self, found: impl FnOnce(&mut Evaluator) -> Option<u32>) -> Option<u32> {
+        match self {
+            Guide::Values(values, way) => {
+                let found = found(values)?;
+                way.0.push(found);
+                Some(found)
+            }
+            Guide::Way(way, at) => {
+                *at += 1;
+                way.0.get(*at - 1).copied()
+            }
+        }
+    }
+}
+
+impl Cpu<'_> {
+    /// Which side of a condition to go on with, where somebody knows. `test`: it is one of the program's tests, and
+    /// not only what an operation needs to be defined, which is taken to be so.
+    pub(super) fn guided(&mut self, condition: Term, test: bool) -> Option<Result<bool, Halt>> {
+        let guide = self.guide.as_mut()?;
+        let known = self.logic.known(condition);
+        let term = self.logic.condition(condition);
+        let terms = &self.logic.terms;
+        let value = |values: &mut Evaluator| known.or_else(|| values.eval(terms, term));
+        let wanted = match (test, guide) {
+            (true, guide) => guide.next(|values| value(values).map(|v| u32::from(v != 0))),
+            (false, Guide::Values(values, _)) => value(values).map(|v| u32::from(v != 0)),
+            (false, Guide::Way(..)) => Some(1),
+        };
+        let Some(wanted) = wanted else {
+            return Some(Err(Halt::Stop(Stop::Undecided)));
+        };
+        let wanted = wanted != 0;
+        match known {
+            Some(value) if (value != 0) != wanted => {
+                return Some(Err(Halt::Stop(Stop::NoSuchOutcome)));
+            }
+            Some(_) => {}
+            None if wanted => self.state.path.push(term),
+            None => {
+                let opposite = self.logic.not(term);
+                self.state.path.push(self.logic.condition(opposite));
+            }
+        }
+        Some(Ok(wanted))
+    }
+
+    /// The element that an index selects which is not known, where somebody knows.
+    pub(super) fn guided_element(&mut self, index: Term, len: u32) -> Option<Result<u32, Halt>> {
+        let guide = self.guide.as_mut()?;
+        let terms = &self.logic.terms;
+        let wanted = guide.next(|values| u32::try_from(values.eval(terms, index)?).ok());
+        let Some(wanted) = wanted.filter(|&at| at < len) else {
+            return Some(Err(Halt::Stop(Stop::NoSuchOutcome)));
+        };
+        let here = self.logic.is_at(index, wanted);
+        self.state.path.push(self.logic.condition(here));
+        Some(Ok(wanted))
+    }
+
+    /// Notes an element that an index selects which is known, so that ways are as long wherever they are followed.
+    pub(super) fn guided_known(&mut self, at: u32) -> Result<(), Halt> {
+        let Some(guide) = self.guide.as_mut() else {
+            return Ok(());
+        };
+        match guide.next(|_| Some(at)) {
+            Some(wanted) if wanted == at => Ok(()),
+            _ => Err(Halt::Stop(Stop::NoSuchOutcome)),
+        }
+    }
+}
+
+impl SymbolicMachine {
+    /// Says what the initial values of the shared variables are, one for each cell, for [`step_from`](Self::step_from).
+    pub fn start_from(&mut self, cells: &[i64]) {
+        self.values = Some(Evaluator::new(self.model(cells)));
+    }
+
+    /// The initial values as a model of the terms.
+    fn model(&self, cells: &[i64]) -> Model {
+        let variables = initial_cells(&self.code, &mut self.logic.borrow_mut());
+        let logic = self.logic.borrow();
+        let mut model = Model::new();
+        for (cell, &value) in variables.into_iter().zip(cells) {
+            if logic.terms.variable_of(cell).is_some() {
+                model.set(cell, value);
+            }
+        }
+        model
+    }
+
+    /// Whether the path condition holds for these initial values; none if they lead beyond 64 bits.
+    pub fn holds(&self, cells: &[i64]) -> Option<bool> {
+        let mut values = Evaluator::new(self.model(cells));
+        let condition = self.condition();
+        let value = values.eval(&self.logic.borrow().terms, condition)?;
+        Some(value != 0)
+    }
+
+    /// Makes the step that a process makes from those initial values, and tells which way that is.
+    pub fn step_from(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<Way, StepError> {
+        let Some(values) = self.values.take() else {
+            return Err(StepError::NotReady);
+        };
+        self.guide = Some(Guide::Values(values, Way::default()));
+        let made = self.step_guided(process, outcomes);
+        match self.guide.take() {
+            Some(Guide::Values(values, way)) => {
+                self.values = Some(values);
+                made.map(|()| way)
+            }
+            _ => Err(StepError::NotReady),
+        }
+    }
+
+    /// Makes the step of a process that goes this way: the path condition says for which initial values it does. An
+    /// error if it plainly does so for none.
+    pub fn step_along(
+        &mut self,
+        process: ProcessId,
+        outcomes: &[i64],
+        way: &Way,
+    ) -> Result<(), StepError> {
+        self.guide = Some(Guide::Way(way.clone(), 0));
+        let made = self.step_guided(process, outcomes);
+        self.guide = None;
+        made
+    }
+
+    fn step_guided(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<(), StepError> {
+        let made = match self.life(process) {
+            Life::Alive => self.advance(process, outcomes),
+            _ => Err(Stop::Blocked(None)),
+        };
+        made.map_err(|stop| match stop {
+            Stop::NoSuchOutcome | Stop::Undecided => StepError::NoSuchOutcome,
+            Stop::Blocked(_) => StepError::NotReady,
+        })
+    }
+
+    /// The path condition as one term, simplified.
+    pub fn condition(&self) -> Term {
+        let mut logic = self.logic.borrow_mut();
+        let mut path = self.state.path.clone();
+        path.sort_unstable();
+        path.dedup();
+        match logic.terms.simplify_all(&path) {
+            Some(conditions) => logic.terms.all(conditions),
+            None => Term::FALSE,
+        }
+    }
+
+    /// A term as the source would write it.
+    pub fn show_term(&self, term: Term) -> String {
+        self.logic.borrow().terms.show(term)
+    }
+}
