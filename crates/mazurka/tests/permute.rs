@@ -127,6 +127,84 @@ fn example_10() {
     assert_eq!(from_minus_two.len(), 7);
 }
 
+/// path(θ1), which is equivalent to θ0, and path(θ3) of Example 7, path(θ2) of Example 11.
+#[test]
+fn path_conditions() {
+    let conditions = |set: &[(&str, &str)]| {
+        let permuted = permute(&program("fagiani-example5", set), &by(THETA_0));
+        let classes = permuted.permutations.classes.into_iter();
+        let each = classes.map(|class| (class.schedule, class.path_condition));
+        each.collect::<BTreeMap<_, _>>()
+    };
+    for (schedule, condition) in conditions(&[]) {
+        assert_eq!(condition.as_deref(), Some("flag"), "{schedule}");
+    }
+    let theta_2 = "0 0 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.0 0.1 0.1";
+    let condition = &conditions(&[("x", "-2")])[theta_2];
+    assert_eq!(condition.as_deref(), Some("flag && x == -2"));
+}
+
+#[test]
+fn from_any_initial_values() {
+    let wanted = Permuting {
+        any_start: true,
+        ..by(THETA_0)
+    };
+    let permuted = permute(&program("fagiani-example5", &[]), &wanted);
+    let any_start = permuted.permutations.any_start.expect("it was asked for");
+    assert_eq!(any_start.executable, 9);
+    let conditions = any_start.classes.iter();
+    let conditions: Vec<&str> = conditions
+        .map(|class| class.path_condition.as_deref().unwrap_or(""))
+        .collect();
+    let at = |x: i64| format!("flag && x == {x}");
+    let (one, two, three) = (at(-1), at(-2), at(-3));
+    assert_eq!(
+        conditions,
+        [
+            "flag", "flag", &two, &one, "flag", "flag", &three, &two, "flag"
+        ]
+    );
+    assert!(any_start.all_pairs);
+    assert_eq!(any_start.undecided, None);
+    let pair = |first, second| {
+        let mut all = any_start.disagreements.iter();
+        all.find(|pair| (pair.first, pair.second) == (first, second))
+    };
+    // 2x + 2 and 2(x + 2), from the same states; 2(x + 2) twice.
+    assert_eq!(pair(1, 2).map(|pair| pair.condition.as_str()), Some("flag"));
+    assert_eq!(pair(2, 9), None);
+    // Where the one is executable, and the other is.
+    assert_eq!(pair(1, 4).map(|pair| pair.condition.clone()), Some(one));
+    assert_eq!(pair(3, 7), None);
+}
+
+#[test]
+fn what_cannot_be_told_from_any_initial_values_is_refused() {
+    let source =
+        "var i: int = 0 var a: int[2] = 0 process { let t = i; a[t] := 1 } process { i := 1 }";
+    let wanted = Permuting {
+        any_start: true,
+        ..by("1 0 0")
+    };
+    let refused =
+        load("index.maz", source, &[]).permute(&wanted, &Options::default(), &mut quietly());
+    let message = refused.expect_err("the index").to_string();
+    assert!(
+        message.contains("depends on the initial values"),
+        "{message}"
+    );
+    let source = "var x: int = 0 process { assert x == 1 }";
+    let wanted = Permuting {
+        any_start: true,
+        ..random(0)
+    };
+    let refused =
+        load("fails.maz", source, &[]).permute(&wanted, &Options::default(), &mut quietly());
+    let message = refused.expect_err("the failure").to_string();
+    assert!(message.contains("mishap"), "{message}");
+}
+
 #[test]
 fn long_runs() {
     let program = program("fagiani-example5-flips", &[("FLIPS", "500")]);

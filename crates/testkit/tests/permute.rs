@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use mazurka_core::{Execution, Fingerprint, Labelled, Limits, Schedule, Status, TraceHasher};
-use mazurka_explore::{Extent, Permuted, permute};
-use mazurka_lang::LabelledMachine;
+use mazurka_explore::{Extent, Observer, Permuted, permute};
+use mazurka_lang::hir::{Program, Type};
+use mazurka_lang::{AnyStart, Code, Concolic, LabelledMachine, Machine, Outlook};
 use mazurka_testkit::{
     Aspect, Config, Dependence, Limit, Recording, Rng, Summary, Visit, every_run, generate,
     machine, naive, shrink, tree,
@@ -170,4 +171,124 @@ fn permutations_are_those_of_brute_force() {
 #[ignore = "takes minutes"]
 fn permutations_are_those_of_brute_force_for_long() {
     agree(5_000_000, programs(20_000), &Config::default());
+}
+
+/// The program with other initial values, by chance, and these.
+fn started_elsewhere(program: &Program, text: &str, chance: u64) -> Option<(Code, Vec<i64>)> {
+    let mut random = Rng::new(chance);
+    let mut program = program.clone();
+    let mut cells = Vec::new();
+    for var in &mut program.vars {
+        let ty = var.ty;
+        for value in var.init.as_mut()? {
+            *value = match ty {
+                Type::Bool => random.below(2) as i64,
+                Type::Unsigned(_) => random.below(3) as i64,
+                _ => random.below(5) as i64 - 2,
+            };
+            cells.push(*value);
+        }
+    }
+    let code = mazurka_lang::compile(&program, text).ok()?;
+    Some((code, cells))
+}
+
+#[derive(Default)]
+struct Outlooks(Vec<Outlook>);
+
+impl Observer<AnyStart> for Outlooks {
+    fn complete(&mut self, program: &AnyStart) {
+        self.0.push(program.outlook());
+    }
+}
+
+/// What the permutations of a run from any initial values get wrong about some. None too if nothing could be compared.
+fn fault_from_any_start(text: &str, chance: u64, compared: &mut u64) -> Option<String> {
+    let hir = mazurka_lang::load(text, &[]).ok()?;
+    let code = std::sync::Arc::new(mazurka_lang::compile(&hir, text).ok()?);
+    let mut recorded = LabelledMachine::new(Machine::new(code.clone(), 10_000));
+    let schedule = wander(&mut recorded, chance)?;
+    let halted = recorded.events().iter().any(|e| !e.mishaps.is_empty());
+    if halted || !recorded.initial_mishaps().is_empty() || schedule.0.is_empty() {
+        return None;
+    }
+    let mine = labels(&recorded);
+    let mut concolic = Concolic::solving(&code, 10_000);
+    concolic.follow(&schedule).ok()?;
+    let mut program = concolic.from_any_start();
+    let mut outlooks = Outlooks::default();
+    let limits = Limits {
+        executions: Some(300),
+        ..Limits::default()
+    };
+    let found = permute(
+        &mut program,
+        &schedule,
+        Extent::default(),
+        &limits,
+        &mut |_| ControlFlow::Continue(()),
+        &mut outlooks,
+    );
+    let doubts = program.doubts();
+    if program.varies() || !found.findings.bounds.is_empty() || found.counts.stuck > 0 {
+        return None;
+    }
+    if doubts.within.is_some() || doubts.undecided.is_some() {
+        return None;
+    }
+    for other in 0..6 {
+        let (code, cells) = started_elsewhere(&hir, text, chance + 1000 * other)?;
+        let machine = Machine::new(std::sync::Arc::new(code), 10_000);
+        let mut machine = LabelledMachine::new(machine);
+        let Some(families) = families(&mut machine, Limit::default()) else {
+            continue;
+        };
+        let expected = families.get(&mine).map_or(0, BTreeSet::len);
+        let each = outlooks.0.iter();
+        let observed: Option<Vec<_>> = each.map(|o| program.observe(o, &cells)).collect();
+        let Some(observed) = observed else {
+            continue;
+        };
+        let executable = observed.iter().flatten().count();
+        if executable != expected {
+            return Some(format!(
+                "{schedule} from {cells:?}: {executable} permutations instead of {expected}"
+            ));
+        }
+        *compared += 1;
+    }
+    None
+}
+
+fn agree_from_any_start(first: u64, programs: u64) {
+    let config = Config {
+        interleavings: 400.0,
+        ..Config::default()
+    };
+    let mut compared = 0;
+    for seed in first..first + programs {
+        let program = generate(seed, &config);
+        let text = program.to_string();
+        if fault_from_any_start(&text, seed, &mut compared).is_some() {
+            let wrong =
+                |program: &tree::Program| fault_from_any_start(&program.to_string(), seed, &mut 0);
+            let small = shrink(program.clone(), |program| wrong(program).is_some());
+            let fault = wrong(&small).unwrap_or_default();
+            panic!("seed {seed}: {fault}\n{small}\n\nfirst:\n{text}");
+        }
+    }
+    println!("{compared} of {} starts", 6 * programs);
+    assert!(compared > programs, "too few starts");
+}
+
+#[test]
+fn path_conditions_say_from_where_permutations_are_executable() {
+    agree_from_any_start(700_000, programs(150));
+}
+
+/// `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-testkit --test permute -- --ignored any_start`
+#[test]
+#[ignore = "takes minutes"]
+fn path_conditions_for_long_any_start() {
+    agree_from_any_start(7_000_000, programs(2_000));
 }

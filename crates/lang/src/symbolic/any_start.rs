@@ -159,6 +159,17 @@ impl AnyStart {
         cells.map(bind).collect()
     }
 
+    /// What is observed at the end of a run from these initial values, one for each cell. The inner one is none if the run is not executable
+    /// from these, the outer one if they lead beyond 64 bits.
+    pub fn observe(&self, outlook: &Outlook, cells: &[i64]) -> Option<Option<Vec<i64>>> {
+        if self.machine.value(outlook.condition, cells)? == 0 {
+            return Some(None);
+        }
+        let each = outlook.observed.iter();
+        let values: Option<_> = each.map(|&term| self.machine.value(term, cells)).collect();
+        values.map(Some)
+    }
+
     /// From which initial values two runs can both be executed, and end differently.
     pub fn disagreement(&self, one: &Outlook, other: &Outlook) -> Disagreement {
         let mut logic = self.machine.logic.borrow_mut();

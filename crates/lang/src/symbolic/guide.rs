@@ -126,10 +126,13 @@ impl SymbolicMachine {
 
     /// Whether the path condition holds for these initial values; none if they lead beyond 64 bits.
     pub fn holds(&self, cells: &[i64]) -> Option<bool> {
+        self.value(self.condition(), cells).map(|value| value != 0)
+    }
+
+    /// The value of a term for these initial values; none if they lead beyond 64 bits.
+    pub(super) fn value(&self, term: Term, cells: &[i64]) -> Option<i64> {
         let mut values = Evaluator::new(self.model(cells));
-        let condition = self.condition();
-        let value = values.eval(&self.logic.borrow().terms, condition)?;
-        Some(value != 0)
+        values.eval(&self.logic.borrow().terms, term)
     }
 
     /// Makes the step that a process makes from those initial values, and tells which way that is.
