@@ -228,7 +228,8 @@ pub struct Code {
     pub(crate) bodies: Vec<u32>,
     pub(crate) layouts: Vec<Layout>,
     pub(crate) notes: FxHashMap<u32, Note>,
-    /// The jumps that tests of statements decide. Expressions jump too, but that is no choice between ways to go.
+    /// The jumps that decide what a process does next: those of statements, and in atomicity access those between the reads of an expression, and
+    /// those over an operation that can fail. Other values that are computed in one go may need jumps too, but these are no choice between ways to go.
     pub(crate) branches: FxHashSet<u32>,
     /// The messages of `assert` and `error`.
     pub(crate) messages: FxHashMap<u32, String>,

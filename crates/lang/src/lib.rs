@@ -53,6 +53,6 @@ pub use machine::Machine;
 pub use property::{BadProperty, Property};
 pub use state::State;
 pub use symbolic::{
-    AnyStart, Concolic, Concrete, Difference, Disagreement, Doubts, Observed, Outlook, SymbolicMachine,
-    SymbolicState, Way,
+    AnyStart, Concolic, Concrete, Difference, Disagreement, Doubts, Observed, Outlook,
+    SymbolicMachine, SymbolicState, Way,
 };

@@ -98,6 +98,8 @@ impl Program {
             labelled = labelled.with_names();
         }
         let (schedule, bound) = self.record_run(wanted, &mut labelled, options, watch)?;
+        let finished = labelled.is_final();
+        let recorded_events = labelled.events().to_vec();
         let branches = (0..labelled.events().len()).filter(|&at| labelled.branches(at));
         let branches = branches.map(|at| at + 1).collect();
         let mut collecting = Collecting {
@@ -122,7 +124,14 @@ impl Program {
             findings.stopped = StopReason::Bound;
         }
         let any_start = match wanted.any_start {
-            true => Some(self.from_any_start(&schedule, wanted, options, watch)?),
+            true => Some(self.from_any_start(
+                &schedule,
+                &recorded_events,
+                finished,
+                wanted,
+                options,
+                watch,
+            )?),
             false => None,
         };
         let mut machine = collecting.tester;
@@ -232,6 +241,8 @@ impl Program {
     fn from_any_start(
         &self,
         schedule: &Schedule,
+        events: &[Event],
+        finished: bool,
         wanted: &Permuting,
         options: &Options,
         watch: &mut Watch<'_>,
@@ -241,16 +252,12 @@ impl Program {
         let mut concolic = concolic.ok_or(PermuteError::NoLabels)?;
         let followed = concolic.follow(schedule);
         followed.map_err(|_| refuse("the recorded run chooses between bounds, or computes numbers, that cannot be told over symbolic values"))?;
-        if concolic
-            .events()
-            .iter()
-            .any(|event| !event.mishaps.is_empty())
-        {
+        if !finished {
             return Err(refuse(
-                "a process is halted by a mishap in the recorded run; record one without (--seed, --schedule)",
+                "not every process ends in the recorded run; record one where they do (--seed, --schedule)",
             ));
         }
-        let mut program = concolic.from_any_start();
+        let mut program = concolic.from_any_start(events);
         let mut found = FromAnyStart {
             listed: wanted.listed,
             length: schedule.0.len(),
@@ -268,7 +275,7 @@ impl Program {
         );
         if program.varies() {
             return Err(refuse(
-                "which element of an array the recorded run touches depends on the initial values",
+                "which element of an array the recorded run touches, or which lock it takes, depends on the initial values",
             ));
         }
         let limits = permuted.findings.bounds.iter().map(ToString::to_string);

@@ -202,7 +202,7 @@ fn what_cannot_be_told_from_any_initial_values_is_refused() {
     let refused =
         load("fails.maz", source, &[]).permute(&wanted, &Options::default(), &mut quietly());
     let message = refused.expect_err("the failure").to_string();
-    assert!(message.contains("mishap"), "{message}");
+    assert!(message.contains("not every process ends"), "{message}");
 }
 
 #[test]

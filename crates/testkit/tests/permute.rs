@@ -193,12 +193,14 @@ fn started_elsewhere(program: &Program, text: &str, chance: u64) -> Option<(Code
     Some((code, cells))
 }
 
-#[derive(Default)]
-struct Outlooks(Vec<Outlook>);
+/// Of the permutations that have so many labels.
+struct Outlooks(usize, Vec<Outlook>);
 
 impl Observer<AnyStart> for Outlooks {
     fn complete(&mut self, program: &AnyStart) {
-        self.0.push(program.outlook());
+        if program.events().len() == self.0 {
+            self.1.push(program.outlook());
+        }
     }
 }
 
@@ -208,15 +210,14 @@ fn fault_from_any_start(text: &str, chance: u64, compared: &mut u64) -> Option<S
     let code = std::sync::Arc::new(mazurka_lang::compile(&hir, text).ok()?);
     let mut recorded = LabelledMachine::new(Machine::new(code.clone(), 10_000));
     let schedule = wander(&mut recorded, chance)?;
-    let halted = recorded.events().iter().any(|e| !e.mishaps.is_empty());
-    if halted || !recorded.initial_mishaps().is_empty() || schedule.0.is_empty() {
+    if !recorded.is_final() || schedule.0.is_empty() {
         return None;
     }
     let mine = labels(&recorded);
     let mut concolic = Concolic::solving(&code, 10_000);
     concolic.follow(&schedule).ok()?;
-    let mut program = concolic.from_any_start();
-    let mut outlooks = Outlooks::default();
+    let mut program = concolic.from_any_start(recorded.events());
+    let mut outlooks = Outlooks(schedule.0.len(), Vec::new());
     let limits = Limits {
         executions: Some(300),
         ..Limits::default()
@@ -230,7 +231,7 @@ fn fault_from_any_start(text: &str, chance: u64, compared: &mut u64) -> Option<S
         &mut outlooks,
     );
     let doubts = program.doubts();
-    if program.varies() || !found.findings.bounds.is_empty() || found.counts.stuck > 0 {
+    if program.varies() || !found.findings.bounds.is_empty() {
         return None;
     }
     if doubts.within.is_some() || doubts.undecided.is_some() {
@@ -244,7 +245,7 @@ fn fault_from_any_start(text: &str, chance: u64, compared: &mut u64) -> Option<S
             continue;
         };
         let expected = families.get(&mine).map_or(0, BTreeSet::len);
-        let each = outlooks.0.iter();
+        let each = outlooks.1.iter();
         let observed: Option<Vec<_>> = each.map(|o| program.observe(o, &cells)).collect();
         let Some(observed) = observed else {
             continue;

@@ -11,9 +11,11 @@ impl Compiler<'_> {
         let start = self.code.ops.len();
         // Jumps inside are relative to the snippet's start.
         let ops = std::mem::take(&mut self.code.ops);
+        let branches = std::mem::take(&mut self.code.branches);
         let (spans, bodies) = (self.code.spans.len(), self.code.bodies.len());
         self.expr(expr);
         let snippet = std::mem::replace(&mut self.code.ops, ops);
+        self.code.branches = branches;
         self.code.spans.truncate(spans);
         self.code.bodies.truncate(bodies);
         debug_assert_eq!(start, self.code.ops.len());
@@ -98,7 +100,7 @@ impl Compiler<'_> {
                 if *op == BinaryOp::Or {
                     self.emit(Op::Not);
                 }
-                let end = self.jump(Op::JumpIfFalse);
+                let end = self.branch();
                 self.hoist_into(b, &result);
                 self.land(end);
                 return result;
@@ -110,7 +112,7 @@ impl Compiler<'_> {
             ExprKind::If(test, then, other) => {
                 let test = self.hoist(test);
                 self.expr(&test);
-                let exit = self.jump(Op::JumpIfFalse);
+                let exit = self.branch();
                 let result = Expr {
                     kind: ExprKind::Local(self.temporary(expr.ty)),
                     ..expr.clone()
@@ -218,7 +220,7 @@ impl Compiler<'_> {
                 if *op == BinaryOp::Or {
                     self.emit(Op::Not);
                 }
-                let short = self.jump(Op::JumpIfFalse);
+                let short = self.jump_over(&[b]);
                 self.expr(b);
                 let end = self.jump(Op::Jump);
                 self.land(short);
@@ -246,7 +248,7 @@ impl Compiler<'_> {
             }
             ExprKind::If(test, then, other) => {
                 self.expr(test);
-                let exit = self.jump(Op::JumpIfFalse);
+                let exit = self.jump_over(&[then, other]);
                 self.expr(then);
                 let end = self.jump(Op::Jump);
                 self.land(exit);
@@ -274,7 +276,20 @@ impl Compiler<'_> {
     /// Whether an expression is evaluated even where its value is not needed: with symbolic values a jump
     /// over it would split the run, and a term does not.
     fn whole_term(&self, expr: &Expr) -> bool {
-        let mut harmless = self.values != Values::Concrete;
+        self.values != Values::Concrete && self.harmless(expr)
+    }
+
+    /// A jump over expressions that need not be evaluated. Where evaluating them could fail, it decides more than a value.
+    fn jump_over(&mut self, exprs: &[&Expr]) -> u32 {
+        match exprs.iter().all(|expr| self.harmless(expr)) {
+            true => self.jump(Op::JumpIfFalse),
+            false => self.branch(),
+        }
+    }
+
+    /// Whether an expression can be evaluated at any time: it neither fails nor chooses.
+    fn harmless(&self, expr: &Expr) -> bool {
+        let mut harmless = true;
         expr.walk(&mut |e| {
             harmless &= match &e.kind {
                 ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem, _, divisor) => {

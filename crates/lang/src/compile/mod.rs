@@ -305,7 +305,7 @@ impl<'a> Compiler<'a> {
         self.emit(op(0))
     }
 
-    /// A jump that a statement's test decides; expressions have others.
+    /// A jump that decides what the process does next; within a value that is computed in one go there are others.
     pub(super) fn branch(&mut self) -> u32 {
         let at = self.jump(Op::JumpIfFalse);
         self.code.branches.insert(at);

@@ -71,9 +71,9 @@ impl AnyStart {
         this
     }
 
-    /// Whether steps claim other elements from other initial values: then nothing of what was found counts.
+    /// Whether steps claim other elements, or take other locks, from other initial values: then nothing of what was found counts.
     pub fn varies(&self) -> bool {
-        self.varies
+        self.varies || self.machine.selects
     }
 
     /// What the solver could not decide.

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use mazurka_core::record::Binding;
 use mazurka_core::{Event, Execution, Schedule, ScheduledStep, StepError};
-use mazurka_smt::{Embedded, Solver};
+use mazurka_smt::{Effort, Embedded, Solver};
 
 use super::any_start::{AnyStart, Recorded};
 use super::{SymbolicMachine, Way};
 use crate::code::Code;
 use crate::compile::compile_symbolic;
+
+/// Every prefix of every permutation is a query, so none may take long; what is given up is reported.
+const CONFLICTS: u64 = 2_000;
 
 /// A step of a run that was followed.
 #[derive(Clone, Debug)]
@@ -45,7 +48,11 @@ impl Concolic {
 
     /// The same with a solver, for [`from_any_start`](Self::from_any_start).
     pub fn solving(code: &Code, max_local: u64) -> Self {
-        Self::with(code, max_local, Some(Box::new(Embedded::default())))
+        let effort = Effort {
+            conflicts: CONFLICTS,
+            ..Effort::default()
+        };
+        Self::with(code, max_local, Some(Box::new(Embedded::new(effort))))
     }
 
     fn with(code: &Code, max_local: u64, solver: Option<Box<dyn Solver>>) -> Self {
@@ -81,17 +88,13 @@ impl Concolic {
         Ok(())
     }
 
-    /// The events of the run, as they are whatever the initial values.
-    pub fn events(&self) -> &[Event] {
-        self.machine.events()
-    }
-
-    /// The same steps, in any order and from any initial values.
-    pub fn from_any_start(self) -> AnyStart {
+    /// The same steps, in any order and from any initial values. `events`: those of the run from its own initial values.
+    pub fn from_any_start(self, events: &[Event]) -> AnyStart {
         let processes = self.machine.processes().len();
         let mut steps: Vec<Vec<Recorded>> = vec![Vec::new(); processes];
-        for (event, followed) in self.machine.events().iter().zip(self.run) {
-            steps[event.process.index()].push(Recorded {
+        let made = self.machine.events().iter().zip(events);
+        for ((told, event), followed) in made.zip(self.run) {
+            steps[told.process.index()].push(Recorded {
                 outcomes: followed.step.outcomes.to_vec(),
                 way: followed.way,
                 claims: event.claims.clone(),

@@ -27,8 +27,14 @@ pub struct Way(Vec<u32>);
 pub(super) enum Guide {
     /// The initial values; what they decide is written down.
     Values(Evaluator, Way),
-    /// A way that was written down, and how far it has been followed.
-    Way(Way, usize),
+    /// A way that was written down.
+    Way {
+        way: Way,
+        /// How far it has been followed.
+        at: usize,
+        /// Whether the initial values decide which lock is taken: a way names one.
+        selects: bool,
+    },
 }
 
 impl Guide {
@@ -40,7 +46,7 @@ impl Guide {
                 way.0.push(found);
                 Some(found)
             }
-            Guide::Way(way, at) => {
+            Guide::Way { way, at, .. } => {
                 *at += 1;
                 way.0.get(*at - 1).copied()
             }
@@ -60,7 +66,7 @@ impl Cpu<'_> {
         let wanted = match (test, guide) {
             (true, guide) => guide.next(|values| value(values).map(|v| u32::from(v != 0))),
             (false, Guide::Values(values, _)) => value(values).map(|v| u32::from(v != 0)),
-            (false, Guide::Way(..)) => Some(1),
+            (false, Guide::Way { .. }) => Some(1),
         };
         let Some(wanted) = wanted else {
             return Some(Err(Halt::Stop(Stop::Undecided)));
@@ -83,6 +89,9 @@ impl Cpu<'_> {
     /// The element that an index selects which is not known, where somebody knows.
     pub(super) fn guided_element(&mut self, index: Term, len: u32) -> Option<Result<u32, Halt>> {
         let guide = self.guide.as_mut()?;
+        if let Guide::Way { selects, .. } = guide {
+            *selects = true;
+        }
         let terms = &self.logic.terms;
         let wanted = guide.next(|values| u32::try_from(values.eval(terms, index)?).ok());
         let Some(wanted) = wanted.filter(|&at| at < len) else {
@@ -159,9 +168,15 @@ impl SymbolicMachine {
         outcomes: &[i64],
         way: &Way,
     ) -> Result<(), StepError> {
-        self.guide = Some(Guide::Way(way.clone(), 0));
+        self.guide = Some(Guide::Way {
+            way: way.clone(),
+            at: 0,
+            selects: false,
+        });
         let made = self.step_guided(process, outcomes);
-        self.guide = None;
+        if let Some(Guide::Way { selects, .. }) = self.guide.take() {
+            self.selects |= selects;
+        }
         made
     }
 

@@ -21,9 +21,9 @@
 //! - An index that is not known selects from all elements, as a term; it claims the whole array. Whether two such accesses
 //!   meet depends on the path (section 6.1): who wants to know asks [`apart`](mazurka_core::Symbolic::apart).
 
-mod differ;
 mod any_start;
 mod concolic;
+mod differ;
 mod guide;
 mod logic;
 mod property;
@@ -41,9 +41,9 @@ use mazurka_core::{
 };
 use mazurka_smt::{Kind, Solver, Term};
 
-pub use differ::Difference;
 pub use any_start::{AnyStart, Disagreement, Outlook};
 pub use concolic::Concolic;
+pub use differ::Difference;
 use guide::Guide;
 pub use guide::Way;
 pub use logic::Doubts;
@@ -112,6 +112,8 @@ pub struct SymbolicMachine {
     guide: Option<Guide>,
     /// The initial values, where they are known though terms do not say so.
     values: Option<mazurka_smt::Evaluator>,
+    /// Whether a step that was to go a given way took a lock that the initial values select.
+    selects: bool,
     /// A machine to try steps on.
     trial: RefCell<Option<Box<SymbolicMachine>>>,
 }
@@ -189,6 +191,7 @@ impl SymbolicMachine {
             literal: false,
             guide: None,
             values: None,
+            selects: false,
             trial: RefCell::new(None),
         }
     }
