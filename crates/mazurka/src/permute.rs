@@ -124,7 +124,7 @@ impl Program {
             findings.stopped = StopReason::Bound;
         }
         let any_start = match wanted.any_start {
-            true => Some(self.from_any_start(
+            true => Some(self.any_start(
                 &schedule,
                 &recorded_events,
                 finished,
@@ -238,7 +238,7 @@ const MOST_PAIRS: usize = 300;
 
 impl Program {
     /// The permutations of a run from any initial values, and where they disagree.
-    fn from_any_start(
+    fn any_start(
         &self,
         schedule: &Schedule,
         events: &[Event],
