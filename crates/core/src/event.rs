@@ -46,7 +46,7 @@ pub enum Wait {
     Never,
     /// The step acquires one lock for certain and does nothing else.
     Lock,
-    /// The end of other processes; it touches nothing.
+    /// The end of other processes.
     Process,
     /// A condition, or several of these at once.
     Guard,

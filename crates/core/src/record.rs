@@ -172,6 +172,37 @@ pub struct Step {
     /// Whether it is one of the two racing steps.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub racing: bool,
+    /// The messages of it, in a program of actors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<Box<Actor>>,
+}
+
+/// A step of an actor: a run of one of its tasks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Actor {
+    /// The object that it runs on.
+    pub object: String,
+    /// The method.
+    pub task: String,
+    /// Whether it is the first step of the task.
+    pub starts: bool,
+    /// Whether it is the last one.
+    pub ends: bool,
+    /// The tasks that it creates.
+    pub sends: Vec<Message>,
+    /// The task whose result it waits for afterwards, with its object blocked.
+    pub waits_for: Option<String>,
+}
+
+/// A message: a task that is created.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// The task.
+    pub process: String,
+    /// The object that it is sent to.
+    pub object: String,
+    /// The method.
+    pub method: String,
 }
 
 /// A variable and its value.

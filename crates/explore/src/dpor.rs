@@ -26,6 +26,7 @@
 //!   initial has been explored. If no initial is ready, all ready processes are run.
 //! - *Locks*: two acquisitions of a lock may be co-enabled, an acquisition and a release never. So an acquisition, made or
 //!   waiting, races with the acquisition before it.
+//! - *Joins* are looked at when they are made: before that it is not known that what they wait for comes to its end.
 //! - *Guards* (errata E3): a guarded step races with every event that conflicts with it and is not in its program past, for it may have
 //!   been open long before the last of them; there all ready processes are run.
 //! - *Outcomes* of `choose`: a process is run with all of them, and sleeps as a whole.
@@ -78,6 +79,7 @@ impl<S: Set> Dpor<S> {
                 continue;
             }
             match program.wait(process) {
+                // One that waits for the end of others is looked at when it is made.
                 Wait::Process => {}
                 Wait::Guard => {
                     let Self { order, path, .. } = self;
@@ -126,6 +128,13 @@ impl<S: Set> Dpor<S> {
         self.reverse(&races, process, &past);
     }
 
+    /// The last event has waited for the end of others, and may touch something afterwards.
+    fn reverse_join(&mut self, process: ProcessId) {
+        let last = &self.order.events[self.order.len() - 1];
+        let (races, past) = (last.races.clone(), last.before.clone());
+        self.reverse(&races, process, &past);
+    }
+
     /// Makes sure that a step of a process, with its past, is also tried before each event that it races with.
     fn reverse(&mut self, races: &S, process: ProcessId, past: &S) {
         let Self { order, path, .. } = self;
@@ -161,8 +170,10 @@ impl<E: Execution, S: Set> Policy<E> for Dpor<S> {
                 return;
             }
             self.order.push(event);
-            if event.wait == Wait::Lock {
-                self.reverse_last(event.process);
+            match event.wait {
+                Wait::Lock => self.reverse_last(event.process),
+                Wait::Process => self.reverse_join(event.process),
+                Wait::Never | Wait::Guard => {}
             }
             self.next_steps(program, event);
         }

@@ -4,10 +4,7 @@
 ///
 /// Near is: equal but for case, or within a third of the name's length in edits
 /// (insert, delete, replace, swap two neighbours).
-pub(crate) fn nearest<'a>(
-    name: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name: Vec<char> = name.chars().take(MAX_LEN + 1).collect();
     if name.len() > MAX_LEN {
         return None;

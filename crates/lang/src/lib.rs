@@ -48,9 +48,11 @@ pub use check::{Setting, load};
 pub use code::Code;
 pub use compile::{compile, compile_symbolic};
 pub use diagnostic::Diagnostic;
+pub use hints::nearest;
 pub use labelled::LabelledMachine;
 pub use machine::Machine;
 pub use property::{BadProperty, Property};
+pub use report::finish as finish_diagnostics;
 pub use state::State;
 pub use symbolic::{
     AnyStart, Concolic, Concrete, Difference, Disagreement, Doubts, Observed, Outlook,

@@ -309,6 +309,7 @@ impl Machine {
             changes: cells.into_iter().filter_map(change).collect(),
             mishap: event.mishaps.first().map(|mishap| self.explain(mishap).0),
             racing: false,
+            actor: None,
         }
     }
 

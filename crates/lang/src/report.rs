@@ -8,7 +8,7 @@ pub(crate) const MAX_DIAGNOSTICS: usize = 1000;
 
 impl Diagnostic {
     /// A diagnostic with nothing beside the caret yet.
-    pub(crate) fn new(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+    pub fn new(code: &'static str, span: Span, message: impl Into<String>) -> Self {
         Diagnostic {
             code,
             message: message.into(),
@@ -20,19 +20,19 @@ impl Diagnostic {
     }
 
     /// What stands beside the caret.
-    pub(crate) fn label(mut self, label: impl Into<String>) -> Self {
+    pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
         self
     }
 
     /// What to do next.
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+    pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
     /// What to do next, if there is something to say.
-    pub(crate) fn maybe_help(mut self, help: Option<String>) -> Self {
+    pub fn maybe_help(mut self, help: Option<String>) -> Self {
         if help.is_some() {
             self.help = help;
         }
@@ -40,14 +40,14 @@ impl Diagnostic {
     }
 
     /// Another place that matters.
-    pub(crate) fn related(mut self, span: Span, text: impl Into<String>) -> Self {
+    pub fn related(mut self, span: Span, text: impl Into<String>) -> Self {
         self.related.push((span, text.into()));
         self
     }
 }
 
 /// Sorts by place, drops repetitions and cuts a flood short.
-pub(crate) fn finish(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+pub fn finish(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     diagnostics.sort_by(|a, b| (a.span, a.code).cmp(&(b.span, b.code)));
     diagnostics.dedup_by(|a, b| a.code == b.code && a.span == b.span && a.message == b.message);
     if diagnostics.len() > MAX_DIAGNOSTICS {

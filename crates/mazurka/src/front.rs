@@ -21,6 +21,8 @@ pub(crate) trait Front: Sync {
 pub(crate) enum Language {
     /// `.maz`
     Maz(Arc<Code>),
+    /// `.abs`
+    Abs(Arc<mazurka_abs::Code>),
 }
 
 /// Does something with the front end of a program, whichever it is: `on_front!(program.language, front => …)`.
@@ -28,6 +30,7 @@ macro_rules! on_front {
     ($language:expr, $front:ident => $do:expr) => {
         match &$language {
             $crate::front::Language::Maz($front) => $do,
+            $crate::front::Language::Abs($front) => $do,
         }
     };
 }
@@ -41,11 +44,20 @@ impl Front for Arc<Code> {
     }
 }
 
+impl Front for Arc<mazurka_abs::Code> {
+    type Machine = mazurka_abs::Machine;
+
+    fn machine(&self, options: &Options) -> mazurka_abs::Machine {
+        mazurka_abs::Machine::new(Arc::clone(self), options.limits.local)
+    }
+}
+
 impl Language {
     /// A machine whose steps have labels, if the language has them.
     pub fn labelled(&self, options: &Options) -> Option<LabelledMachine> {
         match self {
             Language::Maz(code) => Some(LabelledMachine::new(code.machine(options))),
+            Language::Abs(_) => None,
         }
     }
 
@@ -53,6 +65,7 @@ impl Language {
     pub fn concolic(&self, options: &Options) -> Option<Concolic> {
         match self {
             Language::Maz(code) => Some(Concolic::new(code, options.limits.local)),
+            Language::Abs(_) => None,
         }
     }
 
@@ -60,6 +73,7 @@ impl Language {
     pub fn concolic_solving(&self, options: &Options) -> Option<Concolic> {
         match self {
             Language::Maz(code) => Some(Concolic::solving(code, options.limits.local)),
+            Language::Abs(_) => None,
         }
     }
 
@@ -67,6 +81,7 @@ impl Language {
     pub fn observes(&self) -> bool {
         match self {
             Language::Maz(code) => code.observes(),
+            Language::Abs(code) => code.observes(),
         }
     }
 
@@ -74,6 +89,7 @@ impl Language {
     pub fn states_ensures(&self) -> bool {
         match self {
             Language::Maz(code) => code.states_ensures(),
+            Language::Abs(_) => false,
         }
     }
 
@@ -81,6 +97,7 @@ impl Language {
     pub fn states_other_property(&self) -> bool {
         match self {
             Language::Maz(code) => code.states_other_property(),
+            Language::Abs(code) => code.states_other_property(),
         }
     }
 }

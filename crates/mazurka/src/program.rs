@@ -6,6 +6,7 @@ use mazurka_core::Fingerprint;
 use mazurka_core::record::ProgramRecord;
 use mazurka_lang::Setting;
 use mazurka_lang::diagnostic::Diagnostic;
+use mazurka_lang::source::Span;
 
 use crate::Options;
 use crate::front::Language;
@@ -18,27 +19,25 @@ pub struct Program {
 }
 
 impl Program {
-    /// Reads a program. `file` is its name in records and messages; `set` overrides constants and
-    /// gives variables their initial values, as `--set` does. The error is every mistake of the text.
+    /// Reads a program: ABS if the name of its file ends in `.abs`, else `.maz`. `file` is its name in records and messages;
+    /// `set` overrides constants and gives variables their initial values, as `--set` does. Names that start with `@`
+    /// are options of ABS programs: `@ignore-time`, `@observe`, `@object`. The error is every mistake of the text.
     pub fn load(
         file: &str,
         source: &str,
         set: &[(String, String)],
     ) -> Result<Self, Vec<Diagnostic>> {
-        let setting = |(name, value): &(String, String)| Setting {
-            name: name.clone(),
-            value: value.clone(),
+        let language = match file.ends_with(".abs") {
+            true => Language::Abs(Arc::new(mazurka_abs::load(source, &abs_settings(set))?)),
+            false => Language::Maz(Arc::new(load_maz(source, set)?)),
         };
-        let settings: Vec<Setting> = set.iter().map(setting).collect();
-        let checked = mazurka_lang::load(source, &settings)?;
-        let code = mazurka_lang::compile(&checked, source)?;
         Ok(Self {
             record: ProgramRecord {
                 file: file.to_owned(),
                 hash: hash(source, set),
                 set: set.to_vec(),
             },
-            language: Language::Maz(Arc::new(code)),
+            language,
         })
     }
 
@@ -47,12 +46,47 @@ impl Program {
         &self.record
     }
 
+    /// Whether it can be unfolded: nets know joins of a process with those that it started, and no others.
+    pub fn unfolds(&self) -> bool {
+        matches!(self.language, Language::Maz(_))
+    }
+
     /// Whether two different results violate a property: if the file says what to observe, or
     /// states nothing else, or the caller asks for it.
     pub fn must_be_deterministic(&self, options: &Options) -> bool {
         let language = &self.language;
         options.deterministic || language.observes() || !language.states_other_property()
     }
+}
+
+fn load_maz(source: &str, set: &[(String, String)]) -> Result<mazurka_lang::Code, Vec<Diagnostic>> {
+    if let Some((option, _)) = set.iter().find(|(name, _)| name.starts_with('@')) {
+        let message = format!("`--{}` is for ABS programs", &option[1..]);
+        let mistake = Diagnostic::new("A0403", Span::default(), message)
+            .help("take it out, or name a file that ends in `.abs`");
+        return Err(vec![mistake]);
+    }
+    let setting = |(name, value): &(String, String)| Setting {
+        name: name.clone(),
+        value: value.clone(),
+    };
+    let settings: Vec<Setting> = set.iter().map(setting).collect();
+    let checked = mazurka_lang::load(source, &settings)?;
+    mazurka_lang::compile(&checked, source)
+}
+
+/// Constants, and options by names that start with `@`.
+fn abs_settings(set: &[(String, String)]) -> mazurka_abs::Settings {
+    let mut settings = mazurka_abs::Settings::default();
+    for (name, value) in set {
+        match name.as_str() {
+            "@ignore-time" => settings.ignore_time = true,
+            "@object" => settings.object = Some(value.clone()),
+            "@observe" => settings.observed = mazurka_abs::Observed::of(value),
+            _ => settings.constants.push((name.clone(), value.clone())),
+        }
+    }
+    settings
 }
 
 /// 128 bits of the text and the settings, the same on every machine.

@@ -153,6 +153,10 @@ impl StateProperty {
 
 impl Program {
     /// Whether a state with a property can be reached.
+    ///
+    /// # Panics
+    ///
+    /// If the program cannot be unfolded ([`Program::unfolds`]); no property of it can be read either.
     pub fn reach(
         &self,
         wanted: &StateProperty,
@@ -161,7 +165,9 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<ReachRecord, NotTranslated> {
-        let Language::Maz(front) = &self.language;
+        let Language::Maz(front) = &self.language else {
+            panic!("this program cannot be unfolded, see `Program::unfolds`");
+        };
         let start = Instant::now();
         let mut machine = front.machine(options);
         let limits = &options.limits;

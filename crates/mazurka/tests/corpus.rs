@@ -85,12 +85,14 @@ fn folder() -> PathBuf {
     here.ancestors()
         .nth(2)
         .expect("the workspace")
-        .join("corpus/maz")
+        .join("corpus")
 }
 
 /// One program with one set of constants, and what it must give.
 struct Job {
     name: String,
+    /// Its ending tells the language.
+    file: String,
     source: String,
     needs: Option<Needs>,
     case: Case,
@@ -114,8 +116,9 @@ fn settings(set: &toml::Table) -> Vec<(String, String)> {
 
 fn jobs() -> Vec<Job> {
     let mut jobs = Vec::new();
-    let mut folders: Vec<PathBuf> = fs::read_dir(folder())
-        .expect("the corpus")
+    let mut folders: Vec<PathBuf> = ["maz", "abs"]
+        .iter()
+        .flat_map(|language| fs::read_dir(folder().join(language)).expect("the corpus"))
         .flatten()
         .map(|e| e.path())
         .collect();
@@ -134,7 +137,10 @@ fn jobs() -> Vec<Job> {
             Ok(expect) => expect,
             Err(error) => panic!("{name}/expect.toml: {error}"),
         };
-        let source = read("program.maz");
+        let language = folder.parent().and_then(|parent| parent.file_name());
+        let language = language.expect("a language").to_string_lossy();
+        let file = format!("program.{language}");
+        let source = read(&file);
         let mut cases = expect.case;
         if cases.is_empty() {
             assert!(
@@ -147,6 +153,7 @@ fn jobs() -> Vec<Job> {
             let set: Vec<String> = case.set.iter().map(|(k, v)| format!(" {k}={v}")).collect();
             jobs.push(Job {
                 name: format!("{name}{}", set.concat()),
+                file: file.clone(),
                 source: source.clone(),
                 needs: expect.needs,
                 case,
@@ -192,14 +199,14 @@ fn run(job: &Job, size: Size) -> Wrong {
         let given: Vec<_> = settings.iter().map(setting).collect();
         if let Err(mistakes) = mazurka_lang::load(&job.source, &given) {
             wrong.0.push(format!("does not load: {mistakes:?}"));
-        } else if Program::load(&job.name, &job.source, &settings).is_ok() {
+        } else if Program::load(&job.file, &job.source, &settings).is_ok() {
             wrong
                 .0
                 .push("is not refused, though it needs what no engine can do yet".to_owned());
         }
         return wrong;
     }
-    let program = match Program::load(&job.name, &job.source, &settings) {
+    let program = match Program::load(&job.file, &job.source, &settings) {
         Ok(program) => program,
         Err(mistakes) => {
             wrong.0.push(format!("does not load: {mistakes:?}"));

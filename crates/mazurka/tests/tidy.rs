@@ -119,7 +119,19 @@ fn explorers_never_name_a_language() {
 #[test]
 fn languages_never_name_an_algorithm() {
     assert_eq!(dependencies("lang"), ["mazurka-core", "mazurka-smt"]);
-    never("lang", &["mazurka_explore", "Naive", "Dpor", "Policy"]);
+    // ABS shares the diagnostics of `.maz`, and nothing else.
+    assert_eq!(dependencies("abs"), ["mazurka-core", "mazurka-lang"]);
+    for name in ["lang", "abs"] {
+        never(name, &["mazurka_explore", "Naive", "Dpor", "Policy"]);
+    }
+    never(
+        "abs",
+        &[
+            "mazurka_lang::hir",
+            "mazurka_lang::Machine",
+            "mazurka_lang::load",
+        ],
+    );
 }
 
 #[test]
@@ -162,7 +174,9 @@ fn only_the_binary_does_io() {
         "std::net",
         "std::process",
     ];
-    for name in ["core", "lang", "explore", "report", "logic", "testkit"] {
+    for name in [
+        "core", "lang", "abs", "explore", "report", "logic", "testkit",
+    ] {
         never(name, &io);
     }
     let mut libraries = 0;
@@ -218,7 +232,12 @@ fn no_file_is_long() {
 fn no_path_of_a_machine() {
     let folders = ["home", "root", "Users", "work", "tmp"];
     let mut looked_at = 0;
-    for (file, text) in files("", &[".rs", ".md", ".toml", ".maz", ".snap", "run", "-MIT"]) {
+    for (file, text) in files(
+        "",
+        &[
+            ".rs", ".md", ".toml", ".maz", ".abs", ".snap", "run", "-MIT",
+        ],
+    ) {
         looked_at += 1;
         for (number, line) in text.lines().enumerate() {
             for folder in folders {

@@ -201,6 +201,7 @@ mod tests {
             changes: changes.iter().map(change).collect(),
             mishap: None,
             racing: false,
+            actor: None,
         }
     }
 

@@ -19,6 +19,7 @@
 
 mod bench;
 mod bounds;
+mod chart;
 mod dot;
 mod events;
 mod json;
@@ -41,6 +42,7 @@ mod witness;
 
 pub use bench::bench;
 pub use bounds::advice;
+pub use chart::{chart, chart_svg};
 pub use dot::dot;
 pub use json::json;
 pub use net::{net_dot, net_svg, net_table};

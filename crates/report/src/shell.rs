@@ -47,8 +47,12 @@ fn file(program: &ProgramRecord) -> String {
 }
 
 fn set(program: &ProgramRecord) -> String {
-    let flag =
-        |(name, value): &(String, String)| format!(" --set {}", quote(&format!("{name}={value}")));
+    let flag = |(name, value): &(String, String)| match name.strip_prefix('@') {
+        // An option of an ABS program.
+        Some("ignore-time") => " --ignore-time".to_owned(),
+        Some(option) => format!(" --{option} {}", quote(value)),
+        None => format!(" --set {}", quote(&format!("{name}={value}"))),
+    };
     program.set.iter().map(flag).collect()
 }
 

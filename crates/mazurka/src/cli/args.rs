@@ -101,6 +101,8 @@ reached (if), what the variables then are (then), and by which run (by). Failure
   mazurka run counter.maz --seed 7
   mazurka run counter.maz --schedule \"0 0 1 1\"
   mazurka run dice.maz --schedule \"0=3 0.1=6\"
+  mazurka run buffer.abs --format chart
+  mazurka run buffer.abs --format svg > chart.svg
 
 A schedule is a list of process names, one per step: 0.1 is the second child of process 0, and
 0.1=2 lets its `choose` give 2. A seed always names the same run. The exit code is about this run.
@@ -333,7 +335,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub output: ChartArgs,
 }
 
 #[derive(Debug, Args)]
@@ -474,11 +476,42 @@ pub(crate) struct BenchArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ProgramArgs {
-    /// The program, a `.maz` file; `-` for standard input
+    /// The program, a `.maz` or `.abs` file; `-` for standard input, which is `.maz`
     pub file: String,
-    /// Override a constant, or give a variable its initial value (repeatable)
+    /// Override a constant (in ABS: a function without parameters), or give a variable its initial value (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = values::setting)]
     pub set: Vec<(String, String)>,
+    /// ABS: treat durations as release points
+    #[arg(long, help_heading = "ABS programs")]
+    pub ignore_time: bool,
+    /// ABS: observe these: `output`, classes, fields as `Class.field`, with commas between
+    #[arg(long, value_name = "WHAT", help_heading = "ABS programs")]
+    pub observe: Option<String>,
+    /// ABS: only the scheduling of this object varies (`Buffer1`), or of all objects of a class (`Buffer`)
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "ABS programs",
+        conflicts_with = "observe"
+    )]
+    pub object: Option<String>,
+}
+
+impl ProgramArgs {
+    /// The settings, with what is only for ABS under names that no constant can have.
+    pub(crate) fn settings(&self) -> Vec<(String, String)> {
+        let mut all = self.set.clone();
+        if self.ignore_time {
+            all.push(("@ignore-time".to_owned(), "true".to_owned()));
+        }
+        let named = [("@observe", &self.observe), ("@object", &self.object)];
+        for (name, value) in named {
+            if let Some(value) = value {
+                all.push((name.to_owned(), value.clone()));
+            }
+        }
+        all
+    }
 }
 
 #[derive(Debug, Args)]
@@ -513,6 +546,30 @@ pub(crate) struct OutputArgs {
     /// No progress, and of the text only the first line
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// The output of one run.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct ChartArgs {
+    /// Text for people, the record for programs, or the messages between ABS objects as a chart
+    #[arg(long, value_enum, default_value_t = RunPicture::Text)]
+    pub format: RunPicture,
+    /// No progress, and of the text only the first line
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunPicture {
+    /// Text
+    Text,
+    /// The record, see docs/record.md
+    Json,
+    /// The message sequence chart of an ABS program, as text
+    Chart,
+    /// The same for a browser
+    Svg,
 }
 
 /// The output of a command that can draw.

@@ -10,7 +10,7 @@ use mazurka_report::{OneRun, Paint, View};
 
 use super::args::{
     CheckArgs, ClassPicture, Cli, Command, ExploreArgs, Format, OutputArgs, PermuteArgs, Picture,
-    ReplayArgs, RunArgs,
+    ReplayArgs, RunArgs, RunPicture,
 };
 use super::watch::Watcher;
 use super::{Exit, bench, diagnose, files, output, prove, reach, symbolic, unfold};
@@ -92,7 +92,7 @@ impl Checked {
 }
 
 fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
-    let program = Checked::load(&args.program.file, &args.program.set)?;
+    let program = Checked::load(&args.program.file, &args.program.settings())?;
     let options = Options {
         limits: args.limits.limits(),
         deterministic: args.property.is_some(),
@@ -128,7 +128,7 @@ fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
 
 fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let algorithm = args.algorithm()?;
-    let program = load(&args.program.file, &args.program.set)?;
+    let program = load(&args.program.file, &args.program.settings())?;
     let options = Options {
         limits: args.limits.limits(),
         deterministic: false,
@@ -245,7 +245,7 @@ fn permute(args: &PermuteArgs) -> Result<Exit, Refusal> {
         any_start: args.symbolic_initial,
         listed: usize::try_from(args.classes).unwrap_or(usize::MAX),
     };
-    let program = load(&args.program.file, &args.program.set)?;
+    let program = load(&args.program.file, &args.program.settings())?;
     let options = Options {
         limits: args.limits.limits(),
         deterministic: false,
@@ -282,7 +282,7 @@ fn permute(args: &PermuteArgs) -> Result<Exit, Refusal> {
 
 fn run_one(args: &RunArgs) -> Result<Exit, Refusal> {
     let plan = plan(args.schedule.as_ref(), args.seed)?;
-    let program = load(&args.program.file, &args.program.set)?;
+    let program = load(&args.program.file, &args.program.settings())?;
     let options = Options {
         limits: args.limits.limits(),
         deterministic: false,
@@ -293,7 +293,24 @@ fn run_one(args: &RunArgs) -> Result<Exit, Refusal> {
     watcher.finish();
     let record = record.map_err(|error| format!("the schedule does not fit: {error}"))?;
     let view = view(&options.limits);
-    show(&record, &args.output, &record.record, || {
+    let exit = Exit::from(record.record.verdict);
+    let format = match args.output.format {
+        RunPicture::Text => Format::Text,
+        RunPicture::Json => Format::Json,
+        RunPicture::Chart => {
+            let chart = mazurka_report::chart(&record.run).ok_or_else(no_chart)?;
+            return Ok(output::print_raw(&chart, exit));
+        }
+        RunPicture::Svg => {
+            let chart = mazurka_report::chart_svg(&record.record, &record.run);
+            return Ok(output::print_raw(&chart.ok_or_else(no_chart)?, exit));
+        }
+    };
+    let output = OutputArgs {
+        format,
+        quiet: args.output.quiet,
+    };
+    show(&record, &output, &record.record, || {
         let one = OneRun {
             run: &record.run,
             seed: record.seed,
@@ -301,6 +318,11 @@ fn run_one(args: &RunArgs) -> Result<Exit, Refusal> {
         };
         mazurka_report::run(&record.record, one, &view)
     })
+}
+
+fn no_chart() -> Refusal {
+    let text = "a chart shows the messages of an ABS program, in a run of at least one step";
+    Refusal::Message(text.to_owned())
 }
 
 fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {

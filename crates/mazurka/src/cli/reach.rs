@@ -5,7 +5,7 @@ use mazurka::{BadProperty, Options, StateProperty};
 use super::args::ReachArgs;
 use super::commands::{Refusal, load, show, view};
 use super::watch::Watcher;
-use super::{Exit, diagnose, files};
+use super::{Exit, diagnose, files, unfold};
 
 /// Looks for a state, and shows the way to it.
 pub(super) fn reach(args: &ReachArgs) -> Result<Exit, Refusal> {
@@ -15,6 +15,9 @@ pub(super) fn reach(args: &ReachArgs) -> Result<Exit, Refusal> {
         return Err(Refusal::Message(no.to_owned()));
     }
     let program = load(file, set)?;
+    if !program.unfolds() {
+        return Err(unfold::refusal());
+    }
     let source = files::program(file)?;
     let wanted = StateProperty::read(&source, set, &args.property).map_err(|bad| match bad {
         BadProperty::Mistakes { text, mistakes } => {

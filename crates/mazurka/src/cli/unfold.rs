@@ -7,9 +7,19 @@ use super::commands::{Refusal, load, show, view};
 use super::watch::Watcher;
 use super::{Exit, output};
 
+/// Why a program cannot be unfolded.
+pub(super) fn refusal() -> Refusal {
+    let text = "ABS programs cannot be unfolded: a task may wait for one that it did not create; \
+                `mazurka explore` explores them";
+    Refusal::Message(text.to_owned())
+}
+
 /// Unfolds a program, and shows what came of it.
 pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
-    let program = load(&args.program.file, &args.program.set)?;
+    let program = load(&args.program.file, &args.program.settings())?;
+    if !program.unfolds() {
+        return Err(refusal());
+    }
     let options = Options {
         limits: args.limits.limits(),
         deterministic: false,

@@ -1,0 +1,176 @@
+//! Arithmetic over unbounded integers, rationals and floats, with 64-bit integers as the fast case.
+
+use std::cmp::Ordering;
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::{FromPrimitive, Signed, ToPrimitive, Zero};
+
+use crate::syntax::ast::{Binary, Unary};
+use crate::value::Value;
+
+/// Larger numbers are given up: they eat the machine.
+const MAX_BITS: u64 = 1 << 20;
+
+/// Why an operation has no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    DivisionByZero,
+    /// Too large to go on with.
+    TooLarge,
+    /// The operands are of the wrong type, which the checker should have told.
+    Mistyped,
+}
+
+fn big(value: &Value) -> Option<BigInt> {
+    match value {
+        Value::Int(value) => Some(BigInt::from(*value)),
+        Value::Big(value) => Some(BigInt::clone(value)),
+        _ => None,
+    }
+}
+
+/// The number as a rational.
+pub(crate) fn rational(value: &Value) -> Option<BigRational> {
+    match value {
+        Value::Rat(value) => Some(BigRational::clone(value)),
+        Value::Float(value) => BigRational::from_f64(*value),
+        other => big(other).map(BigRational::from_integer),
+    }
+}
+
+/// The number as a float.
+pub(crate) fn float(value: &Value) -> Option<f64> {
+    match value {
+        Value::Int(value) => Some(*value as f64),
+        Value::Float(value) => Some(*value),
+        Value::Big(value) => value.to_f64(),
+        Value::Rat(value) => value.to_f64(),
+        _ => None,
+    }
+}
+
+/// The order of numbers.
+pub(crate) fn compare(a: &Value, b: &Value) -> Ordering {
+    match (a, b) {
+        (Value::Int(a), Value::Int(b)) => a.cmp(b),
+        (Value::Float(_), _) | (_, Value::Float(_)) => {
+            let (a, b) = (float(a).unwrap_or(0.0), float(b).unwrap_or(0.0));
+            a.partial_cmp(&b).unwrap_or_else(|| a.total_cmp(&b))
+        }
+        _ => match (big(a), big(b)) {
+            (Some(a), Some(b)) => a.cmp(&b),
+            _ => rational(a).cmp(&rational(b)),
+        },
+    }
+}
+
+fn bounded(value: BigInt) -> Result<Value, Trouble> {
+    match value.bits() > MAX_BITS {
+        true => Err(Trouble::TooLarge),
+        false => Ok(Value::integer(value)),
+    }
+}
+
+fn bounded_rational(value: BigRational) -> Result<Value, Trouble> {
+    match value.numer().bits() + value.denom().bits() > MAX_BITS {
+        true => Err(Trouble::TooLarge),
+        false => Ok(Value::rational(value)),
+    }
+}
+
+/// `+ - * / %` on numbers.
+pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> Result<Value, Trouble> {
+    if let (Value::Int(a), Value::Int(b)) = (a, b) {
+        let quick = match operator {
+            Binary::Add => a.checked_add(*b),
+            Binary::Subtract => a.checked_sub(*b),
+            Binary::Multiply => a.checked_mul(*b),
+            Binary::Divide if *b != 0 && a.checked_rem(*b) == Some(0) => a.checked_div(*b),
+            Binary::Modulo if *b != 0 => a.checked_rem(*b),
+            _ => None,
+        };
+        if let Some(value) = quick {
+            return Ok(Value::Int(value));
+        }
+    }
+    if matches!(a, Value::Float(_)) || matches!(b, Value::Float(_)) {
+        let (Some(a), Some(b)) = (float(a), float(b)) else {
+            return Err(Trouble::Mistyped);
+        };
+        let value = match operator {
+            Binary::Add => a + b,
+            Binary::Subtract => a - b,
+            Binary::Multiply => a * b,
+            Binary::Divide | Binary::Modulo if b == 0.0 => return Err(Trouble::DivisionByZero),
+            Binary::Divide => a / b,
+            Binary::Modulo => a % b,
+            _ => return Err(Trouble::Mistyped),
+        };
+        return Ok(Value::Float(value));
+    }
+    if let (Some(a), Some(b), true) = (big(a), big(b), operator != Binary::Divide) {
+        return match operator {
+            Binary::Add => bounded(a + b),
+            Binary::Subtract => bounded(a - b),
+            Binary::Multiply => bounded(a * b),
+            Binary::Modulo if b.is_zero() => Err(Trouble::DivisionByZero),
+            Binary::Modulo => bounded(a % b),
+            _ => Err(Trouble::Mistyped),
+        };
+    }
+    let (Some(a), Some(b)) = (rational(a), rational(b)) else {
+        return Err(Trouble::Mistyped);
+    };
+    match operator {
+        Binary::Add => bounded_rational(a + b),
+        Binary::Subtract => bounded_rational(a - b),
+        Binary::Multiply => bounded_rational(a * b),
+        Binary::Divide | Binary::Modulo if b.is_zero() => Err(Trouble::DivisionByZero),
+        Binary::Divide => bounded_rational(a / b),
+        Binary::Modulo => bounded_rational(&a - &b * (&a / &b).trunc()),
+        _ => Err(Trouble::Mistyped),
+    }
+}
+
+/// `-` and `!`.
+pub(crate) fn unary(operator: Unary, value: &Value) -> Result<Value, Trouble> {
+    match (operator, value) {
+        (Unary::Not, Value::Bool(value)) => Ok(Value::Bool(!value)),
+        (Unary::Negate, Value::Float(value)) => Ok(Value::Float(-value)),
+        (Unary::Negate, value) => binary(Binary::Subtract, &Value::Int(0), value),
+        _ => Err(Trouble::Mistyped),
+    }
+}
+
+/// A float as an integer, rounded by the function given.
+pub(crate) fn rounded(value: &Value, round: impl Fn(f64) -> f64) -> Result<Value, Trouble> {
+    let value = float(value).ok_or(Trouble::Mistyped)?;
+    match BigInt::from_f64(round(value)) {
+        Some(value) => bounded(value),
+        None => Err(Trouble::TooLarge),
+    }
+}
+
+/// A rational as an integer, towards zero.
+pub(crate) fn truncated(value: &Value) -> Result<Value, Trouble> {
+    match value {
+        Value::Rat(value) => bounded(value.trunc().to_integer()),
+        Value::Float(_) => rounded(value, f64::trunc),
+        other => Ok(other.clone()),
+    }
+}
+
+/// How a number is written: `3`, `-1/2`, `2.5`.
+pub(crate) fn written(value: &Value) -> Option<String> {
+    match value {
+        Value::Int(value) => Some(value.to_string()),
+        Value::Big(value) => Some(value.to_string()),
+        Value::Rat(value) => {
+            let sign = if value.is_negative() { "-" } else { "" };
+            Some(format!("{sign}{}/{}", value.numer().abs(), value.denom()))
+        }
+        Value::Float(value) => Some(format!("{value:?}")),
+        _ => None,
+    }
+}

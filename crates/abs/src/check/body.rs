@@ -1,0 +1,227 @@
+//! The code that is being written, and the variables that it can see.
+
+use mazurka_lang::Diagnostic;
+use mazurka_lang::source::Span;
+
+use super::{Body, Checker, Local, LocalTy};
+use crate::code::{Handler, Op};
+use crate::syntax::ast::Name;
+use crate::types::{Head, Ty};
+use crate::value::Value;
+
+/// Where a jump stands whose target is not known yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Open(usize);
+
+impl Checker<'_> {
+    pub(super) fn open(&mut self, body: Body) {
+        self.bodies.push(body);
+    }
+
+    pub(super) fn body(&mut self) -> &mut Body {
+        let Some(body) = self.bodies.last_mut() else {
+            unreachable!("code is only written between `open` and `close`");
+        };
+        body
+    }
+
+    pub(super) fn class_here(&self) -> Option<u32> {
+        self.bodies.last().and_then(|body| body.class)
+    }
+
+    /// Puts the code behind all other code. Its entry, its slots, and where it keeps what it captures.
+    pub(super) fn close(&mut self) -> (u32, u32, Vec<u32>) {
+        let Some(body) = self.bodies.pop() else {
+            unreachable!("code is closed once");
+        };
+        let start = self.out.ops.len() as u32;
+        let moved = |op: Op| match op {
+            Op::Jump(target) => Op::Jump(target + start),
+            Op::JumpUnless(target) => Op::JumpUnless(target + start),
+            Op::JumpUnlessMade {
+                constructor,
+                target,
+            } => Op::JumpUnlessMade {
+                constructor,
+                target: target + start,
+            },
+            other => other,
+        };
+        self.out.ops.extend(body.ops.into_iter().map(moved));
+        self.out.spans.extend(body.spans);
+        let handlers = body.handlers.into_iter().map(|handler| Handler {
+            start: handler.start + start,
+            end: handler.end + start,
+            holes: handler
+                .holes
+                .iter()
+                .map(|(a, b)| (a + start, b + start))
+                .collect(),
+            target: handler.target + start,
+            slot: handler.slot,
+        });
+        self.out.handlers.extend(handlers);
+        let captures = body
+            .captures
+            .unwrap_or_default()
+            .iter()
+            .map(|&(_, inner)| inner)
+            .collect();
+        (start, body.slots, captures)
+    }
+
+    pub(super) fn emit(&mut self, op: Op, span: Span) {
+        let body = self.body();
+        body.ops.push(op);
+        body.spans.push(span);
+    }
+
+    pub(super) fn here(&mut self) -> u32 {
+        self.body().ops.len() as u32
+    }
+
+    /// A jump to a place that comes later.
+    pub(super) fn emit_open(&mut self, op: Op, span: Span) -> Open {
+        let at = self.here() as usize;
+        self.emit(op, span);
+        Open(at)
+    }
+
+    /// The jump leads here.
+    pub(super) fn land(&mut self, open: Open) {
+        let here = self.here();
+        let op = &mut self.body().ops[open.0];
+        *op = match *op {
+            Op::JumpUnless(_) => Op::JumpUnless(here),
+            Op::JumpUnlessMade { constructor, .. } => Op::JumpUnlessMade {
+                constructor,
+                target: here,
+            },
+            _ => Op::Jump(here),
+        };
+    }
+
+    pub(super) fn land_all(&mut self, all: Vec<Open>) {
+        for open in all {
+            self.land(open);
+        }
+    }
+
+    pub(super) fn slot(&mut self) -> u32 {
+        let body = self.body();
+        body.slots += 1;
+        body.slots - 1
+    }
+
+    pub(super) fn constant(&mut self, value: Value) -> u32 {
+        let known = self.out.constants.iter().position(|known| {
+            *known == value && std::mem::discriminant(known) == std::mem::discriminant(&value)
+        });
+        known.unwrap_or_else(|| {
+            self.out.constants.push(value);
+            self.out.constants.len() - 1
+        }) as u32
+    }
+
+    pub(super) fn emit_value(&mut self, value: Value, span: Span) {
+        let constant = self.constant(value);
+        self.emit(Op::Const(constant), span);
+    }
+
+    pub(super) fn method_number(&mut self, name: &str) -> u32 {
+        if let Some(&known) = self.out.method_numbers.get(name) {
+            return known;
+        }
+        let number = self.out.method_numbers.len() as u32;
+        self.out.method_numbers.insert(name.to_owned(), number);
+        number
+    }
+
+    /// Declares a variable. Its slot.
+    pub(super) fn declare_local(&mut self, name: &Name, ty: LocalTy) -> u32 {
+        let slot = self.slot();
+        let taken = self
+            .body()
+            .scope
+            .iter()
+            .any(|local| local.name == name.text);
+        if taken {
+            let mistake = Diagnostic::new(
+                "A0210",
+                name.span,
+                format!("`{}` is declared already", name.text),
+            )
+            .label("a second variable of this name")
+            .help("ABS has no shadowing: choose another name");
+            self.report(mistake);
+        }
+        self.body().scope.push(Local {
+            name: name.text.clone(),
+            slot,
+            ty,
+        });
+        slot
+    }
+
+    /// A variable by name, also one outside of an anonymous function.
+    pub(super) fn local(&mut self, name: &str) -> Option<(u32, LocalTy)> {
+        self.local_in(self.bodies.len().checked_sub(1)?, name)
+    }
+
+    fn local_in(&mut self, body: usize, name: &str) -> Option<(u32, LocalTy)> {
+        let found = self.bodies[body]
+            .scope
+            .iter()
+            .rev()
+            .find(|local| local.name == name);
+        if let Some(local) = found {
+            return Some((local.slot, local.ty.clone()));
+        }
+        self.bodies[body].captures.as_ref()?;
+        let (outer, ty) = self.local_in(body.checked_sub(1)?, name)?;
+        let inner = &mut self.bodies[body];
+        let slot = inner.slots;
+        inner.slots += 1;
+        inner.scope.insert(
+            0,
+            Local {
+                name: name.to_owned(),
+                slot,
+                ty: ty.clone(),
+            },
+        );
+        if let Some(captures) = &mut inner.captures {
+            captures.push((outer, slot));
+        }
+        Some((slot, ty))
+    }
+
+    /// Forgets what was declared since.
+    pub(super) fn leave_scope(&mut self, len: usize) {
+        // Captured variables are put at the front.
+        let captured = self.body().captures.as_ref().map_or(0, Vec::len);
+        self.body().scope.truncate(len.max(captured));
+    }
+
+    pub(super) fn field(&self, name: &str) -> Option<(u32, Ty)> {
+        let class = &self.classes[self.class_here()? as usize];
+        let at = class.fields.iter().position(|(field, _)| field == name)?;
+        Some((at as u32, class.fields[at].1.clone()))
+    }
+
+    /// Fields and variables without a value hold `null`, which only references and futures can.
+    pub(super) fn needs_value(&mut self, ty: &Ty, name: &Name) {
+        let nullable = matches!(
+            self.unknowns.shallow(ty),
+            Ty::Made(Head::Interface(_) | Head::Future, _) | Ty::Wrong
+        );
+        if !nullable {
+            let shown = self.show(ty);
+            let mistake =
+                Diagnostic::new("A0222", name.span, format!("`{}` needs a value", name.text))
+                    .label(format!("a `{shown}` cannot be `null`"))
+                    .help(format!("write `{shown} {} = …;`", name.text));
+            self.report(mistake);
+        }
+    }
+}

@@ -1,0 +1,450 @@
+//! Constructors, functions, and functions that take functions.
+
+use mazurka_lang::Diagnostic;
+use mazurka_lang::source::Span;
+
+use super::declare::partial_key;
+use super::names::count;
+use super::{Body, Checker, FunctionBody, FunctionTy, LocalTy, STANDARD_NAME, TypeDef};
+use crate::code::{FunctionInfo, Op};
+use crate::syntax::ast::{Expr, Function, Name};
+use crate::types::{Head, Ty};
+use crate::value::Value;
+
+impl<'a> Checker<'a> {
+    pub(super) fn constructor_here(&mut self, name: &Name) -> Option<u32> {
+        let module = self.module_here();
+        if let Some(&number) = self.find(&self.constructor_numbers, module, &name.text) {
+            return Some(number);
+        }
+        let names: Vec<String> = self.constructor_numbers.keys().cloned().collect();
+        self.unknown("A0209", "constructor", name, names.iter());
+        None
+    }
+
+    pub(super) fn interface_named(&mut self, module: usize, name: &Name) -> Option<u32> {
+        if let Some(TypeDef::Interface(number)) = self.find(&self.types, module, &name.text) {
+            return Some(*number);
+        }
+        let names: Vec<String> = self.types.keys().cloned().collect();
+        self.unknown("A0201", "interface", name, names.iter());
+        None
+    }
+
+    /// Checks arguments against parameters, and leaves them on the stack.
+    pub(super) fn arguments(
+        &mut self,
+        what: &str,
+        args: &'a [Expr],
+        parameters: &[Ty],
+        span: Span,
+    ) {
+        if args.len() != parameters.len() {
+            let mistake = Diagnostic::new(
+                "A0217",
+                span,
+                format!("{what} takes {}", count(parameters.len(), "argument")),
+            )
+            .label(format!("{} given", count(args.len(), "argument")));
+            self.report(mistake);
+            return;
+        }
+        for (arg, parameter) in args.iter().zip(parameters) {
+            self.expr_as(arg, parameter);
+        }
+    }
+
+    /// Learns what can be learnt from what is wanted of a result, before the arguments are looked at.
+    fn hint(&mut self, result: &Ty, wanted: Option<&Ty>) {
+        if let Some(wanted) = wanted {
+            let known = self.unknowns.deep(wanted);
+            // `Int` is fine where `Rat` is wanted: the arguments decide.
+            if known != Ty::RAT && !matches!(known, Ty::Unknown(_)) {
+                self.unknowns.fits(result, &known, &self.inheritance);
+            }
+        }
+    }
+
+    pub(super) fn construct(
+        &mut self,
+        name: &Name,
+        args: &'a [Expr],
+        wanted: Option<&Ty>,
+        span: Span,
+    ) -> Ty {
+        let Some(number) = self.constructor_here(name) else {
+            for arg in args {
+                self.expr(arg, None);
+            }
+            return Ty::Wrong;
+        };
+        let def = &self.constructors[number as usize];
+        let (generics, parts) = (def.generics, def.parts.clone());
+        let (result, special) = (def.result.clone(), def.special.clone());
+        let types = self.unknowns.fresh_many(generics);
+        let result = result.with(&types);
+        self.hint(&result, wanted);
+        let parts: Vec<Ty> = parts.iter().map(|part| part.with(&types)).collect();
+        self.arguments(&format!("`{}`", name.text), args, &parts, span);
+        match special {
+            Some(value) => self.emit_value(value, span),
+            None if parts.is_empty() => self.emit_value(Value::constant(number), span),
+            None => self.emit(
+                Op::Construct {
+                    constructor: number,
+                    parts: parts.len() as u32,
+                },
+                span,
+            ),
+        }
+        result
+    }
+
+    /// The function that a name stands for here.
+    pub(super) fn function_here(&self, name: &Name) -> Option<u32> {
+        let module = self.module_here();
+        self.find(&self.function_numbers, module, &name.text)
+            .copied()
+    }
+
+    fn partial_here(&self, name: &Name) -> Option<u32> {
+        let full = self.full(self.module_here(), &name.text)?;
+        let standard = format!("{STANDARD_NAME}.{}", name.text);
+        let numbers = &self.function_numbers;
+        let own = numbers.get(&partial_key(&full));
+        own.or_else(|| numbers.get(&partial_key(&standard)))
+            .copied()
+    }
+
+    pub(super) fn call(
+        &mut self,
+        name: &Name,
+        args: &'a [Expr],
+        wanted: Option<&Ty>,
+        span: Span,
+    ) -> Ty {
+        if let Some((slot, LocalTy::Function(at))) = self.local(&name.text) {
+            return self.call_taken(slot, at, args, span);
+        }
+        let Some(number) = self.function_here(name) else {
+            if self.partial_here(name).is_some() {
+                let mistake =
+                    Diagnostic::new("A0233", span, format!("`{}` takes functions", name.text))
+                        .label("expected two pairs of brackets")
+                        .help(format!("write `{}(functions)(arguments)`", name.text));
+                return self.wrong(mistake);
+            }
+            return self.no_function(name, args);
+        };
+        let function = &self.functions[number as usize];
+        if matches!(function.body, FunctionBody::Builtin(None)) && function.module == 0 {
+            let mistake = Diagnostic::new(
+                "A0230",
+                span,
+                format!("`{}` can only stand alone", name.text),
+            )
+            .label("it does something, so it is no part of an expression")
+            .help("make it a statement, or give its result a variable of its own");
+            self.report(mistake);
+            return Ty::Wrong;
+        }
+        let (generics, result) = (function.generics.len(), function.result.clone());
+        let parameters: Vec<Ty> = function
+            .parameters
+            .iter()
+            .map(|(_, ty)| ty.clone())
+            .collect();
+        let types = self.unknowns.fresh_many(generics);
+        let result = result.with(&types);
+        self.hint(&result, wanted);
+        let parameters: Vec<Ty> = parameters.iter().map(|ty| ty.with(&types)).collect();
+        self.arguments(&format!("`{}`", name.text), args, &parameters, span);
+        self.emit(Op::Call(number), span);
+        result
+    }
+
+    fn no_function(&mut self, name: &Name, args: &'a [Expr]) -> Ty {
+        let method = self.class_here().is_some_and(|class| {
+            self.classes[class as usize]
+                .methods
+                .contains_key(&name.text)
+        });
+        if method {
+            let mistake =
+                Diagnostic::new("A0234", name.span, format!("`{}` is a method", name.text))
+                    .label("methods are called on objects")
+                    .help(format!("write `this.{}(…)`", name.text));
+            self.report(mistake);
+        } else {
+            let names: Vec<String> = self.function_numbers.keys().cloned().collect();
+            self.unknown("A0235", "function", name, names.iter());
+        }
+        for arg in args {
+            self.expr(arg, None);
+        }
+        Ty::Wrong
+    }
+
+    /// A call of a function that the partial function around takes.
+    fn call_taken(&mut self, slot: u32, at: usize, args: &'a [Expr], span: Span) -> Ty {
+        let (parameters, result) = match self.function_types[at].clone() {
+            Some(known) => known,
+            None => {
+                let fresh = (self.unknowns.fresh_many(args.len()), self.unknowns.fresh());
+                self.function_types[at] = Some(fresh.clone());
+                fresh
+            }
+        };
+        self.emit(Op::Local(slot), span);
+        self.arguments("this function", args, &parameters, span);
+        self.emit(Op::CallValue(args.len() as u32), span);
+        result
+    }
+
+    pub(super) fn partial(
+        &mut self,
+        name: &Name,
+        functions: &'a [Function],
+        args: &'a [Expr],
+        wanted: Option<&Ty>,
+        span: Span,
+    ) -> Ty {
+        let Some(number) = self.partial_here(name) else {
+            if self.function_here(name).is_none() {
+                return self.no_function(name, args);
+            }
+            let mistake =
+                Diagnostic::new("A0233", span, format!("`{}` takes no functions", name.text))
+                    .label("one pair of brackets too many")
+                    .help(format!("write `{}(arguments)`", name.text));
+            return self.wrong(mistake);
+        };
+        let function = &self.functions[number as usize];
+        let taken = function.functions.clone().unwrap_or_default();
+        let (generics, result) = (function.generics.len(), function.result.clone());
+        let parameters: Vec<Ty> = function
+            .parameters
+            .iter()
+            .map(|(_, ty)| ty.clone())
+            .collect();
+        let known = function.checked;
+        let types = self.unknowns.fresh_many(generics);
+        let result = result.with(&types);
+        self.hint(&result, wanted);
+        if taken.len() != functions.len() {
+            let mistake = Diagnostic::new(
+                "A0217",
+                span,
+                format!("`{}` takes {}", name.text, count(taken.len(), "function")),
+            )
+            .label(format!("{} given", count(functions.len(), "function")));
+            self.report(mistake);
+            return result;
+        }
+        // Functions lie below the arguments, but what they must be is known best after these. Their types are
+        // compared last, when everything is known.
+        let mut given = Vec::new();
+        for function in functions {
+            given.push(self.function_value(function));
+        }
+        let parameters: Vec<Ty> = parameters.iter().map(|ty| ty.with(&types)).collect();
+        self.arguments(&format!("`{}`", name.text), args, &parameters, span);
+        for (at, (function, ty)) in functions.iter().zip(given).enumerate() {
+            let place = match function {
+                Function::Named(name) => name.span,
+                Function::Anonymous { span, .. } => *span,
+            };
+            let wanted = match known {
+                true => taken[at].1.clone().map(|(parameters, result)| {
+                    let parameters: Vec<Ty> = parameters.iter().map(|ty| ty.with(&types)).collect();
+                    (parameters, result.with(&types))
+                }),
+                // A recursive use passes its own functions on.
+                false => None,
+            };
+            if let (Some((parameters, result)), Some((wanted, wanted_result))) = (ty, wanted) {
+                self.fit_function(&parameters, &result, &wanted, &wanted_result, place);
+            }
+        }
+        self.emit(Op::Call(number), span);
+        result
+    }
+
+    fn fit_function(
+        &mut self,
+        parameters: &[Ty],
+        result: &Ty,
+        wanted: &[Ty],
+        wanted_result: &Ty,
+        place: Span,
+    ) {
+        if parameters.len() != wanted.len() {
+            let mistake = Diagnostic::new(
+                "A0217",
+                place,
+                format!(
+                    "a function of {} is expected",
+                    count(wanted.len(), "parameter")
+                ),
+            )
+            .label(format!(
+                "this one has {}",
+                count(parameters.len(), "parameter")
+            ));
+            return self.report(mistake);
+        }
+        for (parameter, wanted) in parameters.iter().zip(wanted) {
+            self.fit(wanted, parameter, place);
+        }
+        self.fit(result, wanted_result, place);
+    }
+
+    /// Puts a function on the stack.
+    fn function_value(&mut self, function: &'a Function) -> Option<FunctionTy> {
+        match function {
+            Function::Named(name) => {
+                if let Some((slot, LocalTy::Function(at))) = self.local(&name.text) {
+                    self.emit(Op::Local(slot), name.span);
+                    return self.function_types[at].clone();
+                }
+                let Some(number) = self.function_here(name) else {
+                    self.no_function(name, &[]);
+                    return None;
+                };
+                let function = &self.functions[number as usize];
+                let (generics, result) = (function.generics.len(), function.result.clone());
+                let parameters: Vec<Ty> = function
+                    .parameters
+                    .iter()
+                    .map(|(_, ty)| ty.clone())
+                    .collect();
+                if matches!(function.body, FunctionBody::Builtin(None)) {
+                    let mistake = Diagnostic::new(
+                        "A0233",
+                        name.span,
+                        format!("`{}` cannot be passed", name.text),
+                    )
+                    .label("expected a function of plain values");
+                    self.report(mistake);
+                    return None;
+                }
+                let types = self.unknowns.fresh_many(generics);
+                let op = Op::Function {
+                    function: number,
+                    captured: 0,
+                };
+                self.emit(op, name.span);
+                let parameters = parameters.iter().map(|ty| ty.with(&types)).collect();
+                Some((parameters, result.with(&types)))
+            }
+            Function::Anonymous {
+                parameters,
+                body,
+                span,
+            } => Some(self.anonymous(parameters, body, *span)),
+        }
+    }
+
+    fn anonymous(
+        &mut self,
+        parameters: &'a [(crate::syntax::ast::Type, Name)],
+        body: &'a Expr,
+        span: Span,
+    ) -> FunctionTy {
+        let (module, generics) = (self.module_here(), self.generics());
+        let class = self.class_here();
+        self.open(Body {
+            captures: Some(Vec::new()),
+            class,
+            module,
+            generics: generics.clone(),
+            ..Body::default()
+        });
+        let mut types = Vec::new();
+        for (ty, name) in parameters {
+            let ty = self.ty(module, &generics, ty);
+            self.declare_local(name, LocalTy::Value(ty.clone()));
+            types.push(ty);
+        }
+        let result = self.expr(body, None);
+        self.emit(Op::Return, span);
+        let captured = self.body().captures.clone().unwrap_or_default();
+        let (entry, slots, captures) = self.close();
+        let number = self.out.functions.len() as u32;
+        self.out.functions.push(FunctionInfo {
+            entry,
+            slots,
+            captures,
+            parameters: parameters.len() as u32,
+        });
+        for (outer, _) in &captured {
+            self.emit(Op::Local(*outer), span);
+        }
+        self.emit(
+            Op::Function {
+                function: number,
+                captured: captured.len() as u32,
+            },
+            span,
+        );
+        (types, result)
+    }
+
+    /// `list[…]`, `set[…]`, `map[…]`: a function applied to a list.
+    pub(super) fn variadic(
+        &mut self,
+        name: &Name,
+        elements: &'a [Expr],
+        wanted: Option<&Ty>,
+        span: Span,
+    ) -> Ty {
+        let Some(number) = self.function_here(name) else {
+            return self.no_function(name, elements);
+        };
+        let function = &self.functions[number as usize];
+        let (generics, result) = (function.generics.len(), function.result.clone());
+        let [(_, parameter)] = &function.parameters[..] else {
+            let mistake = Diagnostic::new(
+                "A0236",
+                span,
+                format!("`{}` does not take a list", name.text),
+            )
+            .label("expected a function of one parameter, a list");
+            return self.wrong(mistake);
+        };
+        let parameter = parameter.clone();
+        let types = self.unknowns.fresh_many(generics);
+        let result = result.with(&types);
+        self.hint(&result, wanted);
+        let element = self.unknowns.fresh();
+        let Some(TypeDef::Data(list)) = self.types.get(&format!("{STANDARD_NAME}.List")) else {
+            return Ty::Wrong;
+        };
+        let list = Ty::Made(Head::Data(*list), vec![element.clone()]);
+        self.unknowns
+            .fits(&list, &parameter.with(&types), &self.inheritance);
+        for expr in elements {
+            self.expr_as(expr, &element);
+        }
+        let (nil, cons) = (
+            self.constructor_named("Nil"),
+            self.constructor_named("Cons"),
+        );
+        self.emit_value(Value::constant(nil), span);
+        for _ in elements {
+            let op = Op::Construct {
+                constructor: cons,
+                parts: 2,
+            };
+            self.emit(op, span);
+        }
+        self.fit(&list, &parameter.with(&types), span);
+        self.emit(Op::Call(number), span);
+        result
+    }
+
+    fn wrong(&mut self, mistake: Diagnostic) -> Ty {
+        self.report(mistake);
+        Ty::Wrong
+    }
+}

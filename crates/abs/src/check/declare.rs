@@ -1,0 +1,669 @@
+//! What the modules declare: names first, then types.
+
+use mazurka_lang::source::Span;
+use mazurka_lang::{Diagnostic, nearest};
+use rustc_hash::FxHashMap;
+
+use super::{
+    Checker, ClassDef, ConstructorDef, DataDef, FunctionBody, FunctionDef, InterfaceDef,
+    MethodSignature, STANDARD_NAME, Scope, TypeDef,
+};
+use crate::code::Builtin;
+use crate::syntax::ast::{self, Item, Name};
+use crate::syntax::parser::Excluded;
+use crate::types::{Head, Ty};
+use crate::value::Value;
+
+impl<'a> Checker<'a> {
+    /// Declares everything.
+    pub(super) fn declare(&mut self) {
+        self.builtin_types();
+        // The class of the main block, and the interface that all objects implement.
+        self.classes.push(ClassDef {
+            name: "main".to_owned(),
+            module: 0,
+            fields: Vec::new(),
+            methods: FxHashMap::default(),
+            tree: None,
+        });
+        self.interfaces.push(InterfaceDef {
+            name: "Object".to_owned(),
+            module: 0,
+            methods: FxHashMap::default(),
+            tree: None,
+        });
+        for module in 0..self.modules.len() {
+            self.standard = module == 0;
+            self.names(module);
+        }
+        for module in 0..self.modules.len() {
+            self.standard = module == 0;
+            self.imports(module);
+        }
+        self.interface_types();
+        for module in 0..self.modules.len() {
+            self.standard = module == 0;
+            self.module_types(module);
+        }
+        self.standard = false;
+        self.class_types();
+    }
+
+    fn builtin_types(&mut self) {
+        let all = [
+            ("Int", Head::Int, 0),
+            ("Rat", Head::Rat, 0),
+            ("Float", Head::Float, 0),
+            ("Bool", Head::Bool, 0),
+            ("String", Head::Text, 0),
+            ("Unit", Head::Unit, 0),
+            ("Exception", Head::Exception, 0),
+            ("Fut", Head::Future, 1),
+        ];
+        for (name, head, parameters) in all {
+            let def = TypeDef::Builtin(head, parameters);
+            self.types.insert(format!("{STANDARD_NAME}.{name}"), def);
+        }
+        self.types
+            .insert(format!("{STANDARD_NAME}.Object"), TypeDef::Interface(0));
+        let specials = [
+            ("True", Ty::BOOL, Value::Bool(true)),
+            ("False", Ty::BOOL, Value::Bool(false)),
+            ("Unit", Ty::UNIT, Value::Unit),
+        ];
+        for (name, result, value) in specials {
+            self.constructor_numbers.insert(
+                format!("{STANDARD_NAME}.{name}"),
+                self.constructors.len() as u32,
+            );
+            self.constructors.push(ConstructorDef {
+                name: name.to_owned(),
+                generics: 0,
+                parts: Vec::new(),
+                result,
+                special: Some(value),
+            });
+        }
+    }
+
+    fn twice(&mut self, what: &str, name: &Name) {
+        let mistake = Diagnostic::new(
+            "A0202",
+            name.span,
+            format!("{what} `{}` is declared already", name.text),
+        )
+        .label("a second one of this name")
+        .help("choose another name");
+        self.report(mistake);
+    }
+
+    fn add_type(&mut self, full: &str, def: TypeDef<'a>, name: &Name) {
+        if self.types.insert(full.to_owned(), def).is_some() {
+            self.twice("the type", name);
+        }
+    }
+
+    fn add_constructor(&mut self, module: usize, name: &Name) {
+        let full = format!("{}.{}", self.modules[module].name.text, name.text);
+        let number = self.constructors.len() as u32;
+        if self
+            .constructor_numbers
+            .insert(full.clone(), number)
+            .is_some()
+        {
+            self.twice("the constructor", name);
+        }
+        self.scopes[module].visible.insert(name.text.clone(), full);
+        self.constructors.push(ConstructorDef {
+            name: name.text.clone(),
+            generics: 0,
+            parts: Vec::new(),
+            result: Ty::Wrong,
+            special: None,
+        });
+    }
+
+    fn add_function(
+        &mut self,
+        module: usize,
+        name: &Name,
+        body: FunctionBody<'a>,
+        partial: bool,
+    ) -> u32 {
+        let full = format!("{}.{}", self.modules[module].name.text, name.text);
+        let key = if partial {
+            partial_key(&full)
+        } else {
+            full.clone()
+        };
+        let number = self.functions.len() as u32;
+        if let Some(known) = self.function_numbers.get(&key).copied() {
+            let accessors = matches!(
+                (body, self.functions[known as usize].body),
+                (FunctionBody::Accessor, FunctionBody::Accessor)
+            );
+            if !accessors {
+                self.twice("the function", name);
+            }
+            return known;
+        }
+        self.function_numbers.insert(key, number);
+        self.scopes[module].visible.insert(name.text.clone(), full);
+        self.functions.push(FunctionDef {
+            name: name.text.clone(),
+            module,
+            span: name.span,
+            generics: Vec::new(),
+            parameters: Vec::new(),
+            result: Ty::Wrong,
+            functions: None,
+            body,
+            parts: Vec::new(),
+            checked: false,
+        });
+        number
+    }
+
+    /// The names that a module declares.
+    fn names(&mut self, module: usize) {
+        let tree = &self.modules[module];
+        let name = tree.name.text.clone();
+        if self.scopes.iter().any(|scope| scope.name == name) {
+            self.twice("the module", &tree.name);
+        }
+        self.scopes.push(Scope {
+            name: name.clone(),
+            ..Scope::default()
+        });
+        for item in &tree.items {
+            let declared = match item {
+                Item::Data(data) => &data.name,
+                Item::Synonym(name, _) => name,
+                Item::Def(def) => &def.name,
+                Item::Exception(constructor) => &constructor.name,
+                Item::Interface(interface) => &interface.name,
+                Item::Class(class) => &class.name,
+            };
+            let full = format!("{name}.{}", declared.text);
+            self.scopes[module]
+                .visible
+                .insert(declared.text.clone(), full.clone());
+            match item {
+                Item::Data(data) => {
+                    let def = TypeDef::Data(self.data.len() as u32);
+                    self.add_type(&full, def, &data.name);
+                    self.data.push(DataDef {
+                        name: data.name.text.clone(),
+                        parameters: data.parameters.len(),
+                    });
+                    for constructor in &data.constructors {
+                        self.add_constructor(module, &constructor.name);
+                        for (_, accessor) in &constructor.fields {
+                            if let Some(accessor) = accessor {
+                                self.add_function(module, accessor, FunctionBody::Accessor, false);
+                            }
+                        }
+                    }
+                }
+                Item::Synonym(name, ty) => self.add_type(&full, TypeDef::Synonym(module, ty), name),
+                Item::Exception(constructor) => self.add_constructor(module, &constructor.name),
+                Item::Interface(interface) => {
+                    let def = TypeDef::Interface(self.interfaces.len() as u32);
+                    self.add_type(&full, def, &interface.name);
+                    self.interfaces.push(InterfaceDef {
+                        name: interface.name.text.clone(),
+                        module,
+                        methods: FxHashMap::default(),
+                        tree: Some(interface),
+                    });
+                }
+                Item::Def(def) => {
+                    let body = match &def.body {
+                        ast::Body::Expr(expr) => FunctionBody::Written(expr),
+                        ast::Body::Builtin => {
+                            if module != 0 {
+                                let excluded = Excluded::Foreign;
+                                self.mistakes.push(excluded.at(def.name.span));
+                            }
+                            FunctionBody::Builtin(builtin(&def.name.text))
+                        }
+                    };
+                    self.add_function(module, &def.name, body, def.functions.is_some());
+                }
+                Item::Class(class) => {
+                    let number = self.classes.len() as u32;
+                    if self.class_numbers.insert(full, number).is_some() {
+                        self.twice("the class", &class.name);
+                    }
+                    self.classes.push(ClassDef {
+                        name: class.name.text.clone(),
+                        module,
+                        fields: Vec::new(),
+                        methods: FxHashMap::default(),
+                        tree: Some(class),
+                    });
+                }
+            }
+        }
+        for clause in &tree.exports {
+            match &clause.names {
+                None => self.scopes[module].exports_all = true,
+                Some(names) => {
+                    let names = names.iter().map(|name| name.text.clone());
+                    self.scopes[module].exports.extend(names);
+                }
+            }
+        }
+    }
+
+    /// What a module imports, and whether it exports what there is.
+    fn imports(&mut self, module: usize) {
+        let tree = &self.modules[module];
+        for clause in &tree.exports {
+            for name in clause.names.iter().flatten() {
+                if clause.from.is_none() && !self.scopes[module].visible.contains_key(&name.text) {
+                    let names: Vec<String> = self.scopes[module].visible.keys().cloned().collect();
+                    self.unknown("A0203", "declaration", name, names.iter());
+                }
+            }
+        }
+        for clause in &tree.imports {
+            match &clause.from {
+                Some(from) => self.import_from(module, clause, from),
+                None => {
+                    for name in clause.names.iter().flatten() {
+                        let Some((home, short)) = name.text.rsplit_once('.') else {
+                            let mistake =
+                                Diagnostic::new("A0204", name.span, "where does this come from?")
+                                    .label("expected a qualified name, or `from` and a module")
+                                    .help(format!("write `import {} from M;`", name.text));
+                            self.report(mistake);
+                            continue;
+                        };
+                        self.importable(home, short, name.span);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The number of a module that exports a name, or a report.
+    fn importable(&mut self, home: &str, short: &str, span: Span) -> Option<usize> {
+        let excluded = match home {
+            "ABS.DC" | "ABS.Meta" => Some(Excluded::Deployment),
+            "ABS.FLI" => Some(Excluded::Foreign),
+            "ABS.Scheduler" => Some(Excluded::Schedulers),
+            "ABS.Productline" => Some(Excluded::Variability),
+            _ => None,
+        };
+        if let Some(excluded) = excluded {
+            self.mistakes.push(excluded.at(span));
+            return None;
+        }
+        let Some(number) = self.scopes.iter().position(|scope| scope.name == home) else {
+            let names: Vec<&str> = self
+                .scopes
+                .iter()
+                .map(|scope| scope.name.as_str())
+                .collect();
+            let help = nearest(home, names).map(|near| format!("did you mean `{near}`?"));
+            let mistake = Diagnostic::new("A0205", span, format!("there is no module `{home}`"))
+                .label("not in this file")
+                .maybe_help(help);
+            self.report(mistake);
+            return None;
+        };
+        let scope = &self.scopes[number];
+        let exported = scope.exports_all || scope.exports.contains(short) || number == 0;
+        if !exported {
+            let declared = scope.visible.contains_key(short);
+            let mistake = match declared {
+                true => {
+                    Diagnostic::new("A0206", span, format!("`{home}` does not export `{short}`"))
+                        .label("private to its module")
+                        .help(format!("write `export {short};` in module {home}"))
+                }
+                false => Diagnostic::new(
+                    "A0206",
+                    span,
+                    format!("`{home}` does not declare `{short}`"),
+                )
+                .label("nothing of this name there"),
+            };
+            self.report(mistake);
+            return None;
+        }
+        Some(number)
+    }
+
+    fn import_from(&mut self, module: usize, clause: &ast::Clause, from: &Name) {
+        let Some(names) = &clause.names else {
+            let found = self.scopes.iter().find(|scope| scope.name == from.text);
+            let Some(scope) = found else {
+                self.importable(&from.text, "", from.span);
+                return;
+            };
+            let prefix = format!("{}.", scope.name);
+            let exported = |(short, full): &(&String, &String)| {
+                full.starts_with(&prefix) && (scope.exports_all || scope.exports.contains(*short))
+            };
+            let names: Vec<(String, String)> = scope
+                .visible
+                .iter()
+                .filter(exported)
+                .map(|(short, full)| (short.clone(), full.clone()))
+                .collect();
+            for (short, full) in names {
+                self.scopes[module].visible.entry(short).or_insert(full);
+            }
+            return;
+        };
+        for name in names {
+            if self.importable(&from.text, &name.text, name.span).is_some() {
+                let full = format!("{}.{}", from.text, name.text);
+                self.scopes[module].visible.insert(name.text.clone(), full);
+            }
+        }
+    }
+
+    fn signature(&mut self, module: usize, signature: &ast::Signature) -> MethodSignature {
+        let parameters = signature
+            .parameters
+            .iter()
+            .map(|p| self.ty(module, &[], &p.ty))
+            .collect();
+        let result = self.ty(module, &[], &signature.result);
+        MethodSignature {
+            parameters,
+            result,
+            span: signature.name.span,
+        }
+    }
+
+    fn interface_number(&mut self, module: usize, name: &Name) -> Option<u32> {
+        match self.find(&self.types, module, &name.text) {
+            Some(TypeDef::Interface(number)) => Some(*number),
+            _ => {
+                let names: Vec<String> = self.types.keys().cloned().collect();
+                self.unknown("A0201", "interface", name, names.iter());
+                None
+            }
+        }
+    }
+
+    /// Which interfaces extend which, and their methods.
+    fn interface_types(&mut self) {
+        let count = self.interfaces.len();
+        let mut extends: Vec<Vec<u32>> = vec![Vec::new(); count];
+        for (number, extended) in extends.iter_mut().enumerate() {
+            let Some(tree) = self.interfaces[number].tree else {
+                continue;
+            };
+            let module = self.interfaces[number].module;
+            for name in &tree.extends {
+                if let Some(parent) = self.interface_number(module, name) {
+                    extended.push(parent);
+                }
+            }
+            for method in &tree.methods {
+                let signature = self.signature(module, method);
+                let methods = &mut self.interfaces[number].methods;
+                if methods
+                    .insert(method.name.text.clone(), signature)
+                    .is_some()
+                {
+                    self.twice("the method", &method.name);
+                }
+            }
+        }
+        for number in 0..count {
+            let mut all = vec![number as u32];
+            let mut at = 0;
+            while at < all.len() {
+                for &parent in &extends[all[at] as usize] {
+                    if !all.contains(&parent) {
+                        all.push(parent);
+                    }
+                }
+                at += 1;
+            }
+            if !all.contains(&0) {
+                all.push(0);
+            }
+            self.inheritance.interfaces.push(all);
+        }
+    }
+
+    /// The types of constructors and functions.
+    fn module_types(&mut self, module: usize) {
+        let prefix = self.modules[module].name.text.clone();
+        let constructor_number = |checker: &Self, name: &Name| {
+            checker.constructor_numbers[&format!("{prefix}.{}", name.text)] as usize
+        };
+        let tree = &self.modules[module];
+        for item in &tree.items {
+            match item {
+                Item::Data(data) => {
+                    let generics: Vec<String> =
+                        data.parameters.iter().map(|p| p.text.clone()).collect();
+                    let full = format!("{prefix}.{}", data.name.text);
+                    let Some(TypeDef::Data(number)) = self.types.get(&full).cloned() else {
+                        continue;
+                    };
+                    let args = (0..generics.len() as u32).map(Ty::Parameter).collect();
+                    let result = Ty::Made(Head::Data(number), args);
+                    for constructor in &data.constructors {
+                        let parts: Vec<Ty> = constructor
+                            .fields
+                            .iter()
+                            .map(|(ty, _)| self.ty(module, &generics, ty))
+                            .collect();
+                        let at = constructor_number(self, &constructor.name);
+                        for (part, (_, accessor)) in constructor.fields.iter().enumerate() {
+                            if let Some(accessor) = accessor {
+                                self.accessor(
+                                    &prefix,
+                                    accessor,
+                                    &generics,
+                                    &result,
+                                    &parts[part],
+                                    at,
+                                    part,
+                                );
+                            }
+                        }
+                        let def = &mut self.constructors[at];
+                        def.generics = generics.len();
+                        def.parts = parts;
+                        def.result = result.clone();
+                    }
+                }
+                Item::Exception(constructor) => {
+                    let parts = constructor
+                        .fields
+                        .iter()
+                        .map(|(ty, _)| self.ty(module, &[], ty))
+                        .collect();
+                    let at = constructor_number(self, &constructor.name);
+                    let def = &mut self.constructors[at];
+                    def.parts = parts;
+                    def.result = Ty::EXCEPTION;
+                }
+                Item::Synonym(_, ty) => {
+                    self.ty(module, &[], ty);
+                }
+                Item::Def(def) => {
+                    let generics: Vec<String> =
+                        def.type_parameters.iter().map(|p| p.text.clone()).collect();
+                    let parameter = |checker: &mut Self, parameter: &ast::Parameter| {
+                        let ty = checker.ty(module, &generics, &parameter.ty);
+                        (parameter.name.text.clone(), ty)
+                    };
+                    let parameters = def.parameters.iter().map(|p| parameter(self, p)).collect();
+                    let result = self.ty(module, &generics, &def.result);
+                    let taken: Option<Vec<_>> = def
+                        .functions
+                        .as_ref()
+                        .map(|names| names.iter().map(|name| (name.text.clone(), None)).collect());
+                    let full = format!("{prefix}.{}", def.name.text);
+                    let key = if taken.is_some() {
+                        partial_key(&full)
+                    } else {
+                        full
+                    };
+                    let number = self.function_numbers[&key];
+                    let function = &mut self.functions[number as usize];
+                    function.generics = generics;
+                    function.parameters = parameters;
+                    function.result = result;
+                    function.functions = taken;
+                }
+                Item::Interface(_) | Item::Class(_) => {}
+            }
+        }
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "all of them are what an accessor is"
+    )]
+    fn accessor(
+        &mut self,
+        prefix: &str,
+        name: &Name,
+        generics: &[String],
+        data: &Ty,
+        part: &Ty,
+        constructor: usize,
+        at: usize,
+    ) {
+        let number = self.function_numbers[&format!("{prefix}.{}", name.text)];
+        let function = &mut self.functions[number as usize];
+        if !matches!(function.body, FunctionBody::Accessor) {
+            return;
+        }
+        if function.parts.is_empty() {
+            function.generics = generics.to_vec();
+            function.parameters = vec![("data".to_owned(), data.clone())];
+            function.result = part.clone();
+        } else if function.result != *part || function.parameters[0].1 != *data {
+            return self.twice("the function", name);
+        }
+        let function = &mut self.functions[number as usize];
+        function.parts.push((constructor as u32, at as u32));
+    }
+
+    /// What classes implement, their fields and their methods.
+    fn class_types(&mut self) {
+        self.inheritance.classes.push(vec![0]);
+        for number in 1..self.classes.len() {
+            let module = self.classes[number].module;
+            let Some(tree) = self.classes[number].tree else {
+                continue;
+            };
+            let mut implements = vec![0];
+            for name in &tree.implements {
+                if let Some(interface) = self.interface_number(module, name) {
+                    for &all in &self.inheritance.interfaces[interface as usize] {
+                        if !implements.contains(&all) {
+                            implements.push(all);
+                        }
+                    }
+                }
+            }
+            let parameters = tree.parameters.iter().map(|p| (&p.name, &p.ty));
+            let declared = tree.fields.iter().map(|f| (&f.name, &f.ty));
+            let mut fields: Vec<(String, Ty)> = Vec::new();
+            for (name, ty) in parameters.chain(declared) {
+                if fields.iter().any(|(known, _)| *known == name.text) {
+                    self.twice("the field", name);
+                }
+                let ty = self.ty(module, &[], ty);
+                fields.push((name.text.clone(), ty));
+            }
+            let mut methods = FxHashMap::default();
+            for method in &tree.methods {
+                let signature = self.signature(module, &method.signature);
+                if methods
+                    .insert(method.signature.name.text.clone(), signature)
+                    .is_some()
+                {
+                    self.twice("the method", &method.signature.name);
+                }
+            }
+            self.classes[number].fields = fields;
+            self.classes[number].methods = methods;
+            self.check_implements(number, &implements, tree);
+            self.inheritance.classes.push(implements);
+        }
+    }
+
+    /// Whether a class has the methods of its interfaces, with the same types.
+    fn check_implements(&mut self, class: usize, implements: &[u32], tree: &ast::Class) {
+        for &interface in implements {
+            let mut wanted: Vec<(String, MethodSignature)> = self.interfaces[interface as usize]
+                .methods
+                .clone()
+                .into_iter()
+                .collect();
+            wanted.sort_by_key(|(_, signature)| signature.span);
+            for (name, signature) in wanted {
+                let interface_name = &self.interfaces[interface as usize].name;
+                match self.classes[class].methods.get(&name) {
+                    None => {
+                        let mistake = Diagnostic::new(
+                            "A0214",
+                            tree.name.span,
+                            format!("class `{}` lacks the method `{name}`", tree.name.text),
+                        )
+                        .label(format!("implements `{interface_name}`"))
+                        .related(signature.span, "declared here")
+                        .help(format!("add the method `{name}` to the class"));
+                        self.report(mistake);
+                    }
+                    Some(known)
+                        if known.parameters != signature.parameters
+                            || known.result != signature.result =>
+                    {
+                        let mistake = Diagnostic::new(
+                            "A0215",
+                            known.span,
+                            format!(
+                                "method `{name}` is not as interface `{interface_name}` declares it"
+                            ),
+                        )
+                        .label("other parameters, or another result")
+                        .related(signature.span, "declared here");
+                        self.report(mistake);
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+    }
+}
+
+/// Partial functions have names of their own: `map(f)(l)` is not `map(l)`.
+pub(super) fn partial_key(full: &str) -> String {
+    format!("{full}()")
+}
+
+fn builtin(name: &str) -> Option<Builtin> {
+    Some(match name {
+        "toString" => Builtin::ToString,
+        "strlen" => Builtin::Length,
+        "substr" => Builtin::Substring,
+        "truncate" => Builtin::Truncate,
+        "float" => Builtin::Float,
+        "rat" => Builtin::Rat,
+        "floor" => Builtin::Floor,
+        "ceil" => Builtin::Ceil,
+        "numerator" => Builtin::Numerator,
+        "denominator" => Builtin::Denominator,
+        "sqrt" => Builtin::SquareRoot,
+        "log" => Builtin::Logarithm,
+        "exp" => Builtin::Exponential,
+        // `println`, `print` and `random` stand alone.
+        _ => return None,
+    })
+}

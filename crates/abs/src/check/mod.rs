@@ -1,0 +1,690 @@
+//! Checks a program and compiles it on the way: one walk over the tree finds out what each part means, reports what
+//! means nothing, and leaves the code.
+
+mod body;
+mod calls;
+mod declare;
+mod expr;
+mod names;
+mod pattern;
+mod stmt;
+
+use mazurka_lang::Diagnostic;
+use mazurka_lang::source::Span;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::code::{
+    Builtin, ClassInfo, Code, ConstructorInfo, Exceptions, FunctionInfo, Handler, MethodInfo, Op,
+};
+use crate::syntax::ast::{self, Module};
+use crate::syntax::parser::{parse, parse_value};
+use crate::types::{Inheritance, Ty, Unknowns};
+use crate::value::Value;
+use crate::{Settings, effects, liveness};
+
+/// The standard module, in ABS.
+const STANDARD: &str = include_str!("../stdlib.abs");
+
+/// Its name.
+pub(crate) const STANDARD_NAME: &str = "ABS.StdLib";
+
+/// What a type name stands for.
+#[derive(Clone, Debug)]
+enum TypeDef<'a> {
+    Builtin(crate::types::Head, usize),
+    Data(u32),
+    Interface(u32),
+    Synonym(usize, &'a ast::Type),
+}
+
+#[derive(Debug)]
+struct DataDef {
+    name: String,
+    parameters: usize,
+}
+
+#[derive(Debug)]
+struct ConstructorDef {
+    name: String,
+    /// How many type parameters.
+    generics: usize,
+    parts: Vec<Ty>,
+    result: Ty,
+    /// True, False and Unit are values of their own kind.
+    special: Option<Value>,
+}
+
+/// Where the code of a function comes from.
+#[derive(Clone, Copy, Debug)]
+enum FunctionBody<'a> {
+    Written(&'a ast::Expr),
+    Builtin(Option<Builtin>),
+    /// The accessor of a part that some constructors have.
+    Accessor,
+}
+
+/// The types that a function parameter of a partial function must have.
+type FunctionTy = (Vec<Ty>, Ty);
+
+#[derive(Debug)]
+struct FunctionDef<'a> {
+    name: String,
+    module: usize,
+    span: Span,
+    generics: Vec<String>,
+    parameters: Vec<(String, Ty)>,
+    result: Ty,
+    functions: Option<Vec<(String, Option<FunctionTy>)>>,
+    body: FunctionBody<'a>,
+    /// For accessors: constructors and which of their parts.
+    parts: Vec<(u32, u32)>,
+    /// Whether the types of the functions that it takes are known.
+    checked: bool,
+}
+
+#[derive(Clone, Debug)]
+struct MethodSignature {
+    parameters: Vec<Ty>,
+    result: Ty,
+    span: Span,
+}
+
+#[derive(Debug)]
+struct InterfaceDef<'a> {
+    name: String,
+    module: usize,
+    methods: FxHashMap<String, MethodSignature>,
+    tree: Option<&'a ast::Interface>,
+}
+
+#[derive(Debug)]
+struct ClassDef<'a> {
+    name: String,
+    module: usize,
+    fields: Vec<(String, Ty)>,
+    methods: FxHashMap<String, MethodSignature>,
+    tree: Option<&'a ast::Class>,
+}
+
+/// What a module sees.
+#[derive(Debug, Default)]
+struct Scope {
+    name: String,
+    /// From short to full names.
+    visible: FxHashMap<String, String>,
+    exports: FxHashSet<String>,
+    exports_all: bool,
+}
+
+/// The code of a function, method, init block or main block, with places relative to its start.
+#[derive(Debug, Default)]
+struct Body {
+    ops: Vec<Op>,
+    spans: Vec<Span>,
+    handlers: Vec<Handler>,
+    slots: u32,
+    scope: Vec<Local>,
+    /// An anonymous function sees the variables around it: slots outside and inside.
+    captures: Option<Vec<(u32, u32)>>,
+    /// The class, in methods and what belongs to them.
+    class: Option<u32>,
+    /// Whether statements may wait: not in init blocks.
+    may_wait: bool,
+    result: Ty2,
+    module: usize,
+    generics: Vec<String>,
+    /// Variables with futures that have been waited for on every way to here.
+    claimed: Vec<u32>,
+}
+
+/// The result type; none where there is nothing to return.
+type Ty2 = Option<Ty>;
+
+#[derive(Clone, Debug)]
+struct Local {
+    name: String,
+    slot: u32,
+    ty: LocalTy,
+}
+
+#[derive(Clone, Debug)]
+enum LocalTy {
+    Value(Ty),
+    /// A function that a partial function takes, by place.
+    Function(usize),
+}
+
+struct Checker<'a> {
+    modules: &'a [Module],
+    scopes: Vec<Scope>,
+    types: FxHashMap<String, TypeDef<'a>>,
+    data: Vec<DataDef>,
+    constructor_numbers: FxHashMap<String, u32>,
+    constructors: Vec<ConstructorDef>,
+    function_numbers: FxHashMap<String, u32>,
+    functions: Vec<FunctionDef<'a>>,
+    /// The types of the functions that the partial function takes that is being checked.
+    function_types: Vec<Option<FunctionTy>>,
+    current: Option<u32>,
+    interfaces: Vec<InterfaceDef<'a>>,
+    class_numbers: FxHashMap<String, u32>,
+    classes: Vec<ClassDef<'a>>,
+    inheritance: Inheritance,
+    unknowns: Unknowns,
+    bodies: Vec<Body>,
+    /// The `finally` blocks around the statement that is being checked.
+    finals: Vec<(&'a ast::Stmt, usize)>,
+    holes: Vec<Vec<(u32, u32)>>,
+    mistakes: Vec<Diagnostic>,
+    /// Whether what is being checked is the standard module.
+    standard: bool,
+    out: Output,
+}
+
+/// What has been compiled.
+#[derive(Default)]
+struct Output {
+    ops: Vec<Op>,
+    spans: Vec<Span>,
+    handlers: Vec<Handler>,
+    constants: Vec<Value>,
+    functions: Vec<FunctionInfo>,
+    classes: Vec<ClassInfo>,
+    method_numbers: FxHashMap<String, u32>,
+}
+
+/// Reads, checks and compiles a program.
+pub(crate) fn load(source: &str, settings: &Settings) -> Result<Code, Vec<Diagnostic>> {
+    let (mut modules, mut mistakes) = parse(STANDARD, false);
+    debug_assert!(mistakes.is_empty(), "{mistakes:?}");
+    let (own, wrong) = parse(source, settings.ignore_time);
+    mistakes.extend(wrong);
+    if own.is_empty() && mistakes.is_empty() {
+        let mistake = Diagnostic::new("A0105", Span::default(), "this file is empty")
+            .label("expected `module`")
+            .help("write `module Main;`, classes, and a main block `{ … }`");
+        mistakes.push(mistake);
+    }
+    let parsed = mistakes.is_empty();
+    modules.extend(own);
+    set_constants(&mut modules, settings, &mut mistakes);
+    let mut checker = Checker::new(&modules, mistakes);
+    checker.declare();
+    // With a part missing, most of what could be said would be wrong.
+    if parsed {
+        checker.check(source);
+    }
+    checker.check_settings(settings);
+    if !checker.mistakes.is_empty() {
+        return Err(mazurka_lang::finish_diagnostics(checker.mistakes));
+    }
+    Ok(checker.into_code(source, settings))
+}
+
+/// `--set name=value` replaces the body of a function without parameters.
+fn set_constants(modules: &mut [Module], settings: &Settings, mistakes: &mut Vec<Diagnostic>) {
+    for (name, value) in &settings.constants {
+        let mistake = |message: String, help: &str| {
+            Diagnostic::new("A0401", Span::default(), message)
+                .label("`--set` is about this file")
+                .help(help)
+        };
+        let mut found = None;
+        for module in modules.iter_mut().skip(1) {
+            let prefix = format!("{}.", module.name.text);
+            for item in &mut module.items {
+                if let ast::Item::Def(def) = item
+                    && def.parameters.is_empty()
+                    && def.functions.is_none()
+                    && (def.name.text == *name
+                        || Some(def.name.text.as_str()) == name.strip_prefix(&prefix))
+                {
+                    found = Some(&mut def.body);
+                }
+            }
+        }
+        let Some(body) = found else {
+            let message =
+                format!("`--set {name}={value}`: there is no function `{name}` without parameters");
+            mistakes.push(mistake(
+                message,
+                "write `def Int n() = 3;` in the file, and use `n()`",
+            ));
+            continue;
+        };
+        let Some(mut expr) = parse_value(value) else {
+            let message = format!("`--set {name}={value}`: `{value}` is no ABS expression");
+            mistakes.push(mistake(
+                message,
+                "give a value such as `3`, `-1`, `True` or `\"text\"`",
+            ));
+            continue;
+        };
+        relocate(&mut expr, body);
+        *body = ast::Body::Expr(expr);
+    }
+}
+
+/// A mistake in a value that was set is shown at what it replaces. Values are small: only the outermost place matters.
+fn relocate(expr: &mut ast::Expr, body: &ast::Body) {
+    if let ast::Body::Expr(old) = body {
+        expr.span = old.span;
+    }
+}
+
+impl<'a> Checker<'a> {
+    fn new(modules: &'a [Module], mistakes: Vec<Diagnostic>) -> Self {
+        Self {
+            modules,
+            scopes: Vec::new(),
+            types: FxHashMap::default(),
+            data: Vec::new(),
+            constructor_numbers: FxHashMap::default(),
+            constructors: Vec::new(),
+            function_numbers: FxHashMap::default(),
+            functions: Vec::new(),
+            function_types: Vec::new(),
+            current: None,
+            interfaces: Vec::new(),
+            class_numbers: FxHashMap::default(),
+            classes: Vec::new(),
+            inheritance: Inheritance::default(),
+            unknowns: Unknowns::default(),
+            bodies: Vec::new(),
+            finals: Vec::new(),
+            holes: Vec::new(),
+            mistakes,
+            standard: false,
+            out: Output::default(),
+        }
+    }
+
+    /// Whether there are the classes and fields that the settings name.
+    fn check_settings(&mut self, settings: &Settings) {
+        let mut wrong = Vec::new();
+        if let Some(object) = &settings.object {
+            let class = object
+                .split('@')
+                .next()
+                .unwrap_or(object)
+                .trim_end_matches(|c: char| c.is_ascii_digit());
+            let known = self.classes[1..]
+                .iter()
+                .any(|known| known.name == class || known.name == *object);
+            if !known {
+                wrong.push(format!("`--object {object}`: there is no class `{class}`"));
+            }
+        }
+        for (class, field) in settings.observed.fields.iter().flatten() {
+            match self.classes[1..].iter().find(|known| known.name == *class) {
+                None => wrong.push(format!("`--observe {class}`: there is no class `{class}`")),
+                Some(known) => {
+                    let missing = field
+                        .as_ref()
+                        .filter(|field| !known.fields.iter().any(|(name, _)| name == *field));
+                    if let Some(field) = missing {
+                        wrong.push(format!(
+                            "`--observe {class}.{field}`: class `{class}` has no field `{field}`"
+                        ));
+                    }
+                }
+            }
+        }
+        for message in wrong {
+            let help =
+                "name a class as in `Buffer`, a field as in `Buffer.n`, an object as in `Buffer1`";
+            self.mistakes
+                .push(Diagnostic::new("A0402", Span::default(), message).help(help));
+        }
+    }
+
+    fn report(&mut self, mistake: Diagnostic) {
+        debug_assert!(!self.standard, "in the standard module: {mistake:?}");
+        self.mistakes.push(mistake);
+    }
+
+    /// Checks and compiles everything.
+    fn check(&mut self, source: &str) {
+        // A partial function's use is checked against what its body does with the functions that it takes.
+        let (partial, plain): (Vec<_>, Vec<_>) = (0..self.functions.len() as u32)
+            .partition(|&at| self.functions[at as usize].functions.is_some());
+        let empty = FunctionInfo {
+            entry: 0,
+            slots: 0,
+            captures: Vec::new(),
+            parameters: 0,
+        };
+        self.out.functions = vec![empty; self.functions.len()];
+        self.standard = true;
+        let standard = |checker: &Self, at: &u32| checker.functions[*at as usize].module == 0;
+        let (first, rest): (Vec<_>, Vec<_>) = partial
+            .into_iter()
+            .chain(plain)
+            .partition(|at| standard(self, at));
+        for function in first {
+            self.function(function);
+        }
+        self.standard = false;
+        let own = self.out.ops.len() as u32;
+        for function in rest {
+            self.function(function);
+        }
+        for class in 0..self.classes.len() as u32 {
+            self.class(class);
+        }
+        self.main(source);
+        self.out.functions.shrink_to_fit();
+        self.own(own);
+    }
+
+    /// Remembers where the program's own code starts.
+    fn own(&mut self, own: u32) {
+        // Anonymous functions and the rest of the program all come after the standard module.
+        self.out.ops.shrink_to_fit();
+        self.out.method_numbers.insert(String::new(), own);
+    }
+
+    fn constructor_named(&self, name: &str) -> u32 {
+        self.constructor_numbers[&format!("{STANDARD_NAME}.{name}")]
+    }
+
+    fn into_code(mut self, source: &str, settings: &Settings) -> Code {
+        let own = self.out.method_numbers.remove("").unwrap_or_default();
+        let exceptions = Exceptions {
+            division_by_zero: self.constructor_named("DivisionByZeroException"),
+            assertion_failed: self.constructor_named("AssertionFailException"),
+            pattern_match_failed: self.constructor_named("PatternMatchFailException"),
+            null_pointer: self.constructor_named("NullPointerException"),
+            bad_cast: self.constructor_named("ClassCastException"),
+            nil: self.constructor_named("Nil"),
+            cons: self.constructor_named("Cons"),
+        };
+        let constructors = self.constructors.iter().map(|constructor| ConstructorInfo {
+            name: constructor.name.clone(),
+        });
+        let mut code = Code {
+            source: source.to_owned(),
+            constructors: constructors.collect(),
+            ops: self.out.ops,
+            spans: self.out.spans,
+            own,
+            handlers: self.out.handlers,
+            constants: self.out.constants,
+            functions: self.out.functions,
+            classes: self.out.classes,
+            effects: FxHashMap::default(),
+            dead: FxHashMap::default(),
+            guarded: false,
+            may_loop: true,
+            observed: settings.observed.clone(),
+            object: settings.object.clone(),
+            exceptions,
+        };
+        liveness::clear_dead(&mut code);
+        effects::analyse(&mut code);
+        code
+    }
+
+    /// A class: its init block, then its methods.
+    fn class(&mut self, number: u32) {
+        let (module, tree) = {
+            let class = &self.classes[number as usize];
+            (class.module, class.tree)
+        };
+        let fields = self.classes[number as usize].fields.clone();
+        let mut info = ClassInfo {
+            name: self.classes[number as usize].name.clone(),
+            fields: fields.iter().map(|(name, _)| name.clone()).collect(),
+            init: 0,
+            init_slots: 0,
+            methods: Vec::new(),
+            by_name: FxHashMap::default(),
+            run: None,
+            interfaces: self.inheritance.classes[number as usize].clone(),
+            may_hold: false,
+        };
+        let Some(tree) = tree else {
+            // The main block's.
+            self.out.classes.push(info);
+            return;
+        };
+        self.open(Body {
+            class: Some(number),
+            module,
+            ..Body::default()
+        });
+        for (at, field) in tree.fields.iter().enumerate() {
+            let (_, ty) = fields[tree.parameters.len() + at].clone();
+            match &field.value {
+                Some(value) => {
+                    self.expr_as(value, &ty);
+                    self.emit(
+                        Op::SetField((tree.parameters.len() + at) as u32),
+                        value.span,
+                    );
+                }
+                None => self.needs_value(&ty, &field.name),
+            }
+        }
+        self.stmts(&tree.init);
+        self.emit(Op::Created, tree.name.span);
+        let (init, slots, _) = self.close();
+        info.init = init;
+        info.init_slots = slots;
+        for method in &tree.methods {
+            let signature = &method.signature;
+            let Some(known) = self.classes[number as usize]
+                .methods
+                .get(&signature.name.text)
+                .cloned()
+            else {
+                continue;
+            };
+            self.open(Body {
+                class: Some(number),
+                module,
+                may_wait: true,
+                result: Some(known.result.clone()),
+                ..Body::default()
+            });
+            for (parameter, ty) in signature.parameters.iter().zip(&known.parameters) {
+                self.declare_local(&parameter.name, LocalTy::Value(ty.clone()));
+            }
+            self.stmts(&method.body);
+            self.end_of_method(&known.result, &method.body, method.end);
+            let (entry, slots, _) = self.close();
+            let name = self.method_number(&signature.name.text);
+            let place = info.methods.len() as u32;
+            info.by_name.insert(name, place);
+            if signature.name.text == "run" && signature.parameters.is_empty() {
+                info.run = Some(place);
+            }
+            info.methods.push(MethodInfo {
+                name: signature.name.text.clone(),
+                entry,
+                slots,
+                parameters: known.parameters.len() as u32,
+                span: signature.name.span,
+            });
+        }
+        self.out.classes.push(info);
+    }
+
+    fn end_of_method(&mut self, result: &Ty, body: &[ast::Stmt], end: Span) {
+        let unit = self.unknowns.fits(result, &Ty::UNIT, &self.inheritance);
+        if !unit && !stmt::returns(body) {
+            let wanted = self.show(result);
+            let mistake = Diagnostic::new(
+                "A0223",
+                end,
+                format!("this method must return a value of type `{wanted}`"),
+            )
+            .label("its end can be reached without `return`")
+            .help("end it with `return …;`");
+            self.report(mistake);
+        }
+        let unit = self.constant(Value::Unit);
+        self.emit(Op::Const(unit), end);
+        self.emit(Op::Leave, end);
+    }
+
+    /// The main block: a method of a class without fields.
+    fn main(&mut self, source: &str) {
+        let with_main: Vec<_> = self
+            .modules
+            .iter()
+            .enumerate()
+            .filter(|(_, m)| m.main.is_some())
+            .collect();
+        let (module, (body, span)) = match &with_main[..] {
+            [(module, tree)] => match &tree.main {
+                Some(main) => (*module, main),
+                None => return,
+            },
+            [] => {
+                let end = source.len() as u32;
+                let span = Span { start: end, end };
+                let mistake = Diagnostic::new("A0224", span, "there is no main block")
+                    .label("expected `{ … }` after the last declaration")
+                    .help("the main block creates the first objects: `{ Counter c = new Counter(); c!increment(); }`");
+                return self.report(mistake);
+            }
+            [_, (_, second), ..] => {
+                let span = second.main.as_ref().map(|main| main.1).unwrap_or_default();
+                let start = Span {
+                    start: span.start,
+                    end: span.start + 1,
+                };
+                let mistake = Diagnostic::new("A0225", start, "two modules have a main block")
+                    .label("the second one")
+                    .help("one file, one program: take the other main blocks out");
+                return self.report(mistake);
+            }
+        };
+        let end = Span {
+            start: span.end.saturating_sub(1),
+            end: span.end,
+        };
+        self.open(Body {
+            class: Some(0),
+            module,
+            may_wait: true,
+            result: Some(Ty::UNIT),
+            ..Body::default()
+        });
+        self.stmts(body);
+        let unit = self.constant(Value::Unit);
+        self.emit(Op::Const(unit), end);
+        self.emit(Op::Leave, end);
+        let (entry, slots, _) = self.close();
+        let name = self.method_number("main");
+        let class = &mut self.out.classes[0];
+        class.by_name.insert(name, 0);
+        class.methods.push(MethodInfo {
+            name: "main".to_owned(),
+            entry,
+            slots,
+            parameters: 0,
+            span: Span {
+                start: span.start,
+                end: span.start + 1,
+            },
+        });
+    }
+
+    /// A function, as far as it has code.
+    fn function(&mut self, number: u32) {
+        let function = &self.functions[number as usize];
+        let (module, span) = (function.module, function.span);
+        let result = function.result.clone();
+        let parameters = function.parameters.clone();
+        let taken = function.functions.clone();
+        let generics = function.generics.clone();
+        let body = function.body;
+        let parts = function.parts.clone();
+        let count = parameters.len() + taken.as_ref().map_or(0, Vec::len);
+        self.current = Some(number);
+        self.function_types = vec![None; taken.as_ref().map_or(0, Vec::len)];
+        self.open(Body {
+            module,
+            generics,
+            ..Body::default()
+        });
+        for (at, (name, _)) in taken.iter().flatten().enumerate() {
+            let name = ast::Name {
+                text: name.clone(),
+                span,
+            };
+            self.declare_local(&name, LocalTy::Function(at));
+        }
+        for (name, ty) in parameters {
+            let name = ast::Name { text: name, span };
+            self.declare_local(&name, LocalTy::Value(ty));
+        }
+        match body {
+            FunctionBody::Written(expr) => self.expr_as(expr, &result),
+            FunctionBody::Builtin(Some(builtin)) => {
+                for slot in 0..count as u32 {
+                    self.emit(Op::Local(slot), span);
+                }
+                self.emit(Op::Builtin(builtin), span);
+            }
+            // Only found where it stands alone.
+            FunctionBody::Builtin(None) => self.emit(Op::NoMatch, span),
+            FunctionBody::Accessor => {
+                for (constructor, part) in parts {
+                    self.emit(Op::Local(0), span);
+                    let next = self.here() + 4;
+                    self.emit(
+                        Op::JumpUnlessMade {
+                            constructor,
+                            target: next,
+                        },
+                        span,
+                    );
+                    self.emit(Op::Local(0), span);
+                    self.emit(Op::Part(part), span);
+                    self.emit(Op::Return, span);
+                }
+                self.emit(Op::NoMatch, span);
+            }
+        }
+        self.emit(Op::Return, span);
+        let types = std::mem::take(&mut self.function_types);
+        let known: Vec<_> = types.into_iter().map(|ty| self.settled(ty)).collect();
+        let function = &mut self.functions[number as usize];
+        for (taken, known) in function.functions.iter_mut().flatten().zip(known) {
+            taken.1 = known;
+        }
+        function.checked = true;
+        self.current = None;
+        let (entry, slots, captures) = self.close();
+        self.out.functions[number as usize] = FunctionInfo {
+            entry,
+            slots,
+            captures,
+            parameters: count as u32,
+        };
+    }
+
+    /// The type of a function that is taken, as far as the body of the taker settles it.
+    fn settled(&mut self, ty: Option<FunctionTy>) -> Option<FunctionTy> {
+        let (parameters, result) = ty?;
+        let open = |checker: &Self, ty: &Ty| match checker.unknowns.deep(ty) {
+            // Whatever is not settled may be anything.
+            ty if has_unknown(&ty) => Ty::Wrong,
+            ty => ty,
+        };
+        let parameters = parameters.iter().map(|ty| open(self, ty)).collect();
+        let result = open(self, &result);
+        Some((parameters, result))
+    }
+}
+
+fn has_unknown(ty: &Ty) -> bool {
+    match ty {
+        Ty::Unknown(_) => true,
+        Ty::Made(_, args) => args.iter().any(has_unknown),
+        _ => false,
+    }
+}

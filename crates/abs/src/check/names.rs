@@ -1,0 +1,240 @@
+//! What names stand for.
+
+use mazurka_lang::source::Span;
+use mazurka_lang::{Diagnostic, nearest};
+
+use rustc_hash::FxHashMap;
+
+use super::{Checker, STANDARD_NAME, TypeDef};
+use crate::syntax::ast::{self, Name};
+use crate::syntax::parser::Excluded;
+use crate::types::{Head, Ty};
+
+/// Synonyms of synonyms, and so on.
+const MAX_SYNONYMS: usize = 50;
+
+impl Checker<'_> {
+    /// The full name that a name stands for in a module.
+    pub(super) fn full(&self, module: usize, name: &str) -> Option<String> {
+        if name.contains('.') {
+            return Some(name.to_owned());
+        }
+        let scope = &self.scopes[module];
+        let standard = || format!("{STANDARD_NAME}.{name}");
+        Some(scope.visible.get(name).cloned().unwrap_or_else(standard))
+    }
+
+    /// What a name stands for in one of the tables: what the module declares or imports, else what is standard.
+    pub(super) fn find<'t, T>(
+        &self,
+        table: &'t FxHashMap<String, T>,
+        module: usize,
+        name: &str,
+    ) -> Option<&'t T> {
+        let standard = || table.get(&format!("{STANDARD_NAME}.{name}"));
+        self.full(module, name)
+            .and_then(|full| table.get(&full))
+            .or_else(standard)
+    }
+
+    pub(super) fn module_here(&self) -> usize {
+        self.bodies.last().map_or(0, |body| body.module)
+    }
+
+    /// A name that nothing stands behind: one of an excluded feature, or a slip.
+    pub(super) fn unknown<'n>(
+        &mut self,
+        code: &'static str,
+        what: &str,
+        name: &Name,
+        candidates: impl Iterator<Item = &'n String>,
+    ) {
+        let short = name.text.rsplit('.').next().unwrap_or(&name.text);
+        let excluded = match short {
+            "now" | "timeValue" | "timeDifference" | "timeLessThan" | "deadline"
+            | "durationValue" | "Time" | "Duration" | "lowlevelDeadline" | "InfDuration"
+            | "currentms" => Some(Excluded::Time),
+            "DC"
+            | "DeploymentComponent"
+            | "CloudProvider"
+            | "Resourcetype"
+            | "thisDC"
+            | "ClassicDeploymentComponent" => Some(Excluded::Deployment),
+            "original" => Some(Excluded::Variability),
+            _ => None,
+        };
+        if let Some(excluded) = excluded {
+            self.mistakes.push(excluded.at(name.span));
+            return;
+        }
+        let shorts: Vec<&str> = candidates
+            .map(|full| full.rsplit('.').next().unwrap_or(full))
+            .collect();
+        let near = nearest(short, shorts.iter().copied()).map(str::to_owned);
+        let help = near.map(|near| format!("did you mean `{near}`?"));
+        let mistake = Diagnostic::new(
+            code,
+            name.span,
+            format!("there is no {what} `{}`", name.text),
+        )
+        .label("not declared, or not imported")
+        .maybe_help(help);
+        self.mistakes.push(mistake);
+    }
+
+    /// The type that is written.
+    pub(super) fn ty(&mut self, module: usize, generics: &[String], ty: &ast::Type) -> Ty {
+        self.ty_within(module, generics, ty, 0)
+    }
+
+    fn ty_within(
+        &mut self,
+        module: usize,
+        generics: &[String],
+        ty: &ast::Type,
+        depth: usize,
+    ) -> Ty {
+        if let Some(at) = generics.iter().position(|generic| *generic == ty.name.text) {
+            return Ty::Parameter(at as u32);
+        }
+        let args: Vec<Ty> = ty
+            .args
+            .iter()
+            .map(|arg| self.ty_within(module, generics, arg, depth))
+            .collect();
+        let known = self.find(&self.types, module, &ty.name.text).cloned();
+        let (result, wanted) = match known {
+            Some(TypeDef::Builtin(head, parameters)) => (Ty::Made(head, args.clone()), parameters),
+            Some(TypeDef::Data(data)) => (
+                Ty::Made(Head::Data(data), args.clone()),
+                self.data[data as usize].parameters,
+            ),
+            Some(TypeDef::Interface(interface)) => (Ty::interface(interface), 0),
+            Some(TypeDef::Synonym(_, _)) if depth > MAX_SYNONYMS => {
+                let mistake = Diagnostic::new(
+                    "A0211",
+                    ty.span,
+                    format!("`{}` is defined by itself", ty.name.text),
+                )
+                .label("this synonym never ends")
+                .help("use `data` for a recursive type");
+                self.report(mistake);
+                return Ty::Wrong;
+            }
+            Some(TypeDef::Synonym(home, written)) => {
+                (self.ty_within(home, &[], written, depth + 1), 0)
+            }
+            None => {
+                let is_class = self
+                    .full(module, &ty.name.text)
+                    .is_some_and(|full| self.class_numbers.contains_key(&full));
+                if is_class {
+                    let name = &ty.name.text;
+                    let mistake = Diagnostic::new("A0212", ty.span, format!("the class `{name}` is no type"))
+                        .label("expected an interface or a data type")
+                        .help(format!("declare an interface, let `{name}` implement it, and use the interface here"));
+                    self.report(mistake);
+                    return Ty::Wrong;
+                }
+                let names: Vec<String> = self
+                    .types
+                    .keys()
+                    .cloned()
+                    .chain(generics.iter().cloned())
+                    .collect();
+                self.unknown("A0201", "type", &ty.name, names.iter());
+                return Ty::Wrong;
+            }
+        };
+        if args.len() != wanted {
+            let mistake = Diagnostic::new(
+                "A0213",
+                ty.span,
+                format!(
+                    "`{}` takes {}",
+                    ty.name.text,
+                    count(wanted, "type argument")
+                ),
+            )
+            .label(format!("{} given", count(args.len(), "type argument")));
+            self.report(mistake);
+            return Ty::Wrong;
+        }
+        result
+    }
+
+    /// A type as messages write it.
+    pub(super) fn show(&self, ty: &Ty) -> String {
+        let generics = self.bodies.last().map_or(&[][..], |body| &body.generics);
+        self.show_in(ty, generics)
+    }
+
+    pub(super) fn show_in(&self, ty: &Ty, generics: &[String]) -> String {
+        match self.unknowns.deep(ty) {
+            Ty::Wrong => "?".to_owned(),
+            Ty::Unknown(_) => "_".to_owned(),
+            Ty::Parameter(at) => generics
+                .get(at as usize)
+                .cloned()
+                .unwrap_or_else(|| "_".to_owned()),
+            Ty::Made(head, args) => {
+                let name = match head {
+                    Head::Int => "Int",
+                    Head::Rat => "Rat",
+                    Head::Float => "Float",
+                    Head::Bool => "Bool",
+                    Head::Text => "String",
+                    Head::Unit => "Unit",
+                    Head::Exception => "Exception",
+                    Head::Future => "Fut",
+                    Head::Null => "null",
+                    Head::Data(data) => &self.data[data as usize].name,
+                    Head::Interface(interface) => &self.interfaces[interface as usize].name,
+                    Head::Class(class) => &self.classes[class as usize].name,
+                };
+                if args.is_empty() {
+                    return name.to_owned();
+                }
+                let args: Vec<String> =
+                    args.iter().map(|arg| self.show_in(arg, generics)).collect();
+                format!("{name}<{}>", args.join(", "))
+            }
+        }
+    }
+
+    /// Reports if a type does not fit.
+    pub(super) fn fit(&mut self, actual: &Ty, wanted: &Ty, span: Span) {
+        if self.unknowns.fits(actual, wanted, &self.inheritance) {
+            return;
+        }
+        let (actual_name, wanted_name) = (self.show(actual), self.show(wanted));
+        let mut mistake = Diagnostic::new(
+            "A0220",
+            span,
+            format!("expected `{wanted_name}`, found `{actual_name}`"),
+        )
+        .label(format!("this is of type `{actual_name}`"));
+        let heads = (self.unknowns.shallow(actual), self.unknowns.shallow(wanted));
+        mistake = match heads {
+            (Ty::Made(Head::Rat, _), Ty::Made(Head::Int, _)) => {
+                mistake.help("division gives a `Rat`; `truncate(…)` makes an `Int` of it")
+            }
+            (Ty::Made(Head::Future, _), _) => {
+                mistake.help("take the value of a future with `.get`, or `await` the call")
+            }
+            (_, Ty::Made(Head::Text, _)) => {
+                mistake.help("`toString(…)` makes a `String` of any value")
+            }
+            _ => mistake,
+        };
+        self.report(mistake);
+    }
+}
+
+/// `1 argument`, `2 arguments`.
+pub(super) fn count(n: usize, what: &str) -> String {
+    match n {
+        1 => format!("1 {what}"),
+        n => format!("{n} {what}s"),
+    }
+}

@@ -1,0 +1,561 @@
+//! Statements, and the expressions that do something.
+
+use mazurka_lang::Diagnostic;
+use mazurka_lang::source::Span;
+
+use super::{Checker, FunctionBody, LocalTy, MethodSignature, STANDARD_NAME, TypeDef};
+use crate::code::{Handler, Op};
+use crate::syntax::ast::{Binary, Expr, ExprKind, Guard, Name, Pattern, Stmt, StmtKind};
+use crate::types::{Head, Ty};
+use crate::value::Value;
+
+/// Whether the end of these statements cannot be reached.
+pub(super) fn returns(stmts: &[Stmt]) -> bool {
+    stmts.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Return(_) | StmtKind::Throw(_) => true,
+        StmtKind::Block(inner) => returns(inner),
+        StmtKind::If(_, yes, Some(no)) => {
+            returns(std::slice::from_ref(yes)) && returns(std::slice::from_ref(no))
+        }
+        StmtKind::While(condition, _) => {
+            matches!(&condition.kind, ExprKind::Construct(name, _) if name.text == "True")
+        }
+        StmtKind::Switch(_, branches) => branches
+            .iter()
+            .all(|(_, branch)| returns(std::slice::from_ref(branch))),
+        StmtKind::Try {
+            body,
+            catches,
+            finally,
+        } => {
+            let caught = catches
+                .iter()
+                .all(|(_, branch)| returns(std::slice::from_ref(branch)));
+            let last = finally
+                .as_ref()
+                .is_some_and(|last| returns(std::slice::from_ref(last)));
+            last || (returns(std::slice::from_ref(body)) && caught)
+        }
+        _ => false,
+    })
+}
+
+impl<'a> Checker<'a> {
+    pub(super) fn stmts(&mut self, stmts: &'a [Stmt]) {
+        let depth = self.body().scope.len();
+        for stmt in stmts {
+            self.stmt(stmt);
+        }
+        self.leave_scope(depth);
+    }
+
+    fn inner(&mut self, stmt: &'a Stmt) {
+        self.stmts(std::slice::from_ref(stmt));
+    }
+
+    fn stmt(&mut self, stmt: &'a Stmt) {
+        let span = stmt.span;
+        match &stmt.kind {
+            StmtKind::Skip => {}
+            StmtKind::Declare(ty, name, value) => {
+                let module = self.module_here();
+                let ty = self.ty(module, &[], ty);
+                match value {
+                    Some(value) => self.rhs_as(value, &ty),
+                    None => {
+                        self.needs_value(&ty, name);
+                        self.emit_value(Value::Null, span);
+                    }
+                }
+                let slot = self.declare_local(name, LocalTy::Value(ty));
+                self.emit(Op::Set(slot), name.span);
+            }
+            StmtKind::Assign { field, name, value } => self.assign(*field, name, value),
+            StmtKind::Return(value) => self.return_stmt(value, span),
+            StmtKind::Assert(condition) => {
+                self.expr_as(condition, &Ty::BOOL);
+                self.emit(Op::Assert, span);
+            }
+            StmtKind::Block(stmts) => self.stmts(stmts),
+            StmtKind::If(condition, yes, no) => {
+                self.expr_as(condition, &Ty::BOOL);
+                let otherwise = self.emit_open(Op::JumpUnless(0), condition.span);
+                let before = self.body().claimed.clone();
+                self.inner(yes);
+                let after = std::mem::replace(&mut self.body().claimed, before);
+                match no {
+                    None => self.land(otherwise),
+                    Some(no) => {
+                        let end = self.emit_open(Op::Jump(0), span);
+                        self.land(otherwise);
+                        self.inner(no);
+                        self.land(end);
+                    }
+                }
+                self.body().claimed.retain(|slot| after.contains(slot));
+            }
+            StmtKind::While(condition, body) => {
+                self.body().claimed.clear();
+                let start = self.here();
+                self.expr_as(condition, &Ty::BOOL);
+                let end = self.emit_open(Op::JumpUnless(0), condition.span);
+                self.inner(body);
+                self.body().claimed.clear();
+                self.emit(Op::Jump(start), span);
+                self.land(end);
+            }
+            StmtKind::Foreach {
+                name,
+                index,
+                list,
+                body,
+            } => self.foreach(name, index.as_ref(), list, body),
+            StmtKind::Switch(value, branches) => {
+                let ty = self.expr(value, None);
+                let slot = self.slot();
+                self.emit(Op::Set(slot), span);
+                let ends = self.branches(branches, slot, &ty);
+                self.emit(Op::NoMatch, span);
+                for end in ends {
+                    self.land(end);
+                }
+            }
+            StmtKind::Try {
+                body,
+                catches,
+                finally,
+            } => self.try_stmt(body, catches, finally.as_deref(), span),
+            StmtKind::Throw(value) => {
+                self.expr_as(value, &Ty::EXCEPTION);
+                self.emit(Op::Throw, span);
+            }
+            StmtKind::Await(guards) => self.await_stmt(guards, span),
+            StmtKind::Suspend => {
+                self.waits(span);
+                self.emit(Op::Suspend, span);
+            }
+            StmtKind::Expr(expr) => {
+                self.rhs(expr, None);
+                self.emit(Op::Pop, span);
+            }
+        }
+    }
+
+    /// Reports a statement that waits where nothing may.
+    fn waits(&mut self, span: Span) {
+        if !self.body().may_wait {
+            let mistake = Diagnostic::new("A0237", span, "an init block cannot wait")
+                .label("`await`, `suspend`, `get` and calls of other objects are for methods")
+                .help("move this into the method `Unit run()`");
+            self.report(mistake);
+        }
+    }
+
+    fn assign(&mut self, field: bool, name: &Name, value: &'a Expr) {
+        let local = if field { None } else { self.local(&name.text) };
+        match (local, self.field(&name.text)) {
+            (Some((slot, LocalTy::Value(ty))), _) => {
+                self.rhs_as(value, &ty);
+                self.body().claimed.retain(|&known| known != slot);
+                self.emit(Op::Set(slot), name.span.to(value.span));
+            }
+            (_, Some((at, ty))) => {
+                self.rhs_as(value, &ty);
+                self.emit(Op::SetField(at), name.span.to(value.span));
+            }
+            _ if field => {
+                self.no_field(name);
+            }
+            _ => {
+                let mut names: Vec<String> = self
+                    .body()
+                    .scope
+                    .iter()
+                    .map(|local| local.name.clone())
+                    .collect();
+                if let Some(class) = self.class_here() {
+                    let fields = &self.classes[class as usize].fields;
+                    names.extend(fields.iter().map(|(name, _)| name.clone()));
+                }
+                self.unknown("A0207", "variable", name, names.iter());
+            }
+        }
+    }
+
+    fn return_stmt(&mut self, value: &'a Expr, span: Span) {
+        match self.body().result.clone() {
+            Some(result) => self.rhs_as(value, &result),
+            None => {
+                let mistake = Diagnostic::new("A0238", span, "nothing can be returned here")
+                    .label("an init block has no result")
+                    .help("take the `return` out");
+                self.report(mistake);
+            }
+        }
+        // What has to be done at last, from the inside out.
+        if !self.finals.is_empty() {
+            let slot = self.slot();
+            self.emit(Op::Set(slot), span);
+            let finals = self.finals.clone();
+            while let Some((last, hole)) = self.finals.pop() {
+                let start = self.here();
+                self.inner(last);
+                let end = self.here();
+                for holes in &mut self.holes[hole..] {
+                    holes.push((start, end));
+                }
+            }
+            self.finals = finals;
+            self.emit(Op::Local(slot), span);
+        }
+        self.emit(Op::Leave, span);
+    }
+
+    fn foreach(&mut self, name: &Name, index: Option<&Name>, list: &'a Expr, body: &'a Stmt) {
+        let ty = self.expr(list, None);
+        let element = self.unknowns.fresh();
+        let Some(TypeDef::Data(data)) = self.types.get(&format!("{STANDARD_NAME}.List")) else {
+            return;
+        };
+        let wanted = Ty::Made(Head::Data(*data), vec![element.clone()]);
+        self.fit(&ty, &wanted, list.span);
+        let span = name.span;
+        let rest = self.slot();
+        self.emit(Op::Set(rest), span);
+        let depth = self.body().scope.len();
+        let variable = self.declare_local(name, LocalTy::Value(element));
+        let counter = index.map(|index| self.declare_local(index, LocalTy::Value(Ty::INT)));
+        if let Some(counter) = counter {
+            self.emit_value(Value::Int(-1), span);
+            self.emit(Op::Set(counter), span);
+        }
+        self.body().claimed.clear();
+        let start = self.here();
+        self.emit(Op::Local(rest), span);
+        let constructor = self.constructor_named("Cons");
+        let end = self.emit_open(
+            Op::JumpUnlessMade {
+                constructor,
+                target: 0,
+            },
+            span,
+        );
+        for (part, slot) in [(0, variable), (1, rest)] {
+            self.emit(Op::Local(rest), span);
+            self.emit(Op::Part(part), span);
+            self.emit(Op::Set(slot), span);
+        }
+        if let Some(counter) = counter {
+            self.emit(Op::Local(counter), span);
+            self.emit_value(Value::Int(1), span);
+            self.emit(Op::Binary(Binary::Add), span);
+            self.emit(Op::Set(counter), span);
+        }
+        self.inner(body);
+        self.body().claimed.clear();
+        self.emit(Op::Jump(start), span);
+        self.land(end);
+        self.leave_scope(depth);
+    }
+
+    /// The branches of a `switch` or `catch`; each ends with a jump away.
+    fn branches(
+        &mut self,
+        branches: &'a [(Pattern, Stmt)],
+        slot: u32,
+        ty: &Ty,
+    ) -> Vec<super::body::Open> {
+        let mut ends = Vec::new();
+        for (pattern, branch) in branches {
+            let depth = self.body().scope.len();
+            let mut fails = Vec::new();
+            self.body().claimed.clear();
+            self.pattern(pattern, slot, ty, &mut fails);
+            self.inner(branch);
+            self.body().claimed.clear();
+            ends.push(self.emit_open(Op::Jump(0), pattern.span));
+            self.leave_scope(depth);
+            self.land_all(fails);
+        }
+        ends
+    }
+
+    fn try_stmt(
+        &mut self,
+        body: &'a Stmt,
+        catches: &'a [(Pattern, Stmt)],
+        finally: Option<&'a Stmt>,
+        span: Span,
+    ) {
+        let depth = self.holes.len();
+        // The outer one is for `finally`, the inner one for `catch`.
+        self.holes.push(Vec::new());
+        self.holes.push(Vec::new());
+        if let Some(last) = finally {
+            self.finals.push((last, depth));
+        }
+        self.body().claimed.clear();
+        let start = self.here();
+        self.inner(body);
+        self.body().claimed.clear();
+        let end = self.here();
+        let holes = self.holes.pop().unwrap_or_default();
+        let done = self.emit_open(Op::Jump(0), span);
+        let slot = self.slot();
+        let target = self.here();
+        self.body().handlers.push(Handler {
+            start,
+            end,
+            holes,
+            target,
+            slot,
+        });
+        let ends = self.branches(catches, slot, &Ty::EXCEPTION);
+        self.emit(Op::Local(slot), span);
+        self.emit(Op::Throw, span);
+        let caught = self.here();
+        self.land(done);
+        self.land_all(ends);
+        let holes = self.holes.pop().unwrap_or_default();
+        if let Some(last) = finally {
+            self.finals.pop();
+            self.inner(last);
+            let done = self.emit_open(Op::Jump(0), span);
+            let slot = self.slot();
+            let target = self.here();
+            self.body().handlers.push(Handler {
+                start,
+                end: caught,
+                holes,
+                target,
+                slot,
+            });
+            self.inner(last);
+            self.emit(Op::Local(slot), span);
+            self.emit(Op::Throw, span);
+            self.land(done);
+        }
+    }
+
+    fn await_stmt(&mut self, guards: &'a [Guard], span: Span) {
+        self.waits(span);
+        self.emit(Op::Await, span);
+        for guard in guards {
+            match guard {
+                Guard::Duration => {}
+                Guard::Claim(future) => {
+                    let of = self.unknowns.fresh();
+                    self.expr_as(future, &Ty::future(of));
+                    self.emit(Op::Claim, future.span);
+                    if let ExprKind::Variable(name) = &future.kind
+                        && let Some((slot, _)) = self.local(&name.text)
+                    {
+                        self.body().claimed.push(slot);
+                    }
+                }
+                Guard::Condition(condition) => {
+                    self.expr_as(condition, &Ty::BOOL);
+                    self.emit(Op::Guard, condition.span);
+                }
+            }
+        }
+        self.emit(Op::Resume, span);
+    }
+
+    fn rhs_as(&mut self, expr: &'a Expr, wanted: &Ty) {
+        let ty = self.rhs(expr, Some(wanted));
+        self.fit(&ty, wanted, expr.span);
+    }
+
+    /// What may stand alone: on the right of `=`, after `return`, as a statement.
+    fn rhs(&mut self, expr: &'a Expr, wanted: Option<&Ty>) -> Ty {
+        let span = expr.span;
+        match &expr.kind {
+            ExprKind::New { local, class, args } => {
+                self.new_object(*local, class, args, wanted, span)
+            }
+            ExprKind::Async(object, method, args) => {
+                let result = self.method_call(object, method, args, false);
+                Ty::future(result)
+            }
+            ExprKind::AwaitCall(object, method, args) => {
+                self.waits(span);
+                let result = self.method_call(object, method, args, false);
+                let slot = self.slot();
+                self.emit(Op::Set(slot), span);
+                self.emit(Op::Await, span);
+                self.emit(Op::Local(slot), span);
+                self.emit(Op::Claim, span);
+                self.emit(Op::Resume, span);
+                self.emit(Op::Local(slot), span);
+                self.emit(Op::Take, span);
+                result
+            }
+            ExprKind::Sync(object, method, args) => {
+                let on_this = matches!(object.kind, ExprKind::This);
+                if !on_this {
+                    self.waits(span);
+                }
+                let result = self.method_call(object, method, args, true);
+                self.emit(Op::Get, span);
+                result
+            }
+            ExprKind::Get(future) => {
+                self.waits(span);
+                let of = self.unknowns.fresh();
+                self.expr_as(future, &Ty::future(of.clone()));
+                let known = match &future.kind {
+                    ExprKind::Variable(name) => self.local(&name.text),
+                    _ => None,
+                };
+                let claimed = known.is_some_and(|(slot, _)| self.body().claimed.contains(&slot));
+                self.emit(if claimed { Op::Take } else { Op::Get }, span);
+                of
+            }
+            ExprKind::Call(name, args) => match self.effectful(name) {
+                Some("println" | "print") => {
+                    self.arguments(&format!("`{}`", name.text), args, &[Ty::TEXT], span);
+                    let line = name.text.ends_with("println");
+                    self.emit(Op::Print { line }, span);
+                    Ty::UNIT
+                }
+                Some(_) => {
+                    self.arguments("`random`", args, &[Ty::INT], span);
+                    self.emit(Op::Random, span);
+                    Ty::INT
+                }
+                None => self.expr(expr, wanted),
+            },
+            _ => self.expr(expr, wanted),
+        }
+    }
+
+    /// A function of the standard module that does something.
+    fn effectful(&self, name: &Name) -> Option<&'static str> {
+        let number = self.function_here(name)?;
+        let function = &self.functions[number as usize];
+        if function.module != 0 || !matches!(function.body, FunctionBody::Builtin(None)) {
+            return None;
+        }
+        ["println", "print", "random"]
+            .into_iter()
+            .find(|known| *known == function.name)
+    }
+
+    fn new_object(
+        &mut self,
+        local: bool,
+        name: &Name,
+        args: &'a [Expr],
+        wanted: Option<&Ty>,
+        span: Span,
+    ) -> Ty {
+        let full = self
+            .full(self.module_here(), &name.text)
+            .unwrap_or_default();
+        let Some(&number) = self.class_numbers.get(&full) else {
+            let names: Vec<String> = self.class_numbers.keys().cloned().collect();
+            self.unknown("A0218", "class", name, names.iter());
+            for arg in args {
+                self.expr(arg, None);
+            }
+            return Ty::Wrong;
+        };
+        let class = &self.classes[number as usize];
+        let parameters = class.tree.map_or(0, |tree| tree.parameters.len());
+        let types: Vec<Ty> = class.fields[..parameters]
+            .iter()
+            .map(|(_, ty)| ty.clone())
+            .collect();
+        self.arguments(&format!("class `{}`", name.text), args, &types, span);
+        let op = Op::New {
+            class: number,
+            local,
+            args: args.len() as u32,
+        };
+        self.emit(op, span);
+        let _ = wanted;
+        Ty::Made(Head::Class(number), Vec::new())
+    }
+
+    /// Puts the object and the arguments on the stack, and calls. The type of the method's result.
+    fn method_call(
+        &mut self,
+        object: &'a Expr,
+        method: &Name,
+        args: &'a [Expr],
+        synchronous: bool,
+    ) -> Ty {
+        let span = object.span.to(method.span);
+        let ty = self.expr(object, None);
+        let shallow = self.unknowns.shallow(&ty);
+        let (found, names, on) = match &shallow {
+            Ty::Made(Head::Interface(interface), _) => {
+                let all = &self.inheritance.interfaces[*interface as usize];
+                let mut methods = all.iter().map(|&i| &self.interfaces[i as usize].methods);
+                let found: Option<MethodSignature> = methods
+                    .clone()
+                    .find_map(|methods| methods.get(&method.text))
+                    .cloned();
+                let names: Vec<String> = methods
+                    .by_ref()
+                    .flat_map(|methods| methods.keys().cloned())
+                    .collect();
+                (found, names, *interface)
+            }
+            Ty::Made(Head::Class(class), _) => {
+                let methods = &self.classes[*class as usize].methods;
+                let found = methods.get(&method.text).cloned();
+                (found, methods.keys().cloned().collect(), u32::MAX)
+            }
+            Ty::Wrong => {
+                for arg in args {
+                    self.expr(arg, None);
+                }
+                return Ty::Wrong;
+            }
+            _ => {
+                let shown = self.show(&ty);
+                let mistake =
+                    Diagnostic::new("A0219", object.span, format!("a `{shown}` is no object"))
+                        .label("methods are called on objects");
+                self.report(mistake);
+                return Ty::Wrong;
+            }
+        };
+        let Some(signature) = found else {
+            let shown = self.show(&ty);
+            self.unknown(
+                "A0239",
+                &format!("method of `{shown}` named"),
+                method,
+                names.iter(),
+            );
+            for arg in args {
+                self.expr(arg, None);
+            }
+            return Ty::Wrong;
+        };
+        self.arguments(
+            &format!("method `{}`", method.text),
+            args,
+            &signature.parameters,
+            span,
+        );
+        let number = self.method_number(&method.text);
+        let args = args.len() as u32;
+        let op = match synchronous {
+            true => Op::Sync {
+                method: number,
+                args,
+                on,
+            },
+            false => Op::Async {
+                method: number,
+                args,
+            },
+        };
+        self.emit(op, span);
+        signature.result
+    }
+}

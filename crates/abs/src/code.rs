@@ -1,0 +1,254 @@
+//! Flat code for a small stack machine, and the tables that it refers to.
+//!
+//! A frame is a row of slots on the stack, operands come above it. *Pure* instructions touch nothing but the stack
+//! (they read fields); functions consist of these alone. The others are for methods.
+
+use mazurka_lang::source::Span;
+use rustc_hash::FxHashMap;
+
+use crate::effects::Effects;
+use crate::syntax::ast::{Binary, Unary};
+use crate::value::Value;
+
+/// A function that is not written in ABS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Builtin {
+    ToString,
+    Length,
+    Substring,
+    Truncate,
+    Float,
+    Rat,
+    Floor,
+    Ceil,
+    Numerator,
+    Denominator,
+    SquareRoot,
+    Logarithm,
+    Exponential,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Op {
+    // Pure.
+    Const(u32),
+    Local(u32),
+    Set(u32),
+    Field(u32),
+    This,
+    Destiny,
+    Construct {
+        constructor: u32,
+        parts: u32,
+    },
+    Part(u32),
+    Unary(Unary),
+    Binary(Binary),
+    Jump(u32),
+    JumpUnless(u32),
+    /// Jumps if the value was made by another constructor.
+    JumpUnlessMade {
+        constructor: u32,
+        target: u32,
+    },
+    Call(u32),
+    /// Calls a function value that lies below its arguments.
+    CallValue(u32),
+    /// Makes a function value of a function and the operands that it captures.
+    Function {
+        function: u32,
+        captured: u32,
+    },
+    Return,
+    Builtin(Builtin),
+    /// Joins so many operands to one text.
+    Join(u32),
+    Cast(u32),
+    Implements(u32),
+    /// No pattern matches.
+    NoMatch,
+    Pop,
+    // For methods only.
+    SetField(u32),
+    New {
+        class: u32,
+        local: bool,
+        args: u32,
+    },
+    /// The init block is done.
+    Created,
+    Async {
+        method: u32,
+        args: u32,
+    },
+    /// Called on `this` if `on` is the highest number, else on an object with that interface.
+    Sync {
+        method: u32,
+        args: u32,
+        on: u32,
+    },
+    /// Takes the value of a future that the task has waited for.
+    Take,
+    /// Takes the value of a future; the task rests here unless it has waited for it in this step.
+    Get,
+    /// Rests here. The guard follows, up to `Resume`.
+    Await,
+    Claim,
+    Guard,
+    Resume,
+    Suspend,
+    Throw,
+    Assert,
+    Print {
+        line: bool,
+    },
+    Random,
+    /// Returns from a method.
+    Leave,
+}
+
+/// Where an exception goes that is thrown in a range of code.
+#[derive(Clone, Debug)]
+pub(crate) struct Handler {
+    pub start: u32,
+    pub end: u32,
+    /// Not there.
+    pub holes: Vec<(u32, u32)>,
+    pub target: u32,
+    /// Where the exception is put.
+    pub slot: u32,
+}
+
+impl Handler {
+    pub fn covers(&self, pc: u32) -> bool {
+        let within = |&(start, end): &(u32, u32)| (start..end).contains(&pc);
+        within(&(self.start, self.end)) && !self.holes.iter().any(within)
+    }
+}
+
+/// A constructor of a data type or an exception.
+#[derive(Clone, Debug)]
+pub(crate) struct ConstructorInfo {
+    pub name: String,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct FunctionInfo {
+    pub entry: u32,
+    pub slots: u32,
+    /// Where captured values go.
+    pub captures: Vec<u32>,
+    pub parameters: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct MethodInfo {
+    pub name: String,
+    pub entry: u32,
+    pub slots: u32,
+    pub parameters: u32,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct ClassInfo {
+    pub name: String,
+    pub fields: Vec<String>,
+    pub init: u32,
+    pub init_slots: u32,
+    pub methods: Vec<MethodInfo>,
+    /// From the number of a method's name to its place in `methods`.
+    pub by_name: FxHashMap<u32, u32>,
+    pub run: Option<u32>,
+    /// The interfaces that it implements, with all that these extend.
+    pub interfaces: Vec<u32>,
+    /// Whether a task may hold a cog whose first object is of this class while it waits.
+    pub may_hold: bool,
+}
+
+/// A program, compiled.
+#[derive(Clone, Debug)]
+pub struct Code {
+    pub(crate) source: String,
+    pub(crate) ops: Vec<Op>,
+    /// Where each instruction comes from.
+    pub(crate) spans: Vec<Span>,
+    /// Instructions before this one belong to the standard module.
+    pub(crate) own: u32,
+    pub(crate) handlers: Vec<Handler>,
+    pub(crate) constants: Vec<Value>,
+    pub(crate) constructors: Vec<ConstructorInfo>,
+    pub(crate) functions: Vec<FunctionInfo>,
+    /// The first is that of the main block.
+    pub(crate) classes: Vec<ClassInfo>,
+    /// For each place where a task can rest, what its next run may do.
+    pub(crate) effects: FxHashMap<u32, Effects>,
+    /// For each place where a frame can go on, the slots that do not matter there, in order.
+    pub(crate) dead: FxHashMap<u32, Vec<u32>>,
+    /// Whether any step may have to wait for a condition.
+    pub(crate) guarded: bool,
+    pub(crate) may_loop: bool,
+    pub(crate) observed: Observed,
+    /// Only the scheduling of this object varies, or of all objects of this class.
+    pub(crate) object: Option<String>,
+    pub(crate) exceptions: Exceptions,
+}
+
+impl Code {
+    /// Whether it has been said what to observe.
+    pub fn observes(&self) -> bool {
+        self.object.is_some() || self.observed != Observed::default()
+    }
+
+    /// Whether the program states a property besides determinism.
+    pub fn states_other_property(&self) -> bool {
+        self.ops.contains(&Op::Assert)
+    }
+}
+
+/// What determinism is about.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Observed {
+    /// The fields, as `Class` or `Class.field`; none: all of them.
+    pub fields: Option<Vec<(String, Option<String>)>>,
+    /// Whether the output is left out.
+    pub no_output: bool,
+}
+
+impl Observed {
+    /// What a list names: `output`, classes, and fields as `Class.field`.
+    ///
+    /// ```
+    /// let observed = mazurka_abs::Observed::of("Buffer.n,output");
+    /// assert_eq!(observed.fields.unwrap()[0], ("Buffer".to_owned(), Some("n".to_owned())));
+    /// assert!(!observed.no_output);
+    /// ```
+    pub fn of(list: &str) -> Self {
+        let names: Vec<&str> = list
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty())
+            .collect();
+        let field = |name: &&&str| match name.split_once('.') {
+            Some((class, field)) => (class.to_owned(), Some(field.to_owned())),
+            None => ((**name).to_owned(), None),
+        };
+        let fields = names.iter().filter(|name| **name != "output");
+        Self {
+            fields: Some(fields.map(|name| field(&name)).collect()),
+            no_output: !names.contains(&"output"),
+        }
+    }
+}
+
+/// The constructors of the exceptions that the machine throws, and of other values that it makes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Exceptions {
+    pub division_by_zero: u32,
+    pub assertion_failed: u32,
+    pub pattern_match_failed: u32,
+    pub null_pointer: u32,
+    pub bad_cast: u32,
+    pub nil: u32,
+    pub cons: u32,
+}

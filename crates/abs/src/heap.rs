@@ -1,0 +1,250 @@
+//! The state of a running program: objects, tasks, output. And the names of objects, which are the same in every
+//! equivalent execution.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use mazurka_core::{Fingerprint, ProcessId, ProcessTable};
+use rustc_hash::FxHashMap;
+
+use crate::value::Value;
+
+/// The name of an object: who created it, and as the how-manieth.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ObjectName {
+    pub creator: ProcessId,
+    pub number: u32,
+    pub class: u32,
+    pub name: Fingerprint,
+    /// Its first cell: one for each field, then one for its cog.
+    pub cells: u32,
+    /// Whether its scheduling varies where that of others does not.
+    pub chosen: bool,
+}
+
+/// The cell that stands for the output.
+pub(crate) const OUTPUT: u32 = 0;
+
+/// The objects and tasks met so far in any execution.
+#[derive(Clone, Debug)]
+pub(crate) struct Names {
+    pub tasks: ProcessTable,
+    objects: Vec<ObjectName>,
+    known: FxHashMap<(ProcessId, u32, u32), u32>,
+    cells: u32,
+}
+
+impl Names {
+    /// The main task, and the object that it runs on.
+    pub fn new() -> Self {
+        let mut names = Self {
+            tasks: ProcessTable::new(1),
+            objects: Vec::new(),
+            known: FxHashMap::default(),
+            cells: OUTPUT + 1,
+        };
+        names.intern(ProcessId(0), u32::MAX, 0, 0);
+        names
+    }
+
+    #[inline]
+    pub fn object(&self, number: u32) -> &ObjectName {
+        &self.objects[number as usize]
+    }
+
+    /// The object that a task creates as its how-manieth.
+    pub fn intern(&mut self, creator: ProcessId, number: u32, class: u32, fields: u32) -> u32 {
+        let key = (creator, number, class);
+        if let Some(&known) = self.known.get(&key) {
+            return known;
+        }
+        let name = self
+            .tasks
+            .name(creator)
+            .then(u64::from(number))
+            .then(u64::from(class));
+        let object = self.objects.len() as u32;
+        self.objects.push(ObjectName {
+            creator,
+            number,
+            class,
+            name,
+            cells: self.cells,
+            chosen: false,
+        });
+        self.cells += fields + 1;
+        self.known.insert(key, object);
+        object
+    }
+
+    /// The scheduling of an object varies.
+    pub fn choose(&mut self, object: u32) {
+        self.objects[object as usize].chosen = true;
+    }
+}
+
+/// An object. One without a class is not there.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Object {
+    pub there: bool,
+    pub class: u32,
+    /// The first object of its cog.
+    pub cog: u32,
+    /// For the first object of a cog: the task that holds it while it waits.
+    pub holder: Option<u32>,
+    pub fields: Vec<Value>,
+}
+
+impl Object {
+    pub fn nowhere() -> Self {
+        Self {
+            there: false,
+            class: 0,
+            cog: 0,
+            holder: None,
+            fields: Vec::new(),
+        }
+    }
+}
+
+/// Whether a task can go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Life {
+    Unborn,
+    Alive,
+    Ended,
+    Failed,
+    Lost,
+}
+
+/// A method that has been called and has not returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Frame {
+    /// The instruction that called it; none has this number if nobody did.
+    pub call: u32,
+    /// Where its slots start and end.
+    pub base: u32,
+    pub top: u32,
+    /// `this`
+    pub object: u32,
+}
+
+/// A task: a method that runs on an object, and its future.
+#[derive(Debug)]
+pub(crate) struct Task {
+    pub life: Life,
+    /// The next instruction: where it rests.
+    pub pc: u32,
+    pub frames: Vec<Frame>,
+    pub stack: Vec<Value>,
+    pub object: u32,
+    /// The method that it runs, of its object's class.
+    pub method: u32,
+    /// How many tasks and objects it has created.
+    pub tasks: u32,
+    pub objects: u32,
+    /// How many steps it has made. Not part of what states are compared by.
+    pub steps: u32,
+    /// What it has returned, or the exception that ended it.
+    pub result: Option<Value>,
+}
+
+impl Task {
+    pub fn unborn() -> Self {
+        Self {
+            life: Life::Unborn,
+            pc: 0,
+            frames: Vec::new(),
+            stack: Vec::new(),
+            object: 0,
+            method: 0,
+            tasks: 0,
+            objects: 0,
+            steps: 0,
+            result: None,
+        }
+    }
+
+    /// Everything that can matter later.
+    fn essence(&self) -> impl Hash + Eq + '_ {
+        let (frames, stack) = (&self.frames, &self.stack);
+        (
+            self.life,
+            self.pc,
+            frames,
+            stack,
+            self.tasks,
+            self.objects,
+            &self.result,
+        )
+    }
+}
+
+// By hand, so that copying into a task that is there already uses its memory.
+impl Clone for Task {
+    fn clone(&self) -> Self {
+        let mut copy = Self::unborn();
+        copy.clone_from(self);
+        copy
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        self.life = other.life;
+        self.pc = other.pc;
+        self.frames.clone_from(&other.frames);
+        self.stack.clone_from(&other.stack);
+        self.object = other.object;
+        self.method = other.method;
+        self.tasks = other.tasks;
+        self.objects = other.objects;
+        self.steps = other.steps;
+        self.result.clone_from(&other.result);
+    }
+}
+
+/// A state of a program. States are equal if everything that can matter later is equal.
+#[derive(Clone, Debug)]
+pub struct State {
+    pub(crate) objects: Vec<Object>,
+    pub(crate) tasks: Vec<Task>,
+    pub(crate) output: Vec<Arc<String>>,
+}
+
+impl State {
+    fn there(&self) -> impl Iterator<Item = (usize, &Object)> {
+        self.objects
+            .iter()
+            .enumerate()
+            .filter(|(_, object)| object.there)
+    }
+
+    fn born(&self) -> impl Iterator<Item = (usize, &Task)> {
+        let all = self.tasks.iter().enumerate();
+        all.filter(|(_, task)| task.life != Life::Unborn)
+    }
+}
+
+impl PartialEq for State {
+    fn eq(&self, other: &Self) -> bool {
+        self.there().eq(other.there())
+            && self
+                .born()
+                .map(|(at, task)| (at, task.essence()))
+                .eq(other.born().map(|(at, task)| (at, task.essence())))
+            && self.output == other.output
+    }
+}
+
+impl Eq for State {}
+
+impl Hash for State {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        for entry in self.there() {
+            entry.hash(hasher);
+        }
+        for (at, task) in self.born() {
+            (at, task.essence()).hash(hasher);
+        }
+        self.output.hash(hasher);
+    }
+}

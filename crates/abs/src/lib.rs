@@ -1,0 +1,53 @@
+//! ABS, the Abstract Behavioral Specification language: actors whose tasks are scheduled cooperatively.
+//!
+//! [`load`] reads a program and gives either its [`Code`] or every mistake in the file; [`Machine`] runs it:
+//!
+//! ```
+//! use mazurka_abs::{Settings, load};
+//!
+//! let source = "module Main; { Int x = 1; println(toString(x)); }";
+//! assert!(load(source, &Settings::default()).is_ok());
+//!
+//! let mistakes = load("module Main; { Int x = 1 / 2; }", &Settings::default()).unwrap_err();
+//! assert_eq!(mistakes[0].message, "expected `Int`, found `Rat`");
+//! ```
+
+mod arithmetic;
+mod check;
+mod code;
+mod effects;
+mod heap;
+mod liveness;
+mod machine;
+mod narrate;
+mod observe;
+mod pure;
+mod step;
+mod syntax;
+mod text;
+mod types;
+mod value;
+
+use mazurka_lang::Diagnostic;
+
+pub use code::{Code, Observed};
+pub use heap::State;
+pub use machine::Machine;
+
+/// How to read a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Values for functions without parameters, by name: `--set n=3`.
+    pub constants: Vec<(String, String)>,
+    /// Whether durations are release points, and nothing more.
+    pub ignore_time: bool,
+    /// What determinism is about.
+    pub observed: Observed,
+    /// Only the scheduling of this object varies, or of all objects of this class.
+    pub object: Option<String>,
+}
+
+/// Reads, checks and compiles a program. The error is every mistake of the text.
+pub fn load(source: &str, settings: &Settings) -> Result<Code, Vec<Diagnostic>> {
+    check::load(source, settings)
+}

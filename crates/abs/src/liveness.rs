@@ -1,0 +1,89 @@
+//! Which slots still matter where a task rests or waits for a call: the others are cleared, so that states that differ
+//! in nothing that can matter are equal.
+
+use crate::code::{Code, Op};
+
+/// Sets of slots.
+type Row = Vec<u64>;
+
+/// Finds, for each place where a frame can rest, the slots that are dead there.
+pub(crate) fn clear_dead(code: &mut Code) {
+    let slots = code
+        .classes
+        .iter()
+        .flat_map(|class| class.methods.iter().map(|method| method.slots))
+        .max()
+        .unwrap_or(0);
+    let words = (slots as usize).div_ceil(64).max(1);
+    let mut live: Vec<Row> = vec![vec![0; words]; code.ops.len() + 1];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for pc in (0..code.ops.len()).rev() {
+            let row = row_before(code, pc, &live, words);
+            if row != live[pc] {
+                live[pc] = row;
+                changed = true;
+            }
+        }
+    }
+    for pc in 0..code.ops.len() {
+        let after = match code.ops[pc] {
+            Op::Await | Op::Suspend | Op::Get => pc + 1,
+            Op::Sync { .. } => pc + 2,
+            _ => continue,
+        };
+        let dead = (0..slots)
+            .filter(|&slot| !has(&live[after], slot))
+            .collect();
+        code.dead.insert(after as u32, dead);
+    }
+}
+
+fn has(row: &Row, slot: u32) -> bool {
+    row.get(slot as usize / 64)
+        .is_some_and(|word| word & (1 << (slot % 64)) != 0)
+}
+
+fn row_before(code: &Code, pc: usize, live: &[Row], words: usize) -> Row {
+    let mut row = vec![0; words];
+    let mut add = |target: usize, except: Option<u32>| {
+        for (at, word) in live[target].iter().enumerate() {
+            let hidden = except
+                .filter(|slot| *slot as usize / 64 == at)
+                .map_or(0, |slot| 1u64 << (slot % 64));
+            row[at] |= word & !hidden;
+        }
+    };
+    match code.ops[pc] {
+        Op::Jump(target) => add(target as usize, None),
+        Op::JumpUnless(target) | Op::JumpUnlessMade { target, .. } => {
+            add(target as usize, None);
+            add(pc + 1, None);
+        }
+        Op::Return | Op::Leave | Op::Created | Op::Throw | Op::NoMatch => {}
+        _ => add(pc + 1, None),
+    }
+    for handler in &code.handlers {
+        if handler.covers(pc as u32) {
+            add(handler.target as usize, Some(handler.slot));
+        }
+    }
+    let bit = |slot: u32| (slot as usize / 64, 1u64 << (slot % 64));
+    match code.ops[pc] {
+        Op::Set(slot) => {
+            let (word, bit) = bit(slot);
+            if let Some(word) = row.get_mut(word) {
+                *word &= !bit;
+            }
+        }
+        Op::Local(slot) => {
+            let (word, bit) = bit(slot);
+            if let Some(word) = row.get_mut(word) {
+                *word |= bit;
+            }
+        }
+        _ => {}
+    }
+    row
+}

@@ -1,0 +1,645 @@
+//! A program in the middle of one of its executions.
+//!
+//! A process is a task: a method that runs on an object. A step is one run of it, from where it rests to where it rests
+//! again: at an `await`, a `suspend`, a `get`, or its end. Tasks of one cog never overlap, because a run is one step; only a
+//! `get` keeps the cog while the task rests, and then the others wait.
+//!
+//! | ABS | here |
+//! |---|---|
+//! | task, and its future | process, and its end |
+//! | `o!m()` | the process is spawned |
+//! | `await f?`, `f.get` | the end of the process is waited for |
+//! | a field of an object | a cell |
+//! | a cog that may be held | a cell: who may hold it writes it, who runs on it reads it |
+//! | the output | a cell, if it is observed |
+//!
+//! A `get` is always a place to rest, unless the step has waited for that future already: whether the future is resolved must not
+//! matter to what a step does. The state is changed in place; an undo log and a copy of the task that ran lead back.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use mazurka_core::{
+    Access, Claims, Event, Execution, Fingerprint, Mishap, ProcessId, ProcessTable, Semantics,
+    Status, StepError, Wait, add_claim,
+};
+
+use rustc_hash::FxHashMap;
+
+use crate::code::{Code, Op};
+use crate::heap::{Life, Names, OUTPUT, Object, State, Task};
+use crate::pure::{Calls, Evaluator};
+use crate::step::{Cpu, Listener, Stop, Undo, resolved};
+use crate::value::Value;
+
+/// What is needed to take a step back.
+#[derive(Clone, Debug)]
+struct Taken {
+    process: ProcessId,
+    /// The task as it was.
+    task: Task,
+    undo: usize,
+    unfinished: usize,
+}
+
+/// Room for work that nobody sees.
+#[derive(Clone, Debug, Default)]
+struct Scratch {
+    stack: Vec<Value>,
+    calls: Calls,
+}
+
+/// Runs an ABS program step by step, forwards and backwards.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mazurka_core::{Execution, ProcessId, Status};
+///
+/// let source = "
+///     module Main;
+///     interface Counter { Int increment(); }
+///     class Counter implements Counter { Int n = 0; Int increment() { n = n + 1; return n; } }
+///     { Counter c = new Counter(); Fut<Int> f = c!increment(); await f?; }
+/// ";
+/// let code = Arc::new(mazurka_abs::load(source, &mazurka_abs::Settings::default()).unwrap());
+/// let mut machine = mazurka_abs::Machine::new(code, 1_000_000);
+/// machine.step(ProcessId(0), &[]).unwrap();
+/// assert_eq!(machine.status(ProcessId(0)), Status::Waiting);
+/// machine.step(ProcessId(1), &[]).unwrap();
+/// machine.step(ProcessId(0), &[]).unwrap();
+/// assert!(machine.is_final());
+/// ```
+#[derive(Debug)]
+pub struct Machine {
+    pub(crate) code: Arc<Code>,
+    pub(crate) state: State,
+    pub(crate) names: Names,
+    /// The events of the run; those beyond `depth` are kept for their memory, like what is needed to take them back.
+    run: Vec<Event>,
+    taken: Vec<Taken>,
+    depth: usize,
+    undo: Vec<Undo>,
+    calls: Calls,
+    /// How many tasks have been created and have not ended.
+    unfinished: usize,
+    guards: Vec<Access>,
+    max_local: u64,
+    scratch: RefCell<Scratch>,
+    /// What a task with one frame claims depends on where it rests and on its object alone.
+    known: RefCell<FxHashMap<(u32, u32), (u32, Claims)>>,
+}
+
+impl Machine {
+    /// A machine in the initial state. `max_local`: how many jumps and calls one step may take.
+    pub fn new(code: Arc<Code>, max_local: u64) -> Self {
+        let mut task = Task::unborn();
+        let main = &code.classes[0].methods[0];
+        task.life = Life::Alive;
+        task.pc = main.entry;
+        task.stack.resize(main.slots as usize, Value::Unit);
+        task.frames.push(crate::heap::Frame {
+            call: u32::MAX,
+            base: 0,
+            top: main.slots,
+            object: 0,
+        });
+        let mut object = Object::nowhere();
+        object.there = true;
+        // What some guarded step may touch: objects are created as the program runs, so that may be anything.
+        let guards = match code.guarded || code.object.is_some() {
+            true => vec![Access::write(0).over(u32::MAX)],
+            false => Vec::new(),
+        };
+        Self {
+            code,
+            state: State {
+                objects: vec![object],
+                tasks: vec![task],
+                output: Vec::new(),
+            },
+            names: Names::new(),
+            run: Vec::new(),
+            taken: Vec::new(),
+            depth: 0,
+            undo: Vec::new(),
+            calls: Calls::new(),
+            unfinished: 1,
+            guards,
+            max_local,
+            scratch: RefCell::default(),
+            known: RefCell::default(),
+        }
+    }
+
+    /// The code of the program.
+    pub fn code(&self) -> &Code {
+        &self.code
+    }
+
+    pub(crate) fn task(&self, process: ProcessId) -> Option<&Task> {
+        self.state
+            .tasks
+            .get(process.index())
+            .filter(|task| task.life != Life::Unborn)
+    }
+
+    /// The first object of the cog that a task runs on.
+    pub(crate) fn cog(&self, task: &Task) -> u32 {
+        self.state.objects[task.object as usize].cog
+    }
+
+    /// Makes a step, with somebody listening.
+    pub(crate) fn step_heard<L: Listener>(
+        &mut self,
+        process: ProcessId,
+        outcomes: &[i64],
+        listener: &mut L,
+    ) -> Result<&Event, Stop> {
+        let depth = self.depth;
+        if self.run.len() == depth {
+            self.run.push(Event::of(process, 0));
+            self.taken.push(Taken {
+                process,
+                task: Task::unborn(),
+                undo: 0,
+                unfinished: 0,
+            });
+        }
+        let task = &self.state.tasks[process.index()];
+        let cog = self.cog(task);
+        let holder = self.state.objects[cog as usize].holder;
+        if holder.is_some_and(|holder| holder != process.0) {
+            return Err(Stop::Blocked);
+        }
+        let mut event = std::mem::replace(&mut self.run[depth], Event::of(process, 0));
+        event.reset(process, task.steps);
+        event.claims_key = self.claims_of(process, &mut event.claims);
+        event.wait = self.wait(process);
+        let taken = &mut self.taken[depth];
+        taken.process = process;
+        taken.task.clone_from(&self.state.tasks[process.index()]);
+        taken.undo = self.undo.len();
+        taken.unfinished = self.unfinished;
+        let mut cpu = Cpu {
+            code: &self.code,
+            state: &mut self.state,
+            names: &mut self.names,
+            undo: &mut self.undo,
+            event: &mut event,
+            outcomes,
+            calls: &mut self.calls,
+            fuel: self.max_local,
+            listener,
+        };
+        let result = cpu.run(process);
+        self.run[depth] = event;
+        self.depth += 1;
+        if let Err(stop) = result {
+            self.back_to(depth);
+            return Err(stop);
+        }
+        let ended = self.state.tasks[process.index()].life == Life::Ended;
+        self.unfinished -= usize::from(ended);
+        self.unfinished += self.run[depth].spawned.len();
+        Ok(&self.run[depth])
+    }
+
+    /// Whether the scheduling of a task varies, where only that of some objects does.
+    fn chosen(&self, task: &Task) -> bool {
+        self.names.object(self.cog(task)).chosen || self.names.object(task.object).chosen
+    }
+
+    /// Where only the scheduling of some objects varies: all others go first, in the order of their names.
+    fn its_turn(&self, process: ProcessId, task: &Task) -> bool {
+        let first = self.names.tasks.in_order().iter().find(|&&other| {
+            let task = self.task(other).filter(|task| task.life == Life::Alive);
+            task.is_some_and(|task| !self.chosen(task) && self.can_step(other, task))
+        });
+        match first {
+            Some(&first) => first == process,
+            None => self.chosen(task),
+        }
+    }
+
+    /// What a task that rests claims to touch, and the key of these claims.
+    fn claims_of(&self, process: ProcessId, into: &mut Claims) -> u32 {
+        into.clear();
+        if self.code.object.is_some() {
+            // Whose turn it is depends on everything.
+            into.push(Access::write(0));
+            return 0;
+        }
+        let task = &self.state.tasks[process.index()];
+        let place = (task.pc, task.object);
+        if let (1, Some((key, claims))) = (task.frames.len(), self.known.borrow().get(&place)) {
+            into.extend_from_slice(claims);
+            return *key;
+        }
+        let fixed = self.find_claims(process, task, into);
+        if !fixed || task.frames.len() != 1 {
+            return 0;
+        }
+        let known = &mut *self.known.borrow_mut();
+        let key = known.len() as u32 + 1;
+        known.insert(place, (key, into.clone()));
+        key
+    }
+
+    /// Finds out what a task claims. Whether that is the same whatever objects there are.
+    fn find_claims(&self, process: ProcessId, task: &Task, into: &mut Claims) -> bool {
+        let mut fixed = true;
+        let cog = self.cog(task);
+        let (mut holds, mut prints) = (false, false);
+        let mut at = match self.code.ops[task.pc as usize] {
+            Op::Get => task.pc + 1,
+            _ => task.pc,
+        };
+        for (number, frame) in task.frames.iter().enumerate().rev() {
+            if let Some(effects) = self.code.effects.get(&at) {
+                holds |= effects.holds;
+                prints |= effects.prints;
+                let first = self.names.object(frame.object).cells;
+                for &field in &effects.writes {
+                    add_claim(into, Access::write(first + field));
+                }
+                for &field in &effects.reads {
+                    add_claim(into, Access::read(first + field));
+                }
+                if !effects.others.is_empty() {
+                    fixed = false;
+                    self.claim_others(cog, &effects.others, into);
+                }
+            }
+            if number > 0 {
+                at = frame.call + 2;
+            }
+        }
+        if prints && !self.code.observed.no_output {
+            add_claim(into, Access::write(OUTPUT));
+        }
+        let root = &self.state.objects[cog as usize];
+        let info = &self.code.classes[root.class as usize];
+        if info.may_hold {
+            let cell = self.names.object(cog).cells + info.fields.len() as u32;
+            let writes = holds || root.holder == Some(process.0);
+            add_claim(
+                into,
+                match writes {
+                    true => Access::write(cell),
+                    false => Access::read(cell),
+                },
+            );
+        }
+        into.sort_unstable();
+        fixed
+    }
+
+    /// Fields of the objects of a cog, by class.
+    fn claim_others(&self, cog: u32, others: &[(u32, u32, bool)], into: &mut Claims) {
+        for (number, object) in self.state.objects.iter().enumerate() {
+            if !object.there || object.cog != cog {
+                continue;
+            }
+            let first = self.names.object(number as u32).cells;
+            for &(class, field, writes) in others {
+                if class == object.class {
+                    let access = match writes {
+                        true => Access::write(first + field),
+                        false => Access::read(first + field),
+                    };
+                    add_claim(into, access);
+                }
+            }
+        }
+    }
+
+    /// Whether a task that rests can go on.
+    fn can_step(&self, process: ProcessId, task: &Task) -> bool {
+        let holder = self.state.objects[self.cog(task) as usize].holder;
+        if holder.is_some_and(|holder| holder != process.0) {
+            return false;
+        }
+        let ops = &self.code.ops;
+        let pc = task.pc as usize;
+        if ops[pc] == Op::Get {
+            return matches!(task.stack.last(), Some(Value::Future(f)) if resolved(&self.state, *f));
+        }
+        if pc == 0 || ops[pc - 1] != Op::Await {
+            return true;
+        }
+        // Most wait for one future.
+        if let [Op::Local(slot), Op::Claim, Op::Resume, ..] = ops[pc..]
+            && let Some(frame) = task.frames.last()
+            && let Value::Future(future) = task.stack[(frame.base + slot) as usize]
+        {
+            return resolved(&self.state, future);
+        }
+        self.guard_holds(process, task)
+    }
+
+    /// Whether the guard that a task rests at holds, or fails.
+    fn guard_holds(&self, process: ProcessId, task: &Task) -> bool {
+        let Some(frame) = task.frames.last() else {
+            return false;
+        };
+        let Scratch { stack, calls } = &mut *self.scratch.borrow_mut();
+        stack.clear();
+        stack.extend_from_slice(&task.stack[frame.base as usize..]);
+        let evaluator = Evaluator {
+            code: &self.code,
+            names: &self.names,
+            objects: &self.state.objects,
+            object: frame.object,
+            task: process.0,
+        };
+        let mut pc = task.pc;
+        let mut fuel = self.max_local;
+        loop {
+            pc = match evaluator.run(pc, 0, stack, calls, &mut fuel) {
+                Ok(pc) => pc,
+                // It throws an exception: the step is possible, and is that.
+                Err(_) => return true,
+            };
+            match (self.code.ops[pc as usize], stack.pop()) {
+                (Op::Claim, Some(Value::Future(future))) if !resolved(&self.state, future) => {
+                    return false;
+                }
+                (Op::Guard, Some(Value::Bool(false))) => return false,
+                (Op::Claim | Op::Guard, _) => pc += 1,
+                _ => return true,
+            }
+        }
+    }
+
+    /// Whether the guard that a task rests at has a condition.
+    fn has_condition(&self, task: &Task) -> bool {
+        let ops = &self.code.ops;
+        let pc = task.pc as usize;
+        let guard = ops[pc..].iter().take_while(|op| **op != Op::Resume);
+        pc > 0 && ops[pc - 1] == Op::Await && { guard }.any(|op| *op == Op::Guard)
+    }
+
+    fn essence(&self, process: ProcessId, task: &Task) -> Fingerprint {
+        let mut all = self.names.tasks.name(process).then(task.life as u64);
+        if let Some(result) = &task.result {
+            all = result.fingerprint(all, &self.names);
+        }
+        if task.life != Life::Alive {
+            return all;
+        }
+        all = all
+            .then(u64::from(task.pc))
+            .then((u64::from(task.tasks) << 32) | u64::from(task.objects));
+        for frame in &task.frames {
+            all = all
+                .then((u64::from(frame.call) << 32) | u64::from(frame.base))
+                .then_all(self.names.object(frame.object).name);
+        }
+        task.stack
+            .iter()
+            .fold(all, |all, value| value.fingerprint(all, &self.names))
+    }
+
+    fn count_unfinished(&self) -> usize {
+        let lives = self.state.tasks.iter().map(|task| task.life);
+        lives
+            .filter(|life| !matches!(life, Life::Unborn | Life::Ended))
+            .count()
+    }
+
+    fn output(&self, start: Fingerprint) -> Fingerprint {
+        let pieces = self
+            .state
+            .output
+            .iter()
+            .map(|text| Value::Text(text.clone()));
+        pieces.fold(start, |all, text| text.fingerprint(all, &self.names))
+    }
+
+    /// The fields of an object that determinism is about.
+    pub(crate) fn observed_fields(&self, number: u32) -> impl Iterator<Item = usize> + '_ {
+        let name = self.names.object(number);
+        let info = &self.code.classes[name.class as usize];
+        let chosen = self.code.observed.fields.as_ref();
+        let fields = match self.code.object.is_none() || name.chosen {
+            true => 0..info.fields.len(),
+            false => 0..0,
+        };
+        fields.filter(move |&at| {
+            chosen.is_none_or(|chosen| {
+                chosen.iter().any(|(class, field)| {
+                    *class == info.name
+                        && field.as_ref().is_none_or(|field| *field == info.fields[at])
+                })
+            })
+        })
+    }
+}
+
+impl Clone for Machine {
+    fn clone(&self) -> Self {
+        Self {
+            code: Arc::clone(&self.code),
+            state: self.state.clone(),
+            names: self.names.clone(),
+            run: self.run.clone(),
+            taken: self.taken.clone(),
+            depth: self.depth,
+            undo: self.undo.clone(),
+            calls: Calls::new(),
+            unfinished: self.unfinished,
+            guards: self.guards.clone(),
+            max_local: self.max_local,
+            scratch: RefCell::default(),
+            known: RefCell::default(),
+        }
+    }
+}
+
+impl Execution for Machine {
+    fn processes(&self) -> &ProcessTable {
+        &self.names.tasks
+    }
+
+    #[inline]
+    fn status(&self, process: ProcessId) -> Status {
+        let Some(task) = self.state.tasks.get(process.index()) else {
+            return Status::Unborn;
+        };
+        match task.life {
+            Life::Unborn => Status::Unborn,
+            Life::Ended => Status::Ended,
+            Life::Failed => Status::Failed,
+            Life::Lost => Status::Lost,
+            Life::Alive if self.code.object.is_some() && !self.its_turn(process, task) => {
+                Status::Waiting
+            }
+            Life::Alive if self.can_step(process, task) => Status::Ready,
+            Life::Alive => Status::Waiting,
+        }
+    }
+
+    #[inline]
+    fn is_final(&self) -> bool {
+        self.unfinished == 0
+    }
+
+    fn claims(&self, process: ProcessId, into: &mut Claims) {
+        match self
+            .task(process)
+            .is_some_and(|task| task.life == Life::Alive)
+        {
+            true => {
+                self.claims_of(process, into);
+            }
+            false => into.clear(),
+        }
+    }
+
+    fn wait(&self, process: ProcessId) -> Wait {
+        let Some(task) = self.task(process).filter(|task| task.life == Life::Alive) else {
+            return Wait::Never;
+        };
+        let pc = task.pc as usize;
+        if self.code.object.is_some() {
+            return Wait::Guard;
+        }
+        // Who holds the cog waits for nothing but the future.
+        if self.code.ops[pc] == Op::Get {
+            return Wait::Process;
+        }
+        let root = &self.state.objects[self.cog(task) as usize];
+        if self.code.classes[root.class as usize].may_hold || self.has_condition(task) {
+            return Wait::Guard;
+        }
+        match pc > 0 && self.code.ops[pc - 1] == Op::Await {
+            true => Wait::Process,
+            false => Wait::Never,
+        }
+    }
+
+    fn guards(&self) -> &[Access] {
+        &self.guards
+    }
+
+    fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
+        if self
+            .task(process)
+            .is_none_or(|task| task.life != Life::Alive)
+        {
+            return Err(StepError::NotReady);
+        }
+        self.step_heard(process, outcomes, &mut ())
+            .map_err(|stop| match stop {
+                Stop::Blocked => StepError::NotReady,
+                Stop::NoSuchOutcome => StepError::NoSuchOutcome,
+            })
+    }
+
+    fn events(&self) -> &[Event] {
+        &self.run[..self.depth]
+    }
+
+    fn back_to(&mut self, depth: usize) {
+        while self.depth > depth {
+            self.depth -= 1;
+            let taken = &mut self.taken[self.depth];
+            while self.undo.len() > taken.undo {
+                match self.undo.pop() {
+                    Some(Undo::Field(object, field, value)) => {
+                        self.state.objects[object as usize].fields[field as usize] = value;
+                    }
+                    Some(Undo::Holder(cog, holder)) => {
+                        self.state.objects[cog as usize].holder = holder
+                    }
+                    Some(Undo::TaskBorn(task)) => {
+                        let task = &mut self.state.tasks[task as usize];
+                        task.life = Life::Unborn;
+                        task.frames.clear();
+                        task.stack.clear();
+                    }
+                    Some(Undo::ObjectBorn(object)) => {
+                        let object = &mut self.state.objects[object as usize];
+                        object.there = false;
+                        object.fields.clear();
+                    }
+                    Some(Undo::Output) => {
+                        self.state.output.pop();
+                    }
+                    None => break,
+                }
+            }
+            std::mem::swap(
+                &mut self.state.tasks[taken.process.index()],
+                &mut taken.task,
+            );
+            self.unfinished = taken.unfinished;
+        }
+    }
+
+    fn initial_mishaps(&self) -> &[Mishap] {
+        &[]
+    }
+
+    fn final_mishaps(&self) -> Vec<Mishap> {
+        Vec::new()
+    }
+
+    /// The fields of objects and the output.
+    fn observation(&self) -> Fingerprint {
+        let all = self.observed();
+        match self.code.object.is_some() {
+            true => all,
+            false => self.output(all),
+        }
+    }
+}
+
+impl Semantics for Machine {
+    type State = State;
+
+    fn state(&self) -> State {
+        self.state.clone()
+    }
+
+    /// Tasks and objects stand by their names, so it does not matter in which order they were met.
+    fn fingerprint(&self) -> Fingerprint {
+        let mut all = Fingerprint::EMPTY;
+        for (number, task) in self.state.tasks.iter().enumerate() {
+            if task.life != Life::Unborn {
+                all = all.and(self.essence(ProcessId(number as u32), task));
+            }
+        }
+        for (number, object) in self
+            .state
+            .objects
+            .iter()
+            .enumerate()
+            .filter(|(_, object)| object.there)
+        {
+            let start = self
+                .names
+                .object(number as u32)
+                .name
+                .then_all(self.names.object(object.cog).name);
+            let start = match object.holder {
+                Some(task) => start.then_all(self.names.tasks.name(ProcessId(task))),
+                None => start,
+            };
+            let fields = object.fields.iter();
+            all = all.and(fields.fold(start, |seen, value| value.fingerprint(seen, &self.names)));
+        }
+        self.output(all)
+    }
+
+    fn may_repeat(&self) -> bool {
+        self.code.may_loop
+    }
+
+    fn restore(&mut self, state: &State) {
+        self.state.clone_from(state);
+        self.depth = 0;
+        self.undo.clear();
+        self.unfinished = self.count_unfinished();
+    }
+}

@@ -1,0 +1,352 @@
+//! Runs in words: who does what on which object, and who waits for whom.
+
+use std::fmt::Write;
+
+use mazurka_core::record::{Actor, Binding, Change, Message, Place, Step, Waiting};
+use mazurka_core::{Execution, Mishap, MishapKind, Narrator, ProcessId, Status, StepError};
+
+use crate::Machine;
+use crate::code::Op;
+use crate::heap::Task;
+use crate::step::{Happening, Stop, resolved};
+use crate::text::{object_name, shown};
+use crate::value::Value;
+
+/// Longer texts are cut.
+const MOST_WORDS: usize = 200;
+
+impl Machine {
+    /// A task as `Buffer1.take`.
+    pub(crate) fn task_name(&self, process: ProcessId) -> String {
+        let Some(task) = self.task(process) else {
+            return "?".to_owned();
+        };
+        let object = object_name(task.object, &self.code, &self.names);
+        let class = &self.code.classes[self.names.object(task.object).class as usize];
+        match task.object {
+            0 => "main".to_owned(),
+            _ => format!("{object}.{}", class.methods[task.method as usize].name),
+        }
+    }
+
+    fn shown(&self, value: &Value) -> String {
+        shown(value, &self.code, &self.names)
+    }
+
+    fn line(&self, pc: u32) -> usize {
+        let span = self.code.spans[pc as usize];
+        span.line_column(&self.code.source).0
+    }
+
+    /// The text that an instruction comes from, on one line.
+    fn words(&self, pc: u32) -> String {
+        let text = self.code.spans[pc as usize].text(&self.code.source);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        words.join(" ").chars().take(MOST_WORDS).collect()
+    }
+
+    /// Where a task rests, in the source.
+    fn rest_line(&self, task: &Task) -> usize {
+        let waits =
+            task.pc > 0 && matches!(self.code.ops[task.pc as usize - 1], Op::Await | Op::Suspend);
+        let fresh = !waits && self.code.ops[task.pc as usize] != Op::Get;
+        let class = &self.code.classes[self.names.object(task.object).class as usize];
+        match fresh {
+            true => {
+                let span = class.methods[task.method as usize].span;
+                span.line_column(&self.code.source).0
+            }
+            false => self.line(if waits { task.pc - 1 } else { task.pc }),
+        }
+    }
+
+    /// What a task does at the start of a step: nothing, or what it has waited for.
+    fn beginning(&self, process: ProcessId, task: &Task) -> String {
+        let name = self.task_name(process);
+        let before = task.pc.checked_sub(1).map(|pc| self.code.ops[pc as usize]);
+        match (self.code.ops[task.pc as usize], before) {
+            (Op::Get, _) => format!("{name}: {} ▷ ", self.words(task.pc)),
+            (_, Some(Op::Await)) => format!(
+                "{name}: {} ▷ ",
+                self.words(task.pc - 1).trim_end_matches(';')
+            ),
+            (_, Some(Op::Suspend)) => format!("{name}: "),
+            _ => {
+                let parameters = match task.object {
+                    0 => 0,
+                    object => {
+                        let class = &self.code.classes[self.names.object(object).class as usize];
+                        class.methods[task.method as usize].parameters
+                    }
+                };
+                let args: Vec<String> = task.stack[..parameters as usize]
+                    .iter()
+                    .map(|value| self.shown(value))
+                    .collect();
+                match task.object {
+                    0 => format!("{name}: "),
+                    _ => format!("{name}({}): ", args.join(", ")),
+                }
+            }
+        }
+    }
+
+    /// What happened in a step, in words; writes of fields are told as changes.
+    fn actions(&self, happenings: &[Happening]) -> (Vec<String>, Vec<Change>) {
+        let mut actions = Vec::new();
+        let mut changes: Vec<Change> = Vec::new();
+        let path = |task: &u32| self.names.tasks.path(ProcessId(*task)).to_string();
+        let mut new: Vec<u32> = Vec::new();
+        for happening in happenings {
+            actions.push(match happening {
+                // What an object starts with is no change.
+                Happening::Wrote { object, .. } if new.contains(object) => continue,
+                Happening::Wrote {
+                    object,
+                    field,
+                    from,
+                    to,
+                } => {
+                    let name = self.names.object(*object);
+                    let field = &self.code.classes[name.class as usize].fields[*field as usize];
+                    let name = format!("{}.{field}", object_name(*object, &self.code, &self.names));
+                    let (from, to) = (self.shown(from), self.shown(to));
+                    match changes.iter_mut().find(|change| change.name == name) {
+                        Some(change) => change.to = to,
+                        None => changes.push(Change { name, from, to }),
+                    }
+                    continue;
+                }
+                Happening::Created(object) => {
+                    new.push(*object);
+                    format!("new {}", object_name(*object, &self.code, &self.names))
+                }
+                Happening::Sent { task } => {
+                    format!("{} is {}", self.message(ProcessId(*task)), path(task))
+                }
+                Happening::Waits { task } => format!("waits for {}", path(task)),
+                Happening::Took { task } => format!("takes the result of {}", path(task)),
+                Happening::Released => "releases".to_owned(),
+                Happening::Printed(text) => format!("prints {text:?}"),
+                Happening::Ended(Value::Unit) => "ends".to_owned(),
+                Happening::Ended(value) => format!("returns {}", self.shown(value)),
+            });
+        }
+        changes.retain(|change| change.from != change.to);
+        (actions, changes)
+    }
+
+    /// The messages of a step.
+    fn actor(&self, process: ProcessId, starts: bool, happenings: &[Happening]) -> Actor {
+        let path = |task: u32| self.names.tasks.path(ProcessId(task)).to_string();
+        let parts = |process: ProcessId| {
+            let name = self.task_name(process);
+            match name.rsplit_once('.') {
+                // Paths of creators have dots too: the last one is before the method.
+                Some((object, method)) => (object.to_owned(), method.to_owned()),
+                None => (name.clone(), name),
+            }
+        };
+        let mut sends = Vec::new();
+        let mut waits_for = None;
+        for happening in happenings {
+            match happening {
+                Happening::Sent { task } => {
+                    let (object, method) = parts(ProcessId(*task));
+                    sends.push(Message {
+                        process: path(*task),
+                        object,
+                        method,
+                    });
+                }
+                Happening::Waits { task } => waits_for = Some(path(*task)),
+                _ => {}
+            }
+        }
+        let (object, task) = parts(process);
+        let alive = self
+            .task(process)
+            .is_some_and(|task| task.life == crate::heap::Life::Alive);
+        Actor {
+            object,
+            task,
+            starts,
+            ends: !alive,
+            sends,
+            waits_for,
+        }
+    }
+
+    /// A message as `Buffer1!store(3)`.
+    fn message(&self, process: ProcessId) -> String {
+        let Some(task) = self.task(process) else {
+            return "?".to_owned();
+        };
+        let class = &self.code.classes[self.names.object(task.object).class as usize];
+        let method = &class.methods[task.method as usize];
+        let object = object_name(task.object, &self.code, &self.names);
+        let args = task
+            .stack
+            .iter()
+            .take(method.parameters as usize)
+            .map(|value| self.shown(value));
+        let args: Vec<String> = args.collect();
+        format!("{object}!{}({})", method.name, args.join(", "))
+    }
+
+    /// What a task that cannot go on waits for, and who could help it.
+    fn obstacle(&self, process: ProcessId, task: &Task) -> (String, Option<String>) {
+        let path = |task: u32| self.names.tasks.path(ProcessId(task)).to_string();
+        let name = self.task_name(process);
+        let cog = self.cog(task);
+        let future = |future: u32| {
+            let what = format!(
+                "the result of {} ({})",
+                path(future),
+                self.task_name(ProcessId(future))
+            );
+            (format!("{what}, as {name}"), None)
+        };
+        let holder = self.state.objects[cog as usize].holder;
+        if let Some(holder) = holder.filter(|&holder| holder != process.0) {
+            let object = object_name(cog, &self.code, &self.names);
+            let why = format!("the cog of {object} to run {name}");
+            return (
+                why,
+                Some(format!(
+                    "{} ({})",
+                    path(holder),
+                    self.task_name(ProcessId(holder))
+                )),
+            );
+        }
+        if self.code.ops[task.pc as usize] == Op::Get
+            && let Some(Value::Future(task)) = task.stack.last()
+        {
+            return future(*task);
+        }
+        if let [Op::Local(slot), Op::Claim, Op::Resume, ..] = self.code.ops[task.pc as usize..]
+            && let Some(frame) = task.frames.last()
+            && let Value::Future(task) = task.stack[(frame.base + slot) as usize]
+            && !resolved(&self.state, task)
+        {
+            return future(task);
+        }
+        let guard = self.words(task.pc - 1);
+        let guard = guard
+            .trim_start_matches("await")
+            .trim_end_matches(';')
+            .trim();
+        (format!("`{guard}`, as {name}"), None)
+    }
+}
+
+impl Narrator for Machine {
+    fn tell(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<Step, StepError> {
+        let Some(task) = self
+            .task(process)
+            .filter(|_| self.status(process) == Status::Ready)
+        else {
+            return Err(StepError::NotReady);
+        };
+        let line = self.rest_line(task);
+        let starts = task.steps == 0;
+        let beginning = self.beginning(process, task);
+        let mut happenings = Vec::new();
+        let event = self
+            .step_heard(process, outcomes, &mut happenings)
+            .map_err(|stop| match stop {
+                Stop::Blocked => StepError::NotReady,
+                Stop::NoSuchOutcome => StepError::NoSuchOutcome,
+            })?;
+        let outcomes = event.outcomes.iter().map(|outcome| outcome.value).collect();
+        let mishap = event.mishaps.first().copied();
+        let (actions, changes) = self.actions(&happenings);
+        let mut label = beginning;
+        let _ = write!(label, "{}", actions.join(", "));
+        Ok(Step {
+            process: self.names.tasks.path(process).to_string(),
+            outcomes,
+            label: label.trim_end_matches([' ', ':']).to_owned(),
+            line,
+            enabled: Vec::new(),
+            reads: Vec::new(),
+            changes,
+            mishap: mishap.map(|mishap| self.explain(&mishap).0),
+            racing: false,
+            actor: Some(Box::new(self.actor(process, starts, &happenings))),
+        })
+    }
+
+    fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
+        let span = self.code.spans[mishap.site as usize];
+        let (line, column) = span.line_column(&self.code.source);
+        let place = Place {
+            line,
+            column,
+            text: self.words(mishap.site),
+        };
+        let who = mishap
+            .process
+            .map_or_else(String::new, |process| self.task_name(process));
+        let result = mishap
+            .process
+            .and_then(|process| self.task(process))
+            .and_then(|task| task.result.as_ref());
+        let message = match (mishap.kind, self.code.ops[mishap.site as usize], result) {
+            (MishapKind::Failure, Op::Assert, _) => format!("an assertion fails in {who}"),
+            (MishapKind::Failure, _, Some(exception)) => {
+                format!("nobody catches {} in {who}", self.shown(exception))
+            }
+            (MishapKind::Failure, _, None) => format!("nobody catches an exception in {who}"),
+            _ => format!("{who} does more than one step may do"),
+        };
+        (message, Some(place))
+    }
+
+    fn waiting(&self) -> Vec<Waiting> {
+        let all = self.names.tasks.in_order().iter();
+        let waiting = all.filter(|&&process| self.status(process) == Status::Waiting);
+        let tell = |&process: &ProcessId| {
+            let task = self.task(process)?;
+            let (what, held_by) = self.obstacle(process, task);
+            Some(Waiting {
+                process: self.names.tasks.path(process).to_string(),
+                what,
+                held_by,
+                line: self.rest_line(task),
+            })
+        };
+        waiting.filter_map(tell).collect()
+    }
+
+    fn bindings(&self, observed_only: bool) -> Vec<Binding> {
+        let mut objects: Vec<u32> = (0..self.state.objects.len() as u32)
+            .filter(|&object| self.state.objects[object as usize].there)
+            .collect();
+        objects.sort_by(|&a, &b| Value::Object(a).order(&Value::Object(b), &self.names));
+        let mut all = Vec::new();
+        for number in objects {
+            let object = &self.state.objects[number as usize];
+            let class = &self.code.classes[object.class as usize];
+            let name = object_name(number, &self.code, &self.names);
+            let observed: Vec<usize> = self.observed_fields(number).collect();
+            for (at, field) in class.fields.iter().enumerate() {
+                if !observed_only || observed.contains(&at) {
+                    all.push(Binding {
+                        name: format!("{name}.{field}"),
+                        value: self.shown(&object.fields[at]),
+                    });
+                }
+            }
+        }
+        if !self.state.output.is_empty() {
+            let text: String = self.state.output.iter().map(|text| text.as_str()).collect();
+            all.push(Binding {
+                name: "output".to_owned(),
+                value: format!("{text:?}"),
+            });
+        }
+        all
+    }
+}

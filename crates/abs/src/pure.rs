@@ -1,0 +1,335 @@
+//! Evaluates pure code: it reads fields and changes nothing but the stack.
+
+use crate::arithmetic::{self, Trouble};
+use crate::code::{Builtin, Code, Op};
+use crate::heap::{Names, Object};
+use crate::syntax::ast::Binary;
+use crate::text;
+use crate::value::Value;
+
+/// Longer texts are given up: they eat the machine.
+const MAX_TEXT: usize = 1 << 22;
+
+/// The stack may hold so many values.
+const MAX_STACK: usize = 1 << 22;
+
+/// Why pure code has no value.
+#[derive(Clone, Debug)]
+pub(crate) enum Fault {
+    Exception(Value),
+    /// More work or memory than a step may take.
+    TooMuch,
+}
+
+/// What pure code can see.
+pub(crate) struct Evaluator<'a> {
+    pub code: &'a Code,
+    pub names: &'a Names,
+    pub objects: &'a [Object],
+    /// `this` and the task.
+    pub object: u32,
+    pub task: u32,
+}
+
+/// A place to come back to.
+pub(crate) type Calls = Vec<(u32, u32)>;
+
+impl Evaluator<'_> {
+    /// Runs pure instructions until one that is not, whose place is the result. On a fault, the place in the method.
+    pub fn run(
+        &self,
+        mut pc: u32,
+        frame: u32,
+        stack: &mut Vec<Value>,
+        calls: &mut Calls,
+        fuel: &mut u64,
+    ) -> Result<u32, (Fault, u32)> {
+        let mut base = frame as usize;
+        calls.clear();
+        loop {
+            let op = self.code.ops[pc as usize];
+            let fault = match self.one(op, &mut pc, &mut base, stack, calls, fuel) {
+                Ok(true) => continue,
+                Ok(false) => return Ok(pc),
+                Err(fault) => fault,
+            };
+            let place = calls.first().map_or(pc, |&(back, _)| back - 1);
+            return Err((fault, place));
+        }
+    }
+
+    /// Runs one instruction, unless it is none of the pure ones.
+    #[inline]
+    fn one(
+        &self,
+        op: Op,
+        pc: &mut u32,
+        base: &mut usize,
+        stack: &mut Vec<Value>,
+        calls: &mut Calls,
+        fuel: &mut u64,
+    ) -> Result<bool, Fault> {
+        match op {
+            Op::Const(at) => stack.push(self.code.constants[at as usize].clone()),
+            Op::Local(slot) => stack.push(stack[*base + slot as usize].clone()),
+            Op::Set(slot) => stack[*base + slot as usize] = pop(stack),
+            Op::Field(at) => {
+                stack.push(self.objects[self.object as usize].fields[at as usize].clone())
+            }
+            Op::This => stack.push(Value::Object(self.object)),
+            Op::Destiny => stack.push(Value::Future(self.task)),
+            Op::Construct { constructor, parts } => {
+                let parts = stack.split_off(stack.len() - parts as usize);
+                stack.push(Value::data(constructor, parts, self.names));
+            }
+            Op::Part(at) => {
+                let Value::Data(data) = pop(stack) else {
+                    return Err(self.exception(self.code.exceptions.pattern_match_failed));
+                };
+                stack.push(data.parts[at as usize].clone());
+            }
+            Op::Unary(operator) => {
+                let operand = pop(stack);
+                stack.push(arithmetic::unary(operator, &operand).map_err(|t| self.trouble(t))?);
+            }
+            Op::Binary(operator) => {
+                let right = pop(stack);
+                let left = pop(stack);
+                let value = self.binary(operator, &left, &right, fuel)?;
+                stack.push(value);
+            }
+            Op::Jump(target) => {
+                spend(fuel, 1)?;
+                *pc = target;
+                return Ok(true);
+            }
+            Op::JumpUnless(target) => {
+                if let Value::Bool(false) = pop(stack) {
+                    *pc = target;
+                    return Ok(true);
+                }
+            }
+            Op::JumpUnlessMade {
+                constructor,
+                target,
+            } => {
+                let made =
+                    matches!(pop(stack), Value::Data(data) if data.constructor == constructor);
+                if !made {
+                    *pc = target;
+                    return Ok(true);
+                }
+            }
+            Op::Call(function) => self.enter(function, &[], pc, base, stack, calls, fuel)?,
+            Op::CallValue(args) => {
+                let below = stack.len() - 1 - args as usize;
+                let Value::Function(function) = stack.remove(below) else {
+                    return Err(self.exception(self.code.exceptions.pattern_match_failed));
+                };
+                self.enter(function.0, &function.1, pc, base, stack, calls, fuel)?;
+            }
+            Op::Function { function, captured } => {
+                let captured = stack.split_off(stack.len() - captured as usize);
+                stack.push(Value::Function((function, captured).into()));
+            }
+            Op::Return => {
+                let value = pop(stack);
+                stack.truncate(*base);
+                stack.push(value);
+                let Some((back, frame)) = calls.pop() else {
+                    return Ok(false);
+                };
+                *pc = back;
+                *base = frame as usize;
+                return Ok(true);
+            }
+            Op::Builtin(builtin) => self.builtin(builtin, stack, fuel)?,
+            Op::Join(count) => {
+                let parts = stack.split_off(stack.len() - count as usize);
+                let mut all = String::new();
+                for part in &parts {
+                    text::write(&mut all, part, self.code, self.names);
+                }
+                stack.push(self.text(all, fuel)?);
+            }
+            Op::Cast(interface) => match stack.last() {
+                Some(Value::Object(object)) if !self.implements(*object, interface) => {
+                    return Err(self.exception(self.code.exceptions.bad_cast));
+                }
+                _ => {}
+            },
+            Op::Implements(interface) => {
+                let yes = matches!(pop(stack), Value::Object(object) if self.implements(object, interface));
+                stack.push(Value::Bool(yes));
+            }
+            Op::NoMatch => return Err(self.exception(self.code.exceptions.pattern_match_failed)),
+            Op::Pop => {
+                pop(stack);
+            }
+            _ => return Ok(false),
+        }
+        *pc = pc.wrapping_add(1);
+        Ok(true)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the registers of the evaluator")]
+    fn enter(
+        &self,
+        function: u32,
+        captured: &[Value],
+        pc: &mut u32,
+        base: &mut usize,
+        stack: &mut Vec<Value>,
+        calls: &mut Calls,
+        fuel: &mut u64,
+    ) -> Result<(), Fault> {
+        spend(fuel, 1)?;
+        if stack.len() > MAX_STACK {
+            return Err(Fault::TooMuch);
+        }
+        let info = &self.code.functions[function as usize];
+        calls.push((*pc + 1, *base as u32));
+        *base = stack.len() - info.parameters as usize;
+        stack.resize(*base + info.slots as usize, Value::Unit);
+        for (value, slot) in captured.iter().zip(&info.captures) {
+            stack[*base + *slot as usize] = value.clone();
+        }
+        // The caller goes on to the next instruction; so does this.
+        *pc = info.entry.wrapping_sub(1);
+        Ok(())
+    }
+
+    fn implements(&self, object: u32, interface: u32) -> bool {
+        let class = self.objects[object as usize].class;
+        self.code.classes[class as usize]
+            .interfaces
+            .contains(&interface)
+    }
+
+    pub fn exception(&self, constructor: u32) -> Fault {
+        Fault::Exception(Value::constant(constructor))
+    }
+
+    fn trouble(&self, trouble: Trouble) -> Fault {
+        match trouble {
+            Trouble::DivisionByZero => self.exception(self.code.exceptions.division_by_zero),
+            Trouble::TooLarge => Fault::TooMuch,
+            Trouble::Mistyped => self.exception(self.code.exceptions.pattern_match_failed),
+        }
+    }
+
+    fn binary(
+        &self,
+        operator: Binary,
+        left: &Value,
+        right: &Value,
+        fuel: &mut u64,
+    ) -> Result<Value, Fault> {
+        use std::cmp::Ordering::{Equal, Greater, Less};
+        let order = || left.order(right, self.names);
+        Ok(Value::Bool(match operator {
+            Binary::Equal => left.same(right),
+            Binary::Unequal => !left.same(right),
+            Binary::Less => order() == Less,
+            Binary::LessEqual => matches!(order(), Less | Equal),
+            Binary::Greater => order() == Greater,
+            Binary::GreaterEqual => matches!(order(), Greater | Equal),
+            _ => {
+                if let (Value::Text(a), Value::Text(b), Binary::Add) = (left, right, operator) {
+                    return self.text([a.as_str(), b.as_str()].concat(), fuel);
+                }
+                let value =
+                    arithmetic::binary(operator, left, right).map_err(|t| self.trouble(t))?;
+                if let Value::Big(value) = &value {
+                    spend(fuel, value.bits() / 64)?;
+                }
+                return Ok(value);
+            }
+        }))
+    }
+
+    /// A new text, if it is not too long.
+    fn text(&self, text: String, fuel: &mut u64) -> Result<Value, Fault> {
+        spend(fuel, text.len() as u64 / 64)?;
+        match text.len() > MAX_TEXT {
+            true => Err(Fault::TooMuch),
+            false => Ok(Value::Text(text.into())),
+        }
+    }
+
+    fn builtin(
+        &self,
+        builtin: Builtin,
+        stack: &mut Vec<Value>,
+        fuel: &mut u64,
+    ) -> Result<(), Fault> {
+        let trouble = |t| self.trouble(t);
+        let mistyped = || self.trouble(Trouble::Mistyped);
+        let float = |value: &Value| arithmetic::float(value).ok_or(self.trouble(Trouble::Mistyped));
+        let value = match builtin {
+            Builtin::ToString => {
+                let mut all = String::new();
+                text::write(&mut all, &pop(stack), self.code, self.names);
+                self.text(all, fuel)?
+            }
+            Builtin::Length => match pop(stack) {
+                Value::Text(text) => Value::Int(text.chars().count() as i64),
+                _ => return Err(mistyped()),
+            },
+            Builtin::Substring => {
+                let (length, start, text) = (pop(stack), pop(stack), pop(stack));
+                let (Value::Int(length), Value::Int(start), Value::Text(text)) =
+                    (length, start, text)
+                else {
+                    return Err(mistyped());
+                };
+                let (skip, take) = (start.max(0) as usize, length.max(0) as usize);
+                Value::Text(
+                    text.chars()
+                        .skip(skip)
+                        .take(take)
+                        .collect::<String>()
+                        .into(),
+                )
+            }
+            Builtin::Truncate => arithmetic::truncated(&pop(stack)).map_err(trouble)?,
+            Builtin::Float => Value::Float(float(&pop(stack))?),
+            Builtin::Rat => match arithmetic::rational(&pop(stack)) {
+                Some(value) => Value::rational(value),
+                None => return Err(mistyped()),
+            },
+            Builtin::Floor => arithmetic::rounded(&pop(stack), f64::floor).map_err(trouble)?,
+            Builtin::Ceil => arithmetic::rounded(&pop(stack), f64::ceil).map_err(trouble)?,
+            Builtin::Numerator => match arithmetic::rational(&pop(stack)) {
+                Some(value) => Value::integer(value.numer().clone()),
+                None => return Err(mistyped()),
+            },
+            Builtin::Denominator => match arithmetic::rational(&pop(stack)) {
+                Some(value) => Value::integer(value.denom().clone()),
+                None => return Err(mistyped()),
+            },
+            Builtin::SquareRoot => Value::Float(float(&pop(stack))?.sqrt()),
+            Builtin::Logarithm => Value::Float(float(&pop(stack))?.ln()),
+            Builtin::Exponential => Value::Float(float(&pop(stack))?.exp()),
+        };
+        stack.push(value);
+        Ok(())
+    }
+}
+
+/// The operand on top. The compiler never asks for one that is not there.
+#[inline]
+pub(crate) fn pop(stack: &mut Vec<Value>) -> Value {
+    stack.pop().unwrap_or(Value::Unit)
+}
+
+#[inline]
+pub(crate) fn spend(fuel: &mut u64, amount: u64) -> Result<(), Fault> {
+    match fuel.checked_sub(amount) {
+        Some(left) => {
+            *fuel = left;
+            Ok(())
+        }
+        None => Err(Fault::TooMuch),
+    }
+}

@@ -1,0 +1,598 @@
+//! One run of one task: from where it rests to where it rests again.
+
+use std::sync::Arc;
+
+use mazurka_core::{Event, Mishap, MishapKind, Outcome, ProcessId};
+
+use crate::code::{Code, Op};
+use crate::heap::{Frame, Life, Names, Object, State, Task};
+use crate::pure::{Calls, Evaluator, Fault, pop, spend};
+use crate::text::object_name;
+use crate::value::Value;
+
+/// Frames of methods that call each other.
+const MAX_FRAMES: usize = 10_000;
+
+/// What is needed to take a step back, besides the task that made it.
+#[derive(Clone, Debug)]
+pub(crate) enum Undo {
+    Field(u32, u32, Value),
+    Holder(u32, Option<u32>),
+    TaskBorn(u32),
+    ObjectBorn(u32),
+    Output,
+}
+
+/// Why a step was not made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    Blocked,
+    NoSuchOutcome,
+}
+
+/// Something that happens within a step, for those who tell it.
+#[derive(Clone, Debug)]
+pub(crate) enum Happening {
+    Wrote {
+        object: u32,
+        field: u32,
+        from: Value,
+        to: Value,
+    },
+    Created(u32),
+    Sent {
+        task: u32,
+    },
+    Waits {
+        task: u32,
+    },
+    Took {
+        task: u32,
+    },
+    Released,
+    Printed(Arc<String>),
+    Ended(Value),
+}
+
+/// Hears what happens within a step.
+pub(crate) trait Listener {
+    fn hear(&mut self, happening: impl FnOnce() -> Happening);
+}
+
+impl Listener for () {
+    #[inline]
+    fn hear(&mut self, _happening: impl FnOnce() -> Happening) {}
+}
+
+impl Listener for Vec<Happening> {
+    fn hear(&mut self, happening: impl FnOnce() -> Happening) {
+        self.push(happening());
+    }
+}
+
+/// Where a run ends.
+enum Rest {
+    /// With the cog in its hands, at a `get`.
+    Holding(u32),
+    /// The cog is free.
+    Released(u32),
+    Over,
+}
+
+/// Everything that a step works on.
+pub(crate) struct Cpu<'a, L> {
+    pub code: &'a Code,
+    pub state: &'a mut State,
+    pub names: &'a mut Names,
+    pub undo: &'a mut Vec<Undo>,
+    pub event: &'a mut Event,
+    pub outcomes: &'a [i64],
+    pub calls: &'a mut Calls,
+    pub fuel: u64,
+    pub listener: &'a mut L,
+}
+
+/// The result of an instruction: the next one, or the end of the run.
+enum Next {
+    At(u32),
+    Rest(Rest),
+}
+
+/// What an instruction can run into.
+enum Halt {
+    Fault(Fault),
+    Stop(Stop),
+}
+
+impl From<Fault> for Halt {
+    fn from(fault: Fault) -> Self {
+        Halt::Fault(fault)
+    }
+}
+
+/// Whether a task's future has a value, or an exception.
+pub(crate) fn resolved(state: &State, task: u32) -> bool {
+    let life = state.tasks.get(task as usize).map(|task| task.life);
+    matches!(life, Some(Life::Ended | Life::Failed))
+}
+
+impl<L: Listener> Cpu<'_, L> {
+    /// Lets a task run. Its fields are changed in place; what else is changed is in the undo log.
+    pub fn run(&mut self, process: ProcessId) -> Result<(), Stop> {
+        let mut task = std::mem::replace(&mut self.state.tasks[process.index()], Task::unborn());
+        let result = self.run_task(process, &mut task);
+        let cog = self.state.objects[task.object as usize].cog;
+        let held = self.state.objects[cog as usize].holder == Some(process.0);
+        let holds = match &result {
+            Ok(Rest::Holding(pc)) => {
+                task.pc = *pc;
+                self.forget(&mut task, *pc + 1);
+                true
+            }
+            Ok(Rest::Released(pc)) => {
+                task.pc = *pc;
+                self.forget(&mut task, *pc);
+                false
+            }
+            _ => false,
+        };
+        if held != holds {
+            let holder = holds.then_some(process.0);
+            let old = std::mem::replace(&mut self.state.objects[cog as usize].holder, holder);
+            self.undo.push(Undo::Holder(cog, old));
+        }
+        task.steps += 1;
+        self.state.tasks[process.index()] = task;
+        result.map(|_| ())
+    }
+
+    /// Clears the slots of the topmost frame that do not matter any more.
+    fn forget(&self, task: &mut Task, at: u32) {
+        let (Some(dead), Some(frame)) = (self.code.dead.get(&at), task.frames.last()) else {
+            return;
+        };
+        for &slot in dead {
+            let slot = frame.base + slot;
+            if slot >= frame.top {
+                break;
+            }
+            task.stack[slot as usize] = Value::Unit;
+        }
+    }
+
+    fn evaluator(&self, object: u32, process: ProcessId) -> Evaluator<'_> {
+        Evaluator {
+            code: self.code,
+            names: self.names,
+            objects: &self.state.objects,
+            object,
+            task: process.0,
+        }
+    }
+
+    /// Runs pure instructions up to one that is not.
+    fn pure(&mut self, pc: u32, process: ProcessId, task: &mut Task) -> Result<u32, (Fault, u32)> {
+        let Some(frame) = task.frames.last() else {
+            return Ok(pc);
+        };
+        let evaluator = Evaluator {
+            code: self.code,
+            names: self.names,
+            objects: &self.state.objects,
+            object: frame.object,
+            task: process.0,
+        };
+        evaluator.run(pc, frame.base, &mut task.stack, self.calls, &mut self.fuel)
+    }
+
+    fn run_task(&mut self, process: ProcessId, task: &mut Task) -> Result<Rest, Stop> {
+        let mut pc = task.pc;
+        if self.code.ops[pc as usize] == Op::Get {
+            let Some(Value::Future(future)) = task.stack.last() else {
+                return Err(Stop::Blocked);
+            };
+            let future = *future;
+            if !resolved(self.state, future) {
+                return Err(Stop::Blocked);
+            }
+            self.join(future);
+        }
+        loop {
+            let result = match self.pure(pc, process, task) {
+                Ok(at) => {
+                    pc = at;
+                    self.one(at, process, task)
+                }
+                Err((fault, at)) => {
+                    pc = at;
+                    Err(Halt::Fault(fault))
+                }
+            };
+            match result {
+                Ok(Next::At(next)) => pc = next,
+                Ok(Next::Rest(rest)) => return Ok(rest),
+                Err(Halt::Stop(stop)) => return Err(stop),
+                Err(Halt::Fault(Fault::TooMuch)) => {
+                    self.halt(process, task, MishapKind::LocalLimit, pc, None);
+                    return Ok(Rest::Over);
+                }
+                Err(Halt::Fault(Fault::Exception(exception))) => {
+                    match self.catch(pc, &exception, task) {
+                        Some(handler) => pc = handler,
+                        None => {
+                            self.halt(process, task, MishapKind::Failure, pc, Some(exception));
+                            return Ok(Rest::Over);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn join(&mut self, task: u32) {
+        let process = ProcessId(task);
+        if !self.event.joined.contains(&process) {
+            self.event.joined.push(process);
+        }
+    }
+
+    /// The task cannot go on.
+    fn halt(
+        &mut self,
+        process: ProcessId,
+        task: &mut Task,
+        kind: MishapKind,
+        site: u32,
+        result: Option<Value>,
+    ) {
+        task.life = match kind {
+            MishapKind::Failure => Life::Failed,
+            _ => Life::Lost,
+        };
+        self.end(task, result);
+        self.event.mishaps.push(Mishap {
+            process: Some(process),
+            kind,
+            site,
+        });
+    }
+
+    fn end(&mut self, task: &mut Task, result: Option<Value>) {
+        task.result = result;
+        task.frames.clear();
+        task.stack.clear();
+        task.pc = 0;
+    }
+
+    /// Looks for the handler of an exception, from the inside out.
+    fn catch(&self, mut pc: u32, exception: &Value, task: &mut Task) -> Option<u32> {
+        while let Some(frame) = task.frames.last() {
+            if let Some(handler) = self.code.handlers.iter().find(|handler| handler.covers(pc)) {
+                task.stack.truncate(frame.top as usize);
+                task.stack[(frame.base + handler.slot) as usize] = exception.clone();
+                return Some(handler.target);
+            }
+            pc = frame.call;
+            task.stack.truncate(frame.base as usize);
+            task.frames.pop();
+        }
+        None
+    }
+
+    fn null(&self, process: ProcessId) -> Halt {
+        let evaluator = self.evaluator(0, process);
+        Halt::Fault(evaluator.exception(self.code.exceptions.null_pointer))
+    }
+
+    /// One instruction that is not pure.
+    fn one(&mut self, pc: u32, process: ProcessId, task: &mut Task) -> Result<Next, Halt> {
+        let this = task.frames.last().map_or(0, |frame| frame.object);
+        match self.code.ops[pc as usize] {
+            Op::SetField(field) => {
+                let value = pop(&mut task.stack);
+                let fields = &mut self.state.objects[this as usize].fields;
+                let old = std::mem::replace(&mut fields[field as usize], value);
+                let new = &self.state.objects[this as usize].fields[field as usize];
+                self.listener.hear(|| Happening::Wrote {
+                    object: this,
+                    field,
+                    from: old.clone(),
+                    to: new.clone(),
+                });
+                self.undo.push(Undo::Field(this, field, old));
+            }
+            Op::New { class, local, args } => {
+                return self.create(pc, class, local, args, process, task);
+            }
+            Op::Created => return Ok(self.created(process, task)),
+            Op::Async { method, args } => {
+                let args = task.stack.split_off(task.stack.len() - args as usize);
+                let Value::Object(object) = pop(&mut task.stack) else {
+                    return Err(self.null(process));
+                };
+                let child = self.send(object, method, &args, process, task)?;
+                task.stack.push(Value::Future(child));
+            }
+            Op::Sync { method, args, .. } => return self.call(pc, method, args, process, task),
+            Op::Get => {
+                let future = match task.stack.last() {
+                    Some(Value::Future(future)) => *future,
+                    _ => return Err(self.null(process)),
+                };
+                if !self.event.joined.contains(&ProcessId(future)) {
+                    self.listener.hear(|| Happening::Waits { task: future });
+                    return Ok(Next::Rest(Rest::Holding(pc)));
+                }
+                self.take(task)?;
+            }
+            Op::Take => self.take(task)?,
+            Op::Await | Op::Suspend => {
+                self.listener.hear(|| Happening::Released);
+                return Ok(Next::Rest(Rest::Released(pc + 1)));
+            }
+            Op::Claim => {
+                let Value::Future(future) = pop(&mut task.stack) else {
+                    return Err(self.null(process));
+                };
+                if !resolved(self.state, future) {
+                    return Err(Halt::Stop(Stop::Blocked));
+                }
+                self.join(future);
+            }
+            Op::Guard => {
+                if let Value::Bool(false) = pop(&mut task.stack) {
+                    return Err(Halt::Stop(Stop::Blocked));
+                }
+            }
+            Op::Resume => {}
+            Op::Throw => return Err(Halt::Fault(Fault::Exception(pop(&mut task.stack)))),
+            Op::Assert => {
+                if let Value::Bool(false) = pop(&mut task.stack) {
+                    let evaluator = self.evaluator(this, process);
+                    return Err(Halt::Fault(
+                        evaluator.exception(self.code.exceptions.assertion_failed),
+                    ));
+                }
+            }
+            Op::Print { line } => {
+                if let Value::Text(text) = pop(&mut task.stack) {
+                    let text = match line {
+                        true => Arc::new(format!("{text}\n")),
+                        false => text,
+                    };
+                    self.listener.hear(|| Happening::Printed(text.clone()));
+                    if !self.code.observed.no_output {
+                        self.state.output.push(text);
+                        self.undo.push(Undo::Output);
+                    }
+                }
+                task.stack.push(Value::Unit);
+            }
+            Op::Random => self.random(task)?,
+            Op::Leave => {
+                let value = pop(&mut task.stack);
+                let Some(frame) = task.frames.pop() else {
+                    return Ok(Next::Rest(Rest::Over));
+                };
+                task.stack.truncate(frame.base as usize);
+                if task.frames.is_empty() {
+                    self.listener.hear(|| Happening::Ended(value.clone()));
+                    task.life = Life::Ended;
+                    self.end(task, Some(value));
+                    return Ok(Next::Rest(Rest::Over));
+                }
+                task.stack.push(value);
+                return Ok(Next::At(frame.call + 2));
+            }
+            // The compiler puts nothing else here.
+            _ => return Err(Halt::Fault(Fault::TooMuch)),
+        }
+        Ok(Next::At(pc + 1))
+    }
+
+    /// Puts the value of a future that is resolved in its place, or throws its exception.
+    fn take(&mut self, task: &mut Task) -> Result<(), Halt> {
+        let Value::Future(future) = pop(&mut task.stack) else {
+            return Err(Halt::Fault(Fault::TooMuch));
+        };
+        self.listener.hear(|| Happening::Took { task: future });
+        let other = &self.state.tasks[future as usize];
+        let value = other.result.clone().unwrap_or(Value::Unit);
+        match other.life {
+            Life::Failed => Err(Halt::Fault(Fault::Exception(value))),
+            _ => {
+                task.stack.push(value);
+                Ok(())
+            }
+        }
+    }
+
+    fn random(&mut self, task: &mut Task) -> Result<(), Halt> {
+        let end = match pop(&mut task.stack) {
+            Value::Int(below) => below.max(1),
+            _ => return Err(Halt::Fault(Fault::TooMuch)),
+        };
+        let asked = self.outcomes.get(self.event.outcomes.len()).copied();
+        let value = asked.unwrap_or(0);
+        if !(0..end).contains(&value) {
+            return Err(Halt::Stop(Stop::NoSuchOutcome));
+        }
+        self.event.outcomes.push(Outcome { value, end });
+        task.stack.push(Value::Int(value));
+        Ok(())
+    }
+
+    /// `new`: makes the object and enters its init block.
+    fn create(
+        &mut self,
+        pc: u32,
+        class: u32,
+        local: bool,
+        args: u32,
+        process: ProcessId,
+        task: &mut Task,
+    ) -> Result<Next, Halt> {
+        spend(&mut self.fuel, 1)?;
+        if task.frames.len() > MAX_FRAMES {
+            return Err(Halt::Fault(Fault::TooMuch));
+        }
+        let this = task.frames.last().map_or(0, |frame| frame.object);
+        let info = &self.code.classes[class as usize];
+        let object = self
+            .names
+            .intern(process, task.objects, class, info.fields.len() as u32);
+        task.objects += 1;
+        if let Some(chosen) = &self.code.object {
+            let this =
+                *chosen == info.name || *chosen == object_name(object, self.code, self.names);
+            if this {
+                self.names.choose(object);
+            }
+        }
+        while self.state.objects.len() <= object as usize {
+            self.state.objects.push(Object::nowhere());
+        }
+        let cog = match local {
+            true => self.state.objects[this as usize].cog,
+            false => object,
+        };
+        let new = &mut self.state.objects[object as usize];
+        new.there = true;
+        new.class = class;
+        new.cog = cog;
+        new.holder = None;
+        new.fields.clear();
+        new.fields
+            .extend(task.stack.drain(task.stack.len() - args as usize..));
+        new.fields.resize(info.fields.len(), Value::Null);
+        self.undo.push(Undo::ObjectBorn(object));
+        self.listener.hear(|| Happening::Created(object));
+        let base = task.stack.len() as u32;
+        let top = base + info.init_slots;
+        task.frames.push(Frame {
+            call: pc,
+            base,
+            top,
+            object,
+        });
+        task.stack.resize(top as usize, Value::Unit);
+        Ok(Next::At(info.init))
+    }
+
+    /// The init block is done: an active object starts.
+    fn created(&mut self, process: ProcessId, task: &mut Task) -> Next {
+        let Some(frame) = task.frames.pop() else {
+            return Next::Rest(Rest::Over);
+        };
+        task.stack.truncate(frame.base as usize);
+        task.stack.push(Value::Object(frame.object));
+        let class = self.state.objects[frame.object as usize].class;
+        if let Some(run) = self.code.classes[class as usize].run {
+            self.start(frame.object, run, &[], process, task);
+        }
+        Next::At(frame.call + 1)
+    }
+
+    /// An asynchronous call: a new task.
+    fn send(
+        &mut self,
+        object: u32,
+        method: u32,
+        args: &[Value],
+        process: ProcessId,
+        task: &mut Task,
+    ) -> Result<u32, Halt> {
+        spend(&mut self.fuel, 1)?;
+        let class = self.state.objects[object as usize].class;
+        let Some(&method) = self.code.classes[class as usize].by_name.get(&method) else {
+            return Err(Halt::Fault(Fault::TooMuch));
+        };
+        Ok(self.start(object, method, args, process, task))
+    }
+
+    fn start(
+        &mut self,
+        object: u32,
+        method: u32,
+        args: &[Value],
+        process: ProcessId,
+        task: &mut Task,
+    ) -> u32 {
+        let child = self.names.tasks.child(process, task.tasks);
+        task.tasks += 1;
+        while self.state.tasks.len() <= child.index() {
+            self.state.tasks.push(Task::unborn());
+        }
+        let class = self.state.objects[object as usize].class;
+        let info = &self.code.classes[class as usize].methods[method as usize];
+        let new = &mut self.state.tasks[child.index()];
+        new.life = Life::Alive;
+        new.pc = info.entry;
+        new.object = object;
+        new.method = method;
+        new.frames.clear();
+        new.frames.push(Frame {
+            call: u32::MAX,
+            base: 0,
+            top: info.slots,
+            object,
+        });
+        new.stack.clear();
+        new.stack.extend_from_slice(args);
+        new.stack.resize(info.slots as usize, Value::Unit);
+        new.tasks = 0;
+        new.objects = 0;
+        new.steps = 0;
+        new.result = None;
+        self.event.spawned.push(child);
+        self.undo.push(Undo::TaskBorn(child.0));
+        self.listener.hear(|| Happening::Sent { task: child.0 });
+        child.0
+    }
+
+    /// A synchronous call: within the cog a call, across cogs a task that is waited for.
+    fn call(
+        &mut self,
+        pc: u32,
+        method: u32,
+        args: u32,
+        process: ProcessId,
+        task: &mut Task,
+    ) -> Result<Next, Halt> {
+        let first = task.stack.len() - args as usize;
+        let Value::Object(object) = task.stack[first - 1] else {
+            task.stack.truncate(first - 1);
+            return Err(self.null(process));
+        };
+        let this = task.frames.last().map_or(0, |frame| frame.object);
+        let cogs = [object, this].map(|object| self.state.objects[object as usize].cog);
+        if cogs[0] != cogs[1] {
+            let args = task.stack.split_off(first);
+            pop(&mut task.stack);
+            let child = self.send(object, method, &args, process, task)?;
+            task.stack.push(Value::Future(child));
+            return Ok(Next::At(pc + 1));
+        }
+        spend(&mut self.fuel, 1)?;
+        if task.frames.len() > MAX_FRAMES {
+            return Err(Halt::Fault(Fault::TooMuch));
+        }
+        let class = &self.code.classes[self.state.objects[object as usize].class as usize];
+        let Some(&method) = class.by_name.get(&method) else {
+            return Err(Halt::Fault(Fault::TooMuch));
+        };
+        let info = &class.methods[method as usize];
+        self.forget(task, pc + 2);
+        task.stack.remove(first - 1);
+        let base = first as u32 - 1;
+        let top = base + info.slots;
+        task.stack.resize(top as usize, Value::Unit);
+        task.frames.push(Frame {
+            call: pc,
+            base,
+            top,
+            object,
+        });
+        Ok(Next::At(info.entry))
+    }
+}

@@ -1,0 +1,264 @@
+//! The syntax tree of an ABS file.
+
+use mazurka_lang::source::Span;
+use num_bigint::BigInt;
+
+/// A name and where it stands. Qualified names hold their dots: `ABS.StdLib.List`.
+#[derive(Clone, Debug)]
+pub(crate) struct Name {
+    pub text: String,
+    pub span: Span,
+}
+
+/// A type as it is written.
+#[derive(Clone, Debug)]
+pub(crate) struct Type {
+    pub name: Name,
+    pub args: Vec<Type>,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Expr {
+    pub kind: ExprKind,
+    pub span: Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unary {
+    Not,
+    Negate,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Binary {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+    Equal,
+    Unequal,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    And,
+    Or,
+    Implies,
+    Equivalent,
+}
+
+/// A function where one is asked for: a name, or an anonymous function.
+#[derive(Clone, Debug)]
+pub(crate) enum Function {
+    Named(Name),
+    Anonymous {
+        parameters: Vec<(Type, Name)>,
+        body: Box<Expr>,
+        span: Span,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum ExprKind {
+    Int(BigInt),
+    Float(f64),
+    Text(String),
+    /// Texts, each but the last followed by an expression.
+    Template(Vec<(String, Option<Expr>)>),
+    /// A local variable, parameter or field.
+    Variable(Name),
+    /// `this.x`
+    Field(Name),
+    This,
+    Null,
+    Destiny,
+    Construct(Name, Vec<Expr>),
+    Call(Name, Vec<Expr>),
+    Partial(Name, Vec<Function>, Vec<Expr>),
+    /// `list[1, 2]`
+    Variadic(Name, Vec<Expr>),
+    Unary(Unary, Box<Expr>),
+    Binary(Binary, Box<Expr>, Box<Expr>),
+    If(Box<Expr>, Box<Expr>, Box<Expr>),
+    Case(Box<Expr>, Vec<(Pattern, Expr)>),
+    Let(Type, Name, Box<Expr>, Box<Expr>),
+    As(Box<Expr>, Name),
+    Implements(Box<Expr>, Name),
+    New {
+        local: bool,
+        class: Name,
+        args: Vec<Expr>,
+    },
+    Sync(Box<Expr>, Name, Vec<Expr>),
+    Async(Box<Expr>, Name, Vec<Expr>),
+    /// `await o!m()`
+    AwaitCall(Box<Expr>, Name, Vec<Expr>),
+    Get(Box<Expr>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    pub kind: PatternKind,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum PatternKind {
+    Any,
+    Variable(Name),
+    Int(BigInt),
+    Text(String),
+    Construct(Name, Vec<Pattern>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Stmt {
+    pub kind: StmtKind,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Guard {
+    Claim(Expr),
+    Condition(Expr),
+    /// `duration(…)`, with time ignored.
+    Duration,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum StmtKind {
+    Declare(Type, Name, Option<Expr>),
+    Assign {
+        /// `this.x = …`
+        field: bool,
+        name: Name,
+        value: Expr,
+    },
+    Skip,
+    Return(Expr),
+    Assert(Expr),
+    Block(Vec<Stmt>),
+    If(Expr, Box<Stmt>, Option<Box<Stmt>>),
+    While(Expr, Box<Stmt>),
+    Foreach {
+        name: Name,
+        index: Option<Name>,
+        list: Expr,
+        body: Box<Stmt>,
+    },
+    Switch(Expr, Vec<(Pattern, Stmt)>),
+    Try {
+        body: Box<Stmt>,
+        catches: Vec<(Pattern, Stmt)>,
+        finally: Option<Box<Stmt>>,
+    },
+    Throw(Expr),
+    Await(Vec<Guard>),
+    Suspend,
+    Expr(Expr),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Parameter {
+    pub ty: Type,
+    pub name: Name,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Constructor {
+    pub name: Name,
+    /// Types, and the accessor functions' names.
+    pub fields: Vec<(Type, Option<Name>)>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Data {
+    pub name: Name,
+    pub parameters: Vec<Name>,
+    pub constructors: Vec<Constructor>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Body {
+    Expr(Expr),
+    Builtin,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Def {
+    pub result: Type,
+    pub name: Name,
+    pub type_parameters: Vec<Name>,
+    /// The functions that a partial function takes; none for an ordinary one.
+    pub functions: Option<Vec<Name>>,
+    pub parameters: Vec<Parameter>,
+    pub body: Body,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Signature {
+    pub result: Type,
+    pub name: Name,
+    pub parameters: Vec<Parameter>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Interface {
+    pub name: Name,
+    pub extends: Vec<Name>,
+    pub methods: Vec<Signature>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Field {
+    pub ty: Type,
+    pub name: Name,
+    pub value: Option<Expr>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Method {
+    pub signature: Signature,
+    pub body: Vec<Stmt>,
+    /// The closing bracket.
+    pub end: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Class {
+    pub name: Name,
+    pub parameters: Vec<Parameter>,
+    pub implements: Vec<Name>,
+    pub fields: Vec<Field>,
+    pub init: Vec<Stmt>,
+    pub methods: Vec<Method>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Item {
+    Data(Data),
+    Synonym(Name, Type),
+    Def(Def),
+    Exception(Constructor),
+    Interface(Interface),
+    Class(Class),
+}
+
+/// `import` or `export`.
+#[derive(Clone, Debug)]
+pub(crate) struct Clause {
+    /// None stands for `*`.
+    pub names: Option<Vec<Name>>,
+    pub from: Option<Name>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Module {
+    pub name: Name,
+    pub exports: Vec<Clause>,
+    pub imports: Vec<Clause>,
+    pub items: Vec<Item>,
+    pub main: Option<(Vec<Stmt>, Span)>,
+}

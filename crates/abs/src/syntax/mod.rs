@@ -1,0 +1,6 @@
+//! Text to syntax trees.
+
+pub(crate) mod ast;
+mod lexer;
+pub(crate) mod parser;
+mod token;

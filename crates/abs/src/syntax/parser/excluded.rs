@@ -1,0 +1,118 @@
+//! What of ABS is left out: time, deployment, variability, foreign code. Each has a message that names it.
+
+use mazurka_lang::Diagnostic;
+use mazurka_lang::source::Span;
+
+use super::{Parsed, Parser, Reported};
+use crate::syntax::token::TokenKind;
+
+/// A part of ABS that is not explored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Excluded {
+    Time,
+    Deployment,
+    Variability,
+    Foreign,
+    Schedulers,
+    Traits,
+    Recovery,
+    Dying,
+}
+
+impl Excluded {
+    /// The diagnostic at a place.
+    pub fn at(self, span: Span) -> Diagnostic {
+        let (code, what, why, help) = match self {
+            Excluded::Time => (
+                "A0301",
+                "time is not explored",
+                "Timed ABS",
+                "`--ignore-time` treats durations as release points; take the rest of the clock out",
+            ),
+            Excluded::Deployment => (
+                "A0302",
+                "deployment components are not explored",
+                "resources and deployment",
+                "take the deployment component out: it changes when things happen, not what can happen",
+            ),
+            Excluded::Variability => (
+                "A0303",
+                "deltas and product lines are not explored",
+                "variability",
+                "let the ABS tools flatten the product, and explore the result",
+            ),
+            Excluded::Foreign => (
+                "A0304",
+                "foreign code is not explored",
+                "the foreign language interface",
+                "write what it does in ABS",
+            ),
+            Excluded::Schedulers => (
+                "A0305",
+                "user-defined schedulers are not explored",
+                "a scheduler of its own",
+                "take the annotation out: all orders of the tasks are explored",
+            ),
+            Excluded::Traits => (
+                "A0306",
+                "traits are not supported",
+                "a trait",
+                "write the methods into the classes that use them",
+            ),
+            Excluded::Recovery => (
+                "A0307",
+                "recovery blocks are not supported",
+                "a recovery block",
+                "catch the exception in the methods",
+            ),
+            Excluded::Dying => (
+                "A0308",
+                "`die` is not supported",
+                "kills the object",
+                "throw an exception instead",
+            ),
+        };
+        Diagnostic::new(code, span, what).label(why).help(help)
+    }
+}
+
+impl Parser<'_> {
+    /// Reports that something is left out.
+    pub(super) fn exclude(&mut self, what: Excluded, span: Span) -> Reported {
+        self.mistake(what.at(span))
+    }
+
+    /// Reads annotations, which mean nothing here, unless they ask for something that is left out.
+    pub(super) fn annotations(&mut self) -> Parsed<()> {
+        while self.is("[") {
+            self.next();
+            loop {
+                let span = self.here();
+                let word = match self.peek() {
+                    TokenKind::TypeName(word) => word.clone(),
+                    _ => String::new(),
+                };
+                if self.is_at(1, ":") {
+                    self.next();
+                    self.next();
+                }
+                let excluded = match word.as_str() {
+                    "Deadline" | "Cost" if !self.ignore_time => Some(Excluded::Time),
+                    "DC" | "Size" => Some(Excluded::Deployment),
+                    "Foreign" => Some(Excluded::Foreign),
+                    "Scheduler" => Some(Excluded::Schedulers),
+                    _ => None,
+                };
+                if let Some(excluded) = excluded {
+                    self.exclude(excluded, span);
+                }
+                self.expr()?;
+                if !self.accept(",") {
+                    break;
+                }
+            }
+            self.expect("]")?;
+        }
+        Ok(())
+    }
+}

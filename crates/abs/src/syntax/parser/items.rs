@@ -1,0 +1,352 @@
+//! Modules and their declarations.
+
+use mazurka_lang::Diagnostic;
+
+use super::excluded::Excluded;
+use super::{Parsed, Parser};
+use crate::syntax::ast::{
+    Body, Class, Clause, Constructor, Data, Def, Field, Interface, Item, Method, Module, Name,
+    Parameter, Signature,
+};
+use crate::syntax::token::TokenKind;
+
+impl Parser<'_> {
+    pub(super) fn modules(&mut self) -> Vec<Module> {
+        let mut all = Vec::new();
+        if !self.is("module") && self.peek() != &TokenKind::End {
+            let excluded = self.exclude_variability();
+            if !excluded {
+                let mistake = Diagnostic::new(
+                    "A0105",
+                    self.here(),
+                    "a file starts with the name of its module",
+                )
+                .label("expected `module`")
+                .help("write `module Main;` above this line");
+                self.mistake(mistake);
+            }
+            self.skip_to_module();
+        }
+        while self.is("module") {
+            match self.module() {
+                Ok(module) => all.push(module),
+                Err(_) => self.skip_to_module(),
+            }
+        }
+        all
+    }
+
+    fn skip_to_module(&mut self) {
+        while !self.is("module") && self.peek() != &TokenKind::End {
+            self.next();
+        }
+    }
+
+    /// Reports a declaration of deltas, products or features, if one is here.
+    fn exclude_variability(&mut self) -> bool {
+        let words = [
+            "delta",
+            "productline",
+            "product",
+            "root",
+            "group",
+            "stateupdate",
+            "objectupdate",
+        ];
+        let found = words.iter().any(|word| self.is(word));
+        if found {
+            self.exclude(Excluded::Variability, self.here());
+        }
+        found
+    }
+
+    fn module(&mut self) -> Parsed<Module> {
+        self.next();
+        let name = self.qualified_type("the name of a module")?;
+        self.expect(";")?;
+        let mut module = Module {
+            name,
+            exports: Vec::new(),
+            imports: Vec::new(),
+            items: Vec::new(),
+            main: None,
+        };
+        while !self.is("module") && self.peek() != &TokenKind::End {
+            if self.declaration(&mut module).is_err() {
+                self.recover();
+                // A closing bracket too many.
+                self.accept("}");
+            }
+        }
+        Ok(module)
+    }
+
+    fn declaration(&mut self, module: &mut Module) -> Parsed<()> {
+        self.annotations()?;
+        let start = self.here();
+        if self.exclude_variability() {
+            self.next();
+            self.skip_to_module();
+            return Ok(());
+        }
+        let item = match *self.peek() {
+            TokenKind::Keyword("export") => {
+                let clause = self.clause()?;
+                module.exports.push(clause);
+                return Ok(());
+            }
+            TokenKind::Keyword("import") => {
+                let clause = self.clause()?;
+                module.imports.push(clause);
+                return Ok(());
+            }
+            TokenKind::Keyword("data") => Item::Data(self.data()?),
+            TokenKind::Keyword("type") => {
+                self.next();
+                let name = self.type_name("the name of a type")?;
+                self.expect("=")?;
+                let ty = self.ty()?;
+                self.expect(";")?;
+                Item::Synonym(name, ty)
+            }
+            TokenKind::Keyword("def") => Item::Def(self.def()?),
+            TokenKind::Keyword("exception") => {
+                self.next();
+                let constructor = self.constructor()?;
+                self.expect(";")?;
+                Item::Exception(constructor)
+            }
+            TokenKind::Keyword("interface") => Item::Interface(self.interface()?),
+            TokenKind::Keyword("class") => Item::Class(self.class()?),
+            TokenKind::Symbol("{") => {
+                let body = self.block()?;
+                let span = start.to(self.before());
+                if module.main.is_some() {
+                    let mistake =
+                        Diagnostic::new("A0117", start, "this module has a main block already")
+                            .label("a second one")
+                            .help("put both into one");
+                    return Err(self.mistake(mistake));
+                }
+                module.main = Some((body, span));
+                return Ok(());
+            }
+            _ if self.is("trait") => return Err(self.exclude(Excluded::Traits, start)),
+            _ => {
+                let reported = self.wanted(
+                    "a declaration (`data`, `type`, `def`, `exception`, `interface`, `class`) or the main block",
+                );
+                self.next();
+                return Err(reported);
+            }
+        };
+        module.items.push(item);
+        Ok(())
+    }
+
+    fn clause(&mut self) -> Parsed<Clause> {
+        self.next();
+        let names = match self.accept("*") {
+            true => None,
+            false => Some(self.list(|parser| parser.qualified("a name").map(|(name, _)| name))?),
+        };
+        let from = match self.accept("from") {
+            true => Some(self.qualified_type("the name of a module")?),
+            false => None,
+        };
+        self.expect(";")?;
+        Ok(Clause { names, from })
+    }
+
+    fn type_parameters(&mut self) -> Parsed<Vec<Name>> {
+        if !self.accept("<") {
+            return Ok(Vec::new());
+        }
+        let all = self.list(|parser| parser.type_name("a type parameter"))?;
+        self.expect(">")?;
+        Ok(all)
+    }
+
+    fn constructor(&mut self) -> Parsed<Constructor> {
+        let name = self.type_name("a constructor")?;
+        let mut fields = Vec::new();
+        if self.is("(") {
+            fields = self.in_brackets(|parser| {
+                let ty = parser.ty()?;
+                let accessor = match parser.peek() {
+                    TokenKind::Name(_) => Some(parser.name("an accessor")?),
+                    _ => None,
+                };
+                Ok((ty, accessor))
+            })?;
+        }
+        Ok(Constructor { name, fields })
+    }
+
+    fn data(&mut self) -> Parsed<Data> {
+        self.next();
+        let name = self.type_name("the name of a data type")?;
+        let parameters = self.type_parameters()?;
+        let mut constructors = Vec::new();
+        if self.accept("=") {
+            constructors.push(self.constructor()?);
+            while self.accept("|") {
+                constructors.push(self.constructor()?);
+            }
+        }
+        self.expect(";")?;
+        Ok(Data {
+            name,
+            parameters,
+            constructors,
+        })
+    }
+
+    fn parameter(&mut self) -> Parsed<Parameter> {
+        let ty = self.ty()?;
+        let name = self.name("the name of a parameter")?;
+        Ok(Parameter { ty, name })
+    }
+
+    fn def(&mut self) -> Parsed<Def> {
+        self.next();
+        let result = self.ty()?;
+        let name = self.name("the name of a function")?;
+        let type_parameters = self.type_parameters()?;
+        // `def List<B> map<A, B>(fn)(List<A> l)`: names alone are functions.
+        let names_only = self.is("(") && matches!(self.peek_at(1), TokenKind::Name(_));
+        let no_names = self.is("(") && self.is_at(1, ")") && self.is_at(2, "(");
+        let functions = match names_only || no_names {
+            true => Some(self.in_brackets(|parser| parser.name("the name of a function"))?),
+            false => None,
+        };
+        let parameters = self.in_brackets(Self::parameter)?;
+        self.expect("=")?;
+        let body = match self.is("builtin") {
+            true => {
+                self.next();
+                if self.is("(") {
+                    self.exclude(Excluded::Foreign, self.here());
+                    self.in_brackets(Self::expr)?;
+                }
+                Body::Builtin
+            }
+            false => Body::Expr(self.expr()?),
+        };
+        self.expect(";")?;
+        Ok(Def {
+            result,
+            name,
+            type_parameters,
+            functions,
+            parameters,
+            body,
+        })
+    }
+
+    fn signature(&mut self) -> Parsed<Signature> {
+        let result = self.ty()?;
+        let name = self.name("the name of a method")?;
+        let parameters = self.in_brackets(Self::parameter)?;
+        Ok(Signature {
+            result,
+            name,
+            parameters,
+        })
+    }
+
+    fn names_after(&mut self, word: &str) -> Parsed<Vec<Name>> {
+        match self.accept(word) {
+            true => self.list(|parser| parser.qualified_type("the name of an interface")),
+            false => Ok(Vec::new()),
+        }
+    }
+
+    fn interface(&mut self) -> Parsed<Interface> {
+        self.next();
+        let name = self.type_name("the name of an interface")?;
+        let extends = self.names_after("extends")?;
+        self.expect("{")?;
+        let mut methods = Vec::new();
+        while !self.accept("}") {
+            if self.peek() == &TokenKind::End {
+                self.expect("}")?;
+            }
+            self.annotations()?;
+            match self.signature().and_then(|s| self.expect(";").map(|_| s)) {
+                Ok(signature) => methods.push(signature),
+                Err(_) => self.recover(),
+            }
+        }
+        Ok(Interface {
+            name,
+            extends,
+            methods,
+        })
+    }
+
+    fn class(&mut self) -> Parsed<Class> {
+        self.next();
+        let name = self.type_name("the name of a class")?;
+        let parameters = match self.is("(") {
+            true => self.in_brackets(Self::parameter)?,
+            false => Vec::new(),
+        };
+        let implements = self.names_after("implements")?;
+        self.expect("{")?;
+        let mut class = Class {
+            name,
+            parameters,
+            implements,
+            fields: Vec::new(),
+            init: Vec::new(),
+            methods: Vec::new(),
+        };
+        while !self.accept("}") {
+            if self.peek() == &TokenKind::End {
+                self.expect("}")?;
+            }
+            if self.member(&mut class).is_err() {
+                self.recover();
+            }
+        }
+        Ok(class)
+    }
+
+    fn member(&mut self, class: &mut Class) -> Parsed<()> {
+        self.annotations()?;
+        let start = self.here();
+        match () {
+            () if self.is("{") => {
+                class.init.extend(self.block()?);
+                return Ok(());
+            }
+            () if self.is("recover") => return Err(self.exclude(Excluded::Recovery, start)),
+            () if self.is("uses") => return Err(self.exclude(Excluded::Traits, start)),
+            () => {}
+        }
+        let ty = self.ty()?;
+        let name = self.name("the name of a field or method")?;
+        if self.is("(") {
+            let parameters = self.in_brackets(Self::parameter)?;
+            let body = self.block()?;
+            class.methods.push(Method {
+                signature: Signature {
+                    result: ty,
+                    name,
+                    parameters,
+                },
+                body,
+                end: self.before(),
+            });
+            return Ok(());
+        }
+        let value = match self.accept("=") {
+            true => Some(self.expr()?),
+            false => None,
+        };
+        self.expect(";")?;
+        class.fields.push(Field { ty, name, value });
+        Ok(())
+    }
+}

@@ -1,0 +1,272 @@
+//! Statements.
+
+use super::excluded::Excluded;
+use super::{Parsed, Parser};
+use crate::syntax::ast::{Expr, ExprKind, Guard, Pattern, Stmt, StmtKind};
+use crate::syntax::token::TokenKind;
+
+impl Parser<'_> {
+    /// The statements of a block, up to its closing bracket, which is read too.
+    pub(super) fn block(&mut self) -> Parsed<Vec<Stmt>> {
+        self.expect("{")?;
+        let mut all = Vec::new();
+        while !self.is("}") {
+            if self.peek() == &TokenKind::End {
+                self.expect("}")?;
+            }
+            match self.stmt() {
+                Ok(stmt) => all.push(stmt),
+                Err(_) => self.recover(),
+            }
+        }
+        self.next();
+        Ok(all)
+    }
+
+    pub(super) fn stmt(&mut self) -> Parsed<Stmt> {
+        self.nested(|parser| {
+            parser.annotations()?;
+            let start = parser.here();
+            let kind = parser.stmt_kind()?;
+            Ok(Stmt {
+                kind,
+                span: start.to(parser.before()),
+            })
+        })
+    }
+
+    fn stmt_kind(&mut self) -> Parsed<StmtKind> {
+        let start = self.here();
+        let kind = match *self.peek() {
+            TokenKind::Symbol("{") => return Ok(StmtKind::Block(self.block()?)),
+            TokenKind::Symbol(";") => {
+                self.next();
+                return Ok(StmtKind::Skip);
+            }
+            TokenKind::Keyword(word) => match word {
+                "if" => return self.if_stmt(),
+                "while" => {
+                    self.next();
+                    self.expect("(")?;
+                    let condition = self.expr()?;
+                    self.expect(")")?;
+                    return Ok(StmtKind::While(condition, Box::new(self.stmt()?)));
+                }
+                "foreach" => return self.foreach(),
+                "switch" | "case" => {
+                    self.next();
+                    let value = self.expr()?;
+                    return Ok(StmtKind::Switch(value, self.branches()?));
+                }
+                "try" => return self.try_stmt(),
+                "skip" => {
+                    self.next();
+                    StmtKind::Skip
+                }
+                "return" => {
+                    self.next();
+                    match self.is(";") {
+                        // `return;` is no ABS, but everybody understands it.
+                        true => StmtKind::Return(Expr {
+                            kind: ExprKind::Construct(
+                                crate::syntax::ast::Name {
+                                    text: "Unit".to_owned(),
+                                    span: start,
+                                },
+                                Vec::new(),
+                            ),
+                            span: start,
+                        }),
+                        false => StmtKind::Return(self.expr()?),
+                    }
+                }
+                "assert" => {
+                    self.next();
+                    StmtKind::Assert(self.expr()?)
+                }
+                "throw" => {
+                    self.next();
+                    StmtKind::Throw(self.expr()?)
+                }
+                "suspend" => {
+                    self.next();
+                    StmtKind::Suspend
+                }
+                "await" => self.await_stmt()?,
+                "duration" => {
+                    self.next();
+                    self.in_brackets(Self::expr)?;
+                    self.time(start)?;
+                    StmtKind::Suspend
+                }
+                "die" => return Err(self.exclude(Excluded::Dying, start)),
+                "movecogto" => return Err(self.exclude(Excluded::Deployment, start)),
+                _ => self.simple()?,
+            },
+            _ => self.simple()?,
+        };
+        self.expect(";")?;
+        Ok(kind)
+    }
+
+    fn time(&mut self, span: mazurka_lang::source::Span) -> Parsed<()> {
+        if !self.ignore_time {
+            self.exclude(Excluded::Time, span);
+        }
+        Ok(())
+    }
+
+    /// A declaration, an assignment or an expression.
+    fn simple(&mut self) -> Parsed<StmtKind> {
+        if self.starts_declaration() {
+            let ty = self.ty()?;
+            let name = self.name("the name of a variable")?;
+            let value = match self.accept("=") {
+                true => Some(self.expr()?),
+                false => None,
+            };
+            return Ok(StmtKind::Declare(ty, name, value));
+        }
+        let target = self.expr()?;
+        if !self.accept("=") {
+            return Ok(StmtKind::Expr(target));
+        }
+        let value = self.expr()?;
+        match target.kind {
+            ExprKind::Variable(name) => Ok(StmtKind::Assign {
+                field: false,
+                name,
+                value,
+            }),
+            ExprKind::Field(name) => Ok(StmtKind::Assign {
+                field: true,
+                name,
+                value,
+            }),
+            _ => {
+                let mistake = mazurka_lang::Diagnostic::new(
+                    "A0116",
+                    target.span,
+                    "this cannot be assigned to",
+                )
+                .label("expected a variable or `this.` and a field")
+                .help("to compare, write `==`");
+                Err(self.mistake(mistake))
+            }
+        }
+    }
+
+    /// Whether a type and a name follow.
+    fn starts_declaration(&self) -> bool {
+        let mut ahead = 0;
+        loop {
+            if !matches!(self.peek_at(ahead), TokenKind::TypeName(_)) {
+                return false;
+            }
+            ahead += 1;
+            if !self.is_at(ahead, ".") {
+                break;
+            }
+            ahead += 1;
+        }
+        matches!(self.peek_at(ahead), TokenKind::Name(_)) || self.is_at(ahead, "<")
+    }
+
+    fn if_stmt(&mut self) -> Parsed<StmtKind> {
+        self.next();
+        if !self.is("(") {
+            return Err(self.wanted("`(` around the condition"));
+        }
+        let condition = self.expr()?;
+        let yes = Box::new(self.stmt()?);
+        let no = match self.accept("else") {
+            true => Some(Box::new(self.stmt()?)),
+            false => None,
+        };
+        Ok(StmtKind::If(condition, yes, no))
+    }
+
+    fn foreach(&mut self) -> Parsed<StmtKind> {
+        self.next();
+        self.expect("(")?;
+        let name = self.name("the name of a variable")?;
+        let index = match self.accept(",") {
+            true => Some(self.name("the name of a variable")?),
+            false => None,
+        };
+        self.expect("in")?;
+        let list = self.expr()?;
+        self.expect(")")?;
+        Ok(StmtKind::Foreach {
+            name,
+            index,
+            list,
+            body: Box::new(self.stmt()?),
+        })
+    }
+
+    fn branches(&mut self) -> Parsed<Vec<(Pattern, Stmt)>> {
+        self.expect("{")?;
+        let mut all = Vec::new();
+        while !self.accept("}") {
+            let pattern = self.pattern()?;
+            self.expect("=>")?;
+            all.push((pattern, self.stmt()?));
+        }
+        Ok(all)
+    }
+
+    fn try_stmt(&mut self) -> Parsed<StmtKind> {
+        self.next();
+        let body = Box::new(self.stmt()?);
+        self.expect("catch")?;
+        let catches = match self.is("{") {
+            true => self.branches()?,
+            false => {
+                let pattern = self.pattern()?;
+                self.expect("=>")?;
+                vec![(pattern, self.stmt()?)]
+            }
+        };
+        let finally = match self.accept("finally") {
+            true => Some(Box::new(self.stmt()?)),
+            false => None,
+        };
+        Ok(StmtKind::Try {
+            body,
+            catches,
+            finally,
+        })
+    }
+
+    fn await_stmt(&mut self) -> Parsed<StmtKind> {
+        let start = self.here();
+        self.next();
+        let mut guards = Vec::new();
+        loop {
+            let here = self.here();
+            if self.accept("duration") {
+                self.in_brackets(Self::expr)?;
+                self.time(here)?;
+                guards.push(Guard::Duration);
+            } else {
+                let expr = self.expr()?;
+                guards.push(match self.accept("?") {
+                    true => Guard::Claim(expr),
+                    false => Guard::Condition(expr),
+                });
+            }
+            if !self.accept("&") {
+                break;
+            }
+        }
+        if let [Guard::Condition(expr)] = &mut guards[..]
+            && let ExprKind::Async(object, method, args) = &expr.kind
+        {
+            let kind = ExprKind::AwaitCall(object.clone(), method.clone(), args.clone());
+            let span = start.to(expr.span);
+            return Ok(StmtKind::Expr(Expr { kind, span }));
+        }
+        Ok(StmtKind::Await(guards))
+    }
+}

@@ -1,0 +1,109 @@
+//! The words of ABS.
+
+use mazurka_lang::source::Span;
+use num_bigint::BigInt;
+
+/// A word of the language.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum TokenKind {
+    /// A name that starts with a small letter.
+    Name(String),
+    /// A name that starts with a capital letter.
+    TypeName(String),
+    Int(BigInt),
+    Float(f64),
+    Text(String),
+    /// A template string: texts, each but the last followed by the place of an expression.
+    Template(Vec<(String, Option<Span>)>),
+    Keyword(&'static str),
+    Symbol(&'static str),
+    End,
+}
+
+/// A word and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Token {
+    pub kind: TokenKind,
+    pub span: Span,
+}
+
+impl TokenKind {
+    /// As a message names it.
+    pub fn describe(&self) -> String {
+        match self {
+            TokenKind::Name(name) | TokenKind::TypeName(name) => format!("`{name}`"),
+            TokenKind::Int(value) => format!("`{value}`"),
+            TokenKind::Float(_) => "a number".to_owned(),
+            TokenKind::Text(_) => "a string".to_owned(),
+            TokenKind::Template(_) => "a template string".to_owned(),
+            TokenKind::Keyword(word) | TokenKind::Symbol(word) => format!("`{word}`"),
+            TokenKind::End => "the end of the file".to_owned(),
+        }
+    }
+}
+
+/// Words with a meaning of their own.
+pub(crate) const KEYWORDS: &[&str] = &[
+    "module",
+    "import",
+    "export",
+    "data",
+    "type",
+    "def",
+    "exception",
+    "interface",
+    "extends",
+    "class",
+    "implements",
+    "builtin",
+    "let",
+    "in",
+    "case",
+    "when",
+    "if",
+    "then",
+    "else",
+    "while",
+    "foreach",
+    "switch",
+    "try",
+    "catch",
+    "finally",
+    "throw",
+    "die",
+    "return",
+    "skip",
+    "assert",
+    "await",
+    "suspend",
+    "new",
+    "local",
+    "this",
+    "null",
+    "get",
+    "destiny",
+    "as",
+    "duration",
+    "movecogto",
+];
+
+/// Words with a meaning in some places only; elsewhere they are names.
+pub(crate) const CONTEXTUAL: &[&str] = &[
+    "from",
+    "delta",
+    "productline",
+    "product",
+    "root",
+    "group",
+    "trait",
+    "uses",
+    "recover",
+    "stateupdate",
+    "objectupdate",
+];
+
+/// Signs, the longest first.
+pub(crate) const SYMBOLS: &[&str] = &[
+    "<->", "=>", "==", "!=", "<=", ">=", "&&", "||", "->", "(", ")", "{", "}", "[", "]", "<", ">",
+    ",", ";", ":", ".", "=", "+", "-", "*", "/", "%", "!", "?", "&", "|", "_", "'",
+];

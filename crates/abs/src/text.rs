@@ -1,0 +1,100 @@
+//! Values as text.
+
+use mazurka_core::ProcessId;
+
+use crate::arithmetic::written;
+use crate::code::Code;
+use crate::heap::Names;
+use crate::value::Value;
+
+/// Writes a value as `toString` does: a text as it is, texts within other values in quotes.
+pub(crate) fn write(into: &mut String, value: &Value, code: &Code, names: &Names) {
+    match value {
+        Value::Text(text) => into.push_str(text),
+        other => write_inner(into, other, code, names),
+    }
+}
+
+/// Writes a value as the source would: texts in quotes.
+pub(crate) fn write_inner(into: &mut String, value: &Value, code: &Code, names: &Names) {
+    /// What is left to be written.
+    enum Piece {
+        Value(Value),
+        Rest(Value),
+        Sign(&'static str),
+    }
+    // By hand, so that deep values do not use up the stack.
+    let mut pending = vec![Piece::Value(value.clone())];
+    while let Some(piece) = pending.pop() {
+        let value = match piece {
+            Piece::Sign(sign) => {
+                into.push_str(sign);
+                continue;
+            }
+            Piece::Rest(rest) => {
+                // The elements of a list after the first.
+                if let Value::Data(data) = &rest
+                    && data.constructor == code.exceptions.cons
+                {
+                    into.push_str(", ");
+                    pending.push(Piece::Rest(data.parts[1].clone()));
+                    pending.push(Piece::Value(data.parts[0].clone()));
+                } else {
+                    into.push(']');
+                }
+                continue;
+            }
+            Piece::Value(value) => value,
+        };
+        match &value {
+            Value::Unit => into.push_str("Unit"),
+            Value::Bool(value) => into.push_str(if *value { "True" } else { "False" }),
+            Value::Text(text) => into.push_str(&format!("{text:?}")),
+            Value::Null => into.push_str("null"),
+            Value::Object(object) => into.push_str(&object_name(*object, code, names)),
+            Value::Future(task) => {
+                into.push_str("future of ");
+                into.push_str(&names.tasks.path(ProcessId(*task)).to_string());
+            }
+            Value::Function(_) => into.push_str("function"),
+            Value::Data(data) if data.constructor == code.exceptions.nil => into.push_str("list[]"),
+            Value::Data(data) if data.constructor == code.exceptions.cons => {
+                into.push_str("list[");
+                pending.push(Piece::Rest(data.parts[1].clone()));
+                pending.push(Piece::Value(data.parts[0].clone()));
+            }
+            Value::Data(data) => {
+                into.push_str(&code.constructors[data.constructor as usize].name);
+                if !data.parts.is_empty() {
+                    into.push('(');
+                    pending.push(Piece::Sign(")"));
+                    for (at, part) in data.parts.iter().enumerate().rev() {
+                        pending.push(Piece::Value(part.clone()));
+                        if at > 0 {
+                            pending.push(Piece::Sign(", "));
+                        }
+                    }
+                }
+            }
+            number => into.push_str(&written(number).unwrap_or_default()),
+        }
+    }
+}
+
+/// A value as text.
+pub(crate) fn shown(value: &Value, code: &Code, names: &Names) -> String {
+    let mut text = String::new();
+    write_inner(&mut text, value, code, names);
+    text
+}
+
+/// The name of an object: its class and the how-manieth object of its creator it is, and the creator if that is not the main block.
+pub(crate) fn object_name(object: u32, code: &Code, names: &Names) -> String {
+    let name = names.object(object);
+    let class = &code.classes[name.class as usize].name;
+    match name.creator {
+        _ if name.number == u32::MAX => "main".to_owned(),
+        ProcessId(0) => format!("{class}{}", name.number + 1),
+        creator => format!("{class}{}@{}", name.number + 1, names.tasks.path(creator)),
+    }
+}

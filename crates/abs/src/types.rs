@@ -1,0 +1,176 @@
+//! Types, what fits what, and the variables that stand for types not known yet.
+
+/// What a type is made with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Head {
+    Int,
+    Rat,
+    Float,
+    Bool,
+    Text,
+    Unit,
+    Exception,
+    Future,
+    Data(u32),
+    Interface(u32),
+    /// The type of `this`.
+    Class(u32),
+    /// The type of `null`.
+    Null,
+}
+
+/// A type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ty {
+    Made(Head, Vec<Ty>),
+    /// A type parameter of the declaration that is being checked.
+    Parameter(u32),
+    /// Not known yet.
+    Unknown(u32),
+    /// Something was wrong, and has been reported: fits everything.
+    Wrong,
+}
+
+impl Ty {
+    pub const INT: Ty = Ty::Made(Head::Int, Vec::new());
+    pub const RAT: Ty = Ty::Made(Head::Rat, Vec::new());
+    pub const FLOAT: Ty = Ty::Made(Head::Float, Vec::new());
+    pub const BOOL: Ty = Ty::Made(Head::Bool, Vec::new());
+    pub const TEXT: Ty = Ty::Made(Head::Text, Vec::new());
+    pub const UNIT: Ty = Ty::Made(Head::Unit, Vec::new());
+    pub const EXCEPTION: Ty = Ty::Made(Head::Exception, Vec::new());
+    pub const NULL: Ty = Ty::Made(Head::Null, Vec::new());
+
+    pub fn future(of: Ty) -> Ty {
+        Ty::Made(Head::Future, vec![of])
+    }
+
+    pub fn interface(number: u32) -> Ty {
+        Ty::Made(Head::Interface(number), Vec::new())
+    }
+
+    /// With its parameters replaced.
+    pub fn with(&self, parameters: &[Ty]) -> Ty {
+        match self {
+            Ty::Made(head, args) => {
+                Ty::Made(*head, args.iter().map(|arg| arg.with(parameters)).collect())
+            }
+            Ty::Parameter(at) => parameters.get(*at as usize).cloned().unwrap_or(Ty::Wrong),
+            other => other.clone(),
+        }
+    }
+}
+
+/// Which interfaces extend which, by number; of classes, which they implement.
+#[derive(Debug, Default)]
+pub(crate) struct Inheritance {
+    /// All that an interface extends, itself included.
+    pub interfaces: Vec<Vec<u32>>,
+    pub classes: Vec<Vec<u32>>,
+}
+
+/// What the unknown types have turned out to be.
+#[derive(Debug, Default)]
+pub(crate) struct Unknowns {
+    known: Vec<Option<Ty>>,
+}
+
+impl Unknowns {
+    pub fn fresh(&mut self) -> Ty {
+        self.known.push(None);
+        Ty::Unknown(self.known.len() as u32 - 1)
+    }
+
+    pub fn fresh_many(&mut self, count: usize) -> Vec<Ty> {
+        (0..count).map(|_| self.fresh()).collect()
+    }
+
+    /// The type, with what is known filled in at its head.
+    pub fn shallow(&self, ty: &Ty) -> Ty {
+        let mut ty = ty.clone();
+        while let Ty::Unknown(at) = ty {
+            match &self.known[at as usize] {
+                Some(known) => ty = known.clone(),
+                None => break,
+            }
+        }
+        ty
+    }
+
+    /// The type, with all that is known filled in.
+    pub fn deep(&self, ty: &Ty) -> Ty {
+        match self.shallow(ty) {
+            Ty::Made(head, args) => Ty::Made(head, args.iter().map(|arg| self.deep(arg)).collect()),
+            other => other,
+        }
+    }
+
+    fn occurs(&self, unknown: u32, within: &Ty) -> bool {
+        match self.shallow(within) {
+            Ty::Unknown(at) => at == unknown,
+            Ty::Made(_, args) => args.iter().any(|arg| self.occurs(unknown, arg)),
+            _ => false,
+        }
+    }
+
+    /// Whether a value of one type can stand where another is asked for. Unknown types become known by this.
+    pub fn fits(&mut self, actual: &Ty, wanted: &Ty, inheritance: &Inheritance) -> bool {
+        let (from, to) = (self.shallow(actual), self.shallow(wanted));
+        let fits = match (&from, &to) {
+            (Ty::Wrong, _) | (_, Ty::Wrong) => true,
+            (Ty::Unknown(a), Ty::Unknown(b)) if a == b => true,
+            (_, Ty::Unknown(at)) => self.learn(*at, &from),
+            (Ty::Unknown(at), _) => self.learn(*at, &to),
+            (Ty::Parameter(a), Ty::Parameter(b)) => a == b,
+            (Ty::Made(a, of_a), Ty::Made(b, of_b)) => {
+                let heads = a == b
+                    || match (a, b) {
+                        (Head::Int, Head::Rat) => true,
+                        (Head::Null, Head::Interface(_) | Head::Future) => return true,
+                        (Head::Interface(a), Head::Interface(b)) => {
+                            inheritance.interfaces[*a as usize].contains(b)
+                        }
+                        (Head::Class(a), Head::Interface(b)) => {
+                            inheritance.classes[*a as usize].contains(b)
+                        }
+                        _ => false,
+                    };
+                // Values never change, so containers of the lesser type fit.
+                heads
+                    && of_a.len() == of_b.len()
+                    && of_a
+                        .iter()
+                        .zip(of_b)
+                        .all(|(a, b)| self.fits(a, b, inheritance))
+            }
+            _ => false,
+        };
+        fits || self.widen(wanted, &from, &to, inheritance)
+    }
+
+    /// An unknown type that was taken for `Int` because of one argument becomes `Rat` because of another.
+    fn widen(&mut self, wanted: &Ty, from: &Ty, to: &Ty, inheritance: &Inheritance) -> bool {
+        let Ty::Unknown(mut at) = *wanted else {
+            return false;
+        };
+        while let Some(Ty::Unknown(next)) = self.known[at as usize] {
+            at = next;
+        }
+        let (Ty::Made(_, a), Ty::Made(_, b)) = (from, to) else {
+            return false;
+        };
+        if !a.is_empty() || !b.is_empty() || !self.fits(to, from, inheritance) {
+            return false;
+        }
+        self.known[at as usize] = Some(from.clone());
+        true
+    }
+
+    fn learn(&mut self, unknown: u32, ty: &Ty) -> bool {
+        if self.occurs(unknown, ty) {
+            return false;
+        }
+        self.known[unknown as usize] = Some(ty.clone());
+        true
+    }
+}
