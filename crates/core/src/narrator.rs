@@ -25,6 +25,11 @@ pub trait Narrator: Execution {
         format!("cell {cell}")
     }
 
+    /// The inputs that the current run has asked for, with their values.
+    fn inputs(&self) -> Vec<Binding> {
+        Vec::new()
+    }
+
     /// Runs a schedule from the start and tells every step.
     fn narrate(&mut self, schedule: &Schedule) -> Result<Run, ReplayError> {
         self.back_to(0);
@@ -58,6 +63,7 @@ pub trait Narrator: Execution {
         }
         Ok(Run {
             schedule: schedule.to_string(),
+            inputs: self.inputs(),
             ending: ending(self),
             steps,
             state: self.bindings(false),

@@ -102,6 +102,9 @@ pub struct Witness {
     pub waiting: Vec<Waiting>,
     /// The observed variables that differ, with their values in the two runs.
     pub differs: Vec<Difference>,
+    /// For which inputs the two runs are possible and differ, if there are inputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
 }
 
 /// A place in the source, from 1.
@@ -138,6 +141,9 @@ pub enum Ending {
 pub struct Run {
     /// The processes, one per step.
     pub schedule: String,
+    /// The values of the inputs that it has asked for, by process and order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<Binding>,
     /// How it ended.
     pub ending: Ending,
     /// The steps.
@@ -247,6 +253,26 @@ pub struct Waiting {
     pub held_by: Option<String>,
     /// Where it waits.
     pub line: usize,
+}
+
+/// What a set of tests covers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coverage {
+    /// How many tests there are.
+    pub tests: u64,
+    /// All branches of the program, in the order of its text.
+    pub branches: Vec<Branch>,
+}
+
+/// A condition on which the way through a program depends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Branch {
+    /// Where it is.
+    pub place: Place,
+    /// Whether it held in some test.
+    pub held: bool,
+    /// Whether it failed to hold in some test.
+    pub failed: bool,
 }
 
 /// The tree that an exploration of a small program has walked.

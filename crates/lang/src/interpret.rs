@@ -1,11 +1,13 @@
 //! Running one step.
 
 use mazurka_core::{
-    Access, AccessKind, Claims, Event, Mishap, MishapKind, Outcome, ProcessId, ProcessTable,
-    StepError,
+    Access, AccessKind, Claims, Event, Mishap, MishapKind, Outcome, ProcessId, ProcessPath,
+    ProcessTable, StepError,
 };
+use rustc_hash::FxHashMap;
 
 use crate::code::{Arith, Code, Compare, Op, Range};
+use crate::hir::Type;
 use crate::numbers::{self, Undefined};
 use crate::state::{Life, Process, Registers, State};
 
@@ -128,6 +130,11 @@ pub(crate) enum Undo {
         top: u32,
         children: u32,
     },
+    /// The process has asked for inputs.
+    Inputs {
+        process: u32,
+        inputs: u32,
+    },
     Born(u32),
 }
 
@@ -157,6 +164,11 @@ impl Listener for Deaf {
     fn hear(&mut self, _: &Code, _: u32, _: Heard<'_>) {}
 }
 
+/// What an input is called: by process and order, so that equivalent runs ask for the same.
+pub(crate) fn input_name(process: &ProcessPath, number: u32) -> String {
+    format!("{process}#{number}")
+}
+
 /// A step of which a part has been run: its mark, at least.
 pub(crate) struct Half {
     pub r: Registers,
@@ -178,6 +190,8 @@ pub(crate) struct Cpu<'a, L> {
     pub event: &'a mut Event,
     pub outcomes: &'a [i64],
     pub fuel: u64,
+    /// The types of the inputs that were ever asked for, by process and number.
+    pub asked: &'a mut FxHashMap<(ProcessId, u32), Type>,
     pub listener: &'a mut L,
 }
 
@@ -219,8 +233,13 @@ impl<L: Listener> Cpu<'_, L> {
             frame,
             top,
             children,
+            inputs,
             ..
         } = std::mem::replace(&mut self.state.processes[process.index()].registers, r);
+        if inputs != r.inputs {
+            let process = process.0;
+            self.undo.push(Undo::Inputs { process, inputs });
+        }
         if (frame, top, children) != (r.frame, r.top, r.children) {
             self.undo.push(Undo::Frame {
                 process: process.0,
@@ -272,6 +291,10 @@ impl<L: Listener> Cpu<'_, L> {
                     self.operands.push(value);
                 }
 
+                Op::Input(ty) => {
+                    let value = self.input(process, r, ty);
+                    self.operands.push(value);
+                }
                 Op::Guard => {
                     if self.pop() == 0 {
                         return Err(Halt::Stop(Stop::Blocked(pc)));
@@ -371,6 +394,19 @@ impl<L: Listener> Cpu<'_, L> {
                 _ => unreachable!("computed above"),
             }
             r.pc = pc + 1;
+        }
+    }
+
+    /// The next input of a process, as it was given; 0 if it was not.
+    fn input(&mut self, process: ProcessId, r: &mut Registers, ty: Type) -> i64 {
+        let number = r.inputs;
+        r.inputs += 1;
+        self.asked.insert((process, number), ty);
+        let name = input_name(self.table.path(process), number);
+        let given = self.code.inputs.get(&name).copied().unwrap_or(0);
+        match ty {
+            Type::Bool => i64::from(given != 0),
+            _ => numbers::wrap(given, ty),
         }
     }
 
@@ -487,6 +523,7 @@ impl<L: Listener> Cpu<'_, L> {
             frame: 0,
             top: process.stack.len() as u32,
             children: 0,
+            inputs: 0,
             steps: 0,
             life: Life::Alive,
         };

@@ -22,6 +22,7 @@ pub mod check;
 mod claims;
 mod code;
 mod compile;
+mod coverage;
 pub mod diagnostic;
 mod hints;
 pub mod hir;
@@ -46,7 +47,8 @@ mod syntax;
 
 pub use check::{Setting, load};
 pub use code::Code;
-pub use compile::{compile, compile_symbolic};
+pub use compile::{compile, compile_open, compile_symbolic, has_inputs};
+pub use coverage::Sides;
 pub use diagnostic::Diagnostic;
 pub use hints::nearest;
 pub use labelled::LabelledMachine;
@@ -55,6 +57,6 @@ pub use property::{BadProperty, Property};
 pub use report::finish as finish_diagnostics;
 pub use state::State;
 pub use symbolic::{
-    AnyStart, Concolic, Concrete, Difference, Disagreement, Doubts, Observed, Outlook,
-    SymbolicMachine, SymbolicState, Way,
+    Agreement, AnyStart, Concolic, Concrete, Difference, Disagreement, Doubts, Observed, Outlook,
+    SymbolicMachine, SymbolicState, Valuation, Way,
 };

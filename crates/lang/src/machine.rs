@@ -11,7 +11,10 @@ use mazurka_core::{
     ProcessTable, Semantics, Status, StepError, Wait, add_claim,
 };
 
+use rustc_hash::FxHashMap;
+
 use crate::code::{Claim, Code, Op, Waits};
+use crate::hir::Type;
 use crate::interpret::{Cpu, Deaf, Half, Listener, Site, Stop, Undo, Work, evaluate, peek};
 use crate::quick::{Deed, Quick};
 use crate::state::{Life, Process, Registers, State, UNBORN};
@@ -56,6 +59,8 @@ pub struct Machine {
     /// How many processes have been started and have not ended.
     unfinished: usize,
     max_local: u64,
+    /// The types of the inputs that were ever asked for.
+    pub(crate) asked: FxHashMap<(ProcessId, u32), Type>,
     scratch: RefCell<Vec<i64>>,
     trial: Trial,
 }
@@ -110,6 +115,7 @@ impl Machine {
             initial: Vec::new(),
             unfinished: 0,
             max_local,
+            asked: FxHashMap::default(),
             scratch: RefCell::default(),
             trial: Trial::default(),
         }
@@ -129,6 +135,7 @@ impl Machine {
                 event: &mut event,
                 outcomes: &[],
                 fuel: self.max_local,
+                asked: &mut self.asked,
                 listener: &mut Deaf,
             };
             // Local work cannot block, nor choose.
@@ -320,6 +327,9 @@ impl Machine {
                     registers.top = top;
                     registers.children = children;
                 }
+                Some(Undo::Inputs { process, inputs }) => {
+                    self.state.processes[process as usize].registers.inputs = inputs;
+                }
                 Some(Undo::Born(child)) => {
                     let child = &mut self.state.processes[child as usize];
                     self.unfinished -= usize::from(child.registers.life != Life::Ended);
@@ -355,6 +365,7 @@ impl Machine {
             event: &mut self.run[depth],
             outcomes,
             fuel,
+            asked: &mut self.asked,
             listener,
         }
     }
@@ -513,6 +524,9 @@ impl Machine {
         }
         let (mut pc, mut frame) = (r.pc, r.frame as usize);
         all = all.then((u64::from(r.children) << 32) | u64::from(pc));
+        if r.inputs > 0 {
+            all = all.then(u64::from(r.inputs));
+        }
         loop {
             for slot in self.code.live.at(pc) {
                 let value = process.stack[frame + slot.at as usize];

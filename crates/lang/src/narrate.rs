@@ -7,7 +7,7 @@ use mazurka_core::{
 
 use crate::code::{Action, Code, Note, Op};
 use crate::hir::Type;
-use crate::interpret::{Fault, Heard, Listener, Site, Stop, peek};
+use crate::interpret::{Fault, Heard, Listener, Site, Stop, input_name, peek};
 use crate::machine::Machine;
 use crate::numbers::show;
 use crate::pretty::Scope;
@@ -184,7 +184,7 @@ impl Code {
         }
     }
 
-    fn place(&self, span: Span) -> Place {
+    pub(crate) fn place(&self, span: Span) -> Place {
         let (line, column) = span.line_column(&self.source);
         let text = span
             .text(&self.source)
@@ -243,6 +243,24 @@ impl Narrator for Machine {
         all.filter(|&&p| self.status(p) == Status::Waiting)
             .filter_map(|&p| self.wait_of(p))
             .collect()
+    }
+
+    fn inputs(&self) -> Vec<Binding> {
+        let mut inputs = Vec::new();
+        for &process in self.table.in_order() {
+            let Some(state) = self.state.processes.get(process.index()) else {
+                continue;
+            };
+            for number in 0..state.registers.inputs {
+                let name = input_name(self.table.path(process), number);
+                let ty = self.asked.get(&(process, number)).copied();
+                let ty = ty.unwrap_or(Type::Int);
+                let value = self.code.inputs.get(&name).copied().unwrap_or(0);
+                let value = show(crate::numbers::wrap(value, ty), ty);
+                inputs.push(Binding { name, value });
+            }
+        }
+        inputs
     }
 
     fn bindings(&self, observed_only: bool) -> Vec<Binding> {

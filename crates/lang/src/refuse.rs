@@ -6,6 +6,26 @@ use crate::shared::Shared;
 
 /// Inputs and symbolic initial values.
 pub(crate) fn unexplorable(program: &Program) -> Vec<Diagnostic> {
+    let mut refused = symbolic_values(program);
+    let mut inputs = Vec::new();
+    Shared::new(program).for_each_expr(&mut |e| {
+        if matches!(e.kind, ExprKind::Input) && !inputs.contains(&e.span) {
+            inputs.push(e.span);
+        }
+    });
+    refused.extend(inputs.into_iter().map(|span| Diagnostic {
+        code: "M0602",
+        message: "this needs a program without `input`".to_owned(),
+        span,
+        label: "an input".to_owned(),
+        related: Vec::new(),
+        help: Some("`check`, `explore`, `run` and `replay` know inputs; or use `choose(a..b)` to try every value of a small range".to_owned()),
+    }));
+    refused
+}
+
+/// Symbolic initial values.
+pub(crate) fn symbolic_values(program: &Program) -> Vec<Diagnostic> {
     let mut refused = Vec::new();
     for var in program.vars.iter().filter(|var| var.init.is_none()) {
         let name = &var.name;
@@ -20,21 +40,6 @@ pub(crate) fn unexplorable(program: &Program) -> Vec<Diagnostic> {
             )),
         });
     }
-    let mut inputs = Vec::new();
-    Shared::new(program).for_each_expr(&mut |e| {
-        if matches!(e.kind, ExprKind::Input) && !inputs.contains(&e.span) {
-            inputs.push(e.span);
-        }
-    });
-    refused.extend(inputs.into_iter().map(|span| Diagnostic {
-        code: "M0602",
-        message:
-            "programs with `input` can be checked for mistakes but not explored yet".to_owned(),
-        span,
-        label: "an input".to_owned(),
-        related: Vec::new(),
-        help: Some("use `choose(a..b)` to try every value of a small range".to_owned()),
-    }));
     refused
 }
 

@@ -36,10 +36,7 @@ impl<'a> Shared<'a> {
         expr.walk(&mut |e| {
             found |= matches!(
                 e.kind,
-                ExprKind::Shared(_)
-                    | ExprKind::Element(..)
-                    | ExprKind::Input
-                    | ExprKind::Choose(..)
+                ExprKind::Shared(_) | ExprKind::Element(..) | ExprKind::Choose(..)
             );
         });
         found

@@ -23,6 +23,8 @@ pub(crate) struct Registers {
     pub top: u32,
     /// How many children it has started.
     pub children: u32,
+    /// How many inputs it has asked for.
+    pub inputs: u32,
     /// How many steps it has made. Not part of what states are compared by.
     pub steps: u32,
     pub life: Life,
@@ -33,6 +35,7 @@ pub(crate) const UNBORN: Registers = Registers {
     frame: 0,
     top: 0,
     children: 0,
+    inputs: 0,
     steps: 0,
     life: Life::Unborn,
 };
@@ -86,13 +89,16 @@ impl Process {
     fn essence(&self) -> Essence<'_> {
         let r = &self.registers;
         let alive = r.life == Life::Alive;
-        let here = || (r.pc, r.frame, r.children, &self.stack[..r.top as usize]);
+        let here = || {
+            let stack = &self.stack[..r.top as usize];
+            (r.pc, r.frame, r.children, r.inputs, stack)
+        };
         (r.life, alive.then(here))
     }
 }
 
-/// Program point, frame, number of children and locals, while it is alive.
-type Essence<'a> = (Life, Option<(u32, u32, u32, &'a [i64])>);
+/// Program point, frame, numbers of children and inputs, and locals, while it is alive.
+type Essence<'a> = (Life, Option<(u32, u32, u32, u32, &'a [i64])>);
 
 /// A state of a program. States are equal if everything that can matter later is equal.
 #[derive(Debug)]

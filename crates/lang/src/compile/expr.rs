@@ -73,7 +73,7 @@ impl Compiler<'_> {
             return expr.clone();
         }
         let kind = match &expr.kind {
-            ExprKind::Shared(_) | ExprKind::Input => return self.step_of_its_own(expr),
+            ExprKind::Shared(_) => return self.step_of_its_own(expr),
             ExprKind::Element(var, index) => {
                 let index = Box::new(self.hoist(index));
                 return self.step_of_its_own(&Expr {
@@ -124,7 +124,7 @@ impl Compiler<'_> {
                 self.land(end);
                 return result;
             }
-            ExprKind::Const(_) | ExprKind::Local(_) => return expr.clone(),
+            ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Input => return expr.clone(),
         };
         Expr {
             kind,
@@ -261,11 +261,7 @@ impl Compiler<'_> {
                 self.emit(Op::Choose);
             }
             ExprKind::Input => {
-                self.emit(match self.values {
-                    Values::Symbolic { .. } => Op::Input(expr.ty),
-                    // Refused before.
-                    Values::Concrete => Op::Error,
-                });
+                self.emit(Op::Input(expr.ty));
             }
         }
         self.span = outer;

@@ -44,13 +44,41 @@ pub fn compile(program: &Program, source: &str) -> Result<Code, Vec<Diagnostic>>
         return Err(refused);
     }
     let code = Compiler::new(program, source, Values::Concrete).compile();
+    let broken = broken_requires(&code, program);
+    if broken.is_empty() {
+        Ok(code)
+    } else {
+        Err(broken)
+    }
+}
+
+/// What the program requires and its initial values break.
+fn broken_requires(code: &Code, program: &Program) -> Vec<Diagnostic> {
     let snippets = code.requires.iter().map(|checked| checked.snippet);
     let holds: Vec<bool> = snippets
         .map(|snippet| {
             interpret::evaluate(&code.snippets[snippet as usize], &code.initial) != Ok(0)
         })
         .collect();
-    let broken = refuse::broken_requires(program, &holds);
+    refuse::broken_requires(program, &holds)
+}
+
+/// Whether a program asks for inputs.
+pub fn has_inputs(program: &Program) -> bool {
+    let mut found = false;
+    Shared::new(program).for_each_expr(&mut |e| found |= matches!(e.kind, ExprKind::Input));
+    found
+}
+
+/// Compiles a program with inputs. Its variables must have initial values: the error names those that have none, or a
+/// `requires` that they break.
+pub fn compile_open(program: &Program, source: &str) -> Result<Code, Vec<Diagnostic>> {
+    let refused = refuse::symbolic_values(program);
+    if !refused.is_empty() {
+        return Err(refused);
+    }
+    let code = compile_symbolic(program, source, false);
+    let broken = broken_requires(&code, program);
     if broken.is_empty() {
         Ok(code)
     } else {
@@ -138,6 +166,7 @@ impl<'a> Compiler<'a> {
                 [] => Vec::new(),
                 _ => vec![SmallVec::new(); initial.len()],
             },
+            inputs: FxHashMap::default(),
             initial,
             first_lock,
             requires: Vec::new(),

@@ -5,7 +5,7 @@
 //! value meets one that is not, it gets the other's sort.
 
 use mazurka_core::Fingerprint;
-use mazurka_smt::{Answer, Model, Node, Solver, Sort, Term, Terms, Why};
+use mazurka_smt::{Answer, Model, Node, Solver, Sort, Statistics, Term, Terms, Why};
 use rustc_hash::FxHashMap;
 
 use crate::code::{Arith, Compare};
@@ -270,6 +270,18 @@ impl Logic {
                 true
             }
         }
+    }
+
+    /// What the solver says about these conditions together; none if there is no solver.
+    pub fn ask(&mut self, conditions: &[Term]) -> Option<Answer> {
+        let solver = self.solver.as_mut()?;
+        Some(solver.check(&mut self.terms, conditions))
+    }
+
+    /// What the solver has done.
+    pub fn statistics(&self) -> Statistics {
+        let solver = self.solver.as_ref();
+        solver.map(|solver| solver.statistics()).unwrap_or_default()
     }
 
     /// Whether a condition certainly contradicts the others.

@@ -18,6 +18,8 @@
 //!   So the step of such a process has an outcome in which it *stays*: nothing changes but the path condition.
 //!   Then the process waits, until something that its step may touch has another value. Whether it can make such a step depends on
 //!   the terms alone, so for each valuation of the variables this is a concrete program that looks at its guards now and then.
+//! - What a process does before its first step may depend on an input. Then this is a step of its own, without accesses; all such
+//!   steps come before all others, in the order of the processes.
 //! - An index that is not known selects from all elements, as a term; it claims the whole array. Whether two such accesses
 //!   meet depends on the path (section 6.1): who wants to know asks [`apart`](mazurka_core::Symbolic::apart).
 
@@ -27,6 +29,7 @@ mod differ;
 mod guide;
 mod logic;
 mod property;
+mod results;
 mod run;
 mod state;
 mod tell;
@@ -49,6 +52,7 @@ pub use guide::Way;
 pub use logic::Doubts;
 use logic::{Logic, sort_of};
 use property::Index::{Failed, Known};
+pub use results::{Agreement, Valuation};
 use run::{Cause, Cpu, Stop, Undo};
 pub use state::SymbolicState;
 use state::{NOWHERE, Place, Process, Stayed};
@@ -67,6 +71,9 @@ struct Taken {
     path: usize,
     causes: usize,
     unfinished: usize,
+    unstarted: usize,
+    /// Whether it was the work before the first step.
+    starts: bool,
 }
 
 /// Runs a compiled program with symbolic values, forwards and backwards.
@@ -101,6 +108,8 @@ pub struct SymbolicMachine {
     guards: Claims,
     /// How many processes have been started and have not ended.
     unfinished: usize,
+    /// How many have not yet done the work before their first step, because it depends on inputs.
+    unstarted: usize,
     max_local: u64,
     /// For the accesses of the last step: the index, where the element is not known.
     indices: Vec<Option<u32>>,
@@ -185,6 +194,7 @@ impl SymbolicMachine {
             dirty: Vec::new(),
             initial: Vec::new(),
             unfinished: 0,
+            unstarted: 0,
             max_local,
             indices: Vec::new(),
             probing: false,
@@ -199,12 +209,22 @@ impl SymbolicMachine {
     /// Lets all processes do their local work before their first step, and assumes what is required.
     fn start(&mut self) {
         let mut event = Event::of(ProcessId(0), 0);
+        self.probing = true;
         for process in 0..self.code.processes.len() as u32 {
-            // Local work can neither block nor choose, and knows no symbolic value yet.
-            let started = self.go(ProcessId(process), &mut event, &[], false);
-            debug_assert_eq!(started, Ok(()));
+            // Local work can neither block nor choose.
+            let (place, mark) = (
+                self.state.processes[process as usize].place,
+                self.undo.len(),
+            );
+            if self.go(ProcessId(process), &mut event, &[], false).is_err() {
+                // What it does depends on an input: then it will be a step.
+                self.undo_to(mark);
+                self.state.processes[process as usize].place = place;
+            }
         }
+        self.probing = false;
         self.undo.clear();
+        self.unstarted = self.count_unstarted();
         self.unfinished = self.count_unfinished();
         self.initial.extend(&event.mishaps);
         let mut logic = self.logic.borrow_mut();
@@ -270,7 +290,10 @@ impl SymbolicMachine {
             path: self.state.path.len(),
             causes: self.causes.len(),
             unfinished: self.unfinished,
+            unstarted: self.unstarted,
+            starts: self.is_unstarted(process),
         };
+        let starts = taken.starts;
         let mut event = match self.run.get_mut(depth) {
             Some(event) => std::mem::replace(event, Event::of(process, 0)),
             None => {
@@ -283,10 +306,14 @@ impl SymbolicMachine {
         event.claims_key = self.claim(process, &mut claims);
         event.claims = claims;
         event.wait = self.wait(process);
-        let result = self.go(process, &mut event, outcomes, true);
+        let result = self.go(process, &mut event, outcomes, !starts);
         self.taken.push(taken);
         match result {
             Ok(()) => {
+                if starts {
+                    self.state.processes[process.index()].place.registers.steps += 1;
+                    self.unstarted -= 1;
+                }
                 self.state.processes[process.index()].place.stayed = None;
                 let ended = |p: &ProcessId| self.life(*p) == Life::Ended;
                 let born = event.spawned.iter().filter(|p| !ended(p)).count();
@@ -345,6 +372,17 @@ impl SymbolicMachine {
         lives
             .filter(|life| !matches!(life, Life::Unborn | Life::Ended))
             .count()
+    }
+
+    /// Whether a process has not yet done the work before its first step: it is alive and rests at no mark. Such work touches
+    /// nothing shared, so it is done first, one process after the other: as if it had been done before the start.
+    fn is_unstarted(&self, process: ProcessId) -> bool {
+        self.life(process) == Life::Alive && self.resting(process).is_none()
+    }
+
+    fn count_unstarted(&self) -> usize {
+        let all = (0..self.state.processes.len() as u32).map(ProcessId);
+        all.filter(|&process| self.is_unstarted(process)).count()
     }
 
     /// The step at which a process rests, if it is alive.
@@ -571,6 +609,13 @@ impl Execution for SymbolicMachine {
             Life::Failed => Status::Failed,
             Life::Discarded => Status::Discarded,
             Life::Lost => Status::Lost,
+            Life::Alive if self.unstarted > 0 => {
+                let mut all = (0..self.state.processes.len() as u32).map(ProcessId);
+                match all.find(|&first| self.is_unstarted(first)) == Some(process) {
+                    true => Status::Ready,
+                    false => Status::Waiting,
+                }
+            }
             Life::Alive => match self.resting(process) {
                 Some(step) if self.can_step(process, step) => Status::Ready,
                 _ => Status::Waiting,
@@ -636,6 +681,7 @@ impl Execution for SymbolicMachine {
             self.causes.truncate(taken.causes);
             self.state.processes[taken.process.index()].place = taken.place;
             self.unfinished = taken.unfinished;
+            self.unstarted = taken.unstarted;
         }
     }
 
@@ -705,6 +751,7 @@ impl Semantics for SymbolicMachine {
         self.undo.clear();
         self.causes.clear();
         self.unfinished = self.count_unfinished();
+        self.unstarted = self.count_unstarted();
     }
 }
 

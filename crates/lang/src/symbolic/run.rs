@@ -11,7 +11,7 @@ use mazurka_smt::{Kind, Term};
 
 use crate::code::{Arith, Code, Compare, Op, Range};
 use crate::hir::Type;
-use crate::interpret::{Fault, Site};
+use crate::interpret::{Fault, Site, input_name};
 use crate::state::{Life, Registers};
 
 use super::logic::{Logic, sort_of};
@@ -606,7 +606,7 @@ impl Cpu<'_> {
     /// A new variable, named by process and order, so that equivalent runs ask for the same.
     fn input(&mut self, process: ProcessId, ty: Type) -> Term {
         let place = &mut self.state.processes[process.index()].place;
-        let name = format!("{}#{}", self.table.path(process), place.inputs);
+        let name = input_name(self.table.path(process), place.inputs);
         place.inputs += 1;
         self.logic.terms.variable(Kind::Input, &name, sort_of(ty))
     }
@@ -666,6 +666,7 @@ impl Cpu<'_> {
             frame: 0,
             top: process.stack.len() as u32,
             children: 0,
+            inputs: 0,
             steps: 0,
             life: Life::Alive,
         };

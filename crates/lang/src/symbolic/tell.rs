@@ -98,6 +98,11 @@ impl SymbolicMachine {
         all
     }
 
+    /// What the solver has done so far.
+    pub fn solver_statistics(&self) -> mazurka_smt::Statistics {
+        self.logic.borrow().statistics()
+    }
+
     /// What the solver could not decide so far.
     pub fn doubts(&self) -> Doubts {
         self.logic.borrow().doubts.clone()
@@ -157,6 +162,7 @@ impl SymbolicMachine {
         }
         for variable in logic.terms.variables() {
             if let (Kind::Input, Some(value)) = (variable.kind, model.get(variable.term)) {
+                code.inputs.insert(variable.name.clone(), value);
                 values.push(Binding {
                     name: variable.name.clone(),
                     value: logic.terms.sort(variable.term).show(value),
@@ -170,18 +176,18 @@ impl SymbolicMachine {
         }
     }
 
-    /// The run without what only a symbolic run has: steps that stay, and decisions.
+    /// The run without what only a symbolic run has: work before the start, steps that stay, and decisions.
     pub fn concrete_schedule(&self) -> Schedule {
         let mut causes = self.causes.iter();
         let mut steps = Vec::new();
-        for event in &self.run[..self.taken.len()] {
+        for (event, taken) in self.run.iter().zip(&self.taken) {
             let outcomes = event.outcomes.iter().zip(causes.by_ref());
             let chosen = outcomes.filter(|(_, cause)| **cause == Cause::Choose);
             let step = ScheduledStep {
                 process: self.table.path(event.process).clone(),
                 outcomes: chosen.map(|(outcome, _)| outcome.value).collect(),
             };
-            if !event.stayed {
+            if !event.stayed && !taken.starts {
                 steps.push(step);
             }
         }

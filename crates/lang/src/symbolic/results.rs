@@ -1,0 +1,116 @@
+//! Whether two runs can have the same inputs and different results.
+
+use mazurka_smt::{Answer, Kind, Model, Sort, Term};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::code::Compare;
+use crate::interpret::input_name;
+
+use super::SymbolicMachine;
+use super::logic::Logic;
+use super::tell::{Concrete, Observed};
+
+/// Values for everything that is symbolic in some runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Valuation(Model);
+
+/// What two results have to do with each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Agreement {
+    /// They are the same whenever both runs are possible.
+    Agree,
+    /// Both runs are possible for these values, and end differently.
+    Differ(Valuation),
+    /// Nobody knows, and why.
+    Unknown(String),
+}
+
+impl Observed {
+    /// That these are the results and these the conditions of a run, so that equal runs need not be compared twice.
+    pub fn same_values(&self, other: &Observed) -> bool {
+        self.values == other.values
+    }
+}
+
+impl Logic {
+    /// The conditions under which both runs are possible and their results differ; none if one excludes the other.
+    fn both_and_differ(&mut self, one: &Observed, other: &Observed) -> Option<Vec<Term>> {
+        let held: FxHashSet<Term> = one.path.iter().copied().collect();
+        for &condition in &other.path {
+            let opposite = self.terms.not(condition);
+            if held.contains(&opposite) {
+                return None;
+            }
+        }
+        let mut same = self.truth(true);
+        for (&a, &b) in one.values.iter().zip(&other.values) {
+            let equal = self.compare(Compare::Eq, false, a, b);
+            same = self.and(same, equal);
+        }
+        let differ = self.not(same);
+        let mut all = one.path.clone();
+        let new = other.path.iter().filter(|term| !held.contains(term));
+        all.extend(new);
+        all.push(self.condition(differ));
+        Some(all)
+    }
+}
+
+impl SymbolicMachine {
+    /// Whether two final states of this program, reached with the same values, can differ in what is observed.
+    pub fn agreement(&self, one: &Observed, other: &Observed) -> Agreement {
+        let logic = &mut *self.logic.borrow_mut();
+        let Some(conditions) = logic.both_and_differ(one, other) else {
+            return Agreement::Agree;
+        };
+        match logic.ask(&conditions) {
+            None => Agreement::Unknown("there is no solver".to_owned()),
+            Some(Answer::Unsat) => Agreement::Agree,
+            Some(Answer::Sat(model)) => Agreement::Differ(Valuation(model)),
+            Some(Answer::Unknown(why)) => Agreement::Unknown(why.to_string()),
+        }
+    }
+
+    /// For which values both runs are possible and differ, simplified.
+    pub fn condition_of_difference(&self, one: &Observed, other: &Observed) -> String {
+        let logic = &mut *self.logic.borrow_mut();
+        let conditions = logic.both_and_differ(one, other);
+        let simple = conditions.and_then(|all| logic.terms.simplify_all(&all));
+        match simple {
+            None => "false".to_owned(),
+            Some(list) => {
+                let all = logic.terms.all(list);
+                logic.terms.show(all)
+            }
+        }
+    }
+
+    /// The current run with these values.
+    pub fn concrete_with(&self, valuation: &Valuation) -> Concrete {
+        self.with(&valuation.0)
+    }
+}
+
+impl SymbolicMachine {
+    /// The inputs that the current run has asked for, by name, and what they are.
+    pub fn inputs_asked(&self) -> Vec<(String, Sort)> {
+        let logic = self.logic.borrow();
+        let variables = logic.terms.variables().iter();
+        let inputs = variables.filter(|variable| variable.kind == Kind::Input);
+        let sorts: FxHashMap<&str, Sort> = inputs
+            .map(|variable| (variable.name.as_str(), logic.terms.sort(variable.term)))
+            .collect();
+        let mut names = Vec::new();
+        for &process in self.table.in_order() {
+            let asked = self.state.processes.get(process.index());
+            let asked = asked.map_or(0, |process| process.place.inputs);
+            let path = self.table.path(process);
+            names.extend((0..asked).filter_map(|number| {
+                let name = input_name(path, number);
+                let sort = *sorts.get(name.as_str())?;
+                Some((name, sort))
+            }));
+        }
+        names
+    }
+}
