@@ -97,6 +97,11 @@ fn hex(fingerprint: &Fingerprint) -> Hex {
 /// Why a search cannot go on from a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeError {
+    /// Programs with inputs are explored in one go.
+    #[error(
+        "a program with inputs cannot be explored in parts; leave out --checkpoint and --resume"
+    )]
+    Inputs,
     /// The text is no checkpoint.
     #[error("this is no checkpoint: {0}")]
     Shape(String),

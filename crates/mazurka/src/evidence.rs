@@ -49,7 +49,7 @@ pub(crate) fn tell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Result<
 }
 
 /// A run that a search has made itself; that it cannot be made again is a defect here.
-fn retell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Told {
+pub(crate) fn retell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Told {
     match tell(machine, schedule) {
         Ok(told) => told,
         Err(error) => panic!("a schedule that the search found does not run again: {error}"),
@@ -109,6 +109,7 @@ pub(crate) fn failure<M: Narrator>(machine: &mut M, mut run: Run, mishap: &Misha
         runs: vec![run],
         waiting: Vec::new(),
         differs: Vec::new(),
+        condition: None,
     }
 }
 
@@ -134,6 +135,7 @@ pub(crate) fn deadlock<M: Narrator>(machine: &mut M, mut run: Run) -> Witness {
         runs: vec![run],
         waiting,
         differs: Vec::new(),
+        condition: None,
     }
 }
 
@@ -168,6 +170,7 @@ pub(crate) fn livelock<M: Narrator + Semantics>(machine: &mut M, run: Run) -> Op
         runs: vec![run],
         waiting: Vec::new(),
         differs: Vec::new(),
+        condition: None,
     })
 }
 
@@ -216,6 +219,7 @@ pub(crate) fn nondeterminism<M: Narrator>(
         runs: vec![first, second],
         waiting: Vec::new(),
         differs,
+        condition: None,
     }
 }
 

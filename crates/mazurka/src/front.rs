@@ -6,6 +6,7 @@ use mazurka_core::{Narrator, Semantics};
 use mazurka_lang::{Code, Concolic, LabelledMachine, Machine};
 
 use crate::Options;
+use crate::inputs::Open;
 
 /// A program of some language, ready to run.
 pub(crate) trait Front: Sync {
@@ -23,6 +24,8 @@ pub(crate) enum Language {
     Maz(Arc<Code>),
     /// `.abs`
     Abs(Arc<mazurka_abs::Code>),
+    /// `.maz` with inputs. Its front end runs it with given ones.
+    Open(Open),
 }
 
 /// Does something with the front end of a program, whichever it is: `on_front!(program.language, front => …)`.
@@ -31,6 +34,7 @@ macro_rules! on_front {
         match &$language {
             $crate::front::Language::Maz($front) => $do,
             $crate::front::Language::Abs($front) => $do,
+            $crate::front::Language::Open($front) => $do,
         }
     };
 }
@@ -57,7 +61,7 @@ impl Language {
     pub fn labelled(&self, options: &Options) -> Option<LabelledMachine> {
         match self {
             Language::Maz(code) => Some(LabelledMachine::new(code.machine(options))),
-            Language::Abs(_) => None,
+            Language::Abs(_) | Language::Open(_) => None,
         }
     }
 
@@ -65,7 +69,7 @@ impl Language {
     pub fn concolic(&self, options: &Options) -> Option<Concolic> {
         match self {
             Language::Maz(code) => Some(Concolic::new(code, options.limits.local)),
-            Language::Abs(_) => None,
+            Language::Abs(_) | Language::Open(_) => None,
         }
     }
 
@@ -73,14 +77,14 @@ impl Language {
     pub fn concolic_solving(&self, options: &Options) -> Option<Concolic> {
         match self {
             Language::Maz(code) => Some(Concolic::solving(code, options.limits.local)),
-            Language::Abs(_) => None,
+            Language::Abs(_) | Language::Open(_) => None,
         }
     }
 
     /// Whether the program says what to observe.
     pub fn observes(&self) -> bool {
         match self {
-            Language::Maz(code) => code.observes(),
+            Language::Maz(code) | Language::Open(Open { code }) => code.observes(),
             Language::Abs(code) => code.observes(),
         }
     }
@@ -88,7 +92,7 @@ impl Language {
     /// Whether it states something about final states.
     pub fn states_ensures(&self) -> bool {
         match self {
-            Language::Maz(code) => code.states_ensures(),
+            Language::Maz(code) | Language::Open(Open { code }) => code.states_ensures(),
             Language::Abs(_) => false,
         }
     }
@@ -96,7 +100,7 @@ impl Language {
     /// Whether it states a property besides determinism.
     pub fn states_other_property(&self) -> bool {
         match self {
-            Language::Maz(code) => code.states_other_property(),
+            Language::Maz(code) | Language::Open(Open { code }) => code.states_other_property(),
             Language::Abs(code) => code.states_other_property(),
         }
     }

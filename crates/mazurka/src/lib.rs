@@ -20,7 +20,9 @@
 mod bench;
 mod checkpoint;
 mod evidence;
+mod export;
 mod front;
+mod inputs;
 mod options;
 mod permute;
 mod pick;
@@ -37,7 +39,7 @@ mod unfold;
 
 pub use mazurka_core::bench::Benchmark;
 pub use mazurka_core::{
-    Bound, Limits, Random, ReplayError, Schedule, Scope, StopReason, Verdict, record,
+    Bound, Limits, ProcessPath, Random, ReplayError, Schedule, Scope, StopReason, Verdict, record,
 };
 pub use mazurka_explore::{Estimate, NetKind, Progress};
 pub use mazurka_lang::BadProperty;
@@ -46,6 +48,8 @@ pub use mazurka_lang::diagnostic::Diagnostic;
 pub use bench::{Bench, NothingToMeasure};
 pub use checkpoint::{Checkpoint, ResumeError};
 pub use mazurka_core::proof;
+pub use export::TestSink;
+pub use inputs::parse_input;
 pub use mazurka_explore::Reduction;
 pub use mazurka_explore::{Algorithm, Variant, Watch};
 pub use mazurka_smt::Choice as SolverChoice;

@@ -15,6 +15,10 @@ pub struct Options {
     pub deterministic: bool,
     /// How many workers explore at the same time, where an engine can have several; 0 stands for 1.
     pub jobs: usize,
+    /// The values of inputs by name, for a single run: `0.1#0` is the first input of process 0.1. Others are 0.
+    pub inputs: Vec<(String, i64)>,
+    /// Which solver decides conditions over inputs. Another program must be on the path.
+    pub solver: mazurka_smt::Choice,
 }
 
 impl Options {

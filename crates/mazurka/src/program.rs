@@ -10,6 +10,7 @@ use mazurka_lang::source::Span;
 
 use crate::Options;
 use crate::front::Language;
+use crate::inputs::Open;
 
 /// A program, checked and compiled.
 #[derive(Clone, Debug)]
@@ -27,9 +28,40 @@ impl Program {
         source: &str,
         set: &[(String, String)],
     ) -> Result<Self, Vec<Diagnostic>> {
+        Self::read(file, source, set, false)
+    }
+
+    /// The same for a program that may ask for inputs. These are for [`check`](Program::check),
+    /// [`explore`](Program::explore), [`run`](Program::run) and [`replay`](Program::replay): the first two look at all
+    /// inputs, the others at given ones, and nobody else should look.
+    ///
+    /// ```
+    /// use mazurka::{Options, Program, quietly};
+    ///
+    /// let source = "process { let x = input(); if x * x == 49 { error } }";
+    /// let program = Program::load_with_inputs("square.maz", source, &[]).unwrap();
+    /// let record = program.check(&Options::default(), &mut quietly());
+    /// let input = &record.witnesses[0].runs[0].inputs[0];
+    /// let x: i32 = input.value.parse().unwrap();
+    /// assert_eq!((input.name.as_str(), x.wrapping_mul(x)), ("0#0", 49));
+    /// ```
+    pub fn load_with_inputs(
+        file: &str,
+        source: &str,
+        set: &[(String, String)],
+    ) -> Result<Self, Vec<Diagnostic>> {
+        Self::read(file, source, set, true)
+    }
+
+    fn read(
+        file: &str,
+        source: &str,
+        set: &[(String, String)],
+        inputs: bool,
+    ) -> Result<Self, Vec<Diagnostic>> {
         let language = match file.ends_with(".abs") {
             true => Language::Abs(Arc::new(mazurka_abs::load(source, &abs_settings(set))?)),
-            false => Language::Maz(Arc::new(load_maz(source, set)?)),
+            false => load_maz(source, set, inputs)?,
         };
         Ok(Self {
             record: ProgramRecord {
@@ -39,6 +71,11 @@ impl Program {
             },
             language,
         })
+    }
+
+    /// Whether it asks for inputs.
+    pub fn has_inputs(&self) -> bool {
+        matches!(self.language, Language::Open(_))
     }
 
     /// Which program it is, exactly.
@@ -59,7 +96,11 @@ impl Program {
     }
 }
 
-fn load_maz(source: &str, set: &[(String, String)]) -> Result<mazurka_lang::Code, Vec<Diagnostic>> {
+fn load_maz(
+    source: &str,
+    set: &[(String, String)],
+    inputs: bool,
+) -> Result<Language, Vec<Diagnostic>> {
     if let Some((option, _)) = set.iter().find(|(name, _)| name.starts_with('@')) {
         let message = format!("`--{}` is for ABS programs", &option[1..]);
         let mistake = Diagnostic::new("A0403", Span::default(), message)
@@ -72,7 +113,12 @@ fn load_maz(source: &str, set: &[(String, String)]) -> Result<mazurka_lang::Code
     };
     let settings: Vec<Setting> = set.iter().map(setting).collect();
     let checked = mazurka_lang::load(source, &settings)?;
-    mazurka_lang::compile(&checked, source)
+    Ok(match inputs && mazurka_lang::has_inputs(&checked) {
+        true => Language::Open(Open {
+            code: Arc::new(mazurka_lang::compile_open(&checked, source)?),
+        }),
+        false => Language::Maz(Arc::new(mazurka_lang::compile(&checked, source)?)),
+    })
 }
 
 /// Constants, and options by names that start with `@`.

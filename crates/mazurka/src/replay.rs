@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::evidence::Told;
 use crate::front::{Front, on_front};
+use crate::inputs::given;
 use crate::{Options, Program, evidence};
 
 /// A record that was written earlier, by `--format json` or `--witness`.
@@ -122,16 +123,25 @@ impl Program {
                 now: self.record().hash.clone(),
             });
         }
-        let mut machine = front.machine(options);
+        // Each run has its own inputs.
+        let machine = |runs: &[Run]| {
+            let inputs = runs.first().map_or(&[][..], |run| &run.inputs);
+            front.machine(&Options {
+                inputs: inputs.iter().filter_map(given).collect(),
+                ..options.clone()
+            })
+        };
         let mut witnesses = Vec::new();
         let mut counts = Counts::default();
         let mut runs: Vec<&Run> = Vec::new();
         for witness in &old.witnesses {
-            witnesses.push(again(&mut machine, witness)?);
+            let mut new = again(&mut machine(&witness.runs), witness)?;
+            new.condition.clone_from(&witness.condition);
+            witnesses.push(new);
             runs.extend(&witness.runs);
         }
         if let (Some(run), true) = (&recording.run, runs.is_empty()) {
-            same_run(&mut machine, run)?;
+            same_run(&mut machine(std::slice::from_ref(run)), run)?;
             runs.push(run);
         }
         if runs.is_empty() {

@@ -1,10 +1,10 @@
 //! `check` and `explore`: a search, and the verdict on what it found.
 
-use mazurka_core::record::{Record, VERSION};
+use mazurka_core::record::{Record, VERSION, Witness};
 use mazurka_core::{Narrator, Scope, Semantics, Verdict};
 use mazurka_explore::{Findings, Goal, Parts, search_states, search_with};
 
-use crate::front::{Front, on_front};
+use crate::front::{Front, Language, on_front};
 use crate::{Algorithm, Checkpoint, Options, Program, ResumeError, Watch, evidence, pick};
 
 impl Program {
@@ -12,6 +12,9 @@ impl Program {
     /// Failures, deadlocks and livelocks violate always, different results where the
     /// [program must be deterministic](Program::must_be_deterministic).
     pub fn check(&self, options: &Options, watch: &mut Watch<'_>) -> Record {
+        if let Language::Open(open) = &self.language {
+            return self.search_inputs(open, "check", Algorithm::Optimal, options, watch, None);
+        }
         on_front!(self.language, front => self.check_on(front, options, watch))
     }
 
@@ -38,6 +41,9 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Record {
+        if let Language::Open(open) = &self.language {
+            return self.search_inputs(open, "explore", algorithm, options, watch, None);
+        }
         on_front!(self.language, front => self.explore_on(front, algorithm, options, watch))
     }
 
@@ -72,6 +78,9 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<(Record, Option<Checkpoint>), ResumeError> {
+        if self.has_inputs() {
+            return Err(ResumeError::Inputs);
+        }
         if algorithm.compares_states() {
             return Err(ResumeError::Engine(algorithm));
         }
@@ -111,7 +120,21 @@ impl Program {
         machine: &mut M,
         found: &Findings,
     ) -> Record {
-        let witnesses = evidence::witnesses(machine, found, deterministic);
+        self.judge_with(command, algorithm, options, found, |found| {
+            evidence::witnesses(machine, found, deterministic)
+        })
+    }
+
+    /// The record of a search, with the evidence that somebody else gives.
+    pub(crate) fn judge_with(
+        &self,
+        command: &str,
+        algorithm: Algorithm,
+        options: &Options,
+        found: &Findings,
+        witnesses: impl FnOnce(&Findings) -> Vec<Witness>,
+    ) -> Record {
+        let witnesses = witnesses(found);
         // A bound that was hit takes nothing away from a violation that was found.
         let verdict = match (witnesses.is_empty(), found.bounds.is_empty()) {
             (false, _) => Verdict::Violated,

@@ -191,6 +191,16 @@ enum Size {
 fn run(job: &Job, size: Size) -> Wrong {
     let mut wrong = Wrong::default();
     let settings = job.settings();
+    if let Some(Needs::Inputs) = job.needs {
+        if Program::load(&job.name, &job.source, &settings).is_ok() {
+            wrong.0.push("is loaded as if it had no inputs".to_owned());
+        }
+        match Program::load_with_inputs(&job.name, &job.source, &settings) {
+            Ok(program) => for_all_inputs(&program, &job.case, &mut wrong),
+            Err(mistakes) => wrong.0.push(format!("does not load: {mistakes:?}")),
+        }
+        return wrong;
+    }
     if job.needs.is_some() {
         let setting = |(name, value): &(String, String)| mazurka_lang::Setting {
             name: name.clone(),
@@ -254,6 +264,54 @@ fn word(verdict: Verdict) -> String {
         Verdict::Inconclusive => "inconclusive",
     };
     word.to_owned()
+}
+
+/// Programs with inputs: every figure from every algorithm, each class of executions once by `optimal`.
+fn for_all_inputs(program: &Program, case: &Case, wrong: &mut Wrong) {
+    let options = Options::default();
+    let small = case.traces.is_none_or(|traces| traces < 100);
+    for &algorithm in Algorithm::ALL {
+        if algorithm == Algorithm::Naive && !small {
+            continue;
+        }
+        let explored = program.explore(algorithm, &options, &mut quietly());
+        let counts = &explored.counts;
+        if !explored.scope.exhaustive {
+            let bounds = &explored.scope.bounds;
+            wrong.0.push(format!("{algorithm}: was cut: {bounds:?}"));
+        }
+        let name = |what: &str| format!("{algorithm}: {what}");
+        let deterministic = case.deterministic.map(Some);
+        wrong.compare(
+            &name("deterministic"),
+            &deterministic,
+            &explored.deterministic,
+        );
+        wrong.compare(
+            &name("final states"),
+            &case.final_states,
+            &counts.final_states,
+        );
+        if counts.traces.is_some() {
+            wrong.compare(&name("traces"), &case.traces.map(Some), &counts.traces);
+            wrong.compare(&name("deadlocks"), &case.deadlocks, &counts.deadlocks);
+            wrong.compare(&name("failures"), &case.failures, &counts.failures);
+        }
+        match algorithm {
+            Algorithm::Naive => {
+                wrong.compare("executions", &case.executions.naive, &counts.executions);
+            }
+            Algorithm::Optimal => {
+                wrong.compare("optimal: executions", &case.traces, &counts.executions);
+                wrong.compare("optimal: blocked", &Some(0), &counts.blocked);
+            }
+            _ => {}
+        }
+        wrong.0.extend(replays(program, explored, &options));
+    }
+    let checked = program.check(&options, &mut quietly());
+    wrong.compare("check", &case.check, &word(checked.verdict));
+    wrong.0.extend(replays(program, checked, &options));
 }
 
 /// Every figure, exactly.

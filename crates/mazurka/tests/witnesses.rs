@@ -70,6 +70,7 @@ fn witnesses_of_the_corpus_show_the_same_and_are_no_worse() {
             },
             deterministic: true,
             jobs: 1,
+            ..Options::default()
         };
         for algorithm in [Algorithm::Naive, Algorithm::Optimal] {
             let found = raw(&source, algorithm, &options.limits, Goal::Everything);

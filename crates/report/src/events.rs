@@ -177,6 +177,7 @@ mod tests {
     fn events(steps: &[Step], most: Option<usize>, paint: Paint) -> String {
         let run = Run {
             schedule: String::new(),
+            inputs: Vec::new(),
             ending: Ending::Open,
             steps: steps.to_vec(),
             state: Vec::new(),

@@ -20,6 +20,7 @@
 mod bench;
 mod bounds;
 mod chart;
+mod coverage;
 mod dot;
 mod events;
 mod json;
@@ -43,6 +44,7 @@ mod witness;
 pub use bench::bench;
 pub use bounds::advice;
 pub use chart::{chart, chart_svg};
+pub use coverage::coverage;
 pub use dot::dot;
 pub use json::json;
 pub use net::{net_dot, net_svg, net_table};

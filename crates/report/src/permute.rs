@@ -25,7 +25,7 @@ pub fn permutations(record: &Record, permuted: &Permutations, view: &View) -> St
     let columns = Columns::of(std::slice::from_ref(run));
     text += &columns.steps(run, 0..run.steps.len(), Some(LABELS_SHOWN), paint);
     text += &branches(permuted);
-    let command = replay_command(&record.program, &run.schedule, &view.flags);
+    let command = replay_command(&record.program, run, &view.flags);
     text += &format!("{} {command}\n\n", paint.strong("repeat with:"));
     text += &counts_with_meanings(&rows(record, permuted), paint);
     text += &format!("\n{}\n", paint.strong("classes:"));

@@ -25,6 +25,9 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
         Some(seed) => format!("{}: a random run, seed {seed}\n", record.program.file),
         None => format!("{}: the run of a schedule\n", record.program.file),
     };
+    if !run.inputs.is_empty() {
+        text += &witness::inputs(run);
+    }
     let columns = Columns::of(std::slice::from_ref(run));
     text += &columns.steps(run, 0..run.steps.len(), None, paint);
     // What is wrong first; a run with a failed invariant or `ensures` can still go on or be final.
@@ -48,7 +51,7 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
     if !run.state.is_empty() {
         text += &format!("state: {}\n", bindings(&run.state));
     }
-    let command = replay_command(&record.program, &run.schedule, &view.flags);
+    let command = replay_command(&record.program, run, &view.flags);
     text += &format!("{} {command}\n", paint.strong("repeat with:"));
     text
 }

@@ -1,6 +1,6 @@
 //! Commands that can be pasted into a shell.
 
-use mazurka_core::record::ProgramRecord;
+use mazurka_core::record::{ProgramRecord, Run};
 
 /// A word as a POSIX shell reads it back: bare if it is harmless, else in single quotes.
 ///
@@ -21,10 +21,16 @@ pub fn quote(word: &str) -> String {
 }
 
 /// The command that runs a schedule of a program again.
-pub fn replay_command(program: &ProgramRecord, schedule: &str, flags: &[String]) -> String {
+pub fn replay_command(program: &ProgramRecord, run: &Run, flags: &[String]) -> String {
     // A schedule consists of digits, blanks and `.=,-`, so double quotes hold it.
-    let schedule = format!("--schedule \"{schedule}\"");
+    let schedule = format!("--schedule \"{}\"", run.schedule);
     let mut command = format!("mazurka run {} {schedule}{}", file(program), set(program));
+    if !run.inputs.is_empty() {
+        command += " --inputs";
+    }
+    for input in &run.inputs {
+        command += &format!(" \"{}={}\"", input.name, input.value);
+    }
     for flag in flags {
         command += " ";
         command += &quote(flag);
@@ -60,6 +66,16 @@ fn set(program: &ProgramRecord) -> String {
 mod tests {
     use super::*;
 
+    fn run(schedule: &str) -> Run {
+        Run {
+            schedule: schedule.to_owned(),
+            inputs: Vec::new(),
+            ending: mazurka_core::record::Ending::Open,
+            steps: Vec::new(),
+            state: Vec::new(),
+        }
+    }
+
     #[test]
     fn the_command_carries_settings_and_flags() {
         let mut program = ProgramRecord {
@@ -68,13 +84,13 @@ mod tests {
             set: vec![("N".into(), "3".into()), ("a".into(), "[1, 2]".into())],
         };
         assert_eq!(
-            replay_command(&program, "0 0.1=2", &["--max-local=5".into()]),
+            replay_command(&program, &run("0 0.1=2"), &["--max-local=5".into()]),
             r#"mazurka run 'my counter.maz' --schedule "0 0.1=2" --set N=3 --set 'a=[1, 2]' --max-local=5"#
         );
         program.set.clear();
         program.file = "-odd.maz".into();
         assert_eq!(
-            replay_command(&program, "", &[]),
+            replay_command(&program, &run(""), &[]),
             r#"mazurka run ./-odd.maz --schedule """#
         );
     }

@@ -46,12 +46,14 @@ fn witness(kind: WitnessKind, message: &str) -> Witness {
         runs: vec![run("0 1")],
         waiting: Vec::new(),
         differs: Vec::new(),
+        condition: None,
     }
 }
 
 fn run(schedule: &str) -> Run {
     Run {
         schedule: schedule.into(),
+        inputs: Vec::new(),
         ending: Ending::Open,
         steps: Vec::new(),
         state: Vec::new(),

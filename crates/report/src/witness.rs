@@ -14,6 +14,13 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
     let paint = view.paint;
     let mut text = place(record, witness);
     text += &waiting(&witness.waiting);
+    if let Some(run) = witness.runs.first().filter(|run| !run.inputs.is_empty()) {
+        text += &inputs(run);
+    }
+    if let Some(condition) = &witness.condition {
+        let condition = clip(condition, STATE_WIDTH);
+        text += &format!("  for all inputs with {condition}\n");
+    }
     if !text.is_empty() {
         text.push('\n');
     }
@@ -52,6 +59,12 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
         }
     }
     text
+}
+
+/// The values of the inputs.
+pub(crate) fn inputs(run: &Run) -> String {
+    let inputs = clip(&bindings(&run.inputs), STATE_WIDTH);
+    format!("  inputs: {inputs}\n")
 }
 
 /// How many steps two runs have in common at their beginning.
@@ -125,7 +138,7 @@ pub(crate) fn replay(record: &Record, witness: &Witness, view: &View) -> String 
         } else {
             "        and:"
         };
-        let command = replay_command(&record.program, &run.schedule, &view.flags);
+        let command = replay_command(&record.program, run, &view.flags);
         text += &format!("{} {command}\n", view.paint.strong(intro));
     }
     text

@@ -58,6 +58,7 @@ Failures and deadlocks are violations always. Different final states are one if 
   mazurka explore readers.maz --set N=2 --format svg > readers.svg
   mazurka explore large.maz --checkpoint later.json --time-limit 1h
   mazurka explore large.maz --resume later.json
+  mazurka explore parser.maz --tests cases; mazurka replay cases/1.json
 
 {EXIT_CODES}
 A failure or a deadlock that was found is exit code 1; different final states are not.")
@@ -103,9 +104,11 @@ reached (if), what the variables then are (then), and by which run (by). Failure
   mazurka run dice.maz --schedule \"0=3 0.1=6\"
   mazurka run buffer.abs --format chart
   mazurka run buffer.abs --format svg > chart.svg
+  mazurka run parity.maz --inputs 0#0=7 1#0=-2
 
 A schedule is a list of process names, one per step: 0.1 is the second child of process 0, and
-0.1=2 lets its `choose` give 2. A seed always names the same run. The exit code is about this run.
+0.1=2 lets its `choose` give 2. An input is named by process and order: 0.1#0 is the first of process
+0.1; what is not given is 0. A seed always names the same run. The exit code is about this run.
 {EXIT_CODES}"))]
     Run(RunArgs),
     /// Find the executable permutations of one execution, or of all
@@ -192,6 +195,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, short, value_name = "N", value_parser = values::count)]
     pub jobs: Option<u64>,
     #[command(flatten)]
+    pub solver: SolverArgs,
+    #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]
     pub output: OutputArgs,
@@ -215,6 +220,11 @@ pub(crate) struct ExploreArgs {
     /// Go on from a checkpoint, of the same program and options; it is brought up to date if broken off again
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
+    /// Write every explored execution into this folder, with its inputs, for `mazurka replay`
+    #[arg(long, value_name = "DIR")]
+    pub tests: Option<PathBuf>,
+    #[command(flatten)]
+    pub solver: SolverArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]
@@ -332,6 +342,9 @@ pub(crate) struct RunArgs {
     /// Let chance choose, the same way for the same number
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
+    /// The values of inputs, by process and order; those not given are 0
+    #[arg(long, value_name = "INPUT=VALUE", num_args = 1.., value_parser = values::input)]
+    pub inputs: Vec<(String, i64)>,
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]
@@ -512,6 +525,14 @@ impl ProgramArgs {
         }
         all
     }
+}
+
+/// What decides conditions over inputs.
+#[derive(Debug, Args)]
+pub(crate) struct SolverArgs {
+    /// The solver for conditions over inputs: auto, embedded, z3 or cvc5
+    #[arg(long, value_name = "SOLVER", default_value = "auto")]
+    pub solver: SolverChoice,
 }
 
 #[derive(Debug, Args)]

@@ -1,16 +1,18 @@
 //! What each command does.
 
+use std::path::Path;
+
 use clap::CommandFactory;
 use mazurka::record::{Record, Tree};
 use mazurka::{
-    Bound, Checkpoint, Limits, Options, Permuting, Plan, Program, Recording, RecordingError,
-    ReplayProblem, Schedule, SolverChoice, SymbolicProgram,
+    Algorithm, Bound, Checkpoint, Limits, Options, Permuting, Plan, Program, Recording,
+    RecordingError, ReplayProblem, Schedule, SolverChoice, SymbolicProgram,
 };
 use mazurka_report::{OneRun, Paint, View};
 
 use super::args::{
     CheckArgs, ClassPicture, Cli, Command, ExploreArgs, Format, OutputArgs, PermuteArgs, Picture,
-    ReplayArgs, RunArgs, RunPicture,
+    ReplayArgs, RunArgs, RunPicture, SolverArgs,
 };
 use super::watch::Watcher;
 use super::{Exit, bench, diagnose, files, output, prove, reach, symbolic, unfold};
@@ -62,6 +64,13 @@ impl From<String> for Refusal {
     }
 }
 
+/// For the commands that know inputs.
+fn load_with_inputs(file: &str, set: &[(String, String)]) -> Result<Program, Refusal> {
+    let source = files::program(file)?;
+    Program::load_with_inputs(file, &source, set)
+        .map_err(|mistakes| Refusal::Program(diagnose::render(file, &source, &mistakes)))
+}
+
 pub(super) fn load(file: &str, set: &[(String, String)]) -> Result<Program, Refusal> {
     let source = files::program(file)?;
     Program::load(file, &source, set)
@@ -77,7 +86,7 @@ enum Checked {
 impl Checked {
     fn load(file: &str, set: &[(String, String)]) -> Result<Self, Refusal> {
         let source = files::program(file)?;
-        let mistakes = match Program::load(file, &source, set) {
+        let mistakes = match Program::load_with_inputs(file, &source, set) {
             Ok(program) => return Ok(Self::Concrete(program)),
             Err(mistakes) => mistakes,
         };
@@ -94,15 +103,17 @@ impl Checked {
 fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     let program = Checked::load(&args.program.file, &args.program.settings())?;
     let options = Options {
+        solver: solver(&args.solver)?,
         limits: args.limits.limits(),
         deterministic: args.property.is_some(),
         jobs: jobs(args.jobs),
+        ..Options::default()
     };
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
     let watch = &mut |progress: &mazurka::Progress| watcher.look(progress);
     let record = match program {
         Checked::Concrete(program) => Ok(program.check(&options, watch)),
-        Checked::Symbolic(program) => program.check(SolverChoice::Auto, &options, watch),
+        Checked::Symbolic(program) => program.check(options.solver, &options, watch),
     };
     watcher.finish();
     let record = record.map_err(|error| error.to_string())?;
@@ -126,13 +137,30 @@ fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     })
 }
 
+/// The solver that was asked for, if it is there.
+fn solver(args: &SolverArgs) -> Result<SolverChoice, Refusal> {
+    match args.solver {
+        SolverChoice::External(program) if !program.is_present() => Err(Refusal::Message(format!(
+            "`{}` is not on the path; install it, or use --solver embedded",
+            program.name()
+        ))),
+        choice => Ok(choice),
+    }
+}
+
 fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let algorithm = args.algorithm()?;
-    let program = load(&args.program.file, &args.program.settings())?;
+    let program = load_with_inputs(&args.program.file, &args.program.settings())?;
+    if program.has_inputs() && algorithm.compares_states() && algorithm != Algorithm::Stateful {
+        let no = format!("{algorithm} does not know inputs; try --algorithm optimal");
+        return Err(Refusal::Message(no));
+    }
     let options = Options {
+        solver: solver(&args.solver)?,
         limits: args.limits.limits(),
         deterministic: false,
         jobs: jobs(args.jobs),
+        ..Options::default()
     };
     let format = match args.output.format {
         Picture::Text => Format::Text,
@@ -151,7 +179,19 @@ fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let save = args.checkpoint.as_ref().or(args.resume.as_ref());
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
     let watch = &mut |progress: &mazurka::Progress| watcher.look(progress);
+    let mut coverage = None;
     let (record, checkpoint) = match save {
+        Some(_) if args.tests.is_some() => {
+            let no =
+                "tests are written by a whole exploration; leave out --checkpoint and --resume";
+            return Err(Refusal::Message(no.to_owned()));
+        }
+        None if args.tests.is_some() => {
+            let folder = args.tests.as_deref().unwrap_or(Path::new("."));
+            let (record, covered) = tests(folder, &program, algorithm, &options, watch)?;
+            coverage = Some(covered);
+            (record, None)
+        }
         None => (program.explore(algorithm, &options, watch), None),
         Some(_) => program
             .explore_from(resumed.as_ref(), algorithm, &options, watch)
@@ -180,10 +220,41 @@ fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
         mazurka_report::table(&record, &view)
     })
     .inspect(|_| {
+        if let Some(coverage) = coverage.filter(|_| !args.output.quiet) {
+            output::complain(&coverage);
+        }
         if let Some(advice) = advice.filter(|_| !args.output.quiet) {
             output::complain(&advice);
         }
     })
+}
+
+/// Explores, and writes each execution into the folder. Says what they cover.
+fn tests(
+    folder: &Path,
+    program: &Program,
+    algorithm: Algorithm,
+    options: &Options,
+    watch: &mut mazurka::Watch<'_>,
+) -> Result<(Record, String), Refusal> {
+    let cannot = |error: std::io::Error| format!("cannot write `{}`: {error}", folder.display());
+    std::fs::create_dir_all(folder).map_err(cannot)?;
+    let mut problem = None;
+    let mut sink = |number: u64, test: &mazurka::RunRecord| {
+        let path = folder.join(format!("{number}.json"));
+        let saved = json(test).and_then(|text| std::fs::write(&path, text).map_err(cannot));
+        if let (Err(error), None) = (saved, &problem) {
+            problem = Some(error);
+        }
+    };
+    let (record, coverage) = program.explore_tests(algorithm, options, watch, &mut sink);
+    match problem {
+        Some(problem) => Err(Refusal::Message(problem)),
+        None => Ok((
+            record,
+            mazurka_report::coverage(&coverage, &folder.display().to_string()),
+        )),
+    }
 }
 
 /// The tree as a picture. One worker walks it, so that it is always the same.
@@ -193,8 +264,12 @@ fn draw(
     options: &Options,
     picture: fn(&Record, &Tree) -> String,
 ) -> Result<Exit, Refusal> {
-    if args.checkpoint.is_some() || args.resume.is_some() {
-        let no = "a picture shows a whole exploration; --checkpoint and --resume are for --format text and json";
+    if program.has_inputs() {
+        let no = "there are no pictures of programs with inputs; --format text and json show the exploration";
+        return Err(Refusal::Message(no.to_owned()));
+    }
+    if args.checkpoint.is_some() || args.resume.is_some() || args.tests.is_some() {
+        let no = "a picture shows a whole exploration; --checkpoint, --resume and --tests are for --format text and json";
         return Err(Refusal::Message(no.to_owned()));
     }
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
@@ -250,6 +325,7 @@ fn permute(args: &PermuteArgs) -> Result<Exit, Refusal> {
         limits: args.limits.limits(),
         deterministic: false,
         jobs: 1,
+        ..Options::default()
     };
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
     let permuted = program.permute(&wanted, &options, &mut |progress| watcher.look(progress));
@@ -282,11 +358,17 @@ fn permute(args: &PermuteArgs) -> Result<Exit, Refusal> {
 
 fn run_one(args: &RunArgs) -> Result<Exit, Refusal> {
     let plan = plan(args.schedule.as_ref(), args.seed)?;
-    let program = load(&args.program.file, &args.program.settings())?;
+    let program = load_with_inputs(&args.program.file, &args.program.settings())?;
+    if !args.inputs.is_empty() && !program.has_inputs() {
+        let no = "this program asks for no inputs; leave out --inputs";
+        return Err(Refusal::Message(no.to_owned()));
+    }
     let options = Options {
+        inputs: args.inputs.clone(),
         limits: args.limits.limits(),
         deterministic: false,
         jobs: 1,
+        ..Options::default()
     };
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
     let record = program.run(&plan, &options, &mut |progress| watcher.look(progress));
@@ -344,7 +426,7 @@ fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
         }
         None => &recorded.file,
     };
-    let program = load(file, &recorded.set).map_err(|refusal| match refusal {
+    let program = load_with_inputs(file, &recorded.set).map_err(|refusal| match refusal {
         Refusal::Message(text) if args.file.is_none() => Refusal::Message(format!(
             "{text}, of which `{}` is a record; if the program has moved, add --file FILE",
             args.witness
@@ -359,6 +441,7 @@ fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
         limits,
         deterministic: false,
         jobs: 1,
+        ..Options::default()
     };
     let record = program
         .replay(&recording, &options)

@@ -24,6 +24,7 @@ pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
         limits: args.limits.limits(),
         deterministic: false,
         jobs: 1,
+        ..Options::default()
     };
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
     let watch = &mut |progress: &mazurka::Progress| watcher.look(progress);

@@ -15,6 +15,17 @@ pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// An input and its value: `0#0=5`, `0.1#2=true`
+pub(crate) fn input(text: &str) -> Result<(String, i64), String> {
+    let hint = || "write PROCESS#NUMBER=VALUE, such as 0#0=5 or 0.1#2=true".to_owned();
+    let (name, value) = text.split_once('=').ok_or_else(hint)?;
+    let (process, number) = name.trim().split_once('#').ok_or_else(hint)?;
+    let process: mazurka::ProcessPath = process.parse().map_err(|_| hint())?;
+    let number: u32 = number.parse().map_err(|_| hint())?;
+    let value = mazurka::parse_input(value.trim()).ok_or_else(hint)?;
+    Ok((format!("{process}#{number}"), value))
+}
+
 /// A number from 1.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     match text.replace('_', "").parse() {
@@ -108,6 +119,21 @@ mod tests {
         assert_eq!(size("2GiB"), Ok(2 << 30));
         for bad in ["", "M", "-1M", "0", "2X", "nan", "inf"] {
             assert!(size(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn inputs() {
+        assert_eq!(input("0#0=5"), Ok(("0#0".to_owned(), 5)));
+        assert_eq!(input("0.1#2=true"), Ok(("0.1#2".to_owned(), 1)));
+        assert_eq!(
+            input("1#0=18446744073709551615"),
+            Ok(("1#0".to_owned(), -1))
+        );
+        for bad in [
+            "", "0#0", "0=5", "#0=5", "0#=5", "0#0=", "0#0=x", "x#0=1", "0#-1=1",
+        ] {
+            assert!(input(bad).is_err(), "{bad}");
         }
     }
 

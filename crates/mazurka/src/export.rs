@@ -1,0 +1,76 @@
+//! Every explored execution as a test that anybody can replay, and what the tests cover.
+
+use std::sync::Arc;
+
+use mazurka_core::record::{Coverage, Record};
+use mazurka_core::{Schedule, Semantics};
+use mazurka_explore::{Goal, Observer, search_states};
+use mazurka_lang::Sides;
+use mazurka_lang::{Code, Machine};
+
+use crate::front::{Front, Language};
+use crate::inputs::given;
+use crate::{Algorithm, Options, Plan, Program, RunRecord, Watch, quietly};
+
+/// Takes each test with its number, from 1.
+pub type TestSink<'a> = &'a mut dyn FnMut(u64, &RunRecord);
+
+/// Hands on the schedule of every complete run.
+struct Schedules<'a>(&'a mut dyn FnMut(Schedule));
+
+impl<E: Semantics> Observer<E> for Schedules<'_> {
+    fn complete(&mut self, program: &E) {
+        (self.0)(Schedule::of(program.whole(), program.processes()));
+    }
+}
+
+impl Program {
+    /// [`explore`](Program::explore) with one worker; every complete execution goes to the sink as the record of a run, with
+    /// the inputs that lead there.
+    pub fn explore_tests(
+        &self,
+        algorithm: Algorithm,
+        options: &Options,
+        watch: &mut Watch<'_>,
+        sink: TestSink<'_>,
+    ) -> (Record, Coverage) {
+        let mut sides = Sides::default();
+        let mut tests = 0;
+        let mut test = |code: Arc<Code>, schedule: Schedule, inputs: Vec<(String, i64)>| {
+            Machine::new(code, options.limits.local).cover(&schedule, &mut sides);
+            let options = Options {
+                inputs,
+                ..options.clone()
+            };
+            match self.run(&Plan::Schedule(schedule), &options, &mut quietly()) {
+                Ok(record) => {
+                    tests += 1;
+                    sink(tests, &record);
+                }
+                Err(error) => panic!("an explored run does not run again: {error}"),
+            }
+        };
+        let (record, code) = match &self.language {
+            Language::Maz(code) => {
+                let mut machine = code.machine(options);
+                let mut each = |schedule| test(code.clone(), schedule, Vec::new());
+                let (limits, goal) = (&options.limits, Goal::Everything);
+                let observer = &mut Schedules(&mut each);
+                let found = search_states(&mut machine, algorithm, limits, goal, watch, observer);
+                let record = self.judge("explore", algorithm, options, false, &mut machine, &found);
+                (record, code)
+            }
+            Language::Open(open) => {
+                let mut each = |run: &mazurka_lang::Concrete| {
+                    let inputs = run.values.iter().filter_map(given).collect();
+                    test(run.code.clone(), run.schedule.clone(), inputs);
+                };
+                let tests = Some(&mut each as &mut dyn FnMut(&mazurka_lang::Concrete));
+                let record = self.search_inputs(open, "explore", algorithm, options, watch, tests);
+                (record, &open.code)
+            }
+        };
+        let branches = code.branches(&sides);
+        (record, Coverage { tests, branches })
+    }
+}

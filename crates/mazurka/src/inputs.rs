@@ -1,0 +1,315 @@
+//! Programs with inputs: dynamic symbolic execution over schedules.
+//!
+//! "Automated Systematic Testing Methods for Multithreaded Programs" (the thesis), sections 2.2 to 2.4. Inputs
+//! are symbolic; which side a condition over them takes is an outcome of a step, so that every explorer explores schedules and
+//! inputs together: one execution for each trace and each way through the program's conditions.
+//!
+//! | thesis | here |
+//! |---|---|
+//! | path constraint | [`SymbolicMachine::path_condition`] |
+//! | test execution | an explored run; [`SymbolicMachine::concrete`] gives it inputs |
+//! | symbolic execution tree | the explorers' tree, a branch being an outcome |
+//!
+//! Where it deviates: values are symbolic only, not concrete beside it; the solver is asked first whether an earlier model takes
+//! the branch, which is what the concrete execution is good for. Everything shown is run again with the inputs found: a finding
+//! that does not come again is a defect here.
+
+use std::sync::Arc;
+
+use mazurka_core::record::{Binding, Record, Witness};
+use mazurka_core::{Bound, Execution, Mishap, Schedule, Status, StopReason, with_status};
+use mazurka_explore::{Findings, Goal, Observer, Violation, closest, minimise, search_states};
+use mazurka_lang::{Agreement, Code, Concrete, Machine, Observed, SymbolicMachine, Valuation};
+use mazurka_smt::{Assembly, Effort, Embedded, Solver, assemble};
+
+use crate::front::Front;
+use crate::{Algorithm, Options, Program, Watch, evidence};
+
+/// Conflicts after which the embedded solver gives up on a query: well below a second.
+const CONFLICTS: u64 = 20_000;
+
+/// Pairs of results that are compared at most.
+const MOST_COMPARISONS: u64 = 200_000;
+
+/// An input as a machine takes it.
+pub(crate) fn given(input: &Binding) -> Option<(String, i64)> {
+    Some((input.name.clone(), parse_input(&input.value)?))
+}
+
+/// The value of an input, of whatever type: `true`, `-3`, `18446744073709551615`.
+pub fn parse_input(value: &str) -> Option<i64> {
+    match value {
+        "true" => Some(1),
+        "false" => Some(0),
+        _ => {
+            let number: i128 = value.parse().ok()?;
+            let signed = i64::try_from(number).ok();
+            signed.or_else(|| u64::try_from(number).ok().map(|bits| bits as i64))
+        }
+    }
+}
+
+/// A program with inputs.
+#[derive(Clone, Debug)]
+pub(crate) struct Open {
+    pub code: Arc<Code>,
+}
+
+/// Runs it with the inputs of the options.
+impl Front for Open {
+    type Machine = Machine;
+
+    fn machine(&self, options: &Options) -> Machine {
+        let inputs = options
+            .inputs
+            .iter()
+            .map(|(name, value)| (name.as_str(), *value));
+        Machine::new(
+            Arc::new(self.code.with_inputs(inputs)),
+            options.limits.local,
+        )
+    }
+}
+
+impl Open {
+    fn symbolic(&self, options: &Options) -> SymbolicMachine {
+        let assembly = Assembly {
+            choice: options.solver,
+            effort: Effort {
+                conflicts: CONFLICTS,
+                ..Effort::default()
+            },
+            patience: options.limits.time,
+            ..Assembly::default()
+        };
+        let solver: Box<dyn Solver> = match assemble(assembly) {
+            Ok(solver) => solver,
+            // Who asks for another program has looked whether it is there.
+            Err(_) => Box::new(Embedded::default()),
+        };
+        SymbolicMachine::new(self.code.clone(), options.limits.local, Some(solver))
+    }
+}
+
+/// A run that is explored, as a test: how to run it again, with its inputs.
+pub(crate) type Sink<'a> = &'a mut dyn FnMut(&Concrete);
+
+/// What final states show, compared as they come, and where tests go.
+struct Results<'a> {
+    /// Those with the same terms together.
+    classes: Vec<Vec<(Observed, Schedule)>>,
+    differ: Option<Pair>,
+    comparisons: u64,
+    /// Some pairs were not compared, or nobody knew.
+    unsure: bool,
+    tests: Option<Sink<'a>>,
+}
+
+/// Two runs for the same inputs that end differently.
+struct Pair {
+    one: (Observed, Schedule),
+    other: (Observed, Schedule),
+    valuation: Valuation,
+}
+
+impl Observer<SymbolicMachine> for Results<'_> {
+    fn start(&mut self, _: &SymbolicMachine) {
+        self.classes.clear();
+        self.differ = None;
+        self.unsure = false;
+        self.comparisons = 0;
+    }
+
+    fn complete(&mut self, program: &SymbolicMachine) {
+        if program.is_final() {
+            self.add(program);
+        }
+        if let Some(tests) = &mut self.tests
+            && let Some(concrete) = program.concrete(None)
+        {
+            tests(&concrete);
+        }
+    }
+}
+
+impl Results<'_> {
+    fn add(&mut self, program: &SymbolicMachine) {
+        let new = program.observed();
+        let same = |class: &&mut Vec<(Observed, Schedule)>| class[0].0.same_values(&new);
+        if let Some(class) = self.classes.iter_mut().find(same)
+            && class.iter().any(|(known, _)| *known == new)
+        {
+            return;
+        }
+        let schedule = || Schedule::of(program.whole(), program.processes());
+        for class in &self.classes {
+            if self.differ.is_some() || class[0].0.same_values(&new) {
+                continue;
+            }
+            for known in class {
+                self.comparisons += 1;
+                if self.comparisons > MOST_COMPARISONS {
+                    self.unsure = true;
+                    break;
+                }
+                match program.agreement(&known.0, &new) {
+                    Agreement::Agree => {}
+                    Agreement::Unknown(_) => self.unsure = true,
+                    Agreement::Differ(valuation) => {
+                        let pair = Pair {
+                            one: known.clone(),
+                            other: (new.clone(), schedule()),
+                            valuation,
+                        };
+                        self.differ = Some(pair);
+                        break;
+                    }
+                }
+            }
+        }
+        let entry = (new, schedule());
+        match self
+            .classes
+            .iter_mut()
+            .find(|class| class[0].0.same_values(&entry.0))
+        {
+            Some(class) => class.push(entry),
+            None => self.classes.push(vec![entry]),
+        }
+    }
+}
+
+impl Program {
+    /// `check` or `explore` for all inputs.
+    pub(crate) fn search_inputs(
+        &self,
+        open: &Open,
+        command: &str,
+        algorithm: Algorithm,
+        options: &Options,
+        watch: &mut Watch<'_>,
+        tests: Option<Sink<'_>>,
+    ) -> Record {
+        let deterministic = command == "check" && self.must_be_deterministic(options);
+        let goal = match command {
+            "check" => Goal::Verdict {
+                deterministic: false,
+            },
+            _ => Goal::Everything,
+        };
+        let mut machine = open.symbolic(options);
+        let mut results = Results {
+            classes: Vec::new(),
+            differ: None,
+            comparisons: 0,
+            unsure: false,
+            tests,
+        };
+        let limits = &options.limits;
+        let mut found = search_states(&mut machine, algorithm, limits, goal, watch, &mut results);
+        doubt(&machine, &mut found);
+        let mut record = self.judge_with(command, algorithm, options, &found, |_| {
+            witnesses(&mut machine, options, &found, &results, deterministic)
+        });
+        record.deterministic = match (&results.differ, results.classes.is_empty()) {
+            (Some(_), _) => Some(false),
+            (None, true) => None,
+            (None, false) => {
+                (found.stopped == StopReason::Complete && !results.unsure).then_some(true)
+            }
+        };
+        record
+    }
+}
+
+/// What the solver could not decide becomes a bound of the search.
+fn doubt(machine: &SymbolicMachine, found: &mut Findings) {
+    let doubts = machine.doubts();
+    let within = doubts.within.map(Bound::IntWithin);
+    let undecided = doubts.undecided.map(|_| Bound::Undecided);
+    found.bounds.extend(within.into_iter().chain(undecided));
+    if !found.bounds.is_empty() && found.stopped == StopReason::Complete {
+        found.stopped = StopReason::Bound;
+    }
+}
+
+/// Brings the machine to the end of a run that the search has made.
+fn follow(machine: &mut SymbolicMachine, schedule: &Schedule) {
+    machine.back_to(0);
+    for step in &schedule.0 {
+        let known = machine.processes().find(&step.process);
+        let made = known.is_some_and(|process| machine.step(process, &step.outcomes).is_ok());
+        assert!(
+            made,
+            "a schedule that the search found does not run again: {schedule}"
+        );
+    }
+}
+
+/// The same run with inputs that make it happen. Nobody may know any: then there is nothing to show.
+fn concrete(
+    machine: &mut SymbolicMachine,
+    schedule: &Schedule,
+    mishap: Option<&Mishap>,
+) -> Option<Concrete> {
+    follow(machine, schedule);
+    machine.concrete(mishap)
+}
+
+/// The evidence for everything found, each run with its inputs.
+fn witnesses(
+    machine: &mut SymbolicMachine,
+    options: &Options,
+    found: &Findings,
+    results: &Results<'_>,
+    deterministic: bool,
+) -> Vec<Witness> {
+    let local = options.limits.local;
+    let mut all = Vec::new();
+    for finding in &found.failures {
+        let Some(mishap) = finding.mishap else {
+            continue;
+        };
+        let Some(run) = concrete(machine, &finding.schedule, Some(&mishap)) else {
+            continue;
+        };
+        let mut machine = Machine::new(run.code, local);
+        let violation = Violation::Failure(mishap.site);
+        let schedule = minimise(&mut machine, &run.schedule, &violation);
+        let told = evidence::retell(&mut machine, &schedule);
+        let same = told.failures.iter().find(|m| m.site == mishap.site);
+        let mishap = *same.unwrap_or_else(|| panic!("a failure does not come again: {schedule}"));
+        all.push(evidence::failure(&mut machine, told.run, &mishap));
+    }
+    if let Some(finding) = &found.deadlock
+        && let Some(run) = concrete(machine, &finding.schedule, None)
+    {
+        let mut machine = Machine::new(run.code, local);
+        evidence::retell(&mut machine, &run.schedule);
+        let violation = Violation::Deadlock(with_status(&machine, Status::Waiting));
+        let schedule = minimise(&mut machine, &run.schedule, &violation);
+        let told = evidence::retell(&mut machine, &schedule);
+        assert!(
+            told.deadlocked,
+            "a deadlock does not come again: {schedule}"
+        );
+        all.push(evidence::deadlock(&mut machine, told.run));
+    }
+    if let (Some(pair), true) = (&results.differ, deterministic) {
+        follow(machine, &pair.other.1);
+        let other = machine.concrete_with(&pair.valuation);
+        follow(machine, &pair.one.1);
+        let one = machine.concrete_with(&pair.valuation);
+        let condition = machine.condition_of_difference(&pair.one.0, &pair.other.0);
+        let mut machine = Machine::new(one.code, local);
+        let (one, other) = closest(&mut machine, &one.schedule, &other.schedule);
+        let mut witness = evidence::nondeterminism(&mut machine, &one, &other);
+        assert!(
+            !witness.differs.is_empty(),
+            "two results do not differ again: {one} and {other}"
+        );
+        witness.condition = Some(condition);
+        all.push(witness);
+    }
+    all
+}

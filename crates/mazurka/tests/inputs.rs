@@ -1,0 +1,144 @@
+//! Programs with inputs, as a user sees them.
+
+use mazurka::record::{Binding, WitnessKind};
+use mazurka::{Algorithm, Bound, Options, Plan, Program, Recording, Verdict, quietly};
+
+fn program(source: &str) -> Program {
+    Program::load_with_inputs("test.maz", source, &[]).expect("a program")
+}
+
+fn pairs(bindings: &[Binding]) -> Vec<(&str, &str)> {
+    bindings
+        .iter()
+        .map(|b| (b.name.as_str(), b.value.as_str()))
+        .collect()
+}
+
+#[test]
+fn the_inputs_of_example_2_wrap_around() {
+    let source = "process { let x = input(); let y = input();
+        if x > y { if x * y == 1452 { if x / 2 == 5 { error } } } }";
+    let record = program(source).check(&Options::default(), &mut quietly());
+    assert_eq!(record.verdict, Verdict::Violated);
+    let inputs = pairs(&record.witnesses[0].runs[0].inputs);
+    assert_eq!(inputs, [("0#0", "10"), ("0#1", "-858993314")]);
+    // Among the mathematical integers there is no such pair, and no range proves it.
+    let source = source.replace("input()", "input(int)");
+    let options = Options {
+        solver: "embedded".parse().unwrap(),
+        ..Options::default()
+    };
+    let record = program(&source).check(&options, &mut quietly());
+    assert_eq!(record.verdict, Verdict::Inconclusive);
+    assert_eq!(record.scope.bounds, [Bound::IntWithin(32)]);
+}
+
+#[test]
+fn the_errors_of_example_1_come_in_the_first_and_in_the_second_round() {
+    let source = "process { let i: i32 = 0; while i < 2 {
+        let x = input(); x := x + 5; if x == i { error }; i := i + 1 } }";
+    let mut failing = Vec::new();
+    let (record, coverage) = program(source).explore_tests(
+        Algorithm::Optimal,
+        &Options::default(),
+        &mut quietly(),
+        &mut |_, test| {
+            if !test.record.witnesses.is_empty() {
+                failing.push(test.run.inputs.last().expect("an input").value.clone());
+            }
+        },
+    );
+    assert_eq!((record.counts.executions, record.counts.failures), (3, 2));
+    failing.sort();
+    assert_eq!(failing, ["-4", "-5"]);
+    assert_eq!(coverage.tests, 3);
+}
+
+#[test]
+fn results_are_compared_for_the_same_inputs_only() {
+    // Two results, but each input gives one.
+    let same = "var x: i32 = 0 process { let i = input(); if i > 3 { x := 1 } else { x := 2 } }";
+    let record = program(same).check(&Options::default(), &mut quietly());
+    assert_eq!(
+        (record.verdict, record.deterministic),
+        (Verdict::Verified, Some(true))
+    );
+
+    let race = "var x: i32 = 0
+        process { let i = input(); if i > 3 { x := 1 } else { x := 5 } }
+        process { x := input() }";
+    let record = program(race).check(&Options::default(), &mut quietly());
+    assert_eq!(
+        (record.verdict, record.deterministic),
+        (Verdict::Violated, Some(false))
+    );
+    let witness = &record.witnesses[0];
+    assert_eq!(witness.kind, WitnessKind::Nondeterminism);
+    let condition = witness.condition.as_deref().expect("there are inputs");
+    let conditions = ["0#0 <= 3 && 1#0 != 5", "0#0 > 3 && 1#0 != 1"];
+    assert!(conditions.contains(&condition), "{condition}");
+    assert_eq!(witness.runs[0].inputs, witness.runs[1].inputs);
+    assert_ne!(witness.runs[0].state, witness.runs[1].state);
+}
+
+#[test]
+fn a_guard_may_be_closed_for_some_inputs() {
+    let source = "var k, x: i32 = 0 process { k := input() } process { k > 3 |> x := 1 }";
+    let record = program(source).check(&Options::default(), &mut quietly());
+    assert_eq!(record.verdict, Verdict::Violated);
+    let witness = &record.witnesses[0];
+    assert_eq!(witness.kind, WitnessKind::Deadlock);
+    let input: i64 = witness.runs[0].inputs[0].value.parse().unwrap();
+    assert!(input <= 3);
+    let explored = program(source).explore(Algorithm::Optimal, &Options::default(), &mut quietly());
+    assert!(explored.counts.final_states == 1 && explored.counts.deadlocks > 0);
+}
+
+#[test]
+fn a_witness_and_every_test_replay_with_their_inputs() {
+    let source = "var a: i32[3] = 0
+        process { let i = input(); if i % 2 == 0 { a[i] := 1 } else { assert i != 7 } }";
+    let program = program(source);
+    let mut tests = Vec::new();
+    let (record, _) = program.explore_tests(
+        Algorithm::Source,
+        &Options::default(),
+        &mut quietly(),
+        &mut |_, test| tests.push(serde_json::to_string(test).unwrap()),
+    );
+    tests.push(serde_json::to_string(&record).unwrap());
+    assert!(
+        record.witnesses.len() == 2 && tests.len() > 4,
+        "{}",
+        tests.len()
+    );
+    for test in tests {
+        let recording = Recording::parse(&test).unwrap();
+        program.replay(&recording, &Options::default()).unwrap();
+    }
+}
+
+#[test]
+fn a_run_takes_the_inputs_that_it_is_given() {
+    let program =
+        program("var x: u8 = 0 process { x := input(u8) } process { let b = input(bool) }");
+    let options = Options {
+        inputs: vec![("0#0".to_owned(), 200), ("1#0".to_owned(), 1)],
+        ..Options::default()
+    };
+    let plan = Plan::Schedule("0".parse().unwrap());
+    let record = program.run(&plan, &options, &mut quietly()).unwrap();
+    assert_eq!(pairs(&record.run.inputs), [("0#0", "200"), ("1#0", "true")]);
+    assert_eq!(pairs(&record.run.state), [("x", "200")]);
+}
+
+#[test]
+fn programs_with_inputs_are_refused_where_nobody_knows_them() {
+    let source = "process { let x = input() }";
+    assert!(Program::load("test.maz", source, &[]).is_err());
+    assert!(
+        !Program::load_with_inputs("test.maz", "process { skip }", &[])
+            .unwrap()
+            .has_inputs()
+    );
+}

@@ -1,0 +1,31 @@
+//! What a set of tests covers.
+
+use mazurka_core::record::{Branch, Coverage};
+
+/// Branches named at most.
+const MOST: usize = 10;
+
+/// How many sides of branches the tests in a folder take, and which they do not.
+pub fn coverage(coverage: &Coverage, folder: &str) -> String {
+    let Coverage { tests, branches } = coverage;
+    let taken = |branch: &Branch| usize::from(branch.held) + usize::from(branch.failed);
+    let covered: usize = branches.iter().map(taken).sum();
+    let (sides, s) = (2 * branches.len(), if *tests == 1 { "" } else { "s" });
+    let mut text =
+        format!("{tests} test{s} in {folder}: they take {covered} of {sides} sides of branches");
+    let missed = branches.iter().filter(|branch| taken(branch) < 2);
+    for branch in missed.clone().take(MOST) {
+        let what = match (branch.held, branch.failed) {
+            (false, false) => "is never reached",
+            (true, _) => "always holds",
+            (false, true) => "never holds",
+        };
+        let place = &branch.place;
+        text += &format!("\n  line {}: `{}` {what}", place.line, place.text);
+    }
+    let more = missed.count().saturating_sub(MOST);
+    if more > 0 {
+        text += &format!("\n  and {more} more");
+    }
+    text
+}
