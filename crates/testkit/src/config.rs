@@ -33,6 +33,8 @@ pub struct Config {
     pub procedures: bool,
     /// `choose`
     pub choose: bool,
+    /// `input`, restricted to a few values by `assume`. Not part of the default: few engines know inputs.
+    pub inputs: bool,
     /// `assert`, `error`, `ensures`, and what fails by accident: division by zero, an index out of
     /// bounds, `unlock` of a lock that is not held.
     pub failures: bool,
@@ -49,7 +51,7 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// Everything.
+    /// Everything but inputs.
     fn default() -> Self {
         Self {
             processes: 4,
@@ -64,6 +66,7 @@ impl Default for Config {
             atomic: true,
             procedures: true,
             choose: true,
+            inputs: false,
             failures: true,
             assume: true,
             invariants: true,

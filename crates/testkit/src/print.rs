@@ -37,6 +37,7 @@ impl Display for Expr {
                 )
             }
             Expr::Choose(from, to) => write!(f, "choose({from}..{to})"),
+            Expr::Input(..) => write!(f, "input()"),
         }
     }
 }
@@ -109,6 +110,12 @@ fn statement(stmt: &Stmt, indent: usize) -> String {
         Stmt::Skip => "skip".to_owned(),
         Stmt::Block(body) => block("", body, indent),
         Stmt::Assign(places, values) => format!("{} := {}", commas(places), commas(values)),
+        Stmt::Let(name, Some(Type::Bool), Expr::Input(..)) => {
+            format!("let {name}: bool = input(bool)")
+        }
+        Stmt::Let(name, Some(ty), Expr::Input(least, most)) => {
+            format!("let {name}: {ty} = input({ty}); assume {name} >= {least} && {name} <= {most}")
+        }
         Stmt::Let(name, ty, value) => {
             let ty = ty.map(|ty| format!(": {ty}")).unwrap_or_default();
             format!("let {name}{ty} = {value}")

@@ -272,7 +272,9 @@ impl Cutter {
             }
         }
         match expr {
-            Expr::Int(_) | Expr::Bool(_) | Expr::Var(_) | Expr::Choose(..) => false,
+            Expr::Int(_) | Expr::Bool(_) | Expr::Var(_) | Expr::Choose(..) | Expr::Input(..) => {
+                false
+            }
             Expr::Element(_, of) | Expr::Unary(_, of) => self.expr(of),
             Expr::Binary(_, left, right) => self.expr(left) || self.expr(right),
             Expr::If(test, then, other) => self.expr(test) || self.expr(then) || self.expr(other),

@@ -154,20 +154,22 @@ impl Generator<'_> {
         let count = (2 + self.rng.weighted(&[4, 6, 2])).min(most);
         let toggles = self.config.guards && self.rng.percent(40);
         for k in 0..count {
-            let scope = Scope {
+            let mut scope = Scope {
                 callable: self.program.procedures.len(),
                 ..Scope::default()
             };
+            let input = self.input(&mut scope);
             let steps = match count {
                 2 => 2 + self.rng.below(7),
                 3 => 1 + self.rng.below(5),
                 _ => 1 + self.rng.below(3),
             };
-            let body = if k == 0 && toggles {
+            let mut body = if k == 0 && toggles {
                 self.toggler(&scope, steps)
             } else {
                 self.body(&scope, steps)
             };
+            body.splice(0..0, input);
             // Whoever is lowest is scheduled first: not always the same kind of process.
             let place = self.rng.below(self.program.processes.len() + 1);
             self.program.processes.insert(place, body);

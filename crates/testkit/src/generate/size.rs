@@ -170,7 +170,7 @@ impl Threads {
 /// How many variables an expression reads, local or shared.
 fn reads(expr: &Expr) -> f64 {
     match expr {
-        Expr::Int(_) | Expr::Bool(_) | Expr::Choose(..) => 0.0,
+        Expr::Int(_) | Expr::Bool(_) | Expr::Choose(..) | Expr::Input(..) => 0.0,
         Expr::Var(_) => 1.0,
         Expr::Element(_, index) => 1.0 + reads(index),
         Expr::Unary(_, of) => reads(of),

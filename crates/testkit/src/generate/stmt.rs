@@ -257,7 +257,7 @@ impl Generator<'_> {
 
     fn bounded_loop(&mut self, scope: &Scope) -> Stmt {
         if self.rng.percent(50) {
-            let name = self.fresh("i");
+            let name = self.fresh("q");
             let mut inner = scope.clone();
             inner.locals.push((name.clone(), Type::Int));
             let body = self.body(&inner, 1);
@@ -359,6 +359,21 @@ impl Generator<'_> {
             false => body.extend(self.body(&scope, 1)),
         }
         Stmt::Atomic(body)
+    }
+
+    /// An input at the start of a process, for what follows to depend on.
+    pub(super) fn input(&mut self, scope: &mut Scope) -> Option<Stmt> {
+        if !self.config.inputs || self.rng.percent(25) {
+            return None;
+        }
+        let name = self.fresh("q");
+        let ty = match self.rng.percent(80) {
+            true => self.number_type(),
+            false => Type::Bool,
+        };
+        scope.locals.push((name.clone(), ty));
+        let most = 1 + i64::from(self.rng.percent(30));
+        Some(Stmt::Let(name, Some(ty), Expr::Input(0, most)))
     }
 
     fn declaration(&mut self, scope: &mut Scope) -> Stmt {
