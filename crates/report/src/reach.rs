@@ -29,7 +29,7 @@ pub fn reached(
         if !run.state.is_empty() {
             text += &format!("state: {}\n", bindings(&run.state));
         }
-        let command = replay_command(&record.program, &run.schedule, &view.flags);
+        let command = replay_command(&record.program, run, &view.flags);
         text += &format!("{} {command}\n", paint.strong("repeat with:"));
     }
     text

@@ -30,6 +30,7 @@ pub(super) fn reach(args: &ReachArgs) -> Result<Exit, Refusal> {
         limits: args.limits.limits(),
         deterministic: false,
         jobs: 1,
+        ..Options::default()
     };
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
     let whole = program.reach(
