@@ -271,7 +271,8 @@ fn for_all_inputs(program: &Program, case: &Case, wrong: &mut Wrong) {
     let options = Options::default();
     let small = case.traces.is_none_or(|traces| traces < 100);
     for &algorithm in Algorithm::ALL {
-        if algorithm == Algorithm::Naive && !small {
+        let no_inputs = algorithm.compares_states() && algorithm != Algorithm::Stateful;
+        if no_inputs || (algorithm == Algorithm::Naive && !small) {
             continue;
         }
         let explored = program.explore(algorithm, &options, &mut quietly());

@@ -272,12 +272,6 @@ impl Logic {
         }
     }
 
-    /// What the solver says about these conditions together; none if there is no solver.
-    pub fn ask(&mut self, conditions: &[Term]) -> Option<Answer> {
-        let solver = self.solver.as_mut()?;
-        Some(solver.check(&mut self.terms, conditions))
-    }
-
     /// What the solver has done.
     pub fn statistics(&self) -> Statistics {
         let solver = self.solver.as_ref();

@@ -64,10 +64,9 @@ impl SymbolicMachine {
             return Agreement::Agree;
         };
         match logic.ask(&conditions) {
-            None => Agreement::Unknown("there is no solver".to_owned()),
-            Some(Answer::Unsat) => Agreement::Agree,
-            Some(Answer::Sat(model)) => Agreement::Differ(Valuation(model)),
-            Some(Answer::Unknown(why)) => Agreement::Unknown(why.to_string()),
+            Answer::Unsat => Agreement::Agree,
+            Answer::Sat(model) => Agreement::Differ(Valuation(model)),
+            Answer::Unknown(why) => Agreement::Unknown(why.to_string()),
         }
     }
 

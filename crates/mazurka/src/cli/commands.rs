@@ -86,7 +86,10 @@ enum Checked {
 impl Checked {
     fn load(file: &str, set: &[(String, String)]) -> Result<Self, Refusal> {
         let source = files::program(file)?;
-        let mistakes = match Program::load_with_inputs(file, &source, set) {
+        if let Ok(program) = Program::load_with_inputs(file, &source, set) {
+            return Ok(Self::Concrete(program));
+        }
+        let mistakes = match Program::load(file, &source, set) {
             Ok(program) => return Ok(Self::Concrete(program)),
             Err(mistakes) => mistakes,
         };
