@@ -47,9 +47,9 @@ pub use mazurka_lang::diagnostic::Diagnostic;
 
 pub use bench::{Bench, NothingToMeasure};
 pub use checkpoint::{Checkpoint, ResumeError};
-pub use mazurka_core::proof;
 pub use export::TestSink;
 pub use inputs::parse_input;
+pub use mazurka_core::proof;
 pub use mazurka_explore::Reduction;
 pub use mazurka_explore::{Algorithm, Variant, Watch};
 pub use mazurka_smt::Choice as SolverChoice;

@@ -378,6 +378,7 @@ impl Theory {
             runs: vec![told.run],
             waiting: Vec::new(),
             differs: Vec::new(),
+            condition: None,
         })
     }
 
