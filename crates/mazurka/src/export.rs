@@ -36,8 +36,10 @@ impl Program {
     ) -> (Record, Coverage) {
         let mut sides = Sides::default();
         let mut tests = 0;
-        let mut test = |code: Arc<Code>, schedule: Schedule, inputs: Vec<(String, i64)>| {
-            Machine::new(code, options.limits.local).cover(&schedule, &mut sides);
+        let mut test = |code: Option<Arc<Code>>, schedule: Schedule, inputs: Vec<(String, i64)>| {
+            if let Some(code) = code {
+                Machine::new(code, options.limits.local).cover(&schedule, &mut sides);
+            }
             let options = Options {
                 inputs,
                 ..options.clone()
@@ -50,27 +52,36 @@ impl Program {
                 Err(error) => panic!("an explored run does not run again: {error}"),
             }
         };
+        let (limits, goal) = (&options.limits, Goal::Everything);
         let (record, code) = match &self.language {
             Language::Maz(code) => {
                 let mut machine = code.machine(options);
-                let mut each = |schedule| test(code.clone(), schedule, Vec::new());
-                let (limits, goal) = (&options.limits, Goal::Everything);
+                let mut each = |schedule| test(Some(code.clone()), schedule, Vec::new());
                 let observer = &mut Schedules(&mut each);
                 let found = search_states(&mut machine, algorithm, limits, goal, watch, observer);
                 let record = self.judge("explore", algorithm, options, false, &mut machine, &found);
-                (record, code)
+                (record, Some(code))
+            }
+            // Branches of ABS programs are not looked at.
+            Language::Abs(code) => {
+                let mut machine = code.machine(options);
+                let mut each = |schedule| test(None, schedule, Vec::new());
+                let observer = &mut Schedules(&mut each);
+                let found = search_states(&mut machine, algorithm, limits, goal, watch, observer);
+                let record = self.judge("explore", algorithm, options, false, &mut machine, &found);
+                (record, None)
             }
             Language::Open(open) => {
                 let mut each = |run: &mazurka_lang::Concrete| {
                     let inputs = run.values.iter().filter_map(given).collect();
-                    test(run.code.clone(), run.schedule.clone(), inputs);
+                    test(Some(run.code.clone()), run.schedule.clone(), inputs);
                 };
                 let tests = Some(&mut each as &mut dyn FnMut(&mazurka_lang::Concrete));
                 let record = self.search_inputs(open, "explore", algorithm, options, watch, tests);
-                (record, &open.code)
+                (record, Some(&open.code))
             }
         };
-        let branches = code.branches(&sides);
+        let branches = code.map_or(Vec::new(), |code| code.branches(&sides));
         (record, Coverage { tests, branches })
     }
 }

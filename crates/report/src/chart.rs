@@ -260,6 +260,7 @@ mod tests {
         };
         Run {
             schedule: "0.1".to_owned(),
+            inputs: Vec::new(),
             ending: Ending::Final,
             steps: actors.iter().map(step).collect(),
             state: Vec::new(),
