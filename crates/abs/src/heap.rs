@@ -77,6 +77,17 @@ impl Names {
         object
     }
 
+    /// How many cells there are.
+    pub fn cells(&self) -> u32 {
+        self.cells
+    }
+
+    /// The object that a cell belongs to.
+    pub fn owner(&self, cell: u32) -> u32 {
+        let after = self.objects.partition_point(|object| object.cells <= cell);
+        after.saturating_sub(1) as u32
+    }
+
     /// The scheduling of an object varies.
     pub fn choose(&mut self, object: u32) {
         self.objects[object as usize].chosen = true;

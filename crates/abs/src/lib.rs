@@ -16,6 +16,7 @@ mod arithmetic;
 mod check;
 mod code;
 mod effects;
+mod future;
 mod heap;
 mod liveness;
 mod machine;

@@ -27,6 +27,7 @@ use mazurka_core::{
 use rustc_hash::FxHashMap;
 
 use crate::code::{Code, Op};
+use crate::future::Futures;
 use crate::heap::{Life, Names, OUTPUT, Object, State, Task};
 use crate::pure::{Calls, Evaluator};
 use crate::step::{Cpu, Listener, Stop, Undo, resolved};
@@ -87,6 +88,7 @@ pub struct Machine {
     scratch: RefCell<Scratch>,
     /// What a task with one frame claims depends on where it rests and on its object alone.
     known: RefCell<FxHashMap<(u32, u32), (u32, Claims)>>,
+    pub(crate) futures: Futures,
 }
 
 impl Machine {
@@ -128,6 +130,7 @@ impl Machine {
             max_local,
             scratch: RefCell::default(),
             known: RefCell::default(),
+            futures: Futures::default(),
         }
     }
 
@@ -452,6 +455,7 @@ impl Clone for Machine {
             max_local: self.max_local,
             scratch: RefCell::default(),
             known: RefCell::default(),
+            futures: Futures::default(),
         }
     }
 }
@@ -520,6 +524,10 @@ impl Execution for Machine {
 
     fn guards(&self) -> &[Access] {
         &self.guards
+    }
+
+    fn future(&self, process: ProcessId, into: &mut Claims) {
+        self.future_of(process, into);
     }
 
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
@@ -630,6 +638,42 @@ impl Semantics for Machine {
             all = all.and(fields.fold(start, |seen, value| value.fingerprint(seen, &self.names)));
         }
         self.output(all)
+    }
+
+    fn cells(&self) -> usize {
+        self.names.cells() as usize
+    }
+
+    /// A field of an object, the cog of one (which is always something, so that objects without fields count), the output.
+    fn cell(&self, cell: usize) -> Fingerprint {
+        let start = Fingerprint::EMPTY.then(u64::from(cell as u32 == OUTPUT));
+        if cell as u32 == OUTPUT {
+            return self.output(start);
+        }
+        let number = self.names.owner(cell as u32);
+        let name = self.names.object(number);
+        let Some(object) = self
+            .state
+            .objects
+            .get(number as usize)
+            .filter(|object| object.there)
+        else {
+            return Fingerprint::ZERO;
+        };
+        let field = cell - name.cells as usize;
+        let start = start.then_all(name.name).then(field as u64);
+        match (object.fields.get(field), object.holder) {
+            (Some(value), _) => value.fingerprint(start, &self.names),
+            (None, Some(task)) => start.then_all(self.names.tasks.name(ProcessId(task))),
+            (None, None) => start.then_all(self.names.object(object.cog).name),
+        }
+    }
+
+    fn process(&self, process: ProcessId) -> Fingerprint {
+        match self.task(process) {
+            Some(task) => self.essence(process, task),
+            None => Fingerprint::ZERO,
+        }
     }
 
     fn may_repeat(&self) -> bool {

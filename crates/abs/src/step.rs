@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use mazurka_core::{Event, Mishap, MishapKind, Outcome, ProcessId};
+use mazurka_core::{Access, Event, Mishap, MishapKind, Outcome, ProcessId};
 
 use crate::code::{Code, Op};
-use crate::heap::{Frame, Life, Names, Object, State, Task};
+use crate::heap::{Frame, Life, Names, OUTPUT, Object, State, Task};
 use crate::pure::{Calls, Evaluator, Fault, pop, spend};
 use crate::text::object_name;
 use crate::value::Value;
@@ -110,6 +110,13 @@ impl From<Fault> for Halt {
     }
 }
 
+/// Notes that a step has touched something.
+fn touch(event: &mut Event, access: Access) {
+    if !event.touched.contains(&access) {
+        event.touched.push(access);
+    }
+}
+
 /// Whether a task's future has a value, or an exception.
 pub(crate) fn resolved(state: &State, task: u32) -> bool {
     let life = state.tasks.get(task as usize).map(|task| task.life);
@@ -140,6 +147,9 @@ impl<L: Listener> Cpu<'_, L> {
             let holder = holds.then_some(process.0);
             let old = std::mem::replace(&mut self.state.objects[cog as usize].holder, holder);
             self.undo.push(Undo::Holder(cog, old));
+            let root = self.names.object(cog);
+            let fields = self.code.classes[root.class as usize].fields.len() as u32;
+            touch(self.event, Access::write(root.cells + fields));
         }
         task.steps += 1;
         self.state.tasks[process.index()] = task;
@@ -291,7 +301,9 @@ impl<L: Listener> Cpu<'_, L> {
             Op::SetField(field) => {
                 let value = pop(&mut task.stack);
                 let fields = &mut self.state.objects[this as usize].fields;
+                let cell = self.names.object(this).cells + field;
                 let old = std::mem::replace(&mut fields[field as usize], value);
+                touch(self.event, Access::write(cell));
                 let new = &self.state.objects[this as usize].fields[field as usize];
                 self.listener.hear(|| Happening::Wrote {
                     object: this,
@@ -362,6 +374,7 @@ impl<L: Listener> Cpu<'_, L> {
                     };
                     self.listener.hear(|| Happening::Printed(text.clone()));
                     if !self.code.observed.no_output {
+                        touch(self.event, Access::write(OUTPUT));
                         self.state.output.push(text);
                         self.undo.push(Undo::Output);
                     }
@@ -466,6 +479,9 @@ impl<L: Listener> Cpu<'_, L> {
             .extend(task.stack.drain(task.stack.len() - args as usize..));
         new.fields.resize(info.fields.len(), Value::Null);
         self.undo.push(Undo::ObjectBorn(object));
+        let first = self.names.object(object).cells;
+        let all = Access::write(first).over(info.fields.len() as u32 + 1);
+        self.event.touched.push(all);
         self.listener.hear(|| Happening::Created(object));
         let base = task.stack.len() as u32;
         let top = base + info.init_slots;

@@ -44,7 +44,13 @@ impl Meter {
 
     fn place(&mut self, part: Part) -> &mut Fingerprint {
         match part {
-            Part::Cell(cell) => &mut self.cells[cell],
+            Part::Cell(cell) => {
+                // Cells may come to be as a program runs; before that they are nothing.
+                if self.cells.len() <= cell {
+                    self.cells.resize(cell + 1, Fingerprint::ZERO);
+                }
+                &mut self.cells[cell]
+            }
             Part::Process(process) => self.process(process),
         }
     }

@@ -1,0 +1,146 @@
+//! What a task, and all that it may still start, may touch from here to the end: the paper's O (section 6.2), by the flow graph.
+//!
+//! The code is followed through scheduling points, calls and messages. A message may reach every object whose class has a method of
+//! that name; so objects are known by class only, and those that do not exist yet do not matter.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use mazurka_core::{Access, Claims, ProcessId, add_claim};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::Machine;
+use crate::code::{Code, Op};
+use crate::heap::{Life, OUTPUT};
+
+/// What may be touched from a place on.
+#[derive(Debug, Default)]
+struct Reach {
+    /// Class, field, whether written; sorted.
+    fields: Vec<(u32, u32, bool)>,
+    /// The classes on whose objects something may run.
+    classes: Vec<u32>,
+    prints: bool,
+}
+
+/// What has been found out, by class and place.
+#[derive(Debug, Default)]
+pub(crate) struct Futures(RefCell<FxHashMap<(u32, u32), Arc<Reach>>>);
+
+/// Follows the code from a place, on an object of a class.
+fn follow(code: &Code, class: u32, pc: u32) -> Reach {
+    let mut fields = FxHashSet::default();
+    let mut classes = FxHashSet::from_iter([class]);
+    let mut prints = false;
+    let mut seen = FxHashSet::default();
+    let mut pending = vec![(class, pc)];
+    while let Some((class, pc)) = pending.pop() {
+        if !seen.insert((class, pc)) {
+            continue;
+        }
+        for handler in code.handlers.iter().filter(|handler| handler.covers(pc)) {
+            pending.push((class, handler.target));
+        }
+        match code.ops[pc as usize] {
+            Op::Jump(target) => pending.push((class, target)),
+            Op::JumpUnless(target) | Op::JumpUnlessMade { target, .. } => {
+                pending.extend([(class, target), (class, pc + 1)]);
+                continue;
+            }
+            Op::Return | Op::Leave | Op::Created | Op::Throw | Op::NoMatch => continue,
+            Op::Field(at) => {
+                fields.insert((class, at, false));
+            }
+            Op::SetField(at) => {
+                fields.insert((class, at, true));
+            }
+            Op::Function { function, .. } => {
+                pending.push((class, code.functions[function as usize].entry));
+            }
+            Op::Print { .. } => prints = true,
+            Op::Async { method, .. } | Op::Sync { method, .. } => {
+                for (number, info) in code.classes.iter().enumerate() {
+                    if let Some(&at) = info.by_name.get(&method) {
+                        classes.insert(number as u32);
+                        pending.push((number as u32, info.methods[at as usize].entry));
+                    }
+                }
+            }
+            Op::New { class: new, .. } => {
+                let info = &code.classes[new as usize];
+                classes.insert(new);
+                pending.push((new, info.init));
+                pending.extend(info.run.map(|run| (new, info.methods[run as usize].entry)));
+            }
+            _ => {}
+        }
+        if !matches!(code.ops[pc as usize], Op::Jump(_)) {
+            pending.push((class, pc + 1));
+        }
+    }
+    let mut fields: Vec<_> = fields.into_iter().collect();
+    fields.sort_unstable();
+    let mut classes: Vec<_> = classes.into_iter().collect();
+    classes.sort_unstable();
+    Reach {
+        fields,
+        classes,
+        prints,
+    }
+}
+
+impl Machine {
+    /// What a task and all that it may still start may touch.
+    pub(crate) fn future_of(&self, process: ProcessId, into: &mut Claims) {
+        into.clear();
+        let Some(task) = self.task(process).filter(|task| task.life == Life::Alive) else {
+            return;
+        };
+        if self.code.object.is_some() {
+            into.push(Access::write(0).over(u32::MAX));
+            return;
+        }
+        let mut at = task.pc;
+        for (number, frame) in task.frames.iter().enumerate().rev() {
+            self.future_from(self.names.object(frame.object).class, at, into);
+            if number > 0 {
+                at = frame.call + 2;
+            }
+        }
+    }
+
+    fn future_from(&self, class: u32, pc: u32, into: &mut Claims) {
+        let reach = {
+            let mut known = self.futures.0.borrow_mut();
+            let entry = known.entry((class, pc));
+            Arc::clone(entry.or_insert_with(|| Arc::new(follow(&self.code, class, pc))))
+        };
+        if reach.prints && !self.code.observed.no_output {
+            add_claim(into, Access::write(OUTPUT));
+        }
+        for (number, object) in self.state.objects.iter().enumerate() {
+            if !object.there || reach.classes.binary_search(&object.class).is_err() {
+                continue;
+            }
+            let first = self.names.object(number as u32).cells;
+            let start = reach
+                .fields
+                .partition_point(|&(class, ..)| class < object.class);
+            for &(class, field, writes) in &reach.fields[start..] {
+                if class != object.class {
+                    break;
+                }
+                let access = match writes {
+                    true => Access::write(first + field),
+                    false => Access::read(first + field),
+                };
+                add_claim(into, access);
+            }
+            let root = &self.code.classes[self.state.objects[object.cog as usize].class as usize];
+            if root.may_hold {
+                let cell = self.names.object(object.cog).cells + root.fields.len() as u32;
+                add_claim(into, Access::write(cell));
+            }
+        }
+    }
+}
