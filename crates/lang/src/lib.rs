@@ -24,6 +24,7 @@ mod code;
 mod compile;
 mod coverage;
 pub mod diagnostic;
+mod fault;
 mod hints;
 pub mod hir;
 mod interpret;

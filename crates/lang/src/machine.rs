@@ -14,8 +14,9 @@ use mazurka_core::{
 use rustc_hash::FxHashMap;
 
 use crate::code::{Claim, Code, Op, Waits};
+use crate::fault::Site;
 use crate::hir::Type;
-use crate::interpret::{Cpu, Deaf, Half, Listener, Site, Stop, Undo, Work, evaluate, peek};
+use crate::interpret::{Cpu, Deaf, Half, Listener, Stop, Undo, Work, evaluate, peek};
 use crate::quick::{Deed, Quick};
 use crate::state::{Life, Process, Registers, State, UNBORN};
 

@@ -6,8 +6,9 @@ use mazurka_core::{
 };
 
 use crate::code::{Action, Code, Note, Op};
+use crate::fault::{Fault, Site};
 use crate::hir::Type;
-use crate::interpret::{Fault, Heard, Listener, Site, Stop, input_name, peek};
+use crate::interpret::{Heard, Listener, Stop, input_name, peek};
 use crate::machine::Machine;
 use crate::numbers::show;
 use crate::pretty::Scope;

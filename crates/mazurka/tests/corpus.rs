@@ -428,7 +428,10 @@ fn symbolic(name: &str, source: &str, case: &SymbolicCase) {
 #[test]
 fn symbolic_figures() {
     let mut cases = 0;
-    for entry in fs::read_dir(folder().join("maz")).expect("the corpus").flatten() {
+    for entry in fs::read_dir(folder().join("maz"))
+        .expect("the corpus")
+        .flatten()
+    {
         let Ok(text) = fs::read_to_string(entry.path().join("expect.toml")) else {
             continue;
         };

@@ -298,7 +298,7 @@ mod tests {
       main                  Buffer1
    1  ┃ ▶ main 0.1 ■        │
       │──── store 0.2 ─────▶│
-   2  │                     ┃ ▶ store 0.1 waits …
+   2  │                     ┃ ▶ store 0.1 waits 0.3
       │◀────── a 0.2 ───────│
       │                     ↻ b 0.2
       ▶ starts  ▷ goes on  ■ ends  … releases the object

@@ -9,8 +9,8 @@ use mazurka_smt::{Answer, Model, Node, Solver, Sort, Statistics, Term, Terms, Wh
 use rustc_hash::FxHashMap;
 
 use crate::code::{Arith, Compare};
+use crate::fault::Fault;
 use crate::hir::Type;
-use crate::interpret::Fault;
 use crate::numbers;
 
 /// The sort of a type.

@@ -59,7 +59,7 @@ use state::{NOWHERE, Place, Process, Stayed};
 pub use tell::{Concrete, Observed};
 
 use crate::code::{Claim, Code, Op, Waits};
-use crate::interpret::Site;
+use crate::fault::Site;
 use crate::state::{Life, Registers, UNBORN};
 
 /// What is needed to take a step back.

@@ -3,8 +3,8 @@
 use mazurka_smt::Term;
 
 use crate::code::{Code, Compare, Op};
+use crate::fault::Fault;
 use crate::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
-use crate::interpret::Fault;
 
 use super::logic::{Logic, sort_of};
 

@@ -10,8 +10,9 @@ use mazurka_core::{
 use mazurka_smt::{Kind, Term};
 
 use crate::code::{Arith, Code, Compare, Op, Range};
+use crate::fault::{Fault, Site};
 use crate::hir::Type;
-use crate::interpret::{Fault, Site, input_name};
+use crate::interpret::input_name;
 use crate::state::{Life, Registers};
 
 use super::logic::{Logic, sort_of};

@@ -7,7 +7,7 @@ use mazurka_core::{Fingerprint, Mishap, ProcessId, Schedule, ScheduledStep};
 use mazurka_smt::{Kind, Model, Term};
 
 use crate::code::Code;
-use crate::interpret::Site;
+use crate::fault::Site;
 use crate::numbers;
 use crate::state::Life;
 
