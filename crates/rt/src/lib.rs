@@ -1,6 +1,6 @@
 //! Real Rust code under test: every execution of its threads that is really different.
 //!
-//! Write a test as you would, with this crate in place of `std` (or of `loom`), and put its body into [`model`]:
+//! Write a test as you would, with this crate in place of `std` (or of `loom`), and put its body into [`model()`]:
 //!
 //! ```
 //! use mazurka_rt::sync::atomic::{AtomicUsize, Ordering::SeqCst};

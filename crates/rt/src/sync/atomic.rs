@@ -1,7 +1,7 @@
 //! `std::sync::atomic`, explored under sequential consistency.
 //!
 //! Weaker orderings are accepted; loads give the values of sequential consistency all the same, and the scope of the verdict says
-//! so. This is where a weaker memory model would plug in: [`Inner::read_value`] decides which of the
+//! so. This is where a weaker memory model would plug in: `Inner::read_value` decides which of the
 //! stores that a load may see it sees (now: the last), and would make a choice of it.
 //!
 //! Loads commute. All else that may write conflicts with every access to the same atomic, also
