@@ -187,7 +187,11 @@ impl Eval<'_, '_> {
     fn ask(&mut self, mark: &str) -> String {
         let thread = &mut self.state.threads[self.thread];
         thread.asked += 1;
-        format!("{}{mark}{}", self.name, thread.asked - 1)
+        let inner = match thread.depth {
+            0 => String::new(),
+            depth => format!("'{depth}"),
+        };
+        format!("{}{inner}{mark}{}", self.name, thread.asked - 1)
     }
 
     /// Assigns. Left-hand indices come first, then the values, then the writes.

@@ -110,6 +110,7 @@ impl Lower<'_> {
                 locals: bound.to_vec(),
                 children: 0,
                 asked: 0,
+                depth: 0,
                 events: 0,
             }],
             condition: Vec::new(),

@@ -57,13 +57,15 @@ pub(crate) struct Thread<'p> {
     pub children: u32,
     /// How many values it has asked for, by `input` or `choose`.
     pub asked: u32,
+    /// How many boxes lie around the one it runs in: what is asked for in an inner one is another value.
+    pub depth: u32,
     /// How many events it has made.
     pub events: u32,
 }
 
 impl<'p> Thread<'p> {
     /// A process that is there from the start.
-    pub fn new(number: usize, process: &'p Process) -> Self {
+    pub fn new(number: usize, process: &'p Process, depth: u32) -> Self {
         Self {
             process: ProcessId(number as u32),
             work: process.body.iter().rev().map(Item::Do).collect(),
@@ -71,6 +73,7 @@ impl<'p> Thread<'p> {
             locals: vec![Term::FALSE; frame_size(&process.frame)],
             children: 0,
             asked: 0,
+            depth,
             events: 0,
         }
     }

@@ -40,6 +40,8 @@ pub(crate) struct Context {
     pub processes: Vec<usize>,
     pub post: Rc<Formula>,
     pub bound: Vec<Term>,
+    /// How many boxes lie around this one.
+    pub depth: u32,
 }
 
 /// A question for the solver, and what became of it.
@@ -253,15 +255,18 @@ impl<'p, 's> Search<'p, 's> {
                     post,
                 } => {
                     known.extend(condition.iter().map(|&term| Fol::Term(term)));
+                    let around = under.map(|at| self.contexts[self.nodes[at].context].depth + 1);
+                    let depth = around.unwrap_or(0);
                     self.contexts.push(Context {
                         known,
                         processes: processes.clone(),
                         post: Rc::new(post),
                         bound,
+                        depth,
                     });
                     let context = self.contexts.len() - 1;
                     let (terms, table) = (&mut self.terms, &mut self.table);
-                    let made = self.stepper.start(cells, &processes, terms, table)?;
+                    let made = self.stepper.start(cells, &processes, depth, terms, table)?;
                     let leaves = self.faults(context, made.obligations);
                     roots.extend(leaves.into_iter().map(Root::Leaf));
                     for way in made.ways {

@@ -89,6 +89,7 @@ impl<'p> Stepper<'p> {
         &self,
         cells: Vec<Term>,
         processes: &[usize],
+        depth: u32,
         terms: &mut Terms,
         table: &mut ProcessTable,
     ) -> Result<Made<'p>, TooMuch> {
@@ -102,7 +103,7 @@ impl<'p> Stepper<'p> {
         let mut obligations = Vec::new();
         for &at in processes {
             let process = &self.program.processes[at];
-            let thread = Thread::new(at, process);
+            let thread = Thread::new(at, process, depth);
             let mut making = self.making(ProcessId(at as u32), terms, table);
             let mut next = Vec::new();
             for way in ways {
@@ -595,7 +596,8 @@ impl<'p> Making<'_, 'p> {
                 (&procedure.body[..], FrameRef(&procedure.frame), locals)
             }
         };
-        let number = self.thread(&mut way).children;
+        let parent = self.thread(&mut way);
+        let (number, depth) = (parent.children, parent.depth);
         let process = self.table.child(self.process, number);
         let name = self
             .terms
@@ -614,6 +616,7 @@ impl<'p> Making<'_, 'p> {
             locals,
             children: 0,
             asked: 0,
+            depth,
             events: 0,
         };
         self.begin(way, child)

@@ -123,6 +123,12 @@ fn formulas_are_taken_apart() {
     assert!(prove(add, "x != 0 || [*] x == 2").is_ok());
     assert!(prove(add, "x == 0 ==> [*] x == 3").is_err());
     assert!(prove(add, "exists b: bool. b").is_ok());
+    // What is asked for in an inner box is another value than in the outer one.
+    let ask = "var x, y: i8 process p { y := x; x := input(i8) }";
+    assert!(prove(ask, "[p] [p] x == y").is_err());
+    let choose = "var x, y: i8 process p { y := x; x := choose(0..2) }";
+    assert!(prove(choose, "[p] [p] x == y").is_err());
+    assert!(prove(choose, "[p] [p] x <= 1 && y <= 1").is_ok());
     assert!(prove(add, "forall b: bool. b || !b").is_ok());
     let program = mazurka_lang::load(add, &[]).unwrap();
     for misplaced in [

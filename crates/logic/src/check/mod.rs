@@ -141,7 +141,7 @@ impl<'p> Checker<'p, '_> {
                 RootRecord::Goal(at) => goals.push(*at),
             }
         }
-        self.parts(parts, &[], &leaves, &goals)
+        self.parts(parts, &[], 0, &leaves, &goals)
     }
 
     /// Parts of a formula against the questions and goals that the file has for them.
@@ -149,6 +149,7 @@ impl<'p> Checker<'p, '_> {
         &mut self,
         parts: Vec<Part>,
         condition: &[Term],
+        depth: u32,
         leaves: &[LeafRecord],
         goals: &[usize],
     ) -> Checked {
@@ -170,8 +171,14 @@ impl<'p> Checker<'p, '_> {
                     post,
                 } => {
                     known.extend(condition.iter().map(|&term| Fol::Term(term)));
-                    let context = self.context(known, processes.clone(), post, bound)?;
-                    let ways = self.start(cells, &processes)?;
+                    let context = self.context(Context {
+                        known,
+                        processes: processes.clone(),
+                        post: Rc::new(post),
+                        bound,
+                        depth,
+                    })?;
+                    let ways = self.start(cells, &processes, depth)?;
                     questions.extend(self.faults(context));
                     for way in ways {
                         questions.extend(self.invariants(context, &way.state));
@@ -188,30 +195,25 @@ impl<'p> Checker<'p, '_> {
     }
 
     /// The context of a box, which must be the next one that the file has.
-    fn context(
-        &mut self,
-        known: Vec<Fol>,
-        processes: Vec<usize>,
-        post: Formula,
-        bound: Vec<Term>,
-    ) -> Checked<usize> {
+    fn context(&mut self, context: Context) -> Checked<usize> {
         let at = self.contexts.len();
-        let text: Vec<String> = known.iter().map(|f| self.names().formula(f)).collect();
-        let numbers: Vec<String> = processes.iter().map(ToString::to_string).collect();
+        let known = context.known.iter();
+        let text: Vec<String> = known.map(|f| self.names().formula(f)).collect();
+        let numbers: Vec<String> = context.processes.iter().map(ToString::to_string).collect();
         let written = self.proof.contexts.get(at);
         if written.is_none_or(|w| w.known != text || w.processes != numbers) {
             return Err("a box is in another context".to_owned());
         }
-        self.contexts.push(Context {
-            known,
-            processes,
-            post: Rc::new(post),
-            bound,
-        });
+        self.contexts.push(context);
         Ok(at)
     }
 
-    fn start(&mut self, cells: Vec<Term>, processes: &[usize]) -> Checked<Vec<Branch<'p>>> {
+    fn start(
+        &mut self,
+        cells: Vec<Term>,
+        processes: &[usize],
+        depth: u32,
+    ) -> Checked<Vec<Branch<'p>>> {
         let program = self.stepper.program;
         let mut ways = vec![Branch::at(State {
             cells,
@@ -223,7 +225,9 @@ impl<'p> Checker<'p, '_> {
             let mut next = Vec::new();
             for way in ways {
                 let mut state = way.state;
-                state.threads.push(Thread::new(at, &program.processes[at]));
+                state
+                    .threads
+                    .push(Thread::new(at, &program.processes[at], depth));
                 let settled = self.stepper.settle(state, ProcessId(at as u32));
                 next.extend(settled.map_err(|()| "its start has too many ways")?);
             }
@@ -348,7 +352,7 @@ impl<'p> Checker<'p, '_> {
                 let (known, cells) = (context.known, &state.cells);
                 let taken = lower.parts(known, cells, &mut bound, &context.post, &mut parts);
                 taken.map_err(|error| error.to_string())?;
-                self.parts(parts, &state.condition, leaves, goals)
+                self.parts(parts, &state.condition, context.depth + 1, leaves, goals)
             }
             RuleRecord::Merge { to } => {
                 let Some((other, same)) = self.derived.get(*to).and_then(Option::as_ref) else {

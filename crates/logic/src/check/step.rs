@@ -408,6 +408,7 @@ impl<'p> Stepper<'p> {
             }
         };
         let (parent, number) = (run.process(), run.thread().children);
+        let depth = run.thread().depth;
         let process = self.table.child(parent, number);
         run.thread().children += 1;
         if let Some(handle) = handle {
@@ -422,6 +423,7 @@ impl<'p> Stepper<'p> {
             locals,
             children: 0,
             asked: 0,
+            depth,
             events: 0,
         });
         run.way.state.threads.sort_by_key(|thread| thread.process);
