@@ -4,7 +4,7 @@
 //! (they read fields); functions consist of these alone. The others are for methods.
 
 use mazurka_lang::source::Span;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::effects::Effects;
 use crate::syntax::ast::{Binary, Unary};
@@ -154,6 +154,8 @@ pub(crate) struct MethodInfo {
 pub(crate) struct ClassInfo {
     pub name: String,
     pub fields: Vec<String>,
+    /// Of each field, whether it may refer to an object or a future.
+    pub carries: Vec<bool>,
     pub init: u32,
     pub init_slots: u32,
     pub methods: Vec<MethodInfo>,
@@ -185,6 +187,8 @@ pub struct Code {
     pub(crate) effects: FxHashMap<u32, Effects>,
     /// For each place where a frame can go on, the slots that do not matter there, in order.
     pub(crate) dead: FxHashMap<u32, Vec<u32>>,
+    /// Where a task may take a value out of a future, or an exception, that refers to an object or a future.
+    pub(crate) carrying: FxHashSet<u32>,
     /// Whether any step may have to wait for a condition.
     pub(crate) guarded: bool,
     pub(crate) may_loop: bool,

@@ -74,6 +74,11 @@ fn within(code: &Code, class: u32) -> Vec<u32> {
     if class != 0 {
         pending.push(info.init);
     }
+    passed(code, pending)
+}
+
+/// All instructions that may be passed from these on, in the same methods.
+pub(crate) fn passed(code: &Code, mut pending: Vec<u32>) -> Vec<u32> {
     let mut seen: FxHashSet<u32> = FxHashSet::default();
     while let Some(pc) = pending.pop() {
         if !seen.insert(pc) {

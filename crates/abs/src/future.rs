@@ -1,9 +1,11 @@
 //! What a task, and all that it may still start, may touch from here to the end: the paper's O (section 6.2), by the flow graph.
 //!
 //! The code is followed through scheduling points, calls and messages. A message may reach every object whose class has a method of
-//! that name; so objects are known by class only, and those that do not exist yet do not matter.
+//! that name; so the code knows objects by class only. Those that do not exist yet do not matter, and of those that
+//! do only the ones that the task can get at: through its variables and the fields of what it gets at. But if others can hand it more, all do: if it may
+//! take a reference out of a future, or read one from a field that a method assigns.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 use mazurka_core::{Access, Claims, ProcessId, add_claim};
@@ -11,7 +13,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Machine;
 use crate::code::{Code, Op};
-use crate::heap::{Life, OUTPUT};
+use crate::effects::passed;
+use crate::heap::{Life, OUTPUT, Task};
 
 /// What may be touched from a place on.
 #[derive(Debug, Default)]
@@ -21,14 +24,40 @@ struct Reach {
     /// The classes on whose objects something may run.
     classes: Vec<u32>,
     prints: bool,
+    /// Whether it may get at objects that it cannot get at now.
+    open: bool,
 }
 
-/// What has been found out, by class and place.
+/// What has been found out.
 #[derive(Debug, Default)]
-pub(crate) struct Futures(RefCell<FxHashMap<(u32, u32), Arc<Reach>>>);
+pub(crate) struct Futures {
+    /// By class and place.
+    known: RefCell<FxHashMap<(u32, u32), Arc<Reach>>>,
+    /// The fields, by class, that may come to refer to something else.
+    moving: OnceCell<FxHashSet<(u32, u32)>>,
+    /// The objects that a task can get at: kept for its memory.
+    met: RefCell<Vec<bool>>,
+}
+
+/// The fields that methods assign and that may refer to an object or a future, by class.
+fn moving(code: &Code) -> FxHashSet<(u32, u32)> {
+    let mut all = FxHashSet::default();
+    for (class, info) in code.classes.iter().enumerate() {
+        let entries = info.methods.iter().map(|method| method.entry);
+        for pc in passed(code, entries.collect()) {
+            if let Op::SetField(at) = code.ops[pc as usize]
+                && info.carries[at as usize]
+            {
+                all.insert((class as u32, at));
+            }
+        }
+    }
+    all
+}
 
 /// Follows the code from a place, on an object of a class.
-fn follow(code: &Code, class: u32, pc: u32) -> Reach {
+fn follow(code: &Code, class: u32, pc: u32, moving: &FxHashSet<(u32, u32)>) -> Reach {
+    let mut open = false;
     let mut fields = FxHashSet::default();
     let mut classes = FxHashSet::from_iter([class]);
     let mut prints = false;
@@ -41,6 +70,7 @@ fn follow(code: &Code, class: u32, pc: u32) -> Reach {
         for handler in code.handlers.iter().filter(|handler| handler.covers(pc)) {
             pending.push((class, handler.target));
         }
+        open |= code.carrying.contains(&pc);
         match code.ops[pc as usize] {
             Op::Jump(target) => pending.push((class, target)),
             Op::JumpUnless(target) | Op::JumpUnlessMade { target, .. } => {
@@ -50,6 +80,7 @@ fn follow(code: &Code, class: u32, pc: u32) -> Reach {
             Op::Return | Op::Leave | Op::Created | Op::Throw | Op::NoMatch => continue,
             Op::Field(at) => {
                 fields.insert((class, at, false));
+                open |= moving.contains(&(class, at));
             }
             Op::SetField(at) => {
                 fields.insert((class, at, true));
@@ -86,6 +117,7 @@ fn follow(code: &Code, class: u32, pc: u32) -> Reach {
         fields,
         classes,
         prints,
+        open,
     }
 }
 
@@ -100,26 +132,47 @@ impl Machine {
             into.push(Access::write(0).over(u32::MAX));
             return;
         }
+        let met = &mut *self.futures.met.borrow_mut();
+        self.get_at(task, met);
         let mut at = task.pc;
         for (number, frame) in task.frames.iter().enumerate().rev() {
-            self.future_from(self.names.object(frame.object).class, at, into);
+            self.future_from(self.names.object(frame.object).class, at, met, into);
             if number > 0 {
                 at = frame.call + 2;
             }
         }
     }
 
-    fn future_from(&self, class: u32, pc: u32, into: &mut Claims) {
+    /// Finds the objects that a task can get at.
+    fn get_at(&self, task: &Task, met: &mut Vec<bool>) {
+        met.clear();
+        met.resize(self.state.objects.len(), false);
+        let mut pending: Vec<u32> = task.frames.iter().map(|frame| frame.object).collect();
+        let values = task.stack.iter();
+        values.for_each(|value| value.objects(&mut pending));
+        while let Some(object) = pending.pop() {
+            if !std::mem::replace(&mut met[object as usize], true) {
+                let fields = self.state.objects[object as usize].fields.iter();
+                fields.for_each(|value| value.objects(&mut pending));
+            }
+        }
+    }
+
+    fn future_from(&self, class: u32, pc: u32, met: &[bool], into: &mut Claims) {
         let reach = {
-            let mut known = self.futures.0.borrow_mut();
+            let mut known = self.futures.known.borrow_mut();
             let entry = known.entry((class, pc));
-            Arc::clone(entry.or_insert_with(|| Arc::new(follow(&self.code, class, pc))))
+            Arc::clone(entry.or_insert_with(|| {
+                let moving = self.futures.moving.get_or_init(|| moving(&self.code));
+                Arc::new(follow(&self.code, class, pc, moving))
+            }))
         };
         if reach.prints && !self.code.observed.no_output {
             add_claim(into, Access::write(OUTPUT));
         }
         for (number, object) in self.state.objects.iter().enumerate() {
-            if !object.there || reach.classes.binary_search(&object.class).is_err() {
+            let met = reach.open || met[number];
+            if !object.there || !met || reach.classes.binary_search(&object.class).is_err() {
                 continue;
             }
             let first = self.names.object(number as u32).cells;

@@ -20,8 +20,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use mazurka_core::{
-    Access, Claims, Event, Execution, Fingerprint, Mishap, ProcessId, ProcessTable, Semantics,
-    Status, StepError, Wait, add_claim,
+    Access, Blocker, Claims, Event, Execution, Fingerprint, Mishap, ProcessId, ProcessTable,
+    Semantics, Status, StepError, Wait, add_claim,
 };
 
 use rustc_hash::FxHashMap;
@@ -318,32 +318,44 @@ impl Machine {
 
     /// Whether a task that rests can go on.
     fn can_step(&self, process: ProcessId, task: &Task) -> bool {
+        self.waits_for(process, task).is_none()
+    }
+
+    /// What a task that rests waits for; none if it can go on.
+    fn waits_for(&self, process: ProcessId, task: &Task) -> Option<Blocker> {
         let holder = self.state.objects[self.cog(task) as usize].holder;
-        if holder.is_some_and(|holder| holder != process.0) {
-            return false;
+        if let Some(holder) = holder.filter(|&holder| holder != process.0) {
+            return Some(Blocker::Process(ProcessId(holder)));
         }
+        let open = |future: u32| {
+            let resolved = resolved(&self.state, future);
+            (!resolved).then_some(Blocker::Process(ProcessId(future)))
+        };
         let ops = &self.code.ops;
         let pc = task.pc as usize;
         if ops[pc] == Op::Get {
-            return matches!(task.stack.last(), Some(Value::Future(f)) if resolved(&self.state, *f));
+            return match task.stack.last() {
+                Some(Value::Future(future)) => open(*future),
+                _ => Some(Blocker::Anything),
+            };
         }
         if pc == 0 || ops[pc - 1] != Op::Await {
-            return true;
+            return None;
         }
         // Most wait for one future.
         if let [Op::Local(slot), Op::Claim, Op::Resume, ..] = ops[pc..]
             && let Some(frame) = task.frames.last()
             && let Value::Future(future) = task.stack[(frame.base + slot) as usize]
         {
-            return resolved(&self.state, future);
+            return open(future);
         }
-        self.guard_holds(process, task)
+        self.closed_guard(process, task)
     }
 
-    /// Whether the guard that a task rests at holds, or fails.
-    fn guard_holds(&self, process: ProcessId, task: &Task) -> bool {
+    /// Why the guard that a task rests at does not hold; none if it does, or fails.
+    fn closed_guard(&self, process: ProcessId, task: &Task) -> Option<Blocker> {
         let Some(frame) = task.frames.last() else {
-            return false;
+            return Some(Blocker::Anything);
         };
         let Scratch { stack, calls } = &mut *self.scratch.borrow_mut();
         stack.clear();
@@ -361,15 +373,15 @@ impl Machine {
             pc = match evaluator.run(pc, 0, stack, calls, &mut fuel) {
                 Ok(pc) => pc,
                 // It throws an exception: the step is possible, and is that.
-                Err(_) => return true,
+                Err(_) => return None,
             };
             match (self.code.ops[pc as usize], stack.pop()) {
                 (Op::Claim, Some(Value::Future(future))) if !resolved(&self.state, future) => {
-                    return false;
+                    return Some(Blocker::Process(ProcessId(future)));
                 }
-                (Op::Guard, Some(Value::Bool(false))) => return false,
+                (Op::Guard, Some(Value::Bool(false))) => return Some(Blocker::Claims),
                 (Op::Claim | Op::Guard, _) => pc += 1,
-                _ => return true,
+                _ => return None,
             }
         }
     }
@@ -524,6 +536,12 @@ impl Execution for Machine {
 
     fn guards(&self) -> &[Access] {
         &self.guards
+    }
+
+    fn blocker(&self, process: ProcessId) -> Blocker {
+        let task = self.task(process).filter(|_| self.code.object.is_none());
+        let obstacle = task.and_then(|task| self.waits_for(process, task));
+        obstacle.unwrap_or(Blocker::Anything)
     }
 
     fn future(&self, process: ProcessId, into: &mut Claims) {

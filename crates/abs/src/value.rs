@@ -90,6 +90,19 @@ impl Value {
         }))
     }
 
+    /// Adds the objects that it refers to, some perhaps more than once.
+    pub fn objects(&self, into: &mut Vec<u32>) {
+        let mut pending = vec![self];
+        while let Some(value) = pending.pop() {
+            match value {
+                Value::Object(object) => into.push(*object),
+                Value::Data(data) if data.refers => pending.extend(&data.parts),
+                Value::Function(function) => pending.extend(&function.1),
+                _ => {}
+            }
+        }
+    }
+
     pub fn integer(value: BigInt) -> Value {
         match i64::try_from(&value) {
             Ok(small) => Value::Int(small),

@@ -88,6 +88,8 @@ impl FromStr for ProcessPath {
 /// let child = table.child(ProcessId(0), 1);
 /// assert_eq!(child, ProcessId(2));
 /// assert_eq!(table.child(ProcessId(0), 1), child);
+/// assert_eq!(table.parent(child), Some(ProcessId(0)));
+/// assert_eq!(table.parent(ProcessId(1)), None);
 /// let names: Vec<_> = table.in_order().iter().map(|&p| table.path(p).to_string()).collect();
 /// assert_eq!(names, ["0", "0.1", "1"]);
 /// ```
@@ -147,6 +149,15 @@ impl ProcessTable {
     /// The `k`-th child of a process, if it has been met.
     pub fn known_child(&self, parent: ProcessId, k: u32) -> Option<ProcessId> {
         *self.children[parent.index()].get(k as usize)?
+    }
+
+    /// Who started a process; none if it is there from the start.
+    pub fn parent(&self, process: ProcessId) -> Option<ProcessId> {
+        let (_, before) = self.paths[process.index()].0.split_last()?;
+        match before.is_empty() {
+            true => None,
+            false => self.find(&ProcessPath(SmallVec::from_slice(before))),
+        }
     }
 
     /// How many processes have been met.

@@ -23,6 +23,17 @@ pub enum Status {
     Lost,
 }
 
+/// What must happen before a process that waits can make its step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Blocker {
+    /// This process must make a step.
+    Process(ProcessId),
+    /// Something that the step claims must be changed.
+    Claims,
+    /// Nothing is known.
+    Anything,
+}
+
 /// Why a step could not be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StepError {
@@ -67,6 +78,11 @@ pub trait Execution {
     fn future(&self, _process: ProcessId, into: &mut Claims) {
         into.clear();
         into.push(Access::write(0).over(u32::MAX));
+    }
+
+    /// What a waiting process waits for.
+    fn blocker(&self, _process: ProcessId) -> Blocker {
+        Blocker::Anything
     }
 
     /// Lets a ready process make its next step. A `choose` takes its value from `outcomes`, in

@@ -65,6 +65,7 @@ mod meter;
 mod printed;
 mod sequences;
 mod trip;
+mod wants;
 
 use crate::catalogue::{Catalogue, conflict};
 use crate::driver::{Choice, End, Policy};
@@ -75,6 +76,7 @@ use meter::Meter;
 pub(crate) use printed::Printed;
 use sequences::{MOST_STEPS, Made, Sequences, Step};
 use trip::{Trip, discards};
+use wants::Wants;
 
 /// What can be chosen about context-sensitive exploration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -120,6 +122,7 @@ pub(crate) struct Context<S> {
     source: Source<S>,
     meter: Meter,
     sequences: Sequences,
+    wants: Wants,
     catalogue: Catalogue,
     /// The steps of the run.
     made: Vec<Step>,
@@ -146,6 +149,7 @@ impl<S: Set> Context<S> {
             source: Source::new(),
             meter: Meter::default(),
             sequences: Sequences::default(),
+            wants: Wants::default(),
             catalogue: Catalogue::new(),
             made: Vec::new(),
             discards: 0,
@@ -163,7 +167,10 @@ impl<S: Set> Context<S> {
         for &process in program.processes().in_order() {
             if matches!(program.status(process), Status::Ready | Status::Waiting) {
                 program.future(process, &mut claims);
-                self.source.expand_rivals(process, &claims);
+                let Self { source, wants, .. } = self;
+                source
+                    .order
+                    .for_each_rival(process, &claims, |at| wants.add(at, process));
             }
         }
         self.buffer = claims;
@@ -252,6 +259,7 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
         self.known = false;
         self.looked_at.truncate(program.events().len());
         self.looked_at.push(0);
+        self.wants.enter(program.events().len());
         self.source.enter(program);
         match program.events().last() {
             _ if self.overflowed() => {}
@@ -321,6 +329,7 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
             false => 0,
         };
         let depth = program.events().len();
+        self.wants.settle(program, depth, &mut self.source.path);
         // What could not be anticipated once cannot be later.
         if anticipate
             && count > std::mem::replace(&mut self.looked_at[depth], count)

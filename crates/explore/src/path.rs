@@ -206,6 +206,12 @@ impl Path {
         found.map(|candidate| candidate.mark)
     }
 
+    /// Whether there is somebody whom nothing asks for running.
+    pub fn has_idle(&self, node: usize) -> bool {
+        let mut here = self.candidates[self.range(node)].iter();
+        here.any(|candidate| candidate.mark == Mark::Idle)
+    }
+
     /// The process shall run from there.
     pub fn want(&mut self, node: usize, process: ProcessId) {
         self.want_where(node, |candidate| candidate == process);

@@ -18,6 +18,7 @@
 //! assert_eq!(mistakes[0].label, "expected `:=`");
 //! ```
 
+mod blocker;
 pub mod check;
 mod claims;
 mod code;

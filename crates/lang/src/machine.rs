@@ -7,8 +7,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use mazurka_core::{
-    Access, AccessKind, Claims, Event, Execution, Fingerprint, Mishap, MishapKind, ProcessId,
-    ProcessTable, Semantics, Status, StepError, Wait, add_claim,
+    Access, AccessKind, Blocker, Claims, Event, Execution, Fingerprint, Mishap, MishapKind,
+    ProcessId, ProcessTable, Semantics, Status, StepError, Wait, add_claim,
 };
 
 use rustc_hash::FxHashMap;
@@ -437,7 +437,7 @@ impl Machine {
         }
     }
 
-    fn locals(&self, process: ProcessId) -> &[i64] {
+    pub(crate) fn locals(&self, process: ProcessId) -> &[i64] {
         let process = &self.state.processes[process.index()];
         &process.stack[process.registers.frame as usize..process.registers.top as usize]
     }
@@ -657,6 +657,10 @@ impl Execution for Machine {
 
     fn guards(&self) -> &[Access] {
         &self.code.guards
+    }
+
+    fn blocker(&self, process: ProcessId) -> Blocker {
+        self.blocker_of(process)
     }
 
     fn future(&self, process: ProcessId, into: &mut Claims) {

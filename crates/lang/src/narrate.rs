@@ -8,7 +8,7 @@ use mazurka_core::{
 use crate::code::{Action, Code, Note, Op};
 use crate::fault::{Fault, Site};
 use crate::hir::Type;
-use crate::interpret::{Heard, Listener, Stop, input_name, peek};
+use crate::interpret::{Heard, Listener, Stop, input_name};
 use crate::machine::Machine;
 use crate::numbers::show;
 use crate::pretty::Scope;
@@ -396,31 +396,15 @@ impl Machine {
                 self.lock_wait(acquired.map(|a| a.first))
             }
             Op::Join => {
-                let (ops, start) = (&self.code.ops, registers.pc as usize);
-                let handle = peek(
-                    ops,
-                    start,
-                    pc as usize,
-                    &self.state.cells,
-                    locals,
-                    &mut Vec::new(),
-                );
-                let child = match handle {
-                    Some(Ok(handle)) => {
-                        format!("process {}", self.table.path(ProcessId(handle as u32)))
-                    }
-                    _ => "a process".to_owned(),
+                let child = match self.joined(process, pc) {
+                    Some(child) => format!("process {}", self.table.path(child)),
+                    None => "a process".to_owned(),
                 };
                 (format!("the end of {child}"), None)
             }
             Op::JoinAll => {
-                let open = |&p: &ProcessId| self.status(p) != Status::Ended;
-                let children =
-                    (0..registers.children).filter_map(|k| self.table.known_child(process, k));
-                let names: Vec<_> = children
-                    .filter(open)
-                    .map(|p| self.table.path(p).to_string())
-                    .collect();
+                let open = self.open_children(process);
+                let names: Vec<_> = open.map(|p| self.table.path(p).to_string()).collect();
                 (format!("the end of {}", names.join(", ")), None)
             }
             _ => match self.code.notes.get(&pc) {

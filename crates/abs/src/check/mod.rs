@@ -3,6 +3,7 @@
 
 mod body;
 mod calls;
+mod carries;
 mod declare;
 mod expr;
 mod names;
@@ -191,6 +192,8 @@ struct Output {
     functions: Vec<FunctionInfo>,
     classes: Vec<ClassInfo>,
     method_numbers: FxHashMap<String, u32>,
+    /// Where the value of a future is taken, and its type.
+    taken: Vec<(u32, Ty)>,
 }
 
 /// Reads, checks and compiles a program.
@@ -402,7 +405,13 @@ impl<'a> Checker<'a> {
         let constructors = self.constructors.iter().map(|constructor| ConstructorInfo {
             name: constructor.name.clone(),
         });
+        let carrying = |(pc, ty): &(u32, Ty)| self.carries(ty).then_some(*pc);
+        let carrying = match self.carries(&Ty::EXCEPTION) {
+            true => self.out.taken.iter().map(|(pc, _)| *pc).collect(),
+            false => self.out.taken.iter().filter_map(carrying).collect(),
+        };
         let mut code = Code {
+            carrying,
             source: source.to_owned(),
             constructors: constructors.collect(),
             ops: self.out.ops,
@@ -435,6 +444,7 @@ impl<'a> Checker<'a> {
         let mut info = ClassInfo {
             name: self.classes[number as usize].name.clone(),
             fields: fields.iter().map(|(name, _)| name.clone()).collect(),
+            carries: fields.iter().map(|(_, ty)| self.carries(ty)).collect(),
             init: 0,
             init_slots: 0,
             methods: Vec::new(),

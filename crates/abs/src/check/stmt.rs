@@ -367,6 +367,12 @@ impl<'a> Checker<'a> {
         self.fit(&ty, wanted, expr.span);
     }
 
+    /// Takes the value of a future.
+    fn take(&mut self, op: Op, ty: &Ty, span: Span) {
+        self.out.taken.push((self.out.ops.len() as u32, ty.clone()));
+        self.emit(op, span);
+    }
+
     /// What may stand alone: on the right of `=`, after `return`, as a statement.
     fn rhs(&mut self, expr: &'a Expr, wanted: Option<&Ty>) -> Ty {
         let span = expr.span;
@@ -388,7 +394,7 @@ impl<'a> Checker<'a> {
                 self.emit(Op::Claim, span);
                 self.emit(Op::Resume, span);
                 self.emit(Op::Local(slot), span);
-                self.emit(Op::Take, span);
+                self.take(Op::Take, &result, span);
                 result
             }
             ExprKind::Sync(object, method, args) => {
@@ -397,7 +403,7 @@ impl<'a> Checker<'a> {
                     self.waits(span);
                 }
                 let result = self.method_call(object, method, args, true);
-                self.emit(Op::Get, span);
+                self.take(Op::Get, &result, span);
                 result
             }
             ExprKind::Get(future) => {
@@ -409,7 +415,7 @@ impl<'a> Checker<'a> {
                     _ => None,
                 };
                 let claimed = known.is_some_and(|(slot, _)| self.body().claimed.contains(&slot));
-                self.emit(if claimed { Op::Take } else { Op::Get }, span);
+                self.take(if claimed { Op::Take } else { Op::Get }, &of, span);
                 of
             }
             ExprKind::Call(name, args) => match self.effectful(name) {

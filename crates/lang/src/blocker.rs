@@ -1,0 +1,41 @@
+//! What a process waits for.
+
+use mazurka_core::{Blocker, Execution, ProcessId, Status, Wait};
+
+use crate::Machine;
+use crate::code::Op;
+use crate::interpret::{Stop, peek};
+
+impl Machine {
+    pub(crate) fn blocker_of(&self, process: ProcessId) -> Blocker {
+        let joins = self.wait(process) == Wait::Process;
+        let Some(Stop::Blocked(pc)) = self.obstacle(process) else {
+            return Blocker::Anything;
+        };
+        let child = match self.code.ops[pc as usize] {
+            Op::Guard | Op::Lock(_) | Op::LockAt(_) => return Blocker::Claims,
+            // Where there is a condition too, the step may come to need no join.
+            Op::Join if joins => self.joined(process, pc),
+            Op::JoinAll if joins => self.open_children(process).next(),
+            _ => None,
+        };
+        child.map_or(Blocker::Anything, Blocker::Process)
+    }
+
+    /// Whom the `join` at a place waits for.
+    pub(crate) fn joined(&self, process: ProcessId, pc: u32) -> Option<ProcessId> {
+        let start = self.state.processes[process.index()].registers.pc as usize;
+        let (ops, locals) = (&self.code.ops, self.locals(process));
+        let (pc, cells) = (pc as usize, &self.state.cells);
+        let handle = peek(ops, start, pc, cells, locals, &mut Vec::new())?.ok()?;
+        Some(ProcessId(handle as u32))
+    }
+
+    /// The children that have not ended.
+    pub(crate) fn open_children(&self, process: ProcessId) -> impl Iterator<Item = ProcessId> {
+        let children = self.state.processes[process.index()].registers.children;
+        (0..children)
+            .filter_map(move |k| self.table.known_child(process, k))
+            .filter(|&child| self.status(child) != Status::Ended)
+    }
+}
