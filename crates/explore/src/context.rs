@@ -12,6 +12,7 @@
 //! | s_\[E.p\] = s_\[E'.v.u\] (line 13) | asked when the sequence has been made, as in section 6.2: [`Sequences::follow`] |
 //! | E ⊨ p ♦ v (line 15) | nothing left of the sequence conflicts with p; if something does, `look_around` |
 //! | O (section 5.3) | `Execution::future` |
+//! | (nothing) | whom what follows a cut asks for: [`Wants`] |
 //! | anticipating cuts, guiding | [`Variant::anticipate`], [`Variant::guide`] |
 //!
 //! When a step p races with an earlier event e, a sequence to sleep is kept with the state E' before e: p with its past, and e. The
@@ -34,8 +35,9 @@
 //! the claim for the node after it, for the first of them. Else let d of D be the one with the longest w₁ such that w = w₁.g.w₂ and no
 //! step of w₁ depends on d's; g does. The run E.d.w₁.g is free at E.d, so it was met or cut. If g was made, its race with d was seen, and
 //! an initial q of what reverses it wanted at E. It does not sleep there (else it could begin w), and its step is independent of w₁.g or the first in it, against
-//! the choice of d. If the run was cut before g, then g was in the *future* of the cut state, and conflicts with d. For that, at a cut all processes
-//! are wanted at every event of the run that conflicts with what some process may still do (and is not in its program past). So one of D can begin w after all.
+//! the choice of d. If the run was cut before g, then g was in the *future* of the cut state, and conflicts with d. For that, at a cut, at every event of the run
+//! that conflicts with what some process may still do (and is not in its program past), enough processes are wanted that one of them can begin w ([`Wants`]).
+//! So one of D can after all.
 //!
 //! *So every state is met.* A complete run is met or cut. If it is cut, what is left of it can follow a node that was left earlier, and leads
 //! to the same state; that run is met or cut, and if it is cut, then before the first one. This ends.

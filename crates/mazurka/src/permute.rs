@@ -48,8 +48,10 @@ pub enum PermuteError {
     /// The schedule cannot be followed.
     #[error("the schedule does not fit: {0}")]
     Schedule(ReplayError),
-    /// The language has no labels.
-    #[error("programs in this language have no labels to permute; `mazurka explore` explores them")]
+    /// Steps of ABS programs have no labels.
+    #[error(
+        "ABS programs cannot be permuted: their tasks have no guarded-command labels; `mazurka explore` explores them"
+    )]
     NoLabels,
     /// A run cannot be told over symbolic initial values.
     #[error("--symbolic-initial: {0}")]

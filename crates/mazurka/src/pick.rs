@@ -1,7 +1,7 @@
 //! `check` picks the engine: the first that can decide.
 //!
 //! Some programs have few traces and many states, others few states and more traces than anyone can
-//! count, and nobody knows beforehand. So the engines take turns, each with a budget of steps, and
+//! count, a third kind has many of both and steps that mostly commute where they meet; nobody knows beforehand. So the engines take turns, each with a budget of steps, and
 //! with four times as many in the next round: the answer comes after at most a few times the work of
 //! the better engine. Engines do not run at the same time and only steps are counted, so the
 //! engine that decides, the answer and the witness are always the same.
@@ -11,7 +11,7 @@
 //!
 //! Where the program may loop, merging states comes first: the others cannot decide if a run has no end.
 //! The engines agree on every verdict, because they explore the same executions; only one of them can
-//! see a livelock, but the other then reaches a bound.
+//! see a livelock, but the others then reach a bound.
 
 use std::time::{Duration, Instant};
 
@@ -38,9 +38,9 @@ pub(crate) fn decide<M: Semantics>(
     let limits = &options.limits;
     let start = Instant::now();
     let mut parts = None;
-    let mut engines = vec![Algorithm::Optimal, Algorithm::Stateful];
+    let mut engines = vec![Algorithm::Optimal, Algorithm::Stateful, Algorithm::CONTEXT];
     if machine.may_repeat() {
-        engines.reverse();
+        engines.swap(0, 1);
     }
     let mut budget = FIRST_BUDGET;
     loop {

@@ -129,7 +129,7 @@ fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     show(&record, &args.output, &record, || {
         let text = mazurka_report::verdict(&record, &view);
         // Initial values that a search has found are settings that nobody has made.
-        match record.program.set.get(args.program.set.len()..) {
+        match record.program.set.get(args.program.settings().len()..) {
             None | Some([]) => text,
             Some(found) => {
                 let values: Vec<String> = found.iter().map(|(n, v)| format!("{n} = {v}")).collect();

@@ -14,6 +14,16 @@ pub(crate) fn program(name: &str) -> Result<String, String> {
     text(name, MOST_BYTES, "a program")
 }
 
+/// The text of a `.maz` program. What cannot be done with others is said in a few words.
+pub(crate) fn maz_program(name: &str, cannot: &str) -> Result<String, String> {
+    match name.ends_with(".abs") {
+        true => Err(format!(
+            "ABS programs cannot be {cannot}; `mazurka check` and `mazurka explore` work on them"
+        )),
+        false => program(name),
+    }
+}
+
 /// The text of a record.
 pub(crate) fn record(name: &str) -> Result<String, String> {
     text(name, MOST_RECORD_BYTES, "a record")

@@ -8,7 +8,7 @@ use super::watch::{self, Watcher};
 use super::{Exit, diagnose, files, output};
 
 fn load(file: &str, set: &[(String, String)]) -> Result<Theory, Refusal> {
-    let source = files::program(file)?;
+    let source = files::maz_program(file, "proved right")?;
     Theory::load(file, &source, set)
         .map_err(|mistakes| Refusal::Program(diagnose::render(file, &source, &mistakes)))
 }

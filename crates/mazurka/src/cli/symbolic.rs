@@ -10,7 +10,7 @@ use super::{Exit, diagnose, files, output};
 /// Executes a program symbolically, and shows the states at the end.
 pub(super) fn symbolic(args: &SymbolicArgs) -> Result<Exit, Refusal> {
     let file = &args.program.file;
-    let source = files::program(file)?;
+    let source = files::maz_program(file, "executed symbolically")?;
     let program = SymbolicProgram::load(file, &source, &args.program.set)
         .map_err(|mistakes| Refusal::Program(diagnose::render(file, &source, &mistakes)))?;
     let options = Options {

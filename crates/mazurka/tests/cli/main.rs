@@ -1,5 +1,6 @@
 //! Drives the binary as a user does.
 
+mod abs;
 mod bad_input;
 mod bench;
 mod checkpoints;
