@@ -189,6 +189,8 @@ pub struct Code {
     pub(crate) dead: FxHashMap<u32, Vec<u32>>,
     /// Where a task may take a value out of a future, or an exception, that refers to an object or a future.
     pub(crate) carrying: FxHashSet<u32>,
+    /// Where a message is sent whose future is kept for more than to wait for its end.
+    pub(crate) kept: FxHashSet<u32>,
     /// Whether any step may have to wait for a condition.
     pub(crate) guarded: bool,
     pub(crate) may_loop: bool,

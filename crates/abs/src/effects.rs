@@ -56,6 +56,8 @@ pub(crate) fn analyse(code: &mut Code) {
         }
     }
     code.effects = effects;
+    let sent = (0..code.ops.len() as u32).filter(|&pc| keeps_future(code, pc));
+    code.kept = sent.collect();
     for class in 0..code.classes.len() as u32 {
         code.classes[class as usize].may_hold = may_hold(code, class);
     }
@@ -64,6 +66,23 @@ pub(crate) fn analyse(code: &mut Code) {
     let own = (code.own as usize..code.ops.len())
         .filter(|&pc| matches!(code.ops[pc], Op::Jump(to) if to as usize <= pc));
     code.may_loop = own.count() > 0 || code.ops.iter().any(|op| matches!(op, Op::Sync { .. }));
+}
+
+/// Whether this sends a message and its future is used for more than `await f?`: then an exception may reach whoever has it.
+fn keeps_future(code: &Code, pc: u32) -> bool {
+    let [Op::Async { .. }, next, ..] = code.ops[pc as usize..] else {
+        return false;
+    };
+    match next {
+        Op::Pop => false,
+        Op::Set(slot) => passed(code, vec![pc + 2]).iter().any(|&at| {
+            let [one, two, ..] = code.ops[at as usize..] else {
+                return false;
+            };
+            one == Op::Local(slot) && two != Op::Claim
+        }),
+        _ => true,
+    }
 }
 
 /// Everything that the methods and the init block of a class consist of.

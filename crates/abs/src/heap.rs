@@ -124,6 +124,9 @@ pub(crate) enum Life {
     Unborn,
     Alive,
     Ended,
+    /// An exception has ended it, and goes to whoever takes its result.
+    Thrown,
+    /// An exception has ended it that is nobody's.
     Failed,
     Lost,
 }
@@ -156,6 +159,8 @@ pub(crate) struct Task {
     pub objects: u32,
     /// How many steps it has made. Not part of what states are compared by.
     pub steps: u32,
+    /// Whether whoever started it keeps its future for more than to wait for its end.
+    pub kept: bool,
     /// What it has returned, or the exception that ended it.
     pub result: Option<Value>,
 }
@@ -172,6 +177,7 @@ impl Task {
             tasks: 0,
             objects: 0,
             steps: 0,
+            kept: false,
             result: None,
         }
     }
@@ -186,6 +192,7 @@ impl Task {
             stack,
             self.tasks,
             self.objects,
+            self.kept,
             &self.result,
         )
     }
@@ -209,6 +216,7 @@ impl Clone for Task {
         self.tasks = other.tasks;
         self.objects = other.objects;
         self.steps = other.steps;
+        self.kept = other.kept;
         self.result.clone_from(&other.result);
     }
 }

@@ -201,7 +201,8 @@ impl Machine {
             self.back_to(depth);
             return Err(stop);
         }
-        let ended = self.state.tasks[process.index()].life == Life::Ended;
+        let life = self.state.tasks[process.index()].life;
+        let ended = matches!(life, Life::Ended | Life::Thrown);
         self.unfinished -= usize::from(ended);
         self.unfinished += self.run[depth].spawned.len();
         Ok(&self.run[depth])
@@ -404,7 +405,8 @@ impl Machine {
         }
         all = all
             .then(u64::from(task.pc))
-            .then((u64::from(task.tasks) << 32) | u64::from(task.objects));
+            .then((u64::from(task.tasks) << 32) | u64::from(task.objects))
+            .then(u64::from(task.kept));
         for frame in &task.frames {
             all = all
                 .then((u64::from(frame.call) << 32) | u64::from(frame.base))
@@ -418,7 +420,7 @@ impl Machine {
     fn count_unfinished(&self) -> usize {
         let lives = self.state.tasks.iter().map(|task| task.life);
         lives
-            .filter(|life| !matches!(life, Life::Unborn | Life::Ended))
+            .filter(|life| !matches!(life, Life::Unborn | Life::Ended | Life::Thrown))
             .count()
     }
 
@@ -484,7 +486,7 @@ impl Execution for Machine {
         };
         match task.life {
             Life::Unborn => Status::Unborn,
-            Life::Ended => Status::Ended,
+            Life::Ended | Life::Thrown => Status::Ended,
             Life::Failed => Status::Failed,
             Life::Lost => Status::Lost,
             Life::Alive if self.code.object.is_some() && !self.its_turn(process, task) => {

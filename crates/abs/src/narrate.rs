@@ -130,6 +130,7 @@ impl Machine {
                 Happening::Printed(text) => format!("prints {text:?}"),
                 Happening::Ended(Value::Unit) => "ends".to_owned(),
                 Happening::Ended(value) => format!("returns {}", self.shown(value)),
+                Happening::Threw(value) => format!("throws {}", self.shown(value)),
             });
         }
         changes.retain(|change| change.from != change.to);

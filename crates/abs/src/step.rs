@@ -52,6 +52,7 @@ pub(crate) enum Happening {
     Released,
     Printed(Arc<String>),
     Ended(Value),
+    Threw(Value),
 }
 
 /// Hears what happens within a step.
@@ -120,7 +121,7 @@ fn touch(event: &mut Event, access: Access) {
 /// Whether a task's future has a value, or an exception.
 pub(crate) fn resolved(state: &State, task: u32) -> bool {
     let life = state.tasks.get(task as usize).map(|task| task.life);
-    matches!(life, Some(Life::Ended | Life::Failed))
+    matches!(life, Some(Life::Ended | Life::Thrown | Life::Failed))
 }
 
 impl<L: Listener> Cpu<'_, L> {
@@ -229,6 +230,12 @@ impl<L: Listener> Cpu<'_, L> {
                 Err(Halt::Fault(Fault::Exception(exception))) => {
                     match self.catch(pc, &exception, task) {
                         Some(handler) => pc = handler,
+                        None if task.kept && !self.is_assertion(&exception) => {
+                            self.listener.hear(|| Happening::Threw(exception.clone()));
+                            task.life = Life::Thrown;
+                            self.end(task, Some(exception));
+                            return Ok(Rest::Over);
+                        }
                         None => {
                             self.halt(process, task, MishapKind::Failure, pc, Some(exception));
                             return Ok(Rest::Over);
@@ -237,6 +244,11 @@ impl<L: Listener> Cpu<'_, L> {
                 }
             }
         }
+    }
+
+    fn is_assertion(&self, exception: &Value) -> bool {
+        let assertion = self.code.exceptions.assertion_failed;
+        matches!(exception, Value::Data(data) if data.constructor == assertion)
     }
 
     fn join(&mut self, task: u32) {
@@ -323,6 +335,7 @@ impl<L: Listener> Cpu<'_, L> {
                     return Err(self.null(process));
                 };
                 let child = self.send(object, method, &args, process, task)?;
+                self.state.tasks[child as usize].kept = self.code.kept.contains(&pc);
                 task.stack.push(Value::Future(child));
             }
             Op::Sync { method, args, .. } => return self.call(pc, method, args, process, task),
@@ -412,7 +425,7 @@ impl<L: Listener> Cpu<'_, L> {
         let other = &self.state.tasks[future as usize];
         let value = other.result.clone().unwrap_or(Value::Unit);
         match other.life {
-            Life::Failed => Err(Halt::Fault(Fault::Exception(value))),
+            Life::Failed | Life::Thrown => Err(Halt::Fault(Fault::Exception(value))),
             _ => {
                 task.stack.push(value);
                 Ok(())
@@ -559,6 +572,7 @@ impl<L: Listener> Cpu<'_, L> {
         new.tasks = 0;
         new.objects = 0;
         new.steps = 0;
+        new.kept = false;
         new.result = None;
         self.event.spawned.push(child);
         self.undo.push(Undo::TaskBorn(child.0));
@@ -586,6 +600,7 @@ impl<L: Listener> Cpu<'_, L> {
             let args = task.stack.split_off(first);
             pop(&mut task.stack);
             let child = self.send(object, method, &args, process, task)?;
+            self.state.tasks[child as usize].kept = true;
             task.stack.push(Value::Future(child));
             return Ok(Next::At(pc + 1));
         }

@@ -155,6 +155,11 @@ fn patterns_compare_what_is_bound() {
 }
 
 #[test]
+fn a_tilde_negates_in_older_programs() {
+    shows("if (~(1 > 2)) println(\"no\");", "no\n");
+}
+
+#[test]
 fn exceptions() {
     shows(
         "try { Rat z = 1 / 0; } catch { DivisionByZeroException => println(\"zero\"); } finally { println(\"last\"); }",
@@ -174,27 +179,62 @@ fn exceptions() {
     );
 }
 
-#[test]
-fn an_exception_that_leaves_a_task_fails_it_and_reaches_who_asks() {
-    let source = "module M; interface I { Int bad(); } class C implements I { Int bad() { throw NullPointerException; } }
-         class D(I i) { Unit run() { Fut<Int> f = i!bad(); try { await f?; Int x = f.get; } catch { NullPointerException => println(\"caught\"); } } }
-         { I i = new C(); new D(i); }";
-    let mut machine = machine(source, &[]);
+/// The failures of the first run of a program in which `D` does something with an object whose method `bad` throws an exception.
+fn failures(statements: &str, thrown: &str) -> (String, Vec<String>) {
+    let source = format!(
+        "module M; interface I {{ Int bad(); }} class C implements I {{ Int bad() {{ {thrown} return 1; }} }}
+         class D(I i) {{ Fut<Int> last = null; Unit run() {{ {statements} }} }}
+         {{ I i = new C(); new D(i); }}"
+    );
+    let mut machine = machine(&source, &[]);
     finish(&mut machine);
-    assert_eq!(output(&machine), "\"caught\\n\"");
-    let tasks = machine.processes().in_order().iter();
-    let failed: Vec<String> = tasks
-        .filter(|&&task| machine.status(task) == Status::Failed)
-        .map(|&task| machine.processes().path(task).to_string())
-        .collect();
-    assert_eq!(failed, ["0.0.0"]);
-    let event = machine
-        .events()
-        .iter()
-        .find(|event| !event.mishaps.is_empty())
-        .expect("a failure");
-    let (message, _) = machine.explain(&event.mishaps[0]);
-    assert_eq!(message, "nobody catches NullPointerException in C1.bad");
+    let mishaps = machine.events().iter().flat_map(|event| &event.mishaps);
+    let messages = mishaps.map(|mishap| machine.explain(mishap).0).collect();
+    (output(&machine), messages)
+}
+
+#[test]
+fn an_exception_that_leaves_a_task_reaches_who_asks() {
+    let caught = "catch { NullPointerException => println(\"caught\"); }";
+    for asks in [
+        "Fut<Int> f = i!bad(); await f?; Int x = f.get;",
+        "Int x = i.bad();",
+        "Int x = await i!bad();",
+        "await i!bad();",
+        "Fut<Int> f = i!bad(); List<Fut<Int>> all = list[f]; Fut<Int> g = head(all); Int x = g.get;",
+        "last = i!bad(); Fut<Int> g = last; Int x = g.get;",
+    ] {
+        let (output, messages) = failures(
+            &format!("try {{ {asks} }} {caught}"),
+            "throw NullPointerException;",
+        );
+        assert_eq!(output, "\"caught\\n\"", "{asks}");
+        assert!(messages.is_empty(), "{asks}: {messages:?}");
+        let (_, messages) = failures(asks, "throw NullPointerException;");
+        assert_eq!(messages, ["nobody catches NullPointerException in D2.run"]);
+    }
+}
+
+#[test]
+fn an_exception_that_nobody_asks_for_is_a_failure() {
+    for ignores in [
+        "i!bad();",
+        "Fut<Int> f = i!bad();",
+        "Fut<Int> f = i!bad(); await f?;",
+    ] {
+        let (_, messages) = failures(ignores, "throw NullPointerException;");
+        assert_eq!(
+            messages,
+            ["nobody catches NullPointerException in C1.bad"],
+            "{ignores}"
+        );
+    }
+}
+
+#[test]
+fn a_false_assertion_is_a_failure_whoever_asks() {
+    let (_, messages) = failures("try { Int x = i.bad(); } catch _ => skip;", "assert 1 > 2;");
+    assert_eq!(messages, ["an assertion fails in C1.bad"]);
 }
 
 #[test]

@@ -90,7 +90,7 @@ impl Generator {
 
     fn stmt(&mut self, indent: usize) {
         let pad = "  ".repeat(indent);
-        let kind = self.random.below(12);
+        let kind = self.random.below(14);
         let line = match kind {
             0..=2 => format!("{} = {};", self.field(), self.expr()),
             3 => {
@@ -131,6 +131,14 @@ impl Generator {
             ),
             9 => format!("await {};", self.condition()),
             10 => "suspend;".to_owned(),
+            11 => format!(
+                "if ({}) {{ throw NullPointerException; }}",
+                self.condition()
+            ),
+            12 => {
+                let (may, call, field) = (self.may_call(), self.call("!"), self.field());
+                format!("{may} {{ try {{ {field} = await {call}; }} catch _ => {field} = 2; }}")
+            }
             _ if self.random.one_in(3) => format!("assert {};", self.condition()),
             _ => format!("println(toString({}));", self.field()),
         };

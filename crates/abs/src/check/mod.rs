@@ -412,6 +412,7 @@ impl<'a> Checker<'a> {
         };
         let mut code = Code {
             carrying,
+            kept: FxHashSet::default(),
             source: source.to_owned(),
             constructors: constructors.collect(),
             ops: self.out.ops,
