@@ -85,6 +85,13 @@ pub trait Execution {
         Blocker::Anything
     }
 
+    /// Whether the outcomes of a step are the sides of conditions over inputs, of which some exclude others: then which of them there are depends on all
+    /// outcomes before, and not only on what the step touches, and a schedule may be refused
+    /// ([`StepError::NoSuchOutcome`]) though each of its steps can be made after the steps that it depends on.
+    fn has_conditions(&self) -> bool {
+        false
+    }
+
     /// Lets a ready process make its next step. A `choose` takes its value from `outcomes`, in
     /// order, and where these end its least value.
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError>;

@@ -6,8 +6,8 @@
 use mazurka_core::{ProcessId, ProcessPath};
 
 use crate::check::{Setting, load};
-use crate::code::Op;
-use crate::compile::compile;
+use crate::code::{Code, Op};
+use crate::compile::{compile, compile_open, has_inputs};
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Expr, VarId};
 use crate::interpret::evaluate;
@@ -32,8 +32,8 @@ pub struct Property {
     /// The cell of the first variable that stands for a point.
     first_point: u32,
     expr: Expr,
-    /// For each variable its first cell.
-    first_cells: Vec<u32>,
+    /// The program, with the variables that stand for points.
+    pub(crate) code: std::sync::Arc<Code>,
 }
 
 /// Why a text is no property of a program.
@@ -71,7 +71,11 @@ impl Property {
             mistakes,
         };
         let program = load(&all, settings).map_err(bad)?;
-        let code = compile(&program, &all).map_err(bad)?;
+        let code = match has_inputs(&program) {
+            true => compile_open(&program, &all),
+            false => compile(&program, &all),
+        };
+        let code = code.map_err(bad)?;
         let checked = &code.ensures[code.ensures.len() - 1];
         let snippet = code.snippets[checked.snippet as usize].clone();
         let first_point = code.first_lock - points.len() as u32;
@@ -92,7 +96,7 @@ impl Property {
             points,
             first_point,
             expr: program.ensures[program.ensures.len() - 1].expr.clone(),
-            first_cells: code.first_cells.clone(),
+            code: std::sync::Arc::new(code),
         })
     }
 
@@ -113,7 +117,7 @@ impl Property {
 
     /// The first cell of a variable of the condition, or as an error the point that it stands for.
     pub fn cell_or_point(&self, var: VarId) -> Result<u32, usize> {
-        let cell = self.first_cells[var.0 as usize];
+        let cell = self.code.first_cells[var.0 as usize];
         match cell.checked_sub(self.first_point) {
             Some(point) => Err(point as usize),
             None => Ok(cell),

@@ -72,7 +72,8 @@ impl Front for Open {
 }
 
 impl Open {
-    fn symbolic(&self, options: &Options) -> SymbolicMachine {
+    /// What runs it for all inputs.
+    pub fn symbolic(&self, options: &Options) -> SymbolicMachine {
         let assembly = Assembly {
             choice: options.solver,
             effort: Effort {
@@ -228,7 +229,7 @@ impl Program {
 }
 
 /// What the solver could not decide becomes a bound of the search.
-fn doubt(machine: &SymbolicMachine, found: &mut Findings) {
+pub(crate) fn doubt(machine: &SymbolicMachine, found: &mut Findings) {
     let doubts = machine.doubts();
     let within = doubts.within.map(Bound::IntWithin);
     let undecided = doubts.undecided.map(|_| Bound::Undecided);
@@ -239,7 +240,7 @@ fn doubt(machine: &SymbolicMachine, found: &mut Findings) {
 }
 
 /// Brings the machine to the end of a run that the search has made.
-fn follow(machine: &mut SymbolicMachine, schedule: &Schedule) {
+pub(crate) fn follow(machine: &mut SymbolicMachine, schedule: &Schedule) {
     machine.back_to(0);
     for step in &schedule.0 {
         let known = machine.processes().find(&step.process);
@@ -261,13 +262,26 @@ fn concrete(
     machine.concrete(mishap)
 }
 
-/// The evidence for everything found, each run with its inputs.
+/// The evidence for everything found, each run with its inputs; two results that differ come last, if that is a violation.
 fn witnesses(
     machine: &mut SymbolicMachine,
     options: &Options,
     found: &Findings,
     results: &Results<'_>,
     deterministic: bool,
+) -> Vec<Witness> {
+    let mut all = failures_and_deadlock(machine, options, found);
+    if let (Some(pair), true) = (&results.differ, deterministic) {
+        all.push(difference(machine, options, pair));
+    }
+    all
+}
+
+/// The evidence for failures and a deadlock, each run with its inputs.
+pub(crate) fn failures_and_deadlock(
+    machine: &mut SymbolicMachine,
+    options: &Options,
+    found: &Findings,
 ) -> Vec<Witness> {
     let local = options.limits.local;
     let mut all = Vec::new();
@@ -300,21 +314,23 @@ fn witnesses(
         );
         all.push(evidence::deadlock(&mut machine, told.run));
     }
-    if let (Some(pair), true) = (&results.differ, deterministic) {
-        follow(machine, &pair.other.1);
-        let other = machine.concrete_with(&pair.valuation);
-        follow(machine, &pair.one.1);
-        let one = machine.concrete_with(&pair.valuation);
-        let condition = machine.condition_of_difference(&pair.one.0, &pair.other.0);
-        let mut machine = Machine::new(one.code, local);
-        let (one, other) = closest(&mut machine, &one.schedule, &other.schedule);
-        let mut witness = evidence::nondeterminism(&mut machine, &one, &other);
-        assert!(
-            !witness.differs.is_empty(),
-            "two results do not differ again: {one} and {other}"
-        );
-        witness.condition = Some(condition);
-        all.push(witness);
-    }
     all
+}
+
+/// The evidence that results differ for the same inputs.
+fn difference(machine: &mut SymbolicMachine, options: &Options, pair: &Pair) -> Witness {
+    follow(machine, &pair.other.1);
+    let other = machine.concrete_with(&pair.valuation);
+    follow(machine, &pair.one.1);
+    let one = machine.concrete_with(&pair.valuation);
+    let condition = machine.condition_of_difference(&pair.one.0, &pair.other.0);
+    let mut machine = Machine::new(one.code, options.limits.local);
+    let (one, other) = closest(&mut machine, &one.schedule, &other.schedule);
+    let mut witness = evidence::nondeterminism(&mut machine, &one, &other);
+    assert!(
+        !witness.differs.is_empty(),
+        "two results do not differ again: {one} and {other}"
+    );
+    witness.condition = Some(condition);
+    witness
 }

@@ -85,7 +85,7 @@ impl Program {
 
     /// Whether it can be unfolded: nets know joins of a process with those that it started, and no others.
     pub fn unfolds(&self) -> bool {
-        matches!(self.language, Language::Maz(_))
+        matches!(self.language, Language::Maz(_) | Language::Open(_))
     }
 
     /// Whether two different results violate a property: if the file says what to observe, or

@@ -4,12 +4,16 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use mazurka_core::record::{Record, Run};
-use mazurka_core::{Execution, Narrator, ProcessId, ProcessPath, StopReason, Verdict};
-use mazurka_explore::{Goal, NetKind, Progress, Question, unfold};
-use mazurka_lang::{Machine, Property};
+use mazurka_core::{
+    Bound, Execution, Narrator, ProcessId, ProcessPath, Schedule, StopReason, Verdict,
+};
+use mazurka_explore::{Findings, Goal, NetKind, Progress, Question, Unfolding, unfold};
+use mazurka_lang::{Machine, Property, SymbolicMachine};
+use mazurka_smt::Term;
 use serde::{Deserialize, Serialize};
 
 use crate::front::{Front, Language};
+use crate::inputs::{Open, doubt, follow};
 use crate::translation::{self, NotTranslated};
 use crate::{Algorithm, Options, Program, Watch};
 
@@ -80,7 +84,55 @@ struct Asked<'a> {
     processes: Vec<ProcessPath>,
 }
 
+impl<'a> Asked<'a> {
+    fn new(property: &'a Property) -> Self {
+        let points = property.points().iter();
+        let mut processes: Vec<_> = points.map(|(process, _)| process.clone()).collect();
+        processes.sort();
+        processes.dedup();
+        Self {
+            property,
+            processes,
+        }
+    }
+
+    /// Which of the points are so, where the processes are at these lines.
+    fn points(&self, lines: &[Option<usize>]) -> Vec<bool> {
+        let at = |(process, line): &(ProcessPath, usize)| {
+            let known = self.processes.iter().position(|known| known == process);
+            known.and_then(|known| lines[known]) == Some(*line)
+        };
+        self.property.points().iter().map(at).collect()
+    }
+
+    /// What of several values, one for each cell of the property, is that of a cell.
+    fn of<V: Copy + Default>(&self, values: &[V], cell: u32) -> V {
+        let cells = self.property.cells();
+        let at = cells.iter().position(|&known| known == cell);
+        at.map_or_else(V::default, |at| values[at])
+    }
+
+    /// Whether it holds in the current state.
+    fn holds_now(&self, machine: &Machine) -> bool {
+        let cells = self.property.cells().iter();
+        let values: Vec<i64> = cells.map(|&cell| machine.value(cell)).collect();
+        let lines = self.lines(machine.processes(), |process| machine.line(process));
+        self.holds(machine, &values, &lines)
+    }
+
+    fn lines(
+        &self,
+        table: &mazurka_core::ProcessTable,
+        line: impl Fn(ProcessId) -> Option<usize>,
+    ) -> Vec<Option<usize>> {
+        let of = |path: &ProcessPath| line(table.find(path)?);
+        self.processes.iter().map(of).collect()
+    }
+}
+
 impl Question<Machine> for Asked<'_> {
+    type Value = i64;
+
     fn cells(&self) -> &[u32] {
         self.property.cells()
     }
@@ -97,39 +149,47 @@ impl Question<Machine> for Asked<'_> {
         program.line(process)
     }
 
-    fn holds(&self, values: &[i64], lines: &[Option<usize>]) -> bool {
-        let value = |cell: u32| {
-            let at = self
-                .property
-                .cells()
-                .iter()
-                .position(|&known| known == cell);
-            at.map_or(0, |at| values[at])
-        };
-        let at = |(process, line): &(ProcessPath, usize)| {
-            let known = self.processes.iter().position(|known| known == process);
-            known.and_then(|known| lines[known]) == Some(*line)
-        };
-        let at: Vec<bool> = self.property.points().iter().map(at).collect();
-        self.property.holds(&value, &at)
+    fn holds(&self, _: &Machine, values: &[i64], lines: &[Option<usize>]) -> bool {
+        let value = |cell: u32| self.of(values, cell);
+        self.property.holds(&value, &self.points(lines))
     }
 }
 
-impl Asked<'_> {
-    /// Whether it holds in the current state.
-    fn holds_now(&self, machine: &Machine) -> bool {
-        let values: Vec<i64> = self
-            .cells()
-            .iter()
-            .map(|&cell| machine.value(cell))
-            .collect();
-        let line = |path: &ProcessPath| {
-            let process = machine.processes().find(path)?;
-            machine.line(process)
-        };
-        let lines: Vec<_> = self.processes.iter().map(line).collect();
-        self.holds(&values, &lines)
+/// For some inputs: values are terms over them.
+impl Question<SymbolicMachine> for Asked<'_> {
+    type Value = Option<Term>;
+
+    fn cells(&self) -> &[u32] {
+        self.property.cells()
     }
+
+    fn processes(&self) -> &[ProcessPath] {
+        &self.processes
+    }
+
+    fn value(&self, program: &SymbolicMachine, cell: u32) -> Option<Term> {
+        program.term_of(cell)
+    }
+
+    fn line(&self, program: &SymbolicMachine, process: ProcessId) -> Option<usize> {
+        program.line(process)
+    }
+
+    fn holds(
+        &self,
+        program: &SymbolicMachine,
+        values: &[Option<Term>],
+        lines: &[Option<usize>],
+    ) -> bool {
+        let value = |cell: u32| self.of(values, cell);
+        program.may_hold(self.property, &value, &self.points(lines))
+    }
+}
+
+/// What came of a search: a run to the state, if there is one, and how many markings were looked at.
+struct Looked {
+    run: Option<Run>,
+    markings: u64,
 }
 
 impl StateProperty {
@@ -165,87 +225,51 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<ReachRecord, NotTranslated> {
-        let Language::Maz(front) = &self.language else {
-            panic!("this program cannot be unfolded, see `Program::unfolds`");
-        };
         let start = Instant::now();
-        let mut machine = front.machine(options);
-        let limits = &options.limits;
-        let mut net = unfold(&mut machine, kind, seed, limits, Goal::Everything, watch);
-        let points = wanted.property.points().iter();
-        let mut processes: Vec<_> = points.map(|(process, _)| process.clone()).collect();
-        processes.sort();
-        processes.dedup();
-        let asked = Asked {
-            property: &wanted.property,
-            processes,
-        };
-        let counts = net.found.counts;
-        let mut ticks = 0_u32;
-        let mut tick = || {
-            ticks = ticks.wrapping_add(1);
-            if !ticks.is_multiple_of(256) {
-                return ControlFlow::Continue(());
+        let asked = Asked::new(&wanted.property);
+        let (looked, mut found) = match &self.language {
+            Language::Maz(front) => {
+                let mut machine = front.machine(options);
+                let limits = &options.limits;
+                let mut net = unfold(&mut machine, kind, seed, limits, Goal::Everything, watch);
+                let tick = &mut ticker(start, &net.found, options, watch);
+                let looked = match method {
+                    Method::Search => net.reach(&mut machine, &asked, tick),
+                    Method::Smt => solve(&mut net, &mut machine, &asked, tick)?,
+                };
+                let looked = note(looked, &mut net.found);
+                let shown = looked
+                    .0
+                    .map(|schedule| shown(&mut machine, &schedule, &asked));
+                let looked = Looked {
+                    run: shown,
+                    markings: looked.1,
+                };
+                (looked, net.found)
             }
-            let elapsed = start.elapsed();
-            match limits.time {
-                Some(limit) if elapsed >= limit => {
-                    let limit = limit.as_millis() as u64;
-                    ControlFlow::Break(mazurka_core::Bound::TimeLimit(limit))
+            Language::Open(open) => {
+                if method == Method::Smt {
+                    return Err(NotTranslated::inputs());
                 }
-                _ => watch(&Progress {
-                    counts,
-                    elapsed,
-                    done: None,
-                    estimate: None,
-                }),
+                self.reach_open(open, &asked, (kind, seed), start, options, watch)
+            }
+            Language::Abs(_) => {
+                panic!("this program cannot be unfolded, see `Program::unfolds`");
             }
         };
-        let looked = match method {
-            Method::Search => net.reach(&mut machine, &asked, &mut tick),
-            Method::Smt => match net.structure(&mut machine, &asked, &mut tick) {
-                ControlFlow::Break(bound) => ControlFlow::Break(bound),
-                ControlFlow::Continue(structure) => {
-                    match translation::solve(&structure, &wanted.property)? {
-                        Some(happened) => {
-                            let schedule = happened.map(|all| net.schedule_of_all(&all));
-                            ControlFlow::Continue((schedule, 0))
-                        }
-                        None => ControlFlow::Break(mazurka_core::Bound::Undecided),
-                    }
-                }
-            },
-        };
-        let (schedule, markings) = match looked {
-            ControlFlow::Continue(found) => found,
-            ControlFlow::Break(bound) => {
-                net.found.bounds.push(bound);
-                net.found.stopped = StopReason::Bound;
-                (None, 0)
-            }
-        };
-        let run = schedule.map(|schedule| match machine.narrate(&schedule) {
-            Ok(run) => run,
-            Err(error) => panic!("a schedule of the net does not run: {error}"),
-        });
-        // What is shown has been run, and looked at again.
-        assert!(
-            run.is_none() || asked.holds_now(&machine),
-            "the run does not reach the state"
-        );
-        let answer = match (&run, net.found.bounds.is_empty()) {
+        let answer = match (&looked.run, found.bounds.is_empty()) {
             (Some(_), _) => Reached::Reachable,
             (None, true) => Reached::Unreachable,
             (None, false) => Reached::Unknown,
         };
-        let found = &mut net.found;
         let tests = found.counts.executions + found.counts.discarded;
         // The question is about this state alone.
         found.failures.clear();
         found.deadlock = None;
         found.elapsed = start.elapsed();
         let algorithm = Algorithm::Optimal;
-        let mut record = self.judge("reach", algorithm, options, false, &mut machine, found);
+        let none = |_: &Findings| Vec::new();
+        let mut record = self.judge_with("reach", algorithm, options, &found, none);
         record.algorithm = "unfold".to_owned();
         record.deterministic = None;
         record.verdict = match answer {
@@ -260,8 +284,112 @@ impl Program {
             net: kind.to_string(),
             method: method.name().to_owned(),
             tests,
-            markings,
-            run,
+            markings: looked.markings,
+            run: looked.run,
         })
     }
+
+    /// For some inputs, which are solved for.
+    fn reach_open(
+        &self,
+        open: &Open,
+        asked: &Asked<'_>,
+        (kind, seed): (NetKind, u64),
+        start: Instant,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> (Looked, Findings) {
+        let mut machine = open.symbolic(options).starting_in_any_order();
+        let limits = &options.limits;
+        let mut net = unfold(&mut machine, kind, seed, limits, Goal::Everything, watch);
+        let tick = &mut ticker(start, &net.found, options, watch);
+        let looked = net.reach(&mut machine, asked, tick);
+        let (schedule, markings) = note(looked, &mut net.found);
+        let run = schedule.and_then(|schedule| {
+            follow(&mut machine, &schedule);
+            let lines = asked.lines(machine.processes(), |process| machine.line(process));
+            let run = machine.concrete_where(asked.property, &asked.points(&lines))?;
+            let mut machine = Machine::new(run.code, limits.local);
+            Some(shown(&mut machine, &run.schedule, asked))
+        });
+        doubt(&machine, &mut net.found);
+        (Looked { run, markings }, net.found)
+    }
+}
+
+/// Looks at the limits now and then.
+fn ticker<'a>(
+    start: Instant,
+    found: &Findings,
+    options: &'a Options,
+    watch: &'a mut Watch<'_>,
+) -> impl FnMut() -> ControlFlow<Bound> + 'a {
+    let counts = found.counts;
+    let mut ticks = 0_u32;
+    move || {
+        ticks = ticks.wrapping_add(1);
+        if !ticks.is_multiple_of(64) {
+            return ControlFlow::Continue(());
+        }
+        let elapsed = start.elapsed();
+        match options.limits.time {
+            Some(limit) if elapsed >= limit => {
+                ControlFlow::Break(Bound::TimeLimit(limit.as_millis() as u64))
+            }
+            _ => watch(&Progress {
+                counts,
+                elapsed,
+                done: None,
+                estimate: None,
+            }),
+        }
+    }
+}
+
+/// A schedule to the state, if there is one, and how many markings were looked at; or why it was given up.
+type Outcome = ControlFlow<Bound, (Option<Schedule>, u64)>;
+
+/// Asks the solver.
+fn solve(
+    net: &mut Unfolding,
+    machine: &mut Machine,
+    asked: &Asked<'_>,
+    tick: &mut dyn FnMut() -> ControlFlow<Bound>,
+) -> Result<Outcome, NotTranslated> {
+    let structure = match net.structure(machine, asked, tick) {
+        ControlFlow::Break(bound) => return Ok(ControlFlow::Break(bound)),
+        ControlFlow::Continue(structure) => structure,
+    };
+    Ok(match translation::solve(&structure, asked.property)? {
+        Some(happened) => {
+            let schedule = happened.map(|all| net.schedule_of_all(&all));
+            ControlFlow::Continue((schedule, 0))
+        }
+        None => ControlFlow::Break(Bound::Undecided),
+    })
+}
+
+/// Notes a bound that was hit.
+fn note(looked: Outcome, found: &mut Findings) -> (Option<Schedule>, u64) {
+    match looked {
+        ControlFlow::Continue(answer) => answer,
+        ControlFlow::Break(bound) => {
+            found.bounds.push(bound);
+            found.stopped = StopReason::Bound;
+            (None, 0)
+        }
+    }
+}
+
+/// What is shown has been run, and looked at again.
+fn shown(machine: &mut Machine, schedule: &Schedule, asked: &Asked<'_>) -> Run {
+    let run = match machine.narrate(schedule) {
+        Ok(run) => run,
+        Err(error) => panic!("a schedule of the net does not run: {error}"),
+    };
+    assert!(
+        asked.holds_now(machine),
+        "the run does not reach the state: {schedule}"
+    );
+    run
 }

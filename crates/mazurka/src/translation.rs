@@ -23,11 +23,17 @@ use mazurka_smt::{Answer, Effort, Embedded, Kind, Solver, Sort, Term, Terms};
 #[error("the solver is not asked about {0}; leave out `--method smt`")]
 pub struct NotTranslated(&'static str);
 
+impl NotTranslated {
+    pub(crate) fn inputs() -> Self {
+        Self("programs with inputs")
+    }
+}
+
 /// What a solver says: the events that have happened, if the state can be reached; none if it did not decide.
 pub(crate) type Solved = Option<Option<Vec<bool>>>;
 
 /// Asks the solver whether a configuration of a net has a property.
-pub(crate) fn solve(net: &Structure, property: &Property) -> Result<Solved, NotTranslated> {
+pub(crate) fn solve(net: &Structure<i64>, property: &Property) -> Result<Solved, NotTranslated> {
     let mut translation = Translation {
         terms: Terms::new(),
         constraints: Vec::new(),
@@ -59,7 +65,7 @@ struct Translation<'a> {
     terms: Terms,
     constraints: Vec<Term>,
     events: Vec<Term>,
-    net: &'a Structure,
+    net: &'a Structure<i64>,
     property: &'a Property,
     /// For each cell of the property its variable, once it is met.
     cells: Vec<Option<Term>>,

@@ -1,11 +1,13 @@
 //! `unfold`: a net built from as few tests as it takes.
 
 use mazurka_core::record::{Net, NetCondition, NetEvent, Record};
-use mazurka_core::{Bound, Narrator, ProcessId, StopReason, Verdict};
-use mazurka_explore::{Drawn, Goal, NetKind, Unfolding, unfold};
+use mazurka_core::{Bound, Narrator, ProcessId, Schedule, StopReason, Verdict};
+use mazurka_explore::{Drawn, Findings, Goal, NetKind, Unfolding, unfold};
+use mazurka_lang::{Machine, SymbolicMachine};
 use serde::{Deserialize, Serialize};
 
-use crate::front::{Front, on_front};
+use crate::front::{Front, Language, on_front};
+use crate::inputs::{Open, doubt, failures_and_deadlock, follow};
 use crate::{Algorithm, Options, Program, Watch};
 
 /// More events than this are no picture.
@@ -48,6 +50,9 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> UnfoldRecord {
+        if let Language::Open(open) = &self.language {
+            return self.unfold_open(open, kind, seed, options, watch).0;
+        }
         on_front!(self.language, front => self.unfold_on(front, kind, seed, options, watch).0)
     }
 
@@ -59,12 +64,23 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<(UnfoldRecord, Net), NetTooLarge> {
+        let small = |net: &Unfolding| match net.events() {
+            events if events > MOST_EVENTS => Err(NetTooLarge { events }),
+            _ => Ok(()),
+        };
+        if let Language::Open(open) = &self.language {
+            let (record, mut net, mut machine) = self.unfold_open(open, kind, seed, options, watch);
+            small(&net)?;
+            let told = |schedule: &Schedule| tell_for_inputs(&mut machine, schedule, options);
+            let names = open.machine(options);
+            return Ok((record, drawn(&names, &mut net, told)));
+        }
         on_front!(self.language, front => {
             let (record, mut net) = self.unfold_on(front, kind, seed, options, watch);
-            match net.events() {
-                events if events > MOST_EVENTS => Err(NetTooLarge { events }),
-                _ => Ok((record, drawn(&mut front.machine(options), &mut net))),
-            }
+            small(&net)?;
+            let mut machine = front.machine(options);
+            let names = front.machine(options);
+            Ok((record, drawn(&names, &mut net, |schedule| tell(&mut machine, schedule))))
         })
     }
 
@@ -79,55 +95,120 @@ impl Program {
         let mut machine = front.machine(options);
         let limits = &options.limits;
         let mut net = unfold(&mut machine, kind, seed, limits, Goal::Everything, watch);
-        let conditions = net.conditions();
-        if self.language.states_ensures() && net.found.stopped == StopReason::Complete {
-            net.found.bounds.push(Bound::FinalStates);
-            net.found.stopped = StopReason::Bound;
-        }
-        let found = &net.found;
-        let tests = found.counts.executions + found.counts.discarded;
+        self.leave_final_states(&mut net.found);
         let algorithm = Algorithm::Optimal;
+        let found = &net.found;
         let mut record = self.judge("unfold", algorithm, options, false, &mut machine, found);
-        record.algorithm = "unfold".to_owned();
         // Only what was met is known of final states.
         record.deterministic = record.deterministic.filter(|&all_agree| !all_agree);
-        debug_assert!(record.verdict != Verdict::Verified || record.scope.bounds.is_empty());
-        let record = UnfoldRecord {
-            record,
-            net: kind.to_string(),
-            seed,
-            tests,
-            conditions,
-        };
-        (record, net)
+        (finish(record, &net, kind, seed), net)
+    }
+
+    /// For all inputs: a net over symbolic values, in which the sides of conditions are events. The machine can follow its schedules.
+    fn unfold_open(
+        &self,
+        open: &Open,
+        kind: NetKind,
+        seed: u64,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> (UnfoldRecord, Unfolding, SymbolicMachine) {
+        let mut machine = open.symbolic(options).starting_in_any_order();
+        let limits = &options.limits;
+        let mut net = unfold(&mut machine, kind, seed, limits, Goal::Everything, watch);
+        self.leave_final_states(&mut net.found);
+        doubt(&machine, &mut net.found);
+        let algorithm = Algorithm::Optimal;
+        let mut record = self.judge_with("unfold", algorithm, options, &net.found, |found| {
+            failures_and_deadlock(&mut machine, options, found)
+        });
+        // Results are terms here, and different terms may have equal values.
+        record.deterministic = None;
+        (finish(record, &net, kind, seed), net, machine)
+    }
+
+    /// What is stated about final states is not looked at.
+    fn leave_final_states(&self, found: &mut Findings) {
+        if self.language.states_ensures() && found.stopped == StopReason::Complete {
+            found.bounds.push(Bound::FinalStates);
+            found.stopped = StopReason::Bound;
+        }
+    }
+}
+
+fn finish(mut record: Record, net: &Unfolding, kind: NetKind, seed: u64) -> UnfoldRecord {
+    record.algorithm = "unfold".to_owned();
+    debug_assert!(record.verdict != Verdict::Verified || record.scope.bounds.is_empty());
+    let counts = net.found.counts;
+    UnfoldRecord {
+        record,
+        net: kind.to_string(),
+        seed,
+        tests: counts.executions + counts.discarded,
+        conditions: net.conditions(),
+    }
+}
+
+/// What an event is called, and what went wrong in it.
+type Told = (String, Option<String>);
+
+/// Runs a schedule once more, and tells its last step.
+fn tell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Told {
+    match machine.narrate(schedule) {
+        Ok(run) => run.steps.into_iter().last().map_or_else(
+            || panic!("a schedule of an event without steps"),
+            |step| (step.label, step.mishap),
+        ),
+        Err(error) => panic!("a schedule of the net does not run again: {error}"),
+    }
+}
+
+/// The same with inputs that lead there, and with the constraint of the step.
+fn tell_for_inputs(machine: &mut SymbolicMachine, schedule: &Schedule, options: &Options) -> Told {
+    follow(machine, schedule);
+    let (starts, stays) = machine.last_step();
+    let constraint = machine.last_conditions().join(" && ");
+    let (label, mishap) = match (starts, stays, machine.concrete(None)) {
+        (true, ..) => ("starts".to_owned(), None),
+        (_, true, _) => ("waits".to_owned(), None),
+        (.., Some(run)) => {
+            let mut machine = Machine::new(run.code, options.limits.local);
+            tell(&mut machine, &run.schedule)
+        }
+        // Nobody knows inputs that lead there.
+        (.., None) => (String::new(), None),
+    };
+    match constraint.is_empty() {
+        true => (label, mishap),
+        false => (format!("{label} [{constraint}]"), mishap),
     }
 }
 
 /// The net with its labels: each event is run once more, and told.
-fn drawn<M: Narrator>(machine: &mut M, net: &mut Unfolding) -> Net {
+fn drawn<M: Narrator>(
+    names: &M,
+    net: &mut Unfolding,
+    mut tell: impl FnMut(&Schedule) -> Told,
+) -> Net {
     let drawing = net.draw();
     let mut events = Vec::with_capacity(drawing.events.len());
     for (event, arcs) in drawing.events.into_iter().enumerate() {
         let schedule = net.schedule_of(event);
-        let steps = match machine.narrate(&schedule) {
-            Ok(run) => run.steps,
-            Err(error) => panic!("a schedule of the net does not run again: {error}"),
-        };
-        // The step of the event is the last.
-        events.extend(steps.into_iter().last().map(|step| NetEvent {
-            process: step.process,
-            label: step.label,
-            mishap: step.mishap,
+        let (label, mishap) = tell(&schedule);
+        events.push(NetEvent {
+            process: schedule.0[schedule.0.len() - 1].process.to_string(),
+            label,
+            mishap,
             takes: arcs.takes,
             reads: arcs.reads,
             makes: arcs.makes,
-        }));
+        });
     }
     let name = |process: ProcessId| net.processes().path(process).to_string();
     let label = |drawn: &Drawn| match *drawn {
         Drawn::Thread(process) => name(process),
-        Drawn::Cell(cell) => machine.cell_name(cell),
-        Drawn::Copy(cell, process) => format!("{} of {}", machine.cell_name(cell), name(process)),
+        Drawn::Cell(cell) => names.cell_name(cell),
+        Drawn::Copy(cell, process) => format!("{} of {}", names.cell_name(cell), name(process)),
     };
     let condition = |drawn: &Drawn| NetCondition {
         label: label(drawn),

@@ -36,6 +36,8 @@ impl Asked {
 }
 
 impl Question<Machine> for Asked {
+    type Value = i64;
+
     fn cells(&self) -> &[u32] {
         self.property.cells()
     }
@@ -52,7 +54,7 @@ impl Question<Machine> for Asked {
         program.line(process)
     }
 
-    fn holds(&self, values: &[i64], lines: &[Option<usize>]) -> bool {
+    fn holds(&self, _: &Machine, values: &[i64], lines: &[Option<usize>]) -> bool {
         let cells = self.property.cells();
         let value = |cell: u32| values[cells.binary_search(&cell).expect("a cell of it")];
         let at = |(path, line): &(ProcessPath, usize)| {

@@ -58,14 +58,17 @@ pub(crate) struct Builder {
     pub pending: Vec<u32>,
     /// Processes that others have started: only their ends are waited for.
     children: FxHashSet<ProcessId>,
+    /// Whether outcomes are sides of conditions over inputs: then whom a step joins may depend on them.
+    conditional: bool,
     preset: Vec<u32>,
     clock: Vec<u32>,
 }
 
 impl Builder {
     /// A net without events.
-    pub fn new(kind: NetKind, processes: impl Iterator<Item = Next>) -> Self {
+    pub fn new(kind: NetKind, conditional: bool, processes: impl Iterator<Item = Next>) -> Self {
         let mut builder = Self {
+            conditional,
             net: Net::new(kind),
             examiner: Examiner::default(),
             pending: Vec::new(),
@@ -285,13 +288,18 @@ impl Builder {
         }
     }
 
+    /// What a step did from an extension, if the net has it; and the extension that it is an event of.
+    pub fn find_event(&mut self, extension: u32, done: &Done) -> (u32, Option<u32>) {
+        let extension = self.resolve(extension, &done.joined);
+        let mut events = self.net.events_of(extension);
+        let known = events.find(|&event| self.net.chosen(event) == done.outcomes);
+        drop(events);
+        (extension, known)
+    }
+
     /// Adds what a step did from an extension, unless the net has it; whether it is new.
     pub fn insert(&mut self, extension: u32, done: &Done) -> (u32, bool) {
-        let extension = self.resolve(extension, &done.joined);
-        let known = self
-            .net
-            .events_of(extension)
-            .find(|&event| self.net.chosen(event) == done.outcomes);
+        let (extension, known) = self.find_event(extension, done);
         if let Some(event) = known {
             return (event, false);
         }
@@ -443,7 +451,7 @@ impl Builder {
             .marking(&self.net, &clock, &places, &mut preset);
         let found = self.net.find(thread, &preset, &clock);
         let found = found.unwrap_or_else(|| self.add_extension(thread, &preset, &clock));
-        if found != extension {
+        if found != extension && !self.conditional {
             let alias = &mut self.net.extensions[extension as usize];
             alias.phase = Phase::Alias;
             alias.events = found;
@@ -460,7 +468,7 @@ impl Builder {
             matches!(place, Place::Cell(_))
         };
         let claimed = net.claimed(extension);
-        if claimed.iter().all(cell) {
+        if self.conditional || claimed.iter().all(cell) {
             return extension;
         }
         let same = |other: &u32| {

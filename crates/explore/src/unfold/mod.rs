@@ -13,6 +13,8 @@ mod model;
 mod net;
 mod prefix;
 mod reach;
+mod session;
+mod sides;
 mod testing;
 
 use std::ops::ControlFlow;
@@ -27,7 +29,8 @@ use crate::driver::{Goal, Watch};
 use crate::findings::Findings;
 use extensions::Builder;
 use prefix::Prefix;
-use testing::{Session, Tester};
+use session::Session;
+use testing::Tester;
 
 /// A net, and what the tests that built it have found.
 #[derive(Debug)]
@@ -111,7 +114,7 @@ impl Unfolding {
     ) -> ControlFlow<Bound, (Option<Schedule>, u64)> {
         let Builder { net, examiner, .. } = &mut self.builder;
         let slice = reach::Slice::new(net, examiner, program, question, tick)?;
-        let answer = slice.search(examiner, question, tick)?;
+        let answer = slice.search(examiner, program, question, tick)?;
         let schedule = answer.clock.map(|clock| self.schedule(&clock));
         ControlFlow::Continue((schedule, answer.markings))
     }
@@ -122,7 +125,7 @@ impl Unfolding {
         program: &mut E,
         question: &Q,
         tick: &mut dyn FnMut() -> ControlFlow<Bound>,
-    ) -> ControlFlow<Bound, Structure> {
+    ) -> ControlFlow<Bound, Structure<Q::Value>> {
         let Builder { net, examiner, .. } = &mut self.builder;
         let slice = reach::Slice::new(net, examiner, program, question, tick)?;
         ControlFlow::Continue(slice.structure(question))

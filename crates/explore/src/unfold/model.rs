@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 
 use super::extensions::{Done, Next};
 use super::net::{NONE, set};
-use super::testing::{done, next};
+use super::session::{done, next};
 use crate::naive::next_outcomes;
 
 /// A step that was seen.

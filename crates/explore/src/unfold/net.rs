@@ -162,6 +162,8 @@ pub(crate) enum Phase {
     Done,
     /// What comes of it comes of another one; `events` says which.
     Alias,
+    /// No inputs lead there: conditions of its causes exclude each other.
+    Impossible,
 }
 
 /// A marking of the places that the next step of a thread claims: a preset of an event.

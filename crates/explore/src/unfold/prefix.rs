@@ -25,7 +25,7 @@ use smallvec::SmallVec;
 use super::extensions::Builder;
 use super::model::{Marking, Model};
 use super::net::{NONE, NetKind, Phase, Place};
-use super::testing::Session;
+use super::session::Session;
 use crate::driver::End;
 use crate::findings::Findings;
 
@@ -66,7 +66,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         let born = |&&local: &&u32| local != NONE;
         let roots = start.locals.iter().filter(born);
         let processes = roots.map(|&local| model.local(local).next.clone());
-        let builder = Builder::new(NetKind::Replicated, processes);
+        let builder = Builder::new(NetKind::Replicated, false, processes);
         let locals = start.locals.iter().copied().filter(|&local| local != NONE);
         Self {
             locals: locals.collect(),

@@ -5,6 +5,10 @@
 //! thread are (`extensions.rs` says why all are found), and the property is looked at once for each. What else is in the net
 //! matters only through the causes.
 //!
+//! With inputs (section 3.5) a marking can be reached if some inputs satisfy the path constraint of its causes, and the property must hold for some of
+//! these. A marking stands for all configurations that have it: those with more events have more constraints, so the causes alone decide. Where these
+//! exclude each other, nothing that comes after can be reached either.
+//!
 //! | thesis | here |
 //! |---|---|
 //! | variable(c), value(c), formula (S1) | `values` |
@@ -20,6 +24,9 @@ use super::net::{Group, NONE, Net, NetKind, Place};
 
 /// A property of states: what it is about, and whether it holds.
 pub trait Question<E> {
+    /// What a cell holds: a number, or a term over inputs.
+    type Value: Copy + Default;
+
     /// The cells that it reads.
     fn cells(&self) -> &[u32];
 
@@ -27,18 +34,20 @@ pub trait Question<E> {
     fn processes(&self) -> &[ProcessPath];
 
     /// The value of a cell in the current state.
-    fn value(&self, program: &E, cell: u32) -> i64;
+    fn value(&self, program: &E, cell: u32) -> Self::Value;
 
     /// The line of the next step of a process in the current state.
     fn line(&self, program: &E, process: ProcessId) -> Option<usize>;
 
-    /// Whether it holds where the cells have these values and the processes are at these lines.
-    fn holds(&self, values: &[i64], lines: &[Option<usize>]) -> bool;
+    /// Whether it holds where the cells have these values and the processes are at these lines. With conditions over inputs
+    /// ([`Execution::has_conditions`]) the program is there, and it is asked whether it holds for some inputs that lead there; else the program may be
+    /// anywhere.
+    fn holds(&self, program: &E, values: &[Self::Value], lines: &[Option<usize>]) -> bool;
 }
 
 /// A net and what a question is about, for a translation into a formula. Events, conditions and threads are numbers.
 #[derive(Clone, Debug, Default)]
-pub struct Structure {
+pub struct Structure<V> {
     /// Whether reads leave conditions where they are, so that the order of events must be found.
     pub contextual: bool,
     /// For each event others that must have happened before it: together with theirs, all of its causes.
@@ -51,13 +60,13 @@ pub struct Structure {
     /// second in a contextual net; in a replicated one they exclude each other.
     pub conflicts: Vec<(usize, usize)>,
     /// For each cell of the question: its conditions (none where nobody claims it), who makes them, and their values.
-    pub cells: Vec<(u32, Vec<Valued>)>,
+    pub cells: Vec<(u32, Vec<Valued<V>>)>,
     /// For each process of the question: its threads, who makes them, and their lines.
     pub points: Vec<(ProcessPath, Vec<Placed>)>,
 }
 
 /// A condition, the event that makes it, and the value of its cell.
-pub type Valued = (Option<usize>, Option<usize>, i64);
+pub type Valued<V> = (Option<usize>, Option<usize>, V);
 
 /// A thread, the event that makes it, and the line of its next step.
 pub type Placed = (usize, Option<usize>, Option<usize>);
@@ -80,23 +89,23 @@ struct At {
 }
 
 /// The part of a net that a property is about.
-pub(crate) struct Slice<'a> {
+pub(crate) struct Slice<'a, V> {
     net: &'a Net,
     /// For each cell its place, if any step claims it, and its initial value.
-    cells: Vec<(Option<u32>, i64)>,
+    cells: Vec<(Option<u32>, V)>,
     /// For each process its number, if it was met.
     processes: Vec<Option<ProcessId>>,
     /// For each condition of these places its value, for each thread of these processes its line.
-    values: Vec<i64>,
+    values: Vec<V>,
     lines: Vec<Option<usize>>,
     /// For each thread the events that go on from it, and the events that start one of the processes.
     followers: Vec<Vec<u32>>,
     births: Vec<u32>,
 }
 
-impl<'a> Slice<'a> {
+impl<'a, V: Copy + Default> Slice<'a, V> {
     /// Collects values and lines by running the events that change them.
-    pub fn new<E: Execution, Q: Question<E>>(
+    pub fn new<E: Execution, Q: Question<E, Value = V>>(
         net: &'a Net,
         examiner: &mut Examiner,
         program: &mut E,
@@ -115,7 +124,7 @@ impl<'a> Slice<'a> {
         let processes: Vec<_> = question.processes().iter().map(find).collect();
         let mut slice = Self {
             net,
-            values: vec![0; net.conditions.len()],
+            values: vec![V::default(); net.conditions.len()],
             lines: vec![None; net.threads.len()],
             followers: vec![Vec::new(); net.threads.len()],
             births: Vec::new(),
@@ -139,7 +148,7 @@ impl<'a> Slice<'a> {
     }
 
     /// Looks at what an event makes of the property's variables and processes, if anything.
-    fn run<E: Execution, Q: Question<E>>(
+    fn run<E: Execution, Q: Question<E, Value = V>>(
         &mut self,
         event: u32,
         examiner: &mut Examiner,
@@ -162,14 +171,13 @@ impl<'a> Slice<'a> {
             return ControlFlow::Continue(());
         }
         tick()?;
-        let mut schedule = Vec::new();
-        examiner.schedule(net, net.past(node.extension), &mut schedule);
-        schedule.push(event);
-        program.back_to(0);
-        for &step in &schedule {
-            let made = program.step(net.event(step).process, net.chosen(step));
-            assert!(made.is_ok(), "a schedule of the net cannot be followed");
+        let there = self.bring(examiner, program, net.past(node.extension))
+            && program.step(node.process, net.chosen(event)).is_ok();
+        if !there && program.has_conditions() {
+            // The solver once knew a way, and now does not: it has its doubts, and says so.
+            return ControlFlow::Continue(());
         }
+        assert!(there, "a schedule of the net cannot be followed");
         for (condition, cell) in written {
             self.values[condition as usize] = question.value(program, question.cells()[cell]);
         }
@@ -188,13 +196,14 @@ impl<'a> Slice<'a> {
     }
 
     /// Looks at every marking of the property's variables and processes, until it holds.
-    pub fn search<E, Q: Question<E>>(
+    pub fn search<E: Execution, Q: Question<E, Value = V>>(
         &self,
         examiner: &mut Examiner,
+        program: &mut E,
         question: &Q,
         tick: &mut dyn FnMut() -> ControlFlow<Bound>,
     ) -> ControlFlow<Bound, Answer> {
-        let initial = |cell: &(Option<u32>, i64)| {
+        let initial = |cell: &(Option<u32>, V)| {
             cell.0
                 .map_or(NONE, |place| self.net.initial[place as usize])
         };
@@ -217,8 +226,11 @@ impl<'a> Slice<'a> {
         let mut markings = 0;
         while let Some(at) = left.pop_front() {
             tick()?;
+            if program.has_conditions() && !self.bring(examiner, program, &at.clock) {
+                continue;
+            }
             markings += 1;
-            if self.holds(question, &at) {
+            if self.holds(program, question, &at) {
                 let clock = Some(at.clock);
                 return ControlFlow::Continue(Answer { clock, markings });
             }
@@ -234,18 +246,29 @@ impl<'a> Slice<'a> {
         ControlFlow::Continue(Answer { clock, markings })
     }
 
-    fn holds<E, Q: Question<E>>(&self, question: &Q, at: &At) -> bool {
-        let value = |(&condition, cell): (&u32, &(Option<u32>, i64))| match condition {
+    /// Brings the program to a configuration; false if no inputs lead there.
+    fn bring<E: Execution>(&self, examiner: &mut Examiner, program: &mut E, clock: &[u32]) -> bool {
+        let mut schedule = Vec::new();
+        examiner.schedule(self.net, clock, &mut schedule);
+        program.back_to(0);
+        schedule.iter().all(|&event| {
+            let (process, outcomes) = (self.net.event(event).process, self.net.chosen(event));
+            program.step(process, outcomes).is_ok()
+        })
+    }
+
+    fn holds<E, Q: Question<E, Value = V>>(&self, program: &E, question: &Q, at: &At) -> bool {
+        let value = |(&condition, cell): (&u32, &(Option<u32>, V))| match condition {
             NONE => cell.1,
             condition => self.values[condition as usize],
         };
-        let values: Vec<i64> = at.conditions.iter().zip(&self.cells).map(value).collect();
+        let values: Vec<V> = at.conditions.iter().zip(&self.cells).map(value).collect();
         let line = |&thread: &u32| match thread {
             NONE => None,
             thread => self.lines[thread as usize],
         };
         let lines: Vec<_> = at.threads.iter().map(line).collect();
-        question.holds(&values, &lines)
+        question.holds(program, &values, &lines)
     }
 
     /// The events that may change something.
@@ -330,14 +353,17 @@ impl<'a> Slice<'a> {
     }
 
     /// The whole net, for a translation.
-    pub fn structure<E, Q: Question<E>>(&self, question: &Q) -> Structure {
+    pub fn structure<E, Q: Question<E, Value = V>>(&self, question: &Q) -> Structure<V> {
         let net = self.net;
         let event = |event: u32| (event != NONE).then_some(event as usize);
         let mut all = Structure {
             contextual: net.kind == NetKind::Contextual,
             takers: vec![Vec::new(); net.conditions.len()],
             thread_takers: vec![Vec::new(); net.threads.len()],
-            ..Structure::default()
+            needs: Vec::new(),
+            conflicts: Vec::new(),
+            cells: Vec::new(),
+            points: Vec::new(),
         };
         let mut readers: Vec<Vec<u32>> = vec![Vec::new(); net.conditions.len()];
         for number in 0..net.events.len() as u32 {

@@ -12,228 +12,48 @@
 //!
 //! Deviation: whether the guard of an extension is open is not known before somebody looks. A run that finds it closed ends there
 //! and counts as blocked.
+//!
+//! What is different for programs with inputs is in `sides.rs`.
 
 use std::ops::ControlFlow;
-use std::time::Instant;
 
-use mazurka_core::{
-    AccessKind, Bound, Counts, Event, Execution, Limits, ProcessId, Random, Status, Wait,
-};
+use mazurka_core::{Bound, Execution, ProcessId, Random, Status};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::deadlocks::{self, Hunter};
-use super::extensions::{Builder, Done, Next};
+use super::extensions::Builder;
 use super::net::{NONE, NetKind, Phase};
-use crate::driver::{End, Goal, Progress, Watch};
-use crate::findings::{Findings, Ledger};
+use super::session::{Session, done, next};
+use crate::driver::End;
+use crate::findings::Findings;
 use crate::naive::next_outcomes;
 
-/// How often limits are looked at, in steps.
-const STEPS_BETWEEN_CHECKS: u32 = 1024;
-
-/// How many extensions are looked at in search of one that the current test can cover as well.
+/// How many extensions are looked at in search of one that the current test can cover as well: all if there are few,
+/// else some.
+const FEW: usize = 64;
 const GLANCES: usize = 8;
-
-/// A program under test, within limits, and the books on it.
-pub(crate) struct Session<'a, 'w, E> {
-    pub program: &'a mut E,
-    pub limits: &'a Limits,
-    pub ledger: Ledger<'a>,
-    watch: &'a mut Watch<'w>,
-    start: Instant,
-    until_check: u32,
-}
-
-impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
-    pub fn new(
-        program: &'a mut E,
-        limits: &'a Limits,
-        goal: Goal,
-        watch: &'a mut Watch<'w>,
-    ) -> Self {
-        program.back_to(0);
-        Self {
-            program,
-            limits,
-            ledger: Ledger::new(limits, goal, true, false, true),
-            watch,
-            start: Instant::now(),
-            until_check: 0,
-        }
-    }
-
-    /// Looks at what is wrong before any step.
-    pub fn start(&mut self) {
-        for &mishap in self.program.initial_mishaps() {
-            self.ledger.mishap(self.program, mishap, None);
-        }
-    }
-
-    /// What was found. Tests do not tell how many traces there are.
-    pub fn finish(self) -> Findings {
-        let mut found = self.ledger.finish(self.start.elapsed());
-        found.counts.traces = None;
-        found
-    }
-
-    pub fn break_off(&mut self, bound: Bound) {
-        self.ledger.found.bound(bound);
-        self.ledger.found.broken_off = true;
-    }
-
-    /// Whether another test may be run.
-    pub fn may_run(&self) -> ControlFlow<Bound> {
-        let executions = self.ledger.found.counts.executions;
-        match self.limits.executions {
-            Some(most) if executions >= most => {
-                ControlFlow::Break(Bound::MaxExecutions(executions))
-            }
-            _ => ControlFlow::Continue(()),
-        }
-    }
-
-    /// Counts a step, and looks at the limits now and then.
-    pub fn tick(&mut self) -> ControlFlow<Bound> {
-        let counts = &mut self.ledger.found.counts;
-        if self.limits.steps.is_some_and(|most| counts.steps >= most) {
-            return ControlFlow::Break(Bound::MaxSteps(counts.steps));
-        }
-        counts.steps += 1;
-        self.look_now_and_then()
-    }
-
-    /// Looks at the limits now and then.
-    pub fn look_now_and_then(&mut self) -> ControlFlow<Bound> {
-        if self.until_check > 0 {
-            self.until_check -= 1;
-            return ControlFlow::Continue(());
-        }
-        self.until_check = STEPS_BETWEEN_CHECKS;
-        let counts = self.ledger.counts();
-        look(self.limits, self.start, counts, self.watch)
-    }
-
-    /// The deadlocked executions that a net represents, by their clocks.
-    pub fn deadlocks(&mut self, builder: &mut Builder) -> Vec<Vec<u32>> {
-        let mut hunt = Hunt {
-            limits: self.limits,
-            start: self.start,
-            watch: &mut *self.watch,
-            counts: self.ledger.counts(),
-            ticks: 0,
-            clocks: Vec::new(),
-        };
-        let Builder { net, examiner, .. } = builder;
-        let searched = deadlocks::search(net, examiner, &mut hunt);
-        let clocks = hunt.clocks;
-        if let ControlFlow::Break(bound) = searched {
-            self.break_off(bound);
-        }
-        clocks
-    }
-}
 
 /// Makes tests and builds the net from them.
 pub(crate) struct Tester<'a, 'w, E> {
-    session: Session<'a, 'w, E>,
-    builder: Builder,
-    random: Random,
-    /// Outcomes to try next, where a step chooses.
-    chances: FxHashMap<u32, SmallVec<[i64; 1]>>,
+    pub(super) session: Session<'a, 'w, E>,
+    pub(super) builder: Builder,
+    /// Whether outcomes are sides of conditions over inputs.
+    conditional: bool,
+    pub(super) random: Random,
+    /// Outcomes to try next, where a step chooses. With conditions over inputs: none in particular, but some may be left.
+    pub(super) chances: FxHashMap<u32, SmallVec<[i64; 1]>>,
+    /// Extensions of which a test has covered a side in passing, so that it is not known whether others are left.
+    pub(super) passed: Vec<u32>,
     /// The events of the program's current run.
-    run: Vec<u32>,
+    pub(super) run: Vec<u32>,
     /// For each place its condition, and (in a replicated net) the events that have read it.
     marking: Vec<u32>,
     readers: Vec<Vec<u32>>,
     /// For each process its thread.
     threads: Vec<u32>,
-    schedule: Vec<u32>,
+    pub(super) schedule: Vec<u32>,
     clock: Vec<u32>,
     preset: Vec<u32>,
-}
-
-/// Collects deadlocks within the limits.
-struct Hunt<'a, 'w> {
-    limits: &'a Limits,
-    start: Instant,
-    watch: &'a mut Watch<'w>,
-    counts: Counts,
-    ticks: u32,
-    clocks: Vec<Vec<u32>>,
-}
-
-impl Hunter for Hunt<'_, '_> {
-    fn found(&mut self, clock: Vec<u32>) -> ControlFlow<Bound> {
-        self.clocks.push(clock);
-        ControlFlow::Continue(())
-    }
-
-    fn tick(&mut self) -> ControlFlow<Bound> {
-        self.ticks += 1;
-        match self.ticks % STEPS_BETWEEN_CHECKS {
-            0 => look(self.limits, self.start, self.counts, self.watch),
-            _ => ControlFlow::Continue(()),
-        }
-    }
-}
-
-/// Looks at the limits.
-fn look(
-    limits: &Limits,
-    start: Instant,
-    counts: Counts,
-    watch: &mut Watch<'_>,
-) -> ControlFlow<Bound> {
-    let elapsed = start.elapsed();
-    if let Some(limit) = limits.time
-        && elapsed >= limit
-    {
-        return ControlFlow::Break(Bound::TimeLimit(limit.as_millis() as u64));
-    }
-    watch(&Progress {
-        counts,
-        elapsed,
-        done: None,
-        estimate: None,
-    })
-}
-
-/// What a process will do next.
-pub(crate) fn next<E: Execution>(program: &E, process: ProcessId) -> Next {
-    let status = program.status(process);
-    let mut next = Next {
-        process,
-        status,
-        claims: Vec::new(),
-        wait: Wait::Never,
-    };
-    if matches!(status, Status::Ready | Status::Waiting) {
-        program.claims(process, &mut next.claims);
-        next.wait = program.wait(process);
-    }
-    next
-}
-
-/// What the last step of a program did.
-pub(crate) fn done<E: Execution>(program: &E, event: &Event) -> Done {
-    let mut locks: Vec<(u32, bool)> = Vec::new();
-    for access in &event.touched {
-        let held = match access.kind {
-            AccessKind::Acquire => true,
-            AccessKind::Release => false,
-            AccessKind::Read | AccessKind::Write => continue,
-        };
-        locks.retain(|lock| lock.0 != access.first);
-        locks.push((access.first, held));
-    }
-    let processes = std::iter::once(event.process).chain(event.spawned.iter().copied());
-    Done {
-        outcomes: event.outcomes.iter().map(|o| o.value).collect(),
-        joined: event.joined.clone(),
-        locks,
-        next: processes.map(|process| next(program, process)).collect(),
-    }
 }
 
 impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
@@ -241,12 +61,16 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         let program = &*session.program;
         let processes = program.processes().in_order().iter().copied();
         let roots = processes.filter(|&process| program.status(process) != Status::Unborn);
-        let builder = Builder::new(kind, roots.map(|process| next(program, process)));
+        let conditional = program.has_conditions();
+        let next = roots.map(|process| next(program, process));
+        let builder = Builder::new(kind, conditional, next);
         Self {
             session,
             builder,
+            conditional,
             random: Random::new(seed),
             chances: FxHashMap::default(),
+            passed: Vec::new(),
             run: Vec::new(),
             marking: Vec::new(),
             readers: Vec::new(),
@@ -264,14 +88,8 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
             // Nobody makes a step: that is a run, too.
             self.end();
         }
-        while let Some(target) = self.pick() {
-            if self.session.ledger.certain {
-                break;
-            }
-            if let ControlFlow::Break(bound) = self.cover(target) {
-                self.session.break_off(bound);
-                break;
-            }
+        if let ControlFlow::Break(bound) = self.cover_all() {
+            self.session.break_off(bound);
         }
         if !self.session.ledger.certain && !self.session.ledger.found.broken_off {
             self.find_deadlocks();
@@ -279,6 +97,20 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         let mut found = self.session.finish();
         found.counts.events = self.builder.net.events.len() as u64;
         (self.builder, found)
+    }
+
+    /// Covers one extension after the other, until none is left or all is known.
+    fn cover_all(&mut self) -> ControlFlow<Bound> {
+        while let Some(target) = self.pick() {
+            if self.session.ledger.certain {
+                break;
+            }
+            self.cover(target)?;
+            while let Some(extension) = self.passed.pop() {
+                self.look_at_sides(extension)?;
+            }
+        }
+        ControlFlow::Continue(())
     }
 
     /// The program's run is complete.
@@ -295,8 +127,11 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         for clock in &clocks {
             let Builder { net, examiner, .. } = &mut self.builder;
             examiner.schedule(net, clock, &mut schedule);
-            if let ControlFlow::Break(bound) = self.follow(&schedule) {
-                return self.session.break_off(bound);
+            match self.follow(&schedule) {
+                ControlFlow::Break(bound) => return self.session.break_off(bound),
+                // No inputs lead there.
+                ControlFlow::Continue(false) => continue,
+                ControlFlow::Continue(true) => {}
             }
             let end = End::of(self.session.program);
             assert_eq!(end, End::Deadlock, "the net has a deadlock that is none");
@@ -327,7 +162,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         match net.extension(extension).phase {
             Phase::Alias => net.extension(extension).events,
             Phase::Pending => self.builder.settle(extension),
-            Phase::Closed | Phase::Done => extension,
+            Phase::Closed | Phase::Done | Phase::Impossible => extension,
         }
     }
 
@@ -336,7 +171,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         match self.builder.net.extension(extension).phase {
             Phase::Pending => true,
             Phase::Done => self.chances.contains_key(&extension),
-            Phase::Closed | Phase::Alias => false,
+            Phase::Closed | Phase::Alias | Phase::Impossible => false,
         }
     }
 
@@ -356,7 +191,10 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         }
         let followed = self.follow(&schedule);
         self.schedule = schedule;
-        followed?;
+        if !followed? {
+            self.builder.net.extensions[target as usize].phase = Phase::Impossible;
+            return ControlFlow::Continue(());
+        }
         let thread = self.builder.net.extension(target).thread;
         let process = self.builder.net.thread(thread).process;
         if self.session.program.status(process) != Status::Ready {
@@ -364,25 +202,28 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
             self.session.ledger.found.counts.blocked += 1;
             return ControlFlow::Continue(());
         }
-        self.step(target)?;
-        self.go_on()
+        match self.step(target, true)? {
+            true => self.go_on(),
+            // It has no sides left that are possible.
+            false => ControlFlow::Continue(()),
+        }
     }
 
-    /// Makes the program's run that of a schedule, going back no further than needed.
-    fn follow(&mut self, schedule: &[u32]) -> ControlFlow<Bound> {
+    /// Makes the program's run that of a schedule, going back no further than needed; false if no inputs lead there.
+    pub(super) fn follow(&mut self, schedule: &[u32]) -> ControlFlow<Bound, bool> {
         let same = self.run.iter().zip(schedule).take_while(|(a, b)| a == b);
         let same = same.count();
         self.session.program.back_to(same);
         self.reset();
         self.run.clear();
         for (at, &event) in schedule.iter().enumerate() {
-            if at >= same {
-                self.step_again(event)?;
-            } else {
+            if at < same {
                 self.advance(event);
+            } else if !self.step_again(event)? {
+                return ControlFlow::Continue(false);
             }
         }
-        ControlFlow::Continue(())
+        ControlFlow::Continue(true)
     }
 
     /// The initial marking.
@@ -401,7 +242,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
     }
 
     /// Brings the marking up to date with an event of the run.
-    fn advance(&mut self, event: u32) {
+    pub(super) fn advance(&mut self, event: u32) {
         let net = &self.builder.net;
         self.run.push(event);
         let known = self.marking.len();
@@ -460,8 +301,12 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         self.settled(found)
     }
 
-    /// Makes the step of an extension, which is possible now.
-    fn step(&mut self, extension: u32) -> ControlFlow<Bound> {
+    /// Makes the step of an extension, which is possible now. `alone`: after its causes and nothing else. False if nothing new came of
+    /// it, which only happens with conditions over inputs.
+    fn step(&mut self, extension: u32, alone: bool) -> ControlFlow<Bound, bool> {
+        if self.conditional {
+            return self.step_conditionally(extension, alone);
+        }
         self.session.tick()?;
         let net = &self.builder.net;
         let process = net.thread(net.extension(extension).thread).process;
@@ -489,14 +334,19 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
                 }
                 None => drop(self.chances.remove(&owner)),
             }
-            for &mishap in &event.mishaps {
-                self.session
-                    .ledger
-                    .mishap(self.session.program, mishap, Some(self.run.len()));
-            }
+            self.note_mishaps();
         }
         self.advance(node);
-        ControlFlow::Continue(())
+        ControlFlow::Continue(true)
+    }
+
+    /// Tells of what went wrong in the last step of the program, which is not yet one of the run.
+    pub(super) fn note_mishaps(&mut self) {
+        let at = self.run.len();
+        for &mishap in &self.session.program.events()[at].mishaps {
+            let ledger = &mut self.session.ledger;
+            ledger.mishap(self.session.program, mishap, Some(at));
+        }
     }
 
     /// Goes on until nobody can, with what is new if there is something.
@@ -540,12 +390,16 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
                 look_further = path.is_some();
                 if let Some(path) = path {
                     for event in path {
-                        self.step_again(event)?;
+                        // With inputs there may be no way there from here, after all.
+                        look_further = self.step_again(event)?;
+                        if !look_further {
+                            break;
+                        }
                     }
                     continue;
                 }
             }
-            self.step(choice)?;
+            self.step(choice, false)?;
         }
     }
 
@@ -556,11 +410,29 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         for &event in &self.run {
             super::net::set(&mut here, self.builder.net.event(event).process, event);
         }
-        for _ in 0..GLANCES.min(self.builder.pending.len()) {
-            let at = self.random.below(self.builder.pending.len() as u64) as usize;
-            let extension = self.builder.pending[at];
+        let few = self.builder.pending.len() <= FEW;
+        if few {
+            let mut pending = std::mem::take(&mut self.builder.pending);
+            pending.retain(|&extension| self.open(extension));
+            self.builder.pending = pending;
+        }
+        let count = self.builder.pending.len();
+        if count == 0 {
+            return None;
+        }
+        let first = self.random.below(count as u64) as usize;
+        for glance in 0..if few { count } else { GLANCES } {
+            let pending = &mut self.builder.pending;
+            let at = match few || glance == 0 {
+                true => (first + glance) % count,
+                false => self.random.below(pending.len() as u64) as usize,
+            };
+            let extension = pending[at];
             if !self.open(extension) {
                 self.builder.pending.swap_remove(at);
+                if self.builder.pending.is_empty() {
+                    return None;
+                }
                 continue;
             }
             let Builder { net, examiner, .. } = &mut self.builder;
@@ -630,14 +502,17 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         }
     }
 
-    /// Makes the step of a known event.
-    fn step_again(&mut self, event: u32) -> ControlFlow<Bound> {
+    /// Makes the step of a known event; false if no inputs lead through it here.
+    pub(super) fn step_again(&mut self, event: u32) -> ControlFlow<Bound, bool> {
         self.session.tick()?;
         let process = self.builder.net.event(event).process;
         let outcomes = self.builder.net.chosen(event);
         let made = self.session.program.step(process, outcomes);
+        if self.conditional && made.is_err() {
+            return ControlFlow::Continue(false);
+        }
         assert!(made.is_ok(), "a path of the net cannot be followed");
         self.advance(event);
-        ControlFlow::Continue(())
+        ControlFlow::Continue(true)
     }
 }

@@ -272,6 +272,18 @@ impl Logic {
         }
     }
 
+    /// Whether some values are known for which all conditions hold. If nobody knows, that is noted.
+    pub fn holds_for_some(&mut self, conditions: &[Term]) -> bool {
+        match self.ask(conditions) {
+            Answer::Sat(_) => true,
+            Answer::Unsat => false,
+            Answer::Unknown(why) => {
+                self.doubts.undecided.get_or_insert(why.to_string());
+                false
+            }
+        }
+    }
+
     /// What the solver has done.
     pub fn statistics(&self) -> Statistics {
         let solver = self.solver.as_ref();

@@ -29,6 +29,7 @@ mod differ;
 mod guide;
 mod logic;
 mod property;
+mod reached;
 mod results;
 mod run;
 mod state;
@@ -117,6 +118,8 @@ pub struct SymbolicMachine {
     probing: bool,
     /// Whether tests have two sides even where they are constant.
     literal: bool,
+    /// Whether processes start in any order, each when it likes.
+    any_order: bool,
     /// Who decides what is not known, if somebody does.
     guide: Option<Guide>,
     /// The initial values, where they are known though terms do not say so.
@@ -199,6 +202,7 @@ impl SymbolicMachine {
             indices: Vec::new(),
             probing: false,
             literal: false,
+            any_order: false,
             guide: None,
             values: None,
             selects: false,
@@ -609,7 +613,8 @@ impl Execution for SymbolicMachine {
             Life::Failed => Status::Failed,
             Life::Discarded => Status::Discarded,
             Life::Lost => Status::Lost,
-            Life::Alive if self.unstarted > 0 => {
+            Life::Alive if self.any_order && self.is_unstarted(process) => Status::Ready,
+            Life::Alive if self.unstarted > 0 && !self.any_order => {
                 let mut all = (0..self.state.processes.len() as u32).map(ProcessId);
                 match all.find(|&first| self.is_unstarted(first)) == Some(process) {
                     true => Status::Ready,
@@ -652,6 +657,10 @@ impl Execution for SymbolicMachine {
 
     fn guards(&self) -> &[Access] {
         &self.guards
+    }
+
+    fn has_conditions(&self) -> bool {
+        true
     }
 
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {

@@ -280,6 +280,8 @@ pub(crate) struct UnfoldArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     #[command(flatten)]
+    pub solver: SolverArgs,
+    #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]
     pub output: PictureArgs,
@@ -301,6 +303,8 @@ pub(crate) struct ReachArgs {
     /// Let chance choose the tests, the same way for the same number
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
+    #[command(flatten)]
+    pub solver: SolverArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]

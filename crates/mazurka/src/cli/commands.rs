@@ -65,7 +65,7 @@ impl From<String> for Refusal {
 }
 
 /// For the commands that know inputs.
-fn load_with_inputs(file: &str, set: &[(String, String)]) -> Result<Program, Refusal> {
+pub(super) fn load_with_inputs(file: &str, set: &[(String, String)]) -> Result<Program, Refusal> {
     let source = files::program(file)?;
     Program::load_with_inputs(file, &source, set)
         .map_err(|mistakes| Refusal::Program(diagnose::render(file, &source, &mistakes)))
@@ -141,7 +141,7 @@ fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
 }
 
 /// The solver that was asked for, if it is there.
-fn solver(args: &SolverArgs) -> Result<SolverChoice, Refusal> {
+pub(super) fn solver(args: &SolverArgs) -> Result<SolverChoice, Refusal> {
     match args.solver {
         SolverChoice::External(program) if !program.is_present() => Err(Refusal::Message(format!(
             "`{}` is not on the path; install it, or use --solver embedded",

@@ -1,24 +1,24 @@
 //! The command `reach`.
 
-use mazurka::{BadProperty, Options, StateProperty};
+use mazurka::{BadProperty, NetKind, Options, Program, StateProperty};
 
 use super::args::ReachArgs;
-use super::commands::{Refusal, load, show, view};
+use super::commands::{Refusal, show, solver, view};
 use super::watch::Watcher;
 use super::{Exit, diagnose, files, unfold};
 
 /// Looks for a state, and shows the way to it.
 pub(super) fn reach(args: &ReachArgs) -> Result<Exit, Refusal> {
-    let (file, set) = (&args.program.file, &args.program.set);
-    if file == "-" {
-        let no = "the program is read twice, once with the property; save it in a file";
-        return Err(Refusal::Message(no.to_owned()));
-    }
-    let program = load(file, set)?;
+    let (file, set) = (&args.program.file, &args.program.settings());
+    let source = files::program(file)?;
+    let program = Program::load_with_inputs(file, &source, set)
+        .map_err(|mistakes| Refusal::Program(diagnose::render(file, &source, &mistakes)))?;
     if !program.unfolds() {
         return Err(unfold::refusal());
     }
-    let source = files::program(file)?;
+    if program.has_inputs() && args.net == NetKind::Stateful {
+        return Err(unfold::no_inputs());
+    }
     let wanted = StateProperty::read(&source, set, &args.property).map_err(|bad| match bad {
         BadProperty::Mistakes { text, mistakes } => {
             let shown = diagnose::render("the property, after the program", &text, &mistakes);
@@ -27,6 +27,7 @@ pub(super) fn reach(args: &ReachArgs) -> Result<Exit, Refusal> {
         BadProperty::Point(_) => Refusal::Message(bad.to_string()),
     })?;
     let options = Options {
+        solver: solver(&args.solver)?,
         limits: args.limits.limits(),
         deterministic: false,
         jobs: 1,

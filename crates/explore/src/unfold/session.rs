@@ -1,0 +1,198 @@
+//! A program under test: its limits, its books, and what it tells about its processes and its steps.
+//!
+//! No paper: what all nets need of the program, whichever way they choose tests.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use mazurka_core::{AccessKind, Bound, Counts, Event, Execution, Limits, ProcessId, Status, Wait};
+
+use super::deadlocks::{self, Hunter};
+use super::extensions::{Builder, Done, Next};
+use crate::driver::{Goal, Progress, Watch};
+use crate::findings::{Findings, Ledger};
+
+/// How often limits are looked at, in steps.
+const STEPS_BETWEEN_CHECKS: u32 = 1024;
+
+/// A program under test, within limits, and the books on it.
+pub(crate) struct Session<'a, 'w, E> {
+    pub program: &'a mut E,
+    pub limits: &'a Limits,
+    pub ledger: Ledger<'a>,
+    watch: &'a mut Watch<'w>,
+    start: Instant,
+    until_check: u32,
+}
+
+impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
+    pub fn new(
+        program: &'a mut E,
+        limits: &'a Limits,
+        goal: Goal,
+        watch: &'a mut Watch<'w>,
+    ) -> Self {
+        program.back_to(0);
+        Self {
+            program,
+            limits,
+            ledger: Ledger::new(limits, goal, true, false, true),
+            watch,
+            start: Instant::now(),
+            until_check: 0,
+        }
+    }
+
+    /// Looks at what is wrong before any step.
+    pub fn start(&mut self) {
+        for &mishap in self.program.initial_mishaps() {
+            self.ledger.mishap(self.program, mishap, None);
+        }
+    }
+
+    /// What was found. Tests do not tell how many traces there are.
+    pub fn finish(self) -> Findings {
+        let mut found = self.ledger.finish(self.start.elapsed());
+        found.counts.traces = None;
+        found
+    }
+
+    pub fn break_off(&mut self, bound: Bound) {
+        self.ledger.found.bound(bound);
+        self.ledger.found.broken_off = true;
+    }
+
+    /// Whether another test may be run.
+    pub fn may_run(&self) -> ControlFlow<Bound> {
+        let executions = self.ledger.found.counts.executions;
+        match self.limits.executions {
+            Some(most) if executions >= most => {
+                ControlFlow::Break(Bound::MaxExecutions(executions))
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Counts a step, and looks at the limits now and then.
+    pub fn tick(&mut self) -> ControlFlow<Bound> {
+        let counts = &mut self.ledger.found.counts;
+        if self.limits.steps.is_some_and(|most| counts.steps >= most) {
+            return ControlFlow::Break(Bound::MaxSteps(counts.steps));
+        }
+        counts.steps += 1;
+        self.look_now_and_then()
+    }
+
+    /// Looks at the limits now and then.
+    pub fn look_now_and_then(&mut self) -> ControlFlow<Bound> {
+        if self.until_check > 0 {
+            self.until_check -= 1;
+            return ControlFlow::Continue(());
+        }
+        self.until_check = STEPS_BETWEEN_CHECKS;
+        let counts = self.ledger.counts();
+        look(self.limits, self.start, counts, self.watch)
+    }
+
+    /// The deadlocked executions that a net represents, by their clocks.
+    pub fn deadlocks(&mut self, builder: &mut Builder) -> Vec<Vec<u32>> {
+        let mut hunt = Hunt {
+            limits: self.limits,
+            start: self.start,
+            watch: &mut *self.watch,
+            counts: self.ledger.counts(),
+            ticks: 0,
+            clocks: Vec::new(),
+        };
+        let Builder { net, examiner, .. } = builder;
+        let searched = deadlocks::search(net, examiner, &mut hunt);
+        let clocks = hunt.clocks;
+        if let ControlFlow::Break(bound) = searched {
+            self.break_off(bound);
+        }
+        clocks
+    }
+}
+
+/// Collects deadlocks within the limits.
+struct Hunt<'a, 'w> {
+    limits: &'a Limits,
+    start: Instant,
+    watch: &'a mut Watch<'w>,
+    counts: Counts,
+    ticks: u32,
+    clocks: Vec<Vec<u32>>,
+}
+
+impl Hunter for Hunt<'_, '_> {
+    fn found(&mut self, clock: Vec<u32>) -> ControlFlow<Bound> {
+        self.clocks.push(clock);
+        ControlFlow::Continue(())
+    }
+
+    fn tick(&mut self) -> ControlFlow<Bound> {
+        self.ticks += 1;
+        match self.ticks % STEPS_BETWEEN_CHECKS {
+            0 => look(self.limits, self.start, self.counts, self.watch),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// Looks at the limits.
+fn look(
+    limits: &Limits,
+    start: Instant,
+    counts: Counts,
+    watch: &mut Watch<'_>,
+) -> ControlFlow<Bound> {
+    let elapsed = start.elapsed();
+    if let Some(limit) = limits.time
+        && elapsed >= limit
+    {
+        return ControlFlow::Break(Bound::TimeLimit(limit.as_millis() as u64));
+    }
+    watch(&Progress {
+        counts,
+        elapsed,
+        done: None,
+        estimate: None,
+    })
+}
+
+/// What a process will do next.
+pub(crate) fn next<E: Execution>(program: &E, process: ProcessId) -> Next {
+    let status = program.status(process);
+    let mut next = Next {
+        process,
+        status,
+        claims: Vec::new(),
+        wait: Wait::Never,
+    };
+    if matches!(status, Status::Ready | Status::Waiting) {
+        program.claims(process, &mut next.claims);
+        next.wait = program.wait(process);
+    }
+    next
+}
+
+/// What the last step of a program did.
+pub(crate) fn done<E: Execution>(program: &E, event: &Event) -> Done {
+    let mut locks: Vec<(u32, bool)> = Vec::new();
+    for access in &event.touched {
+        let held = match access.kind {
+            AccessKind::Acquire => true,
+            AccessKind::Release => false,
+            AccessKind::Read | AccessKind::Write => continue,
+        };
+        locks.retain(|lock| lock.0 != access.first);
+        locks.push((access.first, held));
+    }
+    let processes = std::iter::once(event.process).chain(event.spawned.iter().copied());
+    Done {
+        outcomes: event.outcomes.iter().map(|o| o.value).collect(),
+        joined: event.joined.clone(),
+        locks,
+        next: processes.map(|process| next(program, process)).collect(),
+    }
+}

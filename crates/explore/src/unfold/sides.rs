@@ -1,0 +1,123 @@
+//! Tests of programs with inputs: the sides of conditions.
+//!
+//! Thesis, section 3.5. A program with inputs runs over symbolic values, and which side a condition takes is an outcome of a step
+//! ([`Execution::has_conditions`]). So an extension has a branch event for each side, whose constraint is what its outcomes say. The path constraint of
+//! a target is that of its causes: if the program refuses their schedule, no inputs satisfy it, and as larger runs have more constraints nobody will
+//! ever get there.
+//!
+//! | thesis | here |
+//! |---|---|
+//! | a branch event for each side | the events of an extension, told apart by their outcomes |
+//! | the path constraint is unsatisfiable, so the event is removed | [`Phase::Impossible`], or the program has no such outcome |
+//!
+//! Deviation: a test covers what it can in passing, where more is decided than the causes of an extension decide. So a side that is not possible there
+//! may be so elsewhere; that none is left is only known after the causes alone ([`Tester::look_at_sides`]).
+
+use std::ops::ControlFlow;
+
+use mazurka_core::{Bound, Execution};
+use smallvec::SmallVec;
+
+use super::extensions::Builder;
+use super::net::Phase;
+use super::session::done;
+use super::testing::Tester;
+use crate::naive::next_outcomes;
+
+impl<E: Execution> Tester<'_, '_, E> {
+    /// Finds out whether an extension has sides that no test has taken.
+    pub(super) fn look_at_sides(&mut self, extension: u32) -> ControlFlow<Bound> {
+        let past = self.builder.net.past(extension).to_vec();
+        let mut schedule = std::mem::take(&mut self.schedule);
+        let Builder { net, examiner, .. } = &mut self.builder;
+        examiner.schedule(net, &past, &mut schedule);
+        let process = net.thread(net.extension(extension).thread).process;
+        let there = self.follow(&schedule)?;
+        self.schedule = schedule;
+        let (depth, mut outcomes) = (self.run.len(), Some(SmallVec::<[i64; 1]>::new()));
+        while let (true, Some(next)) = (there, outcomes) {
+            self.session.tick()?;
+            if self.session.program.step(process, &next).is_err() {
+                break;
+            }
+            let event = &self.session.program.events()[depth];
+            let done = done(self.session.program, event);
+            outcomes = next_outcomes(event);
+            self.session.program.back_to(depth);
+            if self.builder.find_event(extension, &done).1.is_none() {
+                return ControlFlow::Continue(());
+            }
+        }
+        self.exhausted(extension);
+        ControlFlow::Continue(())
+    }
+
+    /// All sides of an extension have been taken.
+    fn exhausted(&mut self, extension: u32) {
+        self.chances.remove(&extension);
+        self.builder.net.extensions[extension as usize].phase = Phase::Done;
+    }
+
+    /// Makes the step of an extension with sides that no test has taken, if there are any; false if there are none. After other steps
+    /// some sides may be impossible that are possible `alone`; so whether all have been taken is only known there.
+    pub(super) fn step_conditionally(
+        &mut self,
+        extension: u32,
+        alone: bool,
+    ) -> ControlFlow<Bound, bool> {
+        let net = &self.builder.net;
+        let process = net.thread(net.extension(extension).thread).process;
+        let depth = self.run.len();
+        let mut outcomes: SmallVec<[i64; 1]> = SmallVec::new();
+        let mut known: Vec<u32> = Vec::new();
+        let (new, more) = loop {
+            self.session.tick()?;
+            let made = self.session.program.step(process, &outcomes);
+            assert!(made.is_ok(), "a side that is possible is not");
+            let event = &self.session.program.events()[depth];
+            let done = done(self.session.program, event);
+            let more = next_outcomes(event);
+            let branches = !event.outcomes.is_empty();
+            match (self.builder.find_event(extension, &done).1, more) {
+                (None, more) => {
+                    let (node, _) = self.builder.add_event(extension, &done);
+                    // Alone, none is left if this was the last; elsewhere some may be hidden.
+                    break (Some(node), branches && (!alone || more.is_some()));
+                }
+                (Some(event), Some(more)) => {
+                    known.push(event);
+                    outcomes = more;
+                    self.session.program.back_to(depth);
+                }
+                (Some(event), None) => {
+                    known.push(event);
+                    break (None, branches && !alone);
+                }
+            }
+        };
+        if let Some(node) = new {
+            if more {
+                self.chances.insert(extension, SmallVec::new());
+                self.builder.pending.push(extension);
+            }
+            self.note_mishaps();
+            self.advance(node);
+        }
+        match (alone, more) {
+            (true, false) => self.exhausted(extension),
+            (true, true) => {}
+            (false, _) => self.passed.extend(new.map(|_| extension)),
+        }
+        if new.is_none() {
+            // Any of them, and the last has just been made.
+            let at = self.random.below(known.len() as u64) as usize;
+            if at + 1 < known.len() {
+                self.session.program.back_to(depth);
+                self.step_again(known[at])?;
+            } else {
+                self.advance(known[at]);
+            }
+        }
+        ControlFlow::Continue(new.is_some())
+    }
+}
