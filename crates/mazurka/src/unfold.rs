@@ -2,7 +2,7 @@
 
 use mazurka_core::record::{Net, NetCondition, NetEvent, Record};
 use mazurka_core::{Bound, Narrator, ProcessId, Schedule, StopReason, Verdict};
-use mazurka_explore::{Drawn, Findings, Goal, NetKind, Unfolding, unfold};
+use mazurka_explore::{Drawn, Findings, Goal, NetKind, Unfolding, unfold, walk_states};
 use mazurka_lang::{Machine, SymbolicMachine};
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,9 @@ pub struct UnfoldRecord {
     pub tests: u64,
     /// How many conditions the net has.
     pub conditions: u64,
+    /// If the states of the model were walked through instead of building a net: how many there are. Then `events` are the steps between them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub states: Option<u64>,
 }
 
 /// A net that is too large to be drawn.
@@ -56,7 +59,31 @@ impl Program {
         on_front!(self.language, front => self.unfold_on(front, kind, seed, options, watch).0)
     }
 
-    /// The same, and the net to be drawn.
+    /// The naive search that the stateful net is compared with: the states of the model one after the other, and no net.
+    ///
+    /// ```
+    /// use mazurka::{Options, Program, quietly};
+    ///
+    /// let source = "var x: int process { x := 1 } process { x := 2 }";
+    /// let program = Program::load("writes.maz", &source.replace("int", "int = 0"), &[]).unwrap();
+    /// let record = program.walk_states(0, &Options::default(), &mut quietly());
+    /// assert_eq!((record.states, record.tests), (Some(5), 1));
+    /// ```
+    pub fn walk_states(&self, seed: u64, options: &Options, watch: &mut Watch<'_>) -> UnfoldRecord {
+        on_front!(self.language, front => {
+            let mut machine = front.machine(options);
+            let limits = &options.limits;
+            let mut walked = walk_states(&mut machine, seed, limits, Goal::Everything, watch);
+            self.leave_final_states(&mut walked.found);
+            let found = &walked.found;
+            let mut record = self.judge("unfold", Algorithm::Optimal, options, false, &mut machine, found);
+            record.deterministic = record.deterministic.filter(|&all_agree| !all_agree);
+            let record = finish(record, &walked.found, 0, NetKind::Stateful, seed);
+            UnfoldRecord { states: Some(walked.states), ..record }
+        })
+    }
+
+    /// Builds a net from tests that is to be drawn.
     pub fn unfold_net(
         &self,
         kind: NetKind,
@@ -101,7 +128,8 @@ impl Program {
         let mut record = self.judge("unfold", algorithm, options, false, &mut machine, found);
         // Only what was met is known of final states.
         record.deterministic = record.deterministic.filter(|&all_agree| !all_agree);
-        (finish(record, &net, kind, seed), net)
+        let conditions = net.conditions();
+        (finish(record, &net.found, conditions, kind, seed), net)
     }
 
     /// For all inputs: a net over symbolic values, in which the sides of conditions are events. The machine can follow its schedules.
@@ -124,7 +152,12 @@ impl Program {
         });
         // Results are terms here, and different terms may have equal values.
         record.deterministic = None;
-        (finish(record, &net, kind, seed), net, machine)
+        let conditions = net.conditions();
+        (
+            finish(record, &net.found, conditions, kind, seed),
+            net,
+            machine,
+        )
     }
 
     /// What is stated about final states is not looked at.
@@ -136,16 +169,23 @@ impl Program {
     }
 }
 
-fn finish(mut record: Record, net: &Unfolding, kind: NetKind, seed: u64) -> UnfoldRecord {
+fn finish(
+    mut record: Record,
+    found: &Findings,
+    conditions: u64,
+    kind: NetKind,
+    seed: u64,
+) -> UnfoldRecord {
     record.algorithm = "unfold".to_owned();
     debug_assert!(record.verdict != Verdict::Verified || record.scope.bounds.is_empty());
-    let counts = net.found.counts;
+    let counts = found.counts;
     UnfoldRecord {
         record,
         net: kind.to_string(),
         seed,
         tests: counts.executions + counts.discarded,
-        conditions: net.conditions(),
+        conditions,
+        states: None,
     }
 }
 

@@ -47,7 +47,7 @@ pub use chart::{chart, chart_svg};
 pub use coverage::coverage;
 pub use dot::dot;
 pub use json::json;
-pub use net::{net_dot, net_svg, net_table};
+pub use net::{net_dot, net_svg, net_table, states_table};
 pub use order::{order_dot, order_svg};
 pub use paint::Paint;
 pub use permute::permutations;

@@ -337,34 +337,69 @@ pub fn net_table(
     conditions: u64,
     view: &crate::View,
 ) -> String {
-    let counts = &record.counts;
     let deadlocked = match kind {
         "stateful" => "deadlocked states, from the net",
         _ => "deadlocked traces, from the net",
     };
-    let rows = [
-        ("tests", tests.to_string(), "executions that were run"),
-        ("events", counts.events.to_string(), "of the net"),
+    let size = [
+        ("events", record.counts.events.to_string(), "of the net"),
         ("conditions", conditions.to_string(), "of the net"),
-        ("deadlocks", counts.deadlocks.to_string(), deadlocked),
-        (
-            "failures",
-            counts.failures.to_string(),
-            "failing events, each with its past",
-        ),
-        (
-            "discarded",
-            counts.discarded.to_string(),
-            "tests with a false `assume`",
-        ),
-        (
-            "blocked",
-            counts.blocked.to_string(),
-            "runs to a guard that was closed",
-        ),
-        ("steps", counts.steps.to_string(), "transitions executed"),
-        ("seconds", format!("{:.3}", record.seconds), ""),
     ];
     let what = format!("{kind} net");
+    let rows = rows(
+        record,
+        tests,
+        size,
+        [deadlocked, "failing events, each with its past"],
+    );
     crate::table::listed(record, &what, "the net is complete", &rows, view)
+}
+
+/// The same where the states of a model were gone through one by one.
+pub fn states_table(record: &Record, tests: u64, states: u64, view: &crate::View) -> String {
+    let size = [
+        ("states", states.to_string(), "of the model"),
+        (
+            "events",
+            record.counts.events.to_string(),
+            "steps between them",
+        ),
+    ];
+    let rows = rows(
+        record,
+        tests,
+        size,
+        ["deadlocked states", "failing steps that were run"],
+    );
+    crate::table::listed(
+        record,
+        "naive stateful search",
+        "all states were visited",
+        &rows,
+        view,
+    )
+}
+
+/// A name, a number and its meaning.
+type Row<'a> = (&'a str, String, &'a str);
+
+fn rows<'a>(
+    record: &Record,
+    tests: u64,
+    [one, other]: [Row<'a>; 2],
+    [deadlocked, failing]: [&'a str; 2],
+) -> Vec<Row<'a>> {
+    let counts = &record.counts;
+    let row = |name, count: u64, meaning| (name, count.to_string(), meaning);
+    vec![
+        row("tests", tests, "executions that were run"),
+        one,
+        other,
+        row("deadlocks", counts.deadlocks, deadlocked),
+        row("failures", counts.failures, failing),
+        row("discarded", counts.discarded, "tests with a false `assume`"),
+        row("blocked", counts.blocked, "runs to a guard that was closed"),
+        row("steps", counts.steps, "transitions executed"),
+        ("seconds", format!("{:.3}", record.seconds), ""),
+    ]
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use mazurka_core::{Execution, Limits, MishapKind, Status};
-use mazurka_explore::{Goal, NetKind, Unfolding, unfold};
+use mazurka_explore::{Findings, Goal, NetKind, Unfolding, unfold, walk_states};
 use mazurka_lang::Machine;
 use mazurka_testkit::{
     Aspect, Config, Dependence, Limit, Recorder, Summary, generate, machine, naive, shrink,
@@ -137,30 +137,46 @@ fn stateful_fault(text: &str, truth: &Summary, replicated: usize) -> Option<Stri
     if let Some(difference) = seen.difference(truth, &[Aspect::FinalStates]) {
         return Some(difference);
     }
-    if net.found.deadlock.is_some() == truth.deadlocks.is_empty() {
-        return Some(format!("{} deadlocks", net.found.counts.deadlocks));
+    if let Some(fault) = findings_fault(&mut program, &net.found, truth) {
+        return Some(fault);
     }
-    program.back_to(0);
-    if program.initial_mishaps().is_empty() {
-        let found = net
-            .found
-            .failures
-            .iter()
-            .filter_map(|failure| failure.mishap);
-        let found: BTreeSet<u32> = found
-            .filter(|mishap| mishap.process.is_some() && mishap.kind == MishapKind::Failure)
-            .map(|mishap| mishap.site)
-            .collect();
-        let failing = truth
-            .failures
-            .iter()
-            .filter(|f| !truth.traces.contains(&f.0));
-        let failing: BTreeSet<u32> = failing.map(|f| f.1).collect();
-        if found != failing {
-            return Some(format!("failures at {found:?} instead of {failing:?}"));
-        }
+    // The naive search goes through the same model, state by state.
+    let (limits, goal) = (Limits::default(), Goal::Everything);
+    let on = &mut |_: &_| ControlFlow::Continue(());
+    let walked = walk_states(&mut program, 3, &limits, goal, on);
+    if let Some(fault) = findings_fault(&mut program, &walked.found, truth) {
+        return Some(format!("naive: {fault}"));
+    }
+    let [by_net, by_states] = [&net.found, &walked.found].map(|found| found.counts.deadlocks);
+    if by_net != by_states || net.model != Some(walked.model) {
+        return Some(format!(
+            "{by_net} deadlocks and a model of {:?}; naive: {by_states} and {:?}",
+            net.model, walked.model
+        ));
     }
     (net.events() > replicated).then(|| format!("{} events", net.events()))
+}
+
+/// What is wrong with what a stateful search has found.
+fn findings_fault(program: &mut Machine, found: &Findings, truth: &Summary) -> Option<String> {
+    if found.deadlock.is_some() == truth.deadlocks.is_empty() {
+        return Some(format!("{} deadlocks", found.counts.deadlocks));
+    }
+    program.back_to(0);
+    if !program.initial_mishaps().is_empty() {
+        return None;
+    }
+    let mishaps = found.failures.iter().filter_map(|failure| failure.mishap);
+    let found: BTreeSet<u32> = mishaps
+        .filter(|mishap| mishap.process.is_some() && mishap.kind == MishapKind::Failure)
+        .map(|mishap| mishap.site)
+        .collect();
+    let failing = truth
+        .failures
+        .iter()
+        .filter(|f| !truth.traces.contains(&f.0));
+    let failing: BTreeSet<u32> = failing.map(|f| f.1).collect();
+    (found != failing).then(|| format!("failures at {found:?} instead of {failing:?}"))
 }
 
 fn check(first: u64, programs: u64, config: &Config) {

@@ -8,6 +8,7 @@ mod deadlocks;
 mod drawing;
 mod extensions;
 mod isomorphism;
+mod lessons;
 mod maximal;
 mod model;
 mod net;
@@ -16,6 +17,7 @@ mod reach;
 mod session;
 mod sides;
 mod testing;
+mod walk;
 
 use std::ops::ControlFlow;
 
@@ -31,12 +33,16 @@ use extensions::Builder;
 use prefix::Prefix;
 use session::Session;
 use testing::Tester;
+use walk::Walk;
+pub use walk::Walked;
 
 /// A net, and what the tests that built it have found.
 #[derive(Debug)]
 pub struct Unfolding {
     builder: Builder,
     processes: ProcessTable,
+    /// For a stateful net: how many local states and steps its model has.
+    pub model: Option<(usize, usize)>,
     /// What the tests have found. Counts of executions are tests, events are those of the net.
     pub found: Findings,
 }
@@ -51,15 +57,33 @@ pub fn unfold<E: Execution>(
     watch: &mut Watch<'_>,
 ) -> Unfolding {
     let session = Session::new(&mut *program, limits, goal, watch);
-    let (builder, found) = match kind {
-        NetKind::Stateful => Prefix::new(session, seed).unfold(),
-        NetKind::Replicated | NetKind::Contextual => Tester::new(session, kind, seed).test(),
+    let (builder, model, found) = match kind {
+        NetKind::Stateful => {
+            let (builder, model, found) = Prefix::new(session, seed).unfold();
+            (builder, Some(model), found)
+        }
+        NetKind::Replicated | NetKind::Contextual => {
+            let (builder, found) = Tester::new(session, kind, seed).test();
+            (builder, None, found)
+        }
     };
     Unfolding {
         builder,
+        model,
         processes: program.processes().clone(),
         found,
     }
+}
+
+/// Goes through the states of the model that the stateful net is made from, one after the other, and builds no net.
+pub fn walk_states<E: Execution>(
+    program: &mut E,
+    seed: u64,
+    limits: &Limits,
+    goal: Goal,
+    watch: &mut Watch<'_>,
+) -> Walked {
+    Walk::new(Session::new(program, limits, goal, watch), seed).walk()
 }
 
 impl Unfolding {

@@ -136,6 +136,11 @@ impl Model {
         self.locals.len() as u32 - 1
     }
 
+    /// How many local states and steps are known.
+    pub fn size(&self) -> (usize, usize) {
+        (self.locals.len(), self.steps.len())
+    }
+
     pub fn local(&self, local: u32) -> &Local {
         &self.locals[local as usize]
     }

@@ -2,14 +2,14 @@
 //!
 //! Thesis, Fig. 7.6 and section 7.1. Extensions of the replicated net become events in the order ≺ of Esparza, Römer and Vogler. An event
 //! whose causes lead to a marking that another event has led to before is a *terminal*: nothing is added after it. What an event does is
-//! predicted by the [`Model`]; only where that does not know, a test is run, and the model learns from all of it.
+//! predicted by the [model](super::model); only where that does not know, a test is run, and the model learns from all of it.
 //!
 //! | thesis | here |
 //! |---|---|
 //! | St(e) | [`Prefix::marking`] |
 //! | ≺_ERV | [`Rank`] |
 //! | visited | `visited` |
-//! | EXTENDMODEL | [`Prefix::test`] |
+//! | EXTENDMODEL | [`Lessons::test`] |
 //!
 //! Deviation: the thesis runs a test if the model does not know all that can be done in St(e); here only if it does not know what
 //! the extension itself does, so fewer tests are run.
@@ -18,12 +18,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
-use mazurka_core::{Bound, Execution, Fingerprint, ProcessId, Random, Status};
+use mazurka_core::{Bound, Execution, Fingerprint, ProcessId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::extensions::Builder;
-use super::model::{Marking, Model};
+use super::lessons::Lessons;
+use super::model::Marking;
 use super::net::{NONE, NetKind, Phase, Place};
 use super::session::Session;
 use crate::driver::End;
@@ -41,10 +42,8 @@ struct Rank {
 
 /// Builds a finite prefix of the net.
 pub(crate) struct Prefix<'a, 'w, E> {
-    session: Session<'a, 'w, E>,
+    lessons: Lessons<'a, 'w, E>,
     builder: Builder,
-    model: Model,
-    random: Random,
     queue: BinaryHeap<Reverse<Rank>>,
     visited: FxHashSet<Fingerprint>,
     /// For each condition its valuation, for each thread its local state.
@@ -60,21 +59,18 @@ pub(crate) struct Prefix<'a, 'w, E> {
 
 impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
     pub fn new(session: Session<'a, 'w, E>, seed: u64) -> Self {
-        session.program.back_to(0);
-        let mut model = Model::default();
-        let start = model.start(session.program);
-        let born = |&&local: &&u32| local != NONE;
-        let roots = start.locals.iter().filter(born);
-        let processes = roots.map(|&local| model.local(local).next.clone());
+        let lessons = Lessons::new(session, seed);
+        let start = &lessons.start;
+        let born = start.locals.iter().copied().filter(|&local| local != NONE);
+        let locals: Vec<u32> = born.collect();
+        let processes = locals.iter().map(|&local| lessons.model.local(local));
+        let processes = processes.map(|local| local.next.clone());
         let builder = Builder::new(NetKind::Replicated, false, processes);
-        let locals = start.locals.iter().copied().filter(|&local| local != NONE);
         Self {
-            locals: locals.collect(),
+            locals,
             visited: std::iter::once(start.fingerprint()).collect(),
-            session,
+            lessons,
             builder,
-            model,
-            random: Random::new(seed),
             queue: BinaryHeap::new(),
             valuations: Vec::new(),
             labels: Vec::new(),
@@ -85,26 +81,29 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
     }
 
     /// Unfolds until nothing is left.
-    pub fn unfold(mut self) -> (Builder, Findings) {
-        self.session.start();
+    pub fn unfold(mut self) -> (Builder, (usize, usize), Findings) {
+        self.lessons.session.start();
         if self.builder.pending.is_empty() {
-            let end = End::of(self.session.program);
-            self.session.ledger.end(self.session.program, end);
+            let end = End::of(self.lessons.session.program);
+            self.lessons
+                .session
+                .ledger
+                .end(self.lessons.session.program, end);
         }
         self.enqueue();
         while let Some(Reverse(rank)) = self.queue.pop() {
             if let ControlFlow::Break(bound) = self.add(rank.extension, rank.size) {
-                self.session.break_off(bound);
+                self.lessons.session.break_off(bound);
                 break;
             }
             self.enqueue();
         }
-        if !self.session.ledger.found.broken_off {
+        if !self.lessons.session.ledger.found.broken_off {
             self.find_deadlocks();
         }
-        let mut found = self.session.finish();
+        let mut found = self.lessons.session.finish();
         found.counts.events = self.builder.net.events.len() as u64;
-        (self.builder, found)
+        (self.builder, self.lessons.model.size(), found)
     }
 
     /// Ranks what is new.
@@ -190,13 +189,13 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         if self.builder.net.extension(extension).phase != Phase::Pending {
             return ControlFlow::Continue(());
         }
-        if size as u64 > self.session.limits.depth() {
-            let bound = Bound::MaxDepth(self.session.limits.depth());
-            self.session.ledger.found.bound(bound);
+        if size as u64 > self.lessons.session.limits.depth() {
+            let bound = Bound::MaxDepth(self.lessons.session.limits.depth());
+            self.lessons.session.ledger.found.bound(bound);
             return ControlFlow::Continue(());
         }
         loop {
-            self.session.look_now_and_then()?;
+            self.lessons.session.look_now_and_then()?;
             let (steps, untried) = self.predicted(extension);
             let Some(outcomes) = untried else {
                 for step in steps {
@@ -206,7 +205,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             };
             if !self.test(extension, &outcomes)? {
                 let (local, claimed) = (self.local(extension), self.claimed(extension));
-                self.model.close(local, claimed);
+                self.lessons.model.close(local, claimed);
                 self.builder.net.extensions[extension as usize].phase = Phase::Closed;
                 return ControlFlow::Continue(());
             }
@@ -217,7 +216,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
     fn predicted(&mut self, extension: u32) -> (Vec<u32>, Option<SmallVec<[i64; 1]>>) {
         let net = &self.builder.net;
         let (local, claimed) = (self.local(extension), self.claimed(extension));
-        if self.model.is_closed(local, &claimed) {
+        if self.lessons.model.is_closed(local, &claimed) {
             self.builder.net.extensions[extension as usize].phase = Phase::Closed;
             return (Vec::new(), None);
         }
@@ -231,29 +230,29 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         };
         let valuation = |cell: u32| of(Place::Cell(cell));
         let ended = |process: ProcessId| of(Place::End(process)) == 1;
-        let known: Vec<u32> = self.model.predict(local, &valuation).collect();
+        let known: Vec<u32> = self.lessons.model.predict(local, &valuation).collect();
         if known.is_empty() {
             return (known, Some(SmallVec::new()));
         }
         if !known
             .iter()
-            .all(|&step| self.model.is_possible(step, &valuation, &ended))
+            .all(|&step| self.lessons.model.is_possible(step, &valuation, &ended))
         {
             self.builder.net.extensions[extension as usize].phase = Phase::Closed;
             return (Vec::new(), None);
         }
-        let untried = self.model.untried(&known);
+        let untried = self.lessons.model.untried(&known);
         (known, untried)
     }
 
     /// Makes a known step of an extension an event.
     fn insert(&mut self, extension: u32, step: u32) -> ControlFlow<Bound> {
-        let learned = self.model.step(step).clone();
+        let learned = self.lessons.model.step(step).clone();
         if learned.fails && !self.shown.contains(&step) {
             // Whether it counts depends on its causes, so it is run.
-            let before = self.session.ledger.found.seen.failed.len();
+            let before = self.lessons.session.ledger.found.seen.failed.len();
             self.test(extension, &learned.done.outcomes)?;
-            if self.session.ledger.found.seen.failed.len() > before {
+            if self.lessons.session.ledger.found.seen.failed.len() > before {
                 self.shown.insert(step);
             }
         }
@@ -315,81 +314,19 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
     /// Runs a test to an extension, makes its step with these outcomes and goes on to the end; all of it is learned.
     /// False if the step is not possible: that is no test.
     fn test(&mut self, extension: u32, outcomes: &[i64]) -> ControlFlow<Bound, bool> {
-        self.session.may_run()?;
         let Builder { net, examiner, .. } = &mut self.builder;
         let past = net.past(extension).to_vec();
         let process = net.thread(net.extension(extension).thread).process;
         let mut schedule = Vec::new();
         examiner.schedule(net, &past, &mut schedule);
-        self.session.program.back_to(0);
-        let mut marking = Marking::default();
-        for (number, thread) in self.builder.net.threads.iter().enumerate() {
-            if thread.origin == NONE {
-                super::net::set(&mut marking.locals, thread.process, self.locals[number]);
-            }
-        }
-        for event in schedule {
-            let process = self.builder.net.event(event).process;
-            let outcomes = self.builder.net.chosen(event).to_vec();
-            self.step(process, &outcomes, &mut marking)?;
-        }
-        if self.session.program.status(process) != Status::Ready {
-            self.session.ledger.found.counts.blocked += 1;
-            return ControlFlow::Continue(false);
-        }
-        self.step(process, outcomes, &mut marking)?;
-        while self.session.program.events().len() as u64 <= self.session.limits.depth() {
-            let program = &*self.session.program;
-            let ready = program.processes().in_order().iter().copied();
-            let ready: Vec<_> = ready
-                .filter(|&p| program.status(p) == Status::Ready)
-                .collect();
-            let unknown = |&process: &ProcessId| {
-                let local = marking.locals[process.index()];
-                let valuation = |cell: u32| marking.cell(cell);
-                self.model.predict(local, &valuation).next().is_none()
-            };
-            let fresh: Vec<_> = ready.iter().copied().filter(unknown).collect();
-            let from = if fresh.is_empty() { &ready } else { &fresh };
-            if from.is_empty() {
-                let end = End::of(self.session.program);
-                self.session.ledger.end(self.session.program, end);
-                return ControlFlow::Continue(true);
-            }
-            let process = from[self.random.below(from.len() as u64) as usize];
-            self.step(process, &[], &mut marking)?;
-        }
-        let bound = Bound::MaxDepth(self.session.limits.depth());
-        self.session.ledger.found.bound(bound);
-        self.session.ledger.end(self.session.program, End::Cut);
-        ControlFlow::Continue(true)
-    }
-
-    fn step(
-        &mut self,
-        process: ProcessId,
-        outcomes: &[i64],
-        marking: &mut Marking,
-    ) -> ControlFlow<Bound> {
-        self.session.tick()?;
-        let made = self.session.program.step(process, outcomes);
-        assert!(
-            made.is_ok(),
-            "a step that the model foresaw is not possible"
-        );
-        let program = &*self.session.program;
-        let depth = program.events().len() - 1;
-        let event = &program.events()[depth];
-        self.model.learn(program, event, marking);
-        for &mishap in &event.mishaps {
-            self.session.ledger.mishap(program, mishap, Some(depth));
-        }
-        ControlFlow::Continue(())
+        let steps = schedule.iter();
+        let steps = steps.map(|&event| (net.event(event).process, net.chosen(event)));
+        self.lessons.test(steps, process, outcomes)
     }
 
     /// Deadlocked states that the prefix represents; each is run.
     fn find_deadlocks(&mut self) {
-        let clocks = self.session.deadlocks(&mut self.builder);
+        let clocks = self.lessons.session.deadlocks(&mut self.builder);
         let mut states = FxHashSet::default();
         let mut schedule = Vec::new();
         for clock in clocks {
@@ -398,15 +335,22 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             }
             let Builder { net, examiner, .. } = &mut self.builder;
             examiner.schedule(net, &clock, &mut schedule);
-            self.session.program.back_to(0);
+            self.lessons.session.program.back_to(0);
             for &event in &schedule {
                 let (process, outcomes) = (net.event(event).process, net.chosen(event));
-                let made = self.session.program.step(process, outcomes);
+                let made = self.lessons.session.program.step(process, outcomes);
                 assert!(made.is_ok(), "a schedule of the net cannot be followed");
             }
-            assert_eq!(End::of(self.session.program), End::Deadlock, "no deadlock");
-            self.session.ledger.deadlock(self.session.program);
+            assert_eq!(
+                End::of(self.lessons.session.program),
+                End::Deadlock,
+                "no deadlock"
+            );
+            self.lessons
+                .session
+                .ledger
+                .deadlock(self.lessons.session.program);
         }
-        self.session.ledger.found.counts.deadlocks = states.len() as u64;
+        self.lessons.session.ledger.found.counts.deadlocks = states.len() as u64;
     }
 }

@@ -276,6 +276,9 @@ pub(crate) struct UnfoldArgs {
     /// The net
     #[arg(long, value_parser = net(), default_value_t = NetKind::Contextual)]
     pub net: NetKind,
+    /// With --net stateful: no net, but the states of its model one after the other, to compare with
+    #[arg(long)]
+    pub naive: bool,
     /// Let chance choose the tests, the same way for the same number; the net is always the same
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,

@@ -37,15 +37,13 @@ pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
         jobs: 1,
         ..Options::default()
     };
+    if args.naive && (args.net != NetKind::Stateful || draw(args.output.format).is_some()) {
+        let no = "--naive is for --net stateful, and draws nothing: it builds no net";
+        return Err(Refusal::Message(no.to_owned()));
+    }
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
     let watch = &mut |progress: &mazurka::Progress| watcher.look(progress);
-    let (draw, format): (Option<Draw>, _) = match args.output.format {
-        Picture::Text => (None, Format::Text),
-        Picture::Json => (None, Format::Json),
-        Picture::Dot => (Some(mazurka_report::net_dot), Format::Text),
-        Picture::Svg => (Some(mazurka_report::net_svg), Format::Text),
-    };
-    if let Some(draw) = draw {
+    if let Some(draw) = draw(args.output.format) {
         let drawn = program.unfold_net(args.net, args.seed, &options, watch);
         watcher.finish();
         let (record, net) = drawn.map_err(|error| error.to_string())?;
@@ -58,22 +56,38 @@ pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
         let picture = draw(&record, &kind, tests, &net);
         return Ok(output::print_raw(&picture, Exit::from(record.verdict)));
     }
-    let whole = program.unfold(args.net, args.seed, &options, watch);
+    let whole = match args.naive {
+        true => program.walk_states(args.seed, &options, watch),
+        false => program.unfold(args.net, args.seed, &options, watch),
+    };
     watcher.finish();
     let output = OutputArgs {
-        format,
+        format: match args.output.format {
+            Picture::Json => Format::Json,
+            _ => Format::Text,
+        },
         quiet: args.output.quiet,
     };
     let view = view(&options.limits);
-    show(&whole, &output, &whole.record, || {
-        mazurka_report::net_table(
+    show(&whole, &output, &whole.record, || match whole.states {
+        Some(states) => mazurka_report::states_table(&whole.record, whole.tests, states, &view),
+        None => mazurka_report::net_table(
             &whole.record,
             &whole.net,
             whole.tests,
             whole.conditions,
             &view,
-        )
+        ),
     })
+}
+
+/// What draws a net in a format, if it is a picture.
+fn draw(format: Picture) -> Option<Draw> {
+    match format {
+        Picture::Text | Picture::Json => None,
+        Picture::Dot => Some(mazurka_report::net_dot),
+        Picture::Svg => Some(mazurka_report::net_svg),
+    }
 }
 
 /// A picture of a net.

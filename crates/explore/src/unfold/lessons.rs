@@ -1,0 +1,108 @@
+//! Tests that a model learns from.
+//!
+//! Thesis, section 7.3. A test runs steps to where the model does not know enough, makes a step there and goes on to the end, preferring what
+//! is not known. The model learns from all of it.
+//!
+//! | thesis | here |
+//! |---|---|
+//! | EXTENDMODEL(P, S, k) | [`Lessons::test`] |
+
+use std::ops::ControlFlow;
+
+use mazurka_core::{Bound, Execution, ProcessId, Random, Status};
+
+use super::model::{Marking, Model};
+use super::session::Session;
+use crate::driver::End;
+
+/// A model, and the program that it is a model of.
+pub(crate) struct Lessons<'a, 'w, E> {
+    pub session: Session<'a, 'w, E>,
+    pub model: Model,
+    /// The state before any step.
+    pub start: Marking,
+    random: Random,
+}
+
+impl<'a, 'w, E: Execution> Lessons<'a, 'w, E> {
+    /// Before any test. The seed decides how tests go on where all is known.
+    pub fn new(session: Session<'a, 'w, E>, seed: u64) -> Self {
+        session.program.back_to(0);
+        let mut model = Model::default();
+        let start = model.start(session.program);
+        Self {
+            session,
+            model,
+            start,
+            random: Random::new(seed),
+        }
+    }
+
+    /// Runs some steps, then one of a process with these outcomes, and goes on to the end; all of it is learned.
+    /// False if that step is not possible: that is no test.
+    pub fn test<'s>(
+        &mut self,
+        steps: impl Iterator<Item = (ProcessId, &'s [i64])>,
+        process: ProcessId,
+        outcomes: &[i64],
+    ) -> ControlFlow<Bound, bool> {
+        self.session.may_run()?;
+        self.session.program.back_to(0);
+        let mut marking = self.start.clone();
+        for (process, outcomes) in steps {
+            self.step(process, outcomes, &mut marking)?;
+        }
+        if self.session.program.status(process) != Status::Ready {
+            self.session.ledger.found.counts.blocked += 1;
+            return ControlFlow::Continue(false);
+        }
+        self.step(process, outcomes, &mut marking)?;
+        while self.session.program.events().len() as u64 <= self.session.limits.depth() {
+            let program = &*self.session.program;
+            let ready = program.processes().in_order().iter().copied();
+            let ready: Vec<_> = ready
+                .filter(|&p| program.status(p) == Status::Ready)
+                .collect();
+            let unknown = |&process: &ProcessId| {
+                let local = marking.locals[process.index()];
+                let valuation = |cell: u32| marking.cell(cell);
+                self.model.predict(local, &valuation).next().is_none()
+            };
+            let fresh: Vec<_> = ready.iter().copied().filter(unknown).collect();
+            let from = if fresh.is_empty() { &ready } else { &fresh };
+            if from.is_empty() {
+                let end = End::of(self.session.program);
+                self.session.ledger.end(self.session.program, end);
+                return ControlFlow::Continue(true);
+            }
+            let process = from[self.random.below(from.len() as u64) as usize];
+            self.step(process, &[], &mut marking)?;
+        }
+        let bound = Bound::MaxDepth(self.session.limits.depth());
+        self.session.ledger.found.bound(bound);
+        self.session.ledger.end(self.session.program, End::Cut);
+        ControlFlow::Continue(true)
+    }
+
+    fn step(
+        &mut self,
+        process: ProcessId,
+        outcomes: &[i64],
+        marking: &mut Marking,
+    ) -> ControlFlow<Bound> {
+        self.session.tick()?;
+        let made = self.session.program.step(process, outcomes);
+        assert!(
+            made.is_ok(),
+            "a step that the model foresaw is not possible"
+        );
+        let program = &*self.session.program;
+        let depth = program.events().len() - 1;
+        let event = &program.events()[depth];
+        self.model.learn(program, event, marking);
+        for &mishap in &event.mishaps {
+            self.session.ledger.mishap(program, mishap, Some(depth));
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,252 @@
+//! The naive stateful search: the reachable markings of the model, one after the other.
+//!
+//! Thesis, Fig. 7.5. Depth first over the states of the [model](super::model), of which most steps are predicted; where the model does not know what a process does, a
+//! test is run. All orders of independent steps are gone through, and only states tell that they lead to the same. So this is for few processes, and to compare
+//! the stateful net with.
+//!
+//! | thesis | here |
+//! |---|---|
+//! | EXPLORE(M, S) | [`Walk::enter`], and [`Walk::walk`] for the loop |
+//! | S | `path` |
+//! | visited | `visited` |
+//! | PREDICTTRANSITIONSFROMMODEL, "model is incomplete at M" | [`Walk::enabled`] |
+//! | EXTENDMODEL | [`Lessons::test`] |
+//!
+//! Deviations. There is no first random test: the initial state asks for one. A test is run for each process whose step is not known, not for the state as a whole, so fewer are run. The
+//! experiments of section 8.3.3 add sleep sets, which save steps and no states; they are left out.
+
+use std::ops::ControlFlow;
+
+use mazurka_core::{Bound, Execution, Fingerprint, ProcessId, Status, Wait};
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+use super::lessons::Lessons;
+use super::model::Marking;
+use super::net::NONE;
+use super::session::Session;
+use crate::driver::End;
+use crate::findings::Findings;
+
+/// What a walk through the states of a program's model has come to.
+#[derive(Debug)]
+pub struct Walked {
+    /// How many states were visited.
+    pub states: u64,
+    /// How many local states and steps the model has.
+    pub model: (usize, usize),
+    /// What was found. Counts of executions are tests, events are steps between states, deadlocks are states.
+    pub found: Findings,
+}
+
+/// A state on the way, and the steps from it that are left.
+struct Visited {
+    marking: Marking,
+    left: Vec<u32>,
+}
+
+/// Walks through the states of a model.
+pub(crate) struct Walk<'a, 'w, E> {
+    lessons: Lessons<'a, 'w, E>,
+    visited: FxHashSet<Fingerprint>,
+    /// The steps that lead to the current state.
+    path: Vec<u32>,
+    way: Vec<Visited>,
+    /// Failing steps that a test has shown to count.
+    shown: FxHashSet<u32>,
+    edges: u64,
+    deadlocks: u64,
+}
+
+impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
+    pub fn new(session: Session<'a, 'w, E>, seed: u64) -> Self {
+        Self {
+            lessons: Lessons::new(session, seed),
+            visited: FxHashSet::default(),
+            path: Vec::new(),
+            way: Vec::new(),
+            shown: FxHashSet::default(),
+            edges: 0,
+            deadlocks: 0,
+        }
+    }
+
+    /// Walks until nothing is left.
+    pub fn walk(mut self) -> Walked {
+        self.lessons.session.start();
+        let start = self.lessons.start.clone();
+        let mut done = self.enter(start);
+        while let (ControlFlow::Continue(()), Some(here)) = (done, self.way.last_mut()) {
+            match here.left.pop() {
+                Some(step) => {
+                    let mut marking = here.marking.clone();
+                    marking.follow(&self.lessons.model, step);
+                    done = self.fire(step, marking);
+                }
+                None => {
+                    self.way.pop();
+                    self.path.pop();
+                }
+            }
+        }
+        let session = &mut self.lessons.session;
+        if let ControlFlow::Break(bound) = done {
+            session.break_off(bound);
+        }
+        let mut found = self.lessons.session.finish();
+        found.counts.events = self.edges;
+        found.counts.deadlocks = self.deadlocks;
+        Walked {
+            states: self.visited.len() as u64,
+            model: self.lessons.model.size(),
+            found,
+        }
+    }
+
+    /// Makes a step from the current state.
+    fn fire(&mut self, step: u32, to: Marking) -> ControlFlow<Bound> {
+        self.lessons.session.look_now_and_then()?;
+        self.edges += 1;
+        if self.lessons.model.step(step).fails && !self.shown.contains(&step) {
+            // Whether it counts depends on what was before, so it is run.
+            let failed =
+                |lessons: &Lessons<'_, '_, E>| lessons.session.ledger.found.seen.failed.len();
+            let before = failed(&self.lessons);
+            let process = self.process(step);
+            let outcomes = self.lessons.model.step(step).done.outcomes.clone();
+            self.test(process, &outcomes)?;
+            if failed(&self.lessons) > before {
+                self.shown.insert(step);
+            }
+        }
+        self.path.push(step);
+        let ways = self.way.len();
+        self.enter(to)?;
+        if self.way.len() == ways {
+            self.path.pop();
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Visits a state, unless it was visited before.
+    fn enter(&mut self, marking: Marking) -> ControlFlow<Bound> {
+        if !self.visited.insert(marking.fingerprint()) {
+            return ControlFlow::Continue(());
+        }
+        let depth = self.lessons.session.limits.depth();
+        if self.path.len() as u64 >= depth {
+            self.lessons
+                .session
+                .ledger
+                .found
+                .bound(Bound::MaxDepth(depth));
+            return ControlFlow::Continue(());
+        }
+        let mut left = Vec::new();
+        let mut waiting = false;
+        for process in 0..marking.locals.len() as u32 {
+            let local = marking.locals[process as usize];
+            if local == NONE {
+                continue;
+            }
+            if matches!(
+                self.lessons.model.local(local).next.status,
+                Status::Ready | Status::Waiting
+            ) {
+                let steps = self.enabled(&marking, ProcessId(process))?;
+                waiting |= steps.is_empty();
+                left.extend(steps);
+            }
+        }
+        if left.is_empty() {
+            self.end(waiting)?;
+        }
+        self.way.push(Visited { marking, left });
+        ControlFlow::Continue(())
+    }
+
+    /// The steps of a process from a state; tests are run until they are known.
+    fn enabled(&mut self, marking: &Marking, process: ProcessId) -> ControlFlow<Bound, Vec<u32>> {
+        let local = marking.locals[process.index()];
+        let valuation = |cell: u32| marking.cell(cell);
+        loop {
+            let model = &self.lessons.model;
+            let ended = |process: ProcessId| {
+                let local = marking.locals.get(process.index()).copied();
+                let local = local.filter(|&local| local != NONE);
+                local.is_some_and(|local| model.local(local).next.status == Status::Ended)
+            };
+            let next = &model.local(local).next;
+            let cells = next.claims.iter().flat_map(|access| access.cells());
+            let mut seen: Vec<u32> = cells.map(|cell| marking.cell(cell as u32)).collect();
+            if matches!(next.wait, Wait::Process | Wait::Guard) {
+                let processes = (0..marking.locals.len() as u32).map(ProcessId);
+                seen.extend(processes.map(|process| u32::from(ended(process))));
+            }
+            if model.is_closed(local, &seen) {
+                return ControlFlow::Continue(Vec::new());
+            }
+            let known: Vec<u32> = model.predict(local, &valuation).collect();
+            let possible = |&step: &u32| model.is_possible(step, &valuation, &ended);
+            if !known.iter().all(possible) {
+                return ControlFlow::Continue(Vec::new());
+            }
+            let untried = match known.is_empty() {
+                true => Some(SmallVec::new()),
+                false => model.untried(&known),
+            };
+            let Some(outcomes) = untried else {
+                return ControlFlow::Continue(known);
+            };
+            if !self.test(process, &outcomes)? {
+                self.lessons.model.close(local, seen);
+            }
+        }
+    }
+
+    /// The process that makes a step.
+    fn process(&self, step: u32) -> ProcessId {
+        let model = &self.lessons.model;
+        model.local(model.step(step).locals[0]).next.process
+    }
+
+    /// Runs a test that makes a step from the current state.
+    fn test(&mut self, process: ProcessId, outcomes: &[i64]) -> ControlFlow<Bound, bool> {
+        let steps = self.steps();
+        let steps = steps
+            .iter()
+            .map(|(process, outcomes)| (*process, &outcomes[..]));
+        self.lessons.test(steps, process, outcomes)
+    }
+
+    /// The way to the current state.
+    fn steps(&self) -> Vec<(ProcessId, Vec<i64>)> {
+        let outcomes = |step: u32| self.lessons.model.step(step).done.outcomes.clone();
+        let path = self.path.iter();
+        path.map(|&step| (self.process(step), outcomes(step)))
+            .collect()
+    }
+
+    /// Nobody can go on. If somebody waits, it is run, to see whether that is a deadlock.
+    fn end(&mut self, waiting: bool) -> ControlFlow<Bound> {
+        let steps = self.steps();
+        let session = &mut self.lessons.session;
+        if waiting {
+            session.program.back_to(0);
+            for (process, outcomes) in steps {
+                session.tick()?;
+                let made = session.program.step(process, &outcomes);
+                assert!(made.is_ok(), "a way through the model cannot be followed");
+            }
+            if End::of(session.program) == End::Deadlock {
+                self.deadlocks += 1;
+                session.ledger.deadlock(session.program);
+            }
+        } else if self.path.is_empty() {
+            // Nobody makes a step: that is a run, too.
+            let end = End::of(session.program);
+            session.ledger.end(session.program, end);
+        }
+        ControlFlow::Continue(())
+    }
+}
