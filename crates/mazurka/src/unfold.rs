@@ -1,7 +1,7 @@
 //! `unfold`: a net built from as few tests as it takes.
 
 use mazurka_core::record::{Net, NetCondition, NetEvent, Record};
-use mazurka_core::{Bound, Narrator, ProcessId, Schedule, StopReason, Verdict};
+use mazurka_core::{Bound, Narrator, ProcessId, Schedule, Semantics, StopReason, Verdict};
 use mazurka_explore::{Drawn, Findings, Goal, NetKind, Unfolding, unfold, walk_states};
 use mazurka_lang::{Machine, SymbolicMachine};
 use serde::{Deserialize, Serialize};
@@ -70,17 +70,26 @@ impl Program {
     /// assert_eq!((record.states, record.tests), (Some(5), 1));
     /// ```
     pub fn walk_states(&self, seed: u64, options: &Options, watch: &mut Watch<'_>) -> UnfoldRecord {
-        on_front!(self.language, front => {
-            let mut machine = front.machine(options);
-            let limits = &options.limits;
-            let mut walked = walk_states(&mut machine, seed, limits, Goal::Everything, watch);
-            self.leave_final_states(&mut walked.found);
-            let found = &walked.found;
-            let mut record = self.judge("unfold", Algorithm::Optimal, options, false, &mut machine, found);
-            record.deterministic = record.deterministic.filter(|&all_agree| !all_agree);
-            let record = finish(record, &walked.found, 0, NetKind::Stateful, seed);
-            UnfoldRecord { states: Some(walked.states), ..record }
-        })
+        let (limits, goal) = (&options.limits, Goal::Everything);
+        let (states, record) = match &self.language {
+            Language::Open(open) => {
+                let mut machine = open.symbolic(options).starting_in_any_order();
+                let mut walked = walk_states(&mut machine, seed, limits, goal, watch);
+                let record = self.judge_open(&mut walked.found, &mut machine, options);
+                (walked.states, finish(record, &walked.found, 0, seed))
+            }
+            _ => on_front!(self.language, front => {
+                let mut machine = front.machine(options);
+                let mut walked = walk_states(&mut machine, seed, limits, goal, watch);
+                let record = self.judge_net(&mut walked.found, &mut machine, options);
+                (walked.states, finish(record, &walked.found, 0, seed))
+            }),
+        };
+        UnfoldRecord {
+            net: NetKind::Stateful.to_string(),
+            states: Some(states),
+            ..record
+        }
     }
 
     /// Builds a net from tests that is to be drawn.
@@ -122,14 +131,16 @@ impl Program {
         let mut machine = front.machine(options);
         let limits = &options.limits;
         let mut net = unfold(&mut machine, kind, seed, limits, Goal::Everything, watch);
-        self.leave_final_states(&mut net.found);
-        let algorithm = Algorithm::Optimal;
-        let found = &net.found;
-        let mut record = self.judge("unfold", algorithm, options, false, &mut machine, found);
-        // Only what was met is known of final states.
-        record.deterministic = record.deterministic.filter(|&all_agree| !all_agree);
-        let conditions = net.conditions();
-        (finish(record, &net.found, conditions, kind, seed), net)
+        let record = self.judge_net(&mut net.found, &mut machine, options);
+        let record = finish(record, &net.found, net.conditions(), seed);
+        let net_name = kind.to_string();
+        (
+            UnfoldRecord {
+                net: net_name,
+                ..record
+            },
+            net,
+        )
     }
 
     /// For all inputs: a net over symbolic values, in which the sides of conditions are events. The machine can follow its schedules.
@@ -144,20 +155,48 @@ impl Program {
         let mut machine = open.symbolic(options).starting_in_any_order();
         let limits = &options.limits;
         let mut net = unfold(&mut machine, kind, seed, limits, Goal::Everything, watch);
-        self.leave_final_states(&mut net.found);
-        doubt(&machine, &mut net.found);
-        let algorithm = Algorithm::Optimal;
-        let mut record = self.judge_with("unfold", algorithm, options, &net.found, |found| {
-            failures_and_deadlock(&mut machine, options, found)
-        });
-        // Results are terms here, and different terms may have equal values.
-        record.deterministic = None;
-        let conditions = net.conditions();
+        let record = self.judge_open(&mut net.found, &mut machine, options);
+        let record = finish(record, &net.found, net.conditions(), seed);
+        let net_name = kind.to_string();
         (
-            finish(record, &net.found, conditions, kind, seed),
+            UnfoldRecord {
+                net: net_name,
+                ..record
+            },
             net,
             machine,
         )
+    }
+
+    fn judge_net<M: Narrator + Semantics>(
+        &self,
+        found: &mut Findings,
+        machine: &mut M,
+        options: &Options,
+    ) -> Record {
+        self.leave_final_states(found);
+        let algorithm = Algorithm::Optimal;
+        let mut record = self.judge("unfold", algorithm, options, false, machine, found);
+        // Only what was met is known of final states.
+        record.deterministic = record.deterministic.filter(|&all_agree| !all_agree);
+        record
+    }
+
+    fn judge_open(
+        &self,
+        found: &mut Findings,
+        machine: &mut SymbolicMachine,
+        options: &Options,
+    ) -> Record {
+        self.leave_final_states(found);
+        doubt(machine, found);
+        let algorithm = Algorithm::Optimal;
+        let mut record = self.judge_with("unfold", algorithm, options, found, |found| {
+            failures_and_deadlock(machine, options, found)
+        });
+        // Results are terms here, and different terms may have equal values.
+        record.deterministic = None;
+        record
     }
 
     /// What is stated about final states is not looked at.
@@ -169,19 +208,14 @@ impl Program {
     }
 }
 
-fn finish(
-    mut record: Record,
-    found: &Findings,
-    conditions: u64,
-    kind: NetKind,
-    seed: u64,
-) -> UnfoldRecord {
+/// The record of an unfolding whose net gets its name later.
+fn finish(mut record: Record, found: &Findings, conditions: u64, seed: u64) -> UnfoldRecord {
     record.algorithm = "unfold".to_owned();
     debug_assert!(record.verdict != Verdict::Verified || record.scope.bounds.is_empty());
     let counts = found.counts;
     UnfoldRecord {
         record,
-        net: kind.to_string(),
+        net: String::new(),
         seed,
         tests: counts.executions + counts.discarded,
         conditions,

@@ -8,10 +8,12 @@ use std::sync::Arc;
 
 use mazurka_core::record::Ending;
 use mazurka_core::{
-    Execution, Limits, ProcessId, ProcessPath, Schedule, StopReason, TraceHasher, ending,
+    Execution, Limits, Mishap, MishapKind, ProcessId, ProcessPath, Schedule, StopReason,
+    TraceHasher, ending,
 };
 use mazurka_explore::{
-    Algorithm, Goal, NetKind, Observer, Question, Unfolding, search_states, unfold,
+    Algorithm, Goal, NetKind, Observer, Question, Unfolding, past_is_discarded, search_states,
+    unfold, walk_states,
 };
 use mazurka_lang::{Code, Machine, Property, SymbolicMachine, compile_open, load};
 use mazurka_smt::{Assembly, Choice, Sort, Term, assemble};
@@ -50,17 +52,28 @@ fn told(program: &SymbolicMachine) -> (u128, String) {
 #[derive(Default)]
 struct Truth {
     traces: BTreeSet<(u128, String)>,
+    /// Where processes fail, unless a false `assume` happens before.
+    failures: BTreeSet<u32>,
     runs: Vec<(Arc<Code>, Schedule)>,
 }
 
 impl Observer<SymbolicMachine> for Truth {
     fn start(&mut self, _: &SymbolicMachine) {
         self.traces.clear();
+        self.failures.clear();
         self.runs.clear();
     }
 
     fn complete(&mut self, program: &SymbolicMachine) {
         self.traces.insert(told(program));
+        for (at, event) in program.events().iter().enumerate() {
+            let failed = |mishap: &&Mishap| mishap.kind == MishapKind::Failure;
+            if event.mishaps.iter().any(|mishap| failed(&mishap)) && !past_is_discarded(program, at)
+            {
+                let failures = event.mishaps.iter().filter(failed);
+                self.failures.extend(failures.map(|mishap| mishap.site));
+            }
+        }
         let Some(run) = program.concrete(None) else {
             return;
         };
@@ -191,10 +204,44 @@ fn nets_represent_what_brute_force_explores() {
             sizes.push(net.events());
         }
         assert!(sizes[1] <= sizes[0], "seed {seed}: {sizes:?}\n{text}");
+        let fault = stateful_fault(code, truth, sizes[0]);
+        assert_eq!(fault, None, "stateful, seed {seed}:\n{text}");
         branching += u64::from(truth.traces.len() > 1);
     });
     println!("{compared} programs, {branching} with several traces");
     assert!(compared * 3 > programs() && branching * 2 > compared);
+}
+
+/// What is wrong with the stateful net of a program and with the naive search: they find the same sites of failures and a deadlock if there is one.
+fn stateful_fault(code: &Arc<Code>, truth: &Truth, replicated: usize) -> Option<String> {
+    let mut program = machine(code).starting_in_any_order();
+    let net = net_of(&mut program, NetKind::Stateful, 1);
+    let (limits, goal) = (Limits::default(), Goal::Everything);
+    let on = &mut |_: &_| ControlFlow::Continue(());
+    let walked = walk_states(&mut program, 3, &limits, goal, on);
+    for found in [&net.found, &walked.found] {
+        let sites = found.failures.iter().filter_map(|failure| failure.mishap);
+        let sites = sites.filter(|mishap| mishap.process.is_some());
+        let sites = sites.filter(|mishap| mishap.kind == MishapKind::Failure);
+        let sites: BTreeSet<u32> = sites.map(|mishap| mishap.site).collect();
+        // One finding tells of a site, and it may be that of the initial state.
+        let from_the_start = !machine(code).initial_mishaps().is_empty();
+        if sites != truth.failures && !from_the_start {
+            return Some(format!("{sites:?} instead of {:?}", truth.failures));
+        }
+        let deadlocked = |trace: &(u128, String)| trace.1 == format!("{:?}", Ending::Deadlock);
+        if found.deadlock.is_some() != truth.traces.iter().any(deadlocked) {
+            return Some(format!("{} deadlocks", found.counts.deadlocks));
+        }
+    }
+    let [by_net, by_states] = [&net.found, &walked.found].map(|found| found.counts.deadlocks);
+    if by_net != by_states || net.model != Some(walked.model) {
+        return Some(format!(
+            "{by_net} deadlocks and a model of {:?}; naive: {by_states} and {:?}",
+            net.model, walked.model
+        ));
+    }
+    (net.events() > replicated).then(|| format!("{} events", net.events()))
 }
 
 struct Asked {
@@ -297,7 +344,7 @@ fn the_net_knows_which_states_some_inputs_reach() {
                 }
                 holds
             });
-            for kind in [NetKind::Replicated, NetKind::Contextual] {
+            for kind in [NetKind::Replicated, NetKind::Contextual, NetKind::Stateful] {
                 let mut program = machine(code).starting_in_any_order();
                 let mut net = net_of(&mut program, kind, seed);
                 let on = &mut || ControlFlow::Continue(());

@@ -6,14 +6,27 @@
 //! | thesis | here |
 //! |---|---|
 //! | EXTENDMODEL(P, S, k) | [`Lessons::test`] |
+//! | the constraints in S are solved | [`Lessons::sides`] |
 
 use std::ops::ControlFlow;
 
 use mazurka_core::{Bound, Execution, ProcessId, Random, Status};
+use smallvec::SmallVec;
 
 use super::model::{Marking, Model};
 use super::session::Session;
 use crate::driver::End;
+use crate::naive::next_outcomes;
+
+/// Which sides a step has.
+pub(crate) enum Sides {
+    /// No inputs lead there.
+    Impossible,
+    /// The step is not possible there.
+    Closed,
+    /// These outcomes.
+    Possible(Vec<Vec<i64>>),
+}
 
 /// A model, and the program that it is a model of.
 pub(crate) struct Lessons<'a, 'w, E> {
@@ -76,12 +89,76 @@ impl<'a, 'w, E: Execution> Lessons<'a, 'w, E> {
                 return ControlFlow::Continue(true);
             }
             let process = from[self.random.below(from.len() as u64) as usize];
-            self.step(process, &[], &mut marking)?;
+            let outcomes = match self.session.program.has_conditions() {
+                true => self.unknown_side(process, &marking)?,
+                false => SmallVec::new(),
+            };
+            self.step(process, &outcomes, &mut marking)?;
         }
         let bound = Bound::MaxDepth(self.session.limits.depth());
         self.session.ledger.found.bound(bound);
         self.session.ledger.end(self.session.program, End::Cut);
         ControlFlow::Continue(true)
+    }
+
+    /// Which sides a step has after some others, for programs with inputs. That is asked of the program, which knows the path constraint; it is no test.
+    pub fn sides<'s>(
+        &mut self,
+        steps: impl Iterator<Item = (ProcessId, &'s [i64])>,
+        process: ProcessId,
+    ) -> ControlFlow<Bound, Sides> {
+        self.session.program.back_to(0);
+        for (process, outcomes) in steps {
+            self.session.tick()?;
+            if self.session.program.step(process, outcomes).is_err() {
+                return ControlFlow::Continue(Sides::Impossible);
+            }
+        }
+        if self.session.program.status(process) != Status::Ready {
+            return ControlFlow::Continue(Sides::Closed);
+        }
+        let depth = self.session.program.events().len();
+        let mut all = Vec::new();
+        let mut next = Some(SmallVec::new());
+        while let Some(outcomes) = next {
+            self.session.tick()?;
+            let made = self.session.program.step(process, &outcomes);
+            assert!(made.is_ok(), "a side that is possible is not");
+            let event = &self.session.program.events()[depth];
+            all.push(event.outcomes.iter().map(|o| o.value).collect());
+            next = next_outcomes(event);
+            self.session.program.back_to(depth);
+        }
+        ControlFlow::Continue(Sides::Possible(all))
+    }
+
+    /// Outcomes for the next step of a process that the model does not know, if the current path allows any.
+    fn unknown_side(
+        &mut self,
+        process: ProcessId,
+        marking: &Marking,
+    ) -> ControlFlow<Bound, SmallVec<[i64; 1]>> {
+        let local = marking.locals[process.index()];
+        let known: Vec<u32> = {
+            let valuation = |cell: u32| marking.cell(cell);
+            self.model.predict(local, &valuation).collect()
+        };
+        let depth = self.session.program.events().len();
+        let mut next = Some(SmallVec::new());
+        let mut last = SmallVec::new();
+        while let Some(outcomes) = next {
+            self.session.tick()?;
+            let made = self.session.program.step(process, &outcomes);
+            assert!(made.is_ok(), "a side that is possible is not");
+            let event = &self.session.program.events()[depth];
+            last = event.outcomes.iter().map(|o| o.value).collect();
+            next = next_outcomes(event);
+            self.session.program.back_to(depth);
+            if self.model.with_outcomes(&known, &last).is_none() {
+                break;
+            }
+        }
+        ControlFlow::Continue(last)
     }
 
     fn step(

@@ -12,6 +12,9 @@
 //! | transition | [`Learned`], without what is only passed through |
 //! | PREDICTTRANSITIONSFROMMODEL | [`Model::predict`] |
 //!
+//! With inputs a side of a condition is an outcome, and leads to a local state of its own. So local states tell which sides were taken, and equal markings have equal path
+//! constraints. Which sides are possible depends on all of them, so that is asked of the program and not predicted ([`Lessons::sides`](super::lessons::Lessons::sides)).
+//!
 //! Deviation: steps may touch many places (an atomic block). A place that a step claims to write and does not touch counts as read and
 //! as written, because it may stand for something that is not seen: an invariant.
 
@@ -175,6 +178,12 @@ impl Model {
             && step.done.joined.iter().all(|&process| ended(process))
     }
 
+    /// The known step among these that has these outcomes.
+    pub fn with_outcomes(&self, steps: &[u32], outcomes: &[i64]) -> Option<u32> {
+        let same = |step: &u32| self.step(*step).done.outcomes == outcomes;
+        steps.iter().copied().find(same)
+    }
+
     /// Outcomes of a step that were not tried yet, if it chooses: those after the last one that is known.
     pub fn untried(&self, steps: &[u32]) -> Option<SmallVec<[i64; 1]>> {
         let known = |outcomes: &[i64]| {
@@ -222,10 +231,14 @@ impl Model {
                 }
             }
         }
+        if event.stayed {
+            // It has taken back what it did.
+            written.clear();
+        }
         for access in event
             .claims
             .iter()
-            .filter(|access| access.kind == AccessKind::Write)
+            .filter(|access| access.kind == AccessKind::Write && !event.stayed)
         {
             for cell in access.cells() {
                 let cell = cell as u32;

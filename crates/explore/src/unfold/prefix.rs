@@ -23,7 +23,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::extensions::Builder;
-use super::lessons::Lessons;
+use super::lessons::{Lessons, Sides};
 use super::model::Marking;
 use super::net::{NONE, NetKind, Phase, Place};
 use super::session::Session;
@@ -60,12 +60,13 @@ pub(crate) struct Prefix<'a, 'w, E> {
 impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
     pub fn new(session: Session<'a, 'w, E>, seed: u64) -> Self {
         let lessons = Lessons::new(session, seed);
+        let conditional = lessons.session.program.has_conditions();
         let start = &lessons.start;
         let born = start.locals.iter().copied().filter(|&local| local != NONE);
         let locals: Vec<u32> = born.collect();
         let processes = locals.iter().map(|&local| lessons.model.local(local));
         let processes = processes.map(|local| local.next.clone());
-        let builder = Builder::new(NetKind::Replicated, false, processes);
+        let builder = Builder::new(NetKind::Replicated, conditional, processes);
         Self {
             locals,
             visited: std::iter::once(start.fingerprint()).collect(),
@@ -196,6 +197,9 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         }
         loop {
             self.lessons.session.look_now_and_then()?;
+            if self.has_conditions(extension) {
+                return self.add_sides(extension);
+            }
             let (steps, untried) = self.predicted(extension);
             let Some(outcomes) = untried else {
                 for step in steps {
@@ -210,6 +214,76 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
                 return ControlFlow::Continue(());
             }
         }
+    }
+
+    /// Whether conditions over inputs decide what an extension becomes, or whether anybody gets there.
+    fn has_conditions(&self, extension: u32) -> bool {
+        let net = &self.builder.net;
+        self.lessons.session.program.has_conditions() && {
+            let decides = |&step: &u32| !self.lessons.model.step(step).done.outcomes.is_empty();
+            let mut past = net.past(extension).iter().copied().filter(|&e| e != NONE);
+            let steps: Vec<u32> = self.known(extension);
+            steps.is_empty()
+                || steps.iter().any(decides)
+                || past.any(|last| {
+                    let before = std::iter::successors(Some(last), |&event| {
+                        Some(net.event(event).parent).filter(|&event| event != NONE)
+                    });
+                    before
+                        .into_iter()
+                        .any(|event| net.event(event).outcome_count > 0)
+                })
+        }
+    }
+
+    /// The known steps from the local state and the valuations of an extension.
+    fn known(&self, extension: u32) -> Vec<u32> {
+        let net = &self.builder.net;
+        let claimed = self.claimed(extension);
+        let places = net.claimed(extension);
+        let valuation = |cell: u32| {
+            let same =
+                |claim: &super::net::Claimed| net.places[claim.place as usize] == Place::Cell(cell);
+            let at = places.iter().position(same);
+            at.map_or(0, |at| claimed[at])
+        };
+        let local = self.local(extension);
+        self.lessons.model.predict(local, &valuation).collect()
+    }
+
+    /// Adds an event for each side that an extension has; those that the model does not know are tested.
+    fn add_sides(&mut self, extension: u32) -> ControlFlow<Bound> {
+        let Builder { net, examiner, .. } = &mut self.builder;
+        let past = net.past(extension).to_vec();
+        let process = net.thread(net.extension(extension).thread).process;
+        let mut schedule = Vec::new();
+        examiner.schedule(net, &past, &mut schedule);
+        let steps = schedule.iter();
+        let steps = steps.map(|&event| (net.event(event).process, net.chosen(event)));
+        let sides = match self.lessons.sides(steps, process)? {
+            Sides::Impossible => {
+                self.builder.net.extensions[extension as usize].phase = Phase::Impossible;
+                return ControlFlow::Continue(());
+            }
+            Sides::Closed => {
+                self.builder.net.extensions[extension as usize].phase = Phase::Closed;
+                return ControlFlow::Continue(());
+            }
+            Sides::Possible(sides) => sides,
+        };
+        for outcomes in sides {
+            let find = |prefix: &Self| {
+                let known = prefix.known(extension);
+                prefix.lessons.model.with_outcomes(&known, &outcomes)
+            };
+            if find(self).is_none() {
+                self.test(extension, &outcomes)?;
+            }
+            if let Some(step) = find(self) {
+                self.insert(extension, step)?;
+            }
+        }
+        ControlFlow::Continue(())
     }
 
     /// The steps of an extension that are known and possible, and outcomes to be tried, if not all are known.
@@ -324,33 +398,32 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         self.lessons.test(steps, process, outcomes)
     }
 
-    /// Deadlocked states that the prefix represents; each is run.
+    /// Deadlocked states that the prefix represents; each is run, and counts if some inputs lead there.
     fn find_deadlocks(&mut self) {
         let clocks = self.lessons.session.deadlocks(&mut self.builder);
-        let mut states = FxHashSet::default();
+        let mut known = FxHashSet::default();
         let mut schedule = Vec::new();
+        let mut states = 0;
         for clock in clocks {
-            if !states.insert(self.marking(&clock).fingerprint()) {
+            if !known.insert(self.marking(&clock).fingerprint()) {
                 continue;
             }
             let Builder { net, examiner, .. } = &mut self.builder;
             examiner.schedule(net, &clock, &mut schedule);
-            self.lessons.session.program.back_to(0);
-            for &event in &schedule {
+            let session = &mut self.lessons.session;
+            session.program.back_to(0);
+            let possible = schedule.iter().all(|&event| {
                 let (process, outcomes) = (net.event(event).process, net.chosen(event));
-                let made = self.lessons.session.program.step(process, outcomes);
-                assert!(made.is_ok(), "a schedule of the net cannot be followed");
+                session.program.step(process, outcomes).is_ok()
+            });
+            if !possible && session.program.has_conditions() {
+                continue;
             }
-            assert_eq!(
-                End::of(self.lessons.session.program),
-                End::Deadlock,
-                "no deadlock"
-            );
-            self.lessons
-                .session
-                .ledger
-                .deadlock(self.lessons.session.program);
+            assert!(possible, "a schedule of the net cannot be followed");
+            assert_eq!(End::of(session.program), End::Deadlock, "no deadlock");
+            session.ledger.deadlock(session.program);
+            states += 1;
         }
-        self.lessons.session.ledger.found.counts.deadlocks = states.len() as u64;
+        self.lessons.session.ledger.found.counts.deadlocks = states;
     }
 }

@@ -179,7 +179,9 @@ pub(crate) fn next<E: Execution>(program: &E, process: ProcessId) -> Next {
 /// What the last step of a program did.
 pub(crate) fn done<E: Execution>(program: &E, event: &Event) -> Done {
     let mut locks: Vec<(u32, bool)> = Vec::new();
-    for access in &event.touched {
+    // A step that stays has taken back what it did.
+    let touched = event.touched.iter().filter(|_| !event.stayed);
+    for access in touched {
         let held = match access.kind {
             AccessKind::Acquire => true,
             AccessKind::Release => false,

@@ -21,7 +21,7 @@ use mazurka_core::{Bound, Execution, Fingerprint, ProcessId, Status, Wait};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::lessons::Lessons;
+use super::lessons::{Lessons, Sides};
 use super::model::Marking;
 use super::net::NONE;
 use super::session::Session;
@@ -187,6 +187,9 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
                 return ControlFlow::Continue(Vec::new());
             }
             let known: Vec<u32> = model.predict(local, &valuation).collect();
+            if self.has_conditions(&known) {
+                return self.sides(marking, process);
+            }
             let possible = |&step: &u32| model.is_possible(step, &valuation, &ended);
             if !known.iter().all(possible) {
                 return ControlFlow::Continue(Vec::new());
@@ -202,6 +205,39 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
                 self.lessons.model.close(local, seen);
             }
         }
+    }
+
+    /// Whether conditions over inputs decide which of some known steps there are.
+    fn has_conditions(&self, known: &[u32]) -> bool {
+        let decides = |step: &u32| !self.lessons.model.step(*step).done.outcomes.is_empty();
+        self.lessons.session.program.has_conditions()
+            && (known.is_empty() || known.iter().chain(&self.path).any(decides))
+    }
+
+    /// The steps of a process for the sides that are possible; those that the model does not know are tested.
+    fn sides(&mut self, marking: &Marking, process: ProcessId) -> ControlFlow<Bound, Vec<u32>> {
+        let steps = self.steps();
+        let along = steps.iter();
+        let along = along.map(|(process, outcomes)| (*process, &outcomes[..]));
+        let sides = match self.lessons.sides(along, process)? {
+            Sides::Impossible | Sides::Closed => return ControlFlow::Continue(Vec::new()),
+            Sides::Possible(sides) => sides,
+        };
+        let local = marking.locals[process.index()];
+        let valuation = |cell: u32| marking.cell(cell);
+        let mut found = Vec::new();
+        for outcomes in sides {
+            let find = |walk: &Self| {
+                let model = &walk.lessons.model;
+                let known: Vec<u32> = model.predict(local, &valuation).collect();
+                model.with_outcomes(&known, &outcomes)
+            };
+            if find(self).is_none() {
+                self.test(process, &outcomes)?;
+            }
+            found.extend(find(self));
+        }
+        ControlFlow::Continue(found)
     }
 
     /// The process that makes a step.

@@ -1,6 +1,6 @@
 //! The command `reach`.
 
-use mazurka::{BadProperty, NetKind, Options, Program, StateProperty};
+use mazurka::{BadProperty, Options, Program, StateProperty};
 
 use super::args::ReachArgs;
 use super::commands::{Refusal, show, solver, view};
@@ -15,9 +15,6 @@ pub(super) fn reach(args: &ReachArgs) -> Result<Exit, Refusal> {
         .map_err(|mistakes| Refusal::Program(diagnose::render(file, &source, &mistakes)))?;
     if !program.unfolds() {
         return Err(unfold::refusal());
-    }
-    if program.has_inputs() && args.net == NetKind::Stateful {
-        return Err(unfold::no_inputs());
     }
     let wanted = StateProperty::read(&source, set, &args.property).map_err(|bad| match bad {
         BadProperty::Mistakes { text, mistakes } => {

@@ -14,21 +14,11 @@ pub(super) fn refusal() -> Refusal {
     Refusal::Message(text.to_owned())
 }
 
-/// States that are predicted know nothing of the inputs that lead there.
-pub(super) fn no_inputs() -> Refusal {
-    let text =
-        "the stateful net does not know inputs; `--net contextual` and `--net replicated` do";
-    Refusal::Message(text.to_owned())
-}
-
 /// Unfolds a program, and shows what came of it.
 pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
     let program = load_with_inputs(&args.program.file, &args.program.settings())?;
     if !program.unfolds() {
         return Err(refusal());
-    }
-    if program.has_inputs() && args.net == NetKind::Stateful {
-        return Err(no_inputs());
     }
     let options = Options {
         solver: solver(&args.solver)?,
