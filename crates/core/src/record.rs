@@ -361,6 +361,8 @@ pub struct NetEvent {
     pub reads: Vec<usize>,
     /// The conditions that it makes.
     pub makes: Vec<usize>,
+    /// Whether the net stops here, because its state was met before.
+    pub terminal: bool,
 }
 
 /// What `permute` adds to a record: the permutations of one recorded run, or of all.

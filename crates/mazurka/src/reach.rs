@@ -7,14 +7,14 @@ use mazurka_core::record::{Record, Run};
 use mazurka_core::{
     Bound, Execution, Narrator, ProcessId, ProcessPath, Schedule, StopReason, Verdict,
 };
-use mazurka_explore::{Findings, Goal, NetKind, Progress, Question, Unfolding, unfold};
+use mazurka_explore::{Findings, Goal, NetKind, Progress, Question, Structure, Unfolding, unfold};
 use mazurka_lang::{Machine, Property, SymbolicMachine};
 use mazurka_smt::Term;
 use serde::{Deserialize, Serialize};
 
 use crate::front::{Front, Language};
 use crate::inputs::{Open, doubt, follow};
-use crate::translation::{self, NotTranslated};
+use crate::translation::{self, NotTranslated, Solved};
 use crate::{Algorithm, Options, Program, Watch};
 
 /// Whether a state can be reached.
@@ -171,6 +171,10 @@ impl Question<SymbolicMachine> for Asked<'_> {
         program.term_of(cell)
     }
 
+    fn conditions(&self, program: &SymbolicMachine) -> Vec<Option<Term>> {
+        program.last_terms().into_iter().map(Some).collect()
+    }
+
     fn line(&self, program: &SymbolicMachine, process: ProcessId) -> Option<usize> {
         program.line(process)
     }
@@ -235,7 +239,9 @@ impl Program {
                 let tick = &mut ticker(start, &net.found, options, watch);
                 let looked = match method {
                     Method::Search => net.reach(&mut machine, &asked, tick),
-                    Method::Smt => solve(&mut net, &mut machine, &asked, tick)?,
+                    Method::Smt => solve(&mut net, &mut machine, &asked, tick, |_, structure| {
+                        translation::solve(structure, asked.property)
+                    })?,
                 };
                 let looked = note(looked, &mut net.found);
                 let shown = looked
@@ -248,10 +254,8 @@ impl Program {
                 (looked, net.found)
             }
             Language::Open(open) => {
-                if method == Method::Smt {
-                    return Err(NotTranslated::inputs());
-                }
-                self.reach_open(open, &asked, (kind, seed), start, options, watch)
+                let how = (kind, method, seed);
+                self.reach_open(open, &asked, how, start, options, watch)?
             }
             Language::Abs(_) => {
                 panic!("this program cannot be unfolded, see `Program::unfolds`");
@@ -294,16 +298,22 @@ impl Program {
         &self,
         open: &Open,
         asked: &Asked<'_>,
-        (kind, seed): (NetKind, u64),
+        (kind, method, seed): (NetKind, Method, u64),
         start: Instant,
         options: &Options,
         watch: &mut Watch<'_>,
-    ) -> (Looked, Findings) {
+    ) -> Result<(Looked, Findings), NotTranslated> {
         let mut machine = open.symbolic(options).starting_in_any_order();
         let limits = &options.limits;
         let mut net = unfold(&mut machine, kind, seed, limits, Goal::Everything, watch);
         let tick = &mut ticker(start, &net.found, options, watch);
-        let looked = net.reach(&mut machine, asked, tick);
+        let looked = match method {
+            Method::Search => net.reach(&mut machine, asked, tick),
+            Method::Smt => solve(&mut net, &mut machine, asked, tick, |machine, structure| {
+                machine.back_to(0);
+                translation::solve_for_inputs(machine, structure, asked.property)
+            })?,
+        };
         let (schedule, markings) = note(looked, &mut net.found);
         let run = schedule.and_then(|schedule| {
             follow(&mut machine, &schedule);
@@ -313,7 +323,7 @@ impl Program {
             Some(shown(&mut machine, &run.schedule, asked))
         });
         doubt(&machine, &mut net.found);
-        (Looked { run, markings }, net.found)
+        Ok((Looked { run, markings }, net.found))
     }
 }
 
@@ -349,18 +359,19 @@ fn ticker<'a>(
 /// A schedule to the state, if there is one, and how many markings were looked at; or why it was given up.
 type Outcome = ControlFlow<Bound, (Option<Schedule>, u64)>;
 
-/// Asks the solver.
-fn solve(
+/// Asks a solver.
+fn solve<E: Execution, Q: Question<E>>(
     net: &mut Unfolding,
-    machine: &mut Machine,
-    asked: &Asked<'_>,
+    machine: &mut E,
+    asked: &Q,
     tick: &mut dyn FnMut() -> ControlFlow<Bound>,
+    solver: impl FnOnce(&mut E, &Structure<Q::Value>) -> Result<Solved, NotTranslated>,
 ) -> Result<Outcome, NotTranslated> {
     let structure = match net.structure(machine, asked, tick) {
         ControlFlow::Break(bound) => return Ok(ControlFlow::Break(bound)),
         ControlFlow::Continue(structure) => structure,
     };
-    Ok(match translation::solve(&structure, asked.property)? {
+    Ok(match solver(machine, &structure)? {
         Some(happened) => {
             let schedule = happened.map(|all| net.schedule_of_all(&all));
             ControlFlow::Continue((schedule, 0))

@@ -9,13 +9,14 @@
 //! | (B3) at most one event takes a condition | a chain over the takers, linear in their number |
 //! | (B4) marked | [`Translation::marked`] |
 //! | (C2), (C3) order numbers | numbers of just enough bits, only in contextual nets |
+//! | (B2) path constraints | `constraints`: the conditions of branch events, over inputs |
 //! | (S1), pc | [`Translation::cells`], [`Translation::points`] |
 //!
-//! (B2), path constraints, is for programs with inputs, which are not unfolded.
+//! With inputs the values of cells are terms over them, and the formula is built from the terms of the machine that knows them.
 
 use mazurka_explore::Structure;
-use mazurka_lang::Property;
 use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
+use mazurka_lang::{Property, SymbolicMachine};
 use mazurka_smt::{Answer, Effort, Embedded, Kind, Solver, Sort, Term, Terms};
 
 /// What a property may not contain if a solver is to decide it.
@@ -23,19 +24,76 @@ use mazurka_smt::{Answer, Effort, Embedded, Kind, Solver, Sort, Term, Terms};
 #[error("the solver is not asked about {0}; leave out `--method smt`")]
 pub struct NotTranslated(&'static str);
 
-impl NotTranslated {
-    pub(crate) fn inputs() -> Self {
-        Self("programs with inputs")
-    }
-}
-
 /// What a solver says: the events that have happened, if the state can be reached; none if it did not decide.
 pub(crate) type Solved = Option<Option<Vec<bool>>>;
 
+/// A value as a term: a number, or what is a term already. A term that is known has no sort of its own.
+pub(crate) trait Value: Copy {
+    /// The value as a term of a sort.
+    fn term(self, terms: &mut Terms, sort: Sort) -> Term;
+}
+
+impl Value for i64 {
+    fn term(self, terms: &mut Terms, sort: Sort) -> Term {
+        terms.constant(sort, self)
+    }
+}
+
+impl Value for Option<Term> {
+    fn term(self, terms: &mut Terms, sort: Sort) -> Term {
+        match self {
+            None => terms.constant(sort, 0),
+            Some(term) => match terms.value(term) {
+                Some(value) => terms.constant(sort, value),
+                None => term,
+            },
+        }
+    }
+}
+
 /// Asks the solver whether a configuration of a net has a property.
 pub(crate) fn solve(net: &Structure<i64>, property: &Property) -> Result<Solved, NotTranslated> {
+    let mut terms = Terms::new();
+    let (constraints, events) = translate(&mut terms, net, property)?;
+    let answer = Embedded::new(Effort::default()).check(&mut terms, &constraints);
+    Ok(happened(&answer, &events))
+}
+
+/// The same for some inputs. The machine is where nothing has happened.
+pub(crate) fn solve_for_inputs(
+    machine: &SymbolicMachine,
+    net: &Structure<Option<Term>>,
+    property: &Property,
+) -> Result<Solved, NotTranslated> {
+    let mut events = Vec::new();
+    let answer = machine.ask(|terms| {
+        let (constraints, all) = translate(terms, net, property)?;
+        events = all;
+        Ok(constraints)
+    })?;
+    Ok(happened(&answer, &events))
+}
+
+/// Which events have happened, as a solver has it.
+fn happened(answer: &Answer, events: &[Term]) -> Solved {
+    match answer {
+        Answer::Sat(model) => {
+            let happened = events.iter().map(|&event| model.get(event) == Some(1));
+            Some(Some(happened.collect()))
+        }
+        Answer::Unsat => Some(None),
+        Answer::Unknown(_) => None,
+    }
+}
+
+/// The formula, and the variables of the events.
+fn translate<V: Value>(
+    terms: &mut Terms,
+    net: &Structure<V>,
+    property: &Property,
+) -> Result<(Vec<Term>, Vec<Term>), NotTranslated> {
     let mut translation = Translation {
-        terms: Terms::new(),
+        terms,
         constraints: Vec::new(),
         events: Vec::new(),
         net,
@@ -44,35 +102,21 @@ pub(crate) fn solve(net: &Structure<i64>, property: &Property) -> Result<Solved,
         points: Vec::new(),
     };
     translation.translate()?;
-    let Translation {
-        mut terms,
-        constraints,
-        events,
-        ..
-    } = translation;
-    let mut solver = Embedded::new(Effort::default());
-    Ok(match solver.check(&mut terms, &constraints) {
-        Answer::Sat(model) => {
-            let happened = events.iter().map(|&event| model.get(event) == Some(1));
-            Some(Some(happened.collect()))
-        }
-        Answer::Unsat => Some(None),
-        Answer::Unknown(_) => None,
-    })
+    Ok((translation.constraints, translation.events))
 }
 
-struct Translation<'a> {
-    terms: Terms,
+struct Translation<'a, V> {
+    terms: &'a mut Terms,
     constraints: Vec<Term>,
     events: Vec<Term>,
-    net: &'a Structure<i64>,
+    net: &'a Structure<V>,
     property: &'a Property,
     /// For each cell of the property its variable, once it is met.
     cells: Vec<Option<Term>>,
     points: Vec<Term>,
 }
 
-impl Translation<'_> {
+impl<V: Value> Translation<'_, V> {
     fn translate(&mut self) -> Result<(), NotTranslated> {
         let net = self.net;
         for event in 0..net.needs.len() {
@@ -96,9 +140,19 @@ impl Translation<'_> {
                 self.implies(self.events[reader], not);
             }
         }
+        for (event, conditions) in &net.constraints {
+            for &condition in conditions {
+                let holds = condition.term(self.terms, Sort::Bool);
+                self.implies(self.events[*event], holds);
+            }
+        }
         for (process, line) in self.property.points() {
             let at = self.point(process, *line);
             self.points.push(at);
+            // It is not asked before the process has started.
+            let before = self.point(process, 0);
+            let started = self.terms.not(before);
+            self.constraints.push(started);
         }
         let holds = self.expr(self.property.expr())?;
         self.constraints.push(holds);
@@ -133,7 +187,7 @@ impl Translation<'_> {
             terms.variable(Kind::Input, &format!("n{event}"), Sort::Unsigned(bits))
         };
         let numbers: Vec<Term> = (0..net.needs.len())
-            .map(|event| number(&mut self.terms, event))
+            .map(|event| number(self.terms, event))
             .collect();
         for (event, needs) in net.needs.iter().enumerate() {
             for &need in needs {
@@ -189,7 +243,7 @@ impl Translation<'_> {
         for &(condition, producer, value) in &net.cells[at].1 {
             let takers: &[usize] = condition.map_or(&[], |condition| &net.takers[condition]);
             let marked = self.marked(producer, takers);
-            let value = self.terms.constant(sort, value);
+            let value = value.term(self.terms, sort);
             let equal = self.terms.equal(term, value);
             self.implies(marked, equal);
         }
@@ -221,7 +275,7 @@ impl Translation<'_> {
             }
             ExprKind::Binary(op, a, b) => {
                 let (a, b) = (self.expr(a)?, self.expr(b)?);
-                let terms = &mut self.terms;
+                let terms = &mut *self.terms;
                 match op {
                     BinaryOp::Add => terms.add(a, b),
                     BinaryOp::Sub => terms.sub(a, b),

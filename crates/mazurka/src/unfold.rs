@@ -276,6 +276,7 @@ fn drawn<M: Narrator>(
             takes: arcs.takes,
             reads: arcs.reads,
             makes: arcs.makes,
+            terminal: arcs.terminal,
         });
     }
     let name = |process: ProcessId| net.processes().path(process).to_string();

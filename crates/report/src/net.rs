@@ -1,5 +1,5 @@
 //! The net of a small program as a picture, in the unfolding thesis's style: events are boxes, conditions circles, arcs of
-//! shared variables and locks dashed, read arcs plain lines without an arrow.
+//! shared variables and locks dashed, read arcs plain lines without an arrow, terminals crossed.
 //!
 //! The SVG is drawn in layers: a node stands below everything it needs. Within a layer nodes stand near those they are
 //! connected with: each in turn is moved to the middle of its neighbours above, then below, a few times.
@@ -49,6 +49,7 @@ pub fn net_dot(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
                 ", style=filled, fillcolor=\"#fadbd8\", tooltip={}",
                 quoted(mishap)
             ),
+            None if event.terminal => ", style=diagonals".to_owned(),
             None => String::new(),
         };
         text += &format!(
@@ -232,7 +233,7 @@ pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
         .iter()
         .zip(&layout.widths)
         .map(|(place, width)| place.1 + width / 2.0);
-    let legend = "box: event; circle: condition (grey: shared); dashed: arcs of variables and locks; no arrow: reads and leaves it";
+    let legend = "box: event; circle: condition (grey: shared); dashed: arcs of variables and locks; no arrow: reads and leaves it; crossed: its state was met before";
     let wide = |text: &str| text.chars().count() as f64 * LETTER + 2.0 * MARGIN;
     let width = right.fold(wide(&heading).max(wide(legend)), |a, b| a.max(b + MARGIN));
     let foot = TITLE + MARGIN + layout.layers.len() as f64 * ROW;
@@ -266,7 +267,9 @@ pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
                 let circle = format!(
                     "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{RADIUS}\" fill=\"{fill}\" stroke=\"{INK}\"/>\n"
                 );
-                let small = "font-size=\"9\"";
+                // White around the letters keeps them legible where arcs cross.
+                let small =
+                    "font-size=\"9\" paint-order=\"stroke\" stroke=\"#ffffff\" stroke-width=\"3\"";
                 circle + &words(x + RADIUS + 2.0, y + 3.0, &condition.label, small)
             }
             Node::Event(event) => {
@@ -283,9 +286,13 @@ pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
                     2.0 * half
                 );
                 let inside = words(x - half + 4.0, y + 4.0, &label(net, event), "");
+                let cross = match told.terminal {
+                    true => cross(x, y, half),
+                    false => String::new(),
+                };
                 titled(
                     &format!("{}: {}{more}", told.process, told.label),
-                    &(rect + &inside),
+                    &(rect + &cross + &inside),
                 )
             }
         };
@@ -293,6 +300,16 @@ pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
     text += &words(MARGIN, foot + LINE, legend, "");
     text += "</svg>\n";
     text
+}
+
+/// What marks an event after which the net stops.
+fn cross(x: f64, y: f64, half: f64) -> String {
+    let (top, bottom) = (y - BOX / 2.0, y + BOX / 2.0);
+    let (left, right) = (x - half, x + half);
+    format!(
+        "<path d=\"M{left:.1} {top:.1} L{right:.1} {bottom:.1} M{left:.1} {bottom:.1} L{right:.1} {top:.1}\" \
+         stroke=\"#b3b6b7\"/>"
+    )
 }
 
 /// An arc from one node down to another.

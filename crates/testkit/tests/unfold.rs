@@ -148,10 +148,11 @@ fn stateful_fault(text: &str, truth: &Summary, replicated: usize) -> Option<Stri
         return Some(format!("naive: {fault}"));
     }
     let [by_net, by_states] = [&net.found, &walked.found].map(|found| found.counts.deadlocks);
-    if by_net != by_states || net.model != Some(walked.model) {
+    if by_net != by_states || net.model() != Some(walked.model) {
         return Some(format!(
             "{by_net} deadlocks and a model of {:?}; naive: {by_states} and {:?}",
-            net.model, walked.model
+            net.model(),
+            walked.model
         ));
     }
     (net.events() > replicated).then(|| format!("{} events", net.events()))

@@ -26,6 +26,8 @@ pub struct Arcs {
     pub reads: Vec<usize>,
     /// The conditions that it makes.
     pub makes: Vec<usize>,
+    /// Whether a stateful net stops here.
+    pub terminal: bool,
 }
 
 /// A net to be drawn.

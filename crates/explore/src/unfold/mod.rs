@@ -30,7 +30,7 @@ pub use reach::{Placed, Question, Structure, Valued};
 use crate::driver::{Goal, Watch};
 use crate::findings::Findings;
 use extensions::Builder;
-use prefix::Prefix;
+use prefix::{Prefix, Stateful};
 use session::Session;
 use testing::Tester;
 use walk::Walk;
@@ -41,8 +41,7 @@ pub use walk::Walked;
 pub struct Unfolding {
     builder: Builder,
     processes: ProcessTable,
-    /// For a stateful net: how many local states and steps its model has.
-    pub model: Option<(usize, usize)>,
+    stateful: Option<Stateful>,
     /// What the tests have found. Counts of executions are tests, events are those of the net.
     pub found: Findings,
 }
@@ -57,10 +56,10 @@ pub fn unfold<E: Execution>(
     watch: &mut Watch<'_>,
 ) -> Unfolding {
     let session = Session::new(&mut *program, limits, goal, watch);
-    let (builder, model, found) = match kind {
+    let (builder, stateful, found) = match kind {
         NetKind::Stateful => {
-            let (builder, model, found) = Prefix::new(session, seed).unfold();
-            (builder, Some(model), found)
+            let (builder, stateful, found) = Prefix::new(session, seed).unfold();
+            (builder, Some(stateful), found)
         }
         NetKind::Replicated | NetKind::Contextual => {
             let (builder, found) = Tester::new(session, kind, seed).test();
@@ -69,7 +68,7 @@ pub fn unfold<E: Execution>(
     };
     Unfolding {
         builder,
-        model,
+        stateful,
         processes: program.processes().clone(),
         found,
     }
@@ -92,6 +91,11 @@ impl Unfolding {
         self.builder.net.events.len()
     }
 
+    /// For a stateful net: how many local states and steps its model has.
+    pub fn model(&self) -> Option<(usize, usize)> {
+        self.stateful.as_ref().map(|stateful| stateful.model)
+    }
+
     /// How many conditions the net has, as the thesis draws it.
     pub fn conditions(&self) -> u64 {
         self.builder.net.count_conditions(self.processes.len())
@@ -104,7 +108,15 @@ impl Unfolding {
 
     /// The net as the thesis draws it.
     pub fn draw(&self) -> Drawing {
-        drawing::draw(&self.builder.net, self.processes.len() as u32)
+        let mut drawing = drawing::draw(&self.builder.net, self.processes.len() as u32);
+        for &terminal in self
+            .stateful
+            .iter()
+            .flat_map(|stateful| &stateful.terminals)
+        {
+            drawing.events[terminal as usize].terminal = true;
+        }
+        drawing
     }
 
     /// A schedule to an event, in the order of [`Unfolding::draw`]; its step is the last.
@@ -152,7 +164,7 @@ impl Unfolding {
     ) -> ControlFlow<Bound, Structure<Q::Value>> {
         let Builder { net, examiner, .. } = &mut self.builder;
         let slice = reach::Slice::new(net, examiner, program, question, tick)?;
-        ControlFlow::Continue(slice.structure(question))
+        slice.structure(examiner, program, question, tick)
     }
 
     /// A schedule of the events that have happened, which must be a configuration.

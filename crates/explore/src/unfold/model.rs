@@ -232,19 +232,18 @@ impl Model {
             }
         }
         if event.stayed {
-            // It has taken back what it did.
+            // It has taken back what it did, and will look again when anything that it claims is another.
             written.clear();
+            needs.clear();
         }
-        for access in event
-            .claims
-            .iter()
-            .filter(|access| access.kind == AccessKind::Write && !event.stayed)
-        {
+        let stays = event.stayed;
+        let claims = event.claims.iter();
+        for access in claims.filter(|access| stays || access.kind == AccessKind::Write) {
             for cell in access.cells() {
                 let cell = cell as u32;
                 if !written.contains(&cell) && !reads.iter().any(|read| read.0 == cell) {
                     reads.push((cell, marking.cell(cell)));
-                    written.push(cell);
+                    written.extend((!stays).then_some(cell));
                 }
             }
         }

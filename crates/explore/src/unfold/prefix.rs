@@ -40,6 +40,15 @@ struct Rank {
     extension: u32,
 }
 
+/// What only a stateful net has.
+#[derive(Debug, Default)]
+pub(crate) struct Stateful {
+    /// How many local states and steps its model has.
+    pub model: (usize, usize),
+    /// Events that lead to a state which another has led to before.
+    pub terminals: Vec<u32>,
+}
+
 /// Builds a finite prefix of the net.
 pub(crate) struct Prefix<'a, 'w, E> {
     lessons: Lessons<'a, 'w, E>,
@@ -54,7 +63,8 @@ pub(crate) struct Prefix<'a, 'w, E> {
     known_labels: FxHashMap<(u32, Vec<u32>), u32>,
     /// Failing steps that a test has shown to count.
     shown: FxHashSet<u32>,
-    terminals: u64,
+    /// Events that lead to a state which another has led to before.
+    terminals: Vec<u32>,
 }
 
 impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
@@ -77,12 +87,12 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             labels: Vec::new(),
             known_labels: FxHashMap::default(),
             shown: FxHashSet::default(),
-            terminals: 0,
+            terminals: Vec::new(),
         }
     }
 
     /// Unfolds until nothing is left.
-    pub fn unfold(mut self) -> (Builder, (usize, usize), Findings) {
+    pub fn unfold(mut self) -> (Builder, Stateful, Findings) {
         self.lessons.session.start();
         if self.builder.pending.is_empty() {
             let end = End::of(self.lessons.session.program);
@@ -104,7 +114,11 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         }
         let mut found = self.lessons.session.finish();
         found.counts.events = self.builder.net.events.len() as u64;
-        (self.builder, self.lessons.model.size(), found)
+        let stateful = Stateful {
+            model: self.lessons.model.size(),
+            terminals: self.terminals,
+        };
+        (self.builder, stateful, found)
     }
 
     /// Ranks what is new.
@@ -356,7 +370,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         let marking = self.marking(&clock).fingerprint();
         match self.visited.insert(marking) {
             true => self.builder.extend(event),
-            false => self.terminals += 1,
+            false => self.terminals.push(event),
         }
         ControlFlow::Continue(())
     }

@@ -36,7 +36,12 @@ pub trait Question<E> {
     /// The value of a cell in the current state.
     fn value(&self, program: &E, cell: u32) -> Self::Value;
 
-    /// The line of the next step of a process in the current state.
+    /// The conditions over inputs that the last step has added to the path.
+    fn conditions(&self, _program: &E) -> Vec<Self::Value> {
+        Vec::new()
+    }
+
+    /// The line of the next step of a process in the current state; 0 if it is not asked about a process there.
     fn line(&self, program: &E, process: ProcessId) -> Option<usize>;
 
     /// Whether it holds where the cells have these values and the processes are at these lines. With conditions over inputs
@@ -59,6 +64,8 @@ pub struct Structure<V> {
     /// An event that reads a condition and one that takes it, unless the first is a cause of the second: the first must come before the
     /// second in a contextual net; in a replicated one they exclude each other.
     pub conflicts: Vec<(usize, usize)>,
+    /// For each event that decides something the conditions over inputs that it adds.
+    pub constraints: Vec<(usize, Vec<V>)>,
     /// For each cell of the question: its conditions (none where nobody claims it), who makes them, and their values.
     pub cells: Vec<(u32, Vec<Valued<V>>)>,
     /// For each process of the question: its threads, who makes them, and their lines.
@@ -353,7 +360,13 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
     }
 
     /// The whole net, for a translation.
-    pub fn structure<E, Q: Question<E, Value = V>>(&self, question: &Q) -> Structure<V> {
+    pub fn structure<E: Execution, Q: Question<E, Value = V>>(
+        &self,
+        examiner: &mut Examiner,
+        program: &mut E,
+        question: &Q,
+        tick: &mut dyn FnMut() -> ControlFlow<Bound>,
+    ) -> ControlFlow<Bound, Structure<V>> {
         let net = self.net;
         let event = |event: u32| (event != NONE).then_some(event as usize);
         let mut all = Structure {
@@ -362,6 +375,7 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
             thread_takers: vec![Vec::new(); net.threads.len()],
             needs: Vec::new(),
             conflicts: Vec::new(),
+            constraints: Vec::new(),
             cells: Vec::new(),
             points: Vec::new(),
         };
@@ -411,6 +425,20 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
                 own.map(|(number, thread)| (number, event(thread.origin), self.lines[number]));
             all.points.push((path.clone(), placed.collect()));
         }
-        all
+        if program.has_conditions() {
+            for number in 0..net.events.len() as u32 {
+                let node = net.event(number);
+                if node.outcome_count > 0 {
+                    tick()?;
+                    self.bring(examiner, program, net.past(node.extension));
+                    if program.step(node.process, net.chosen(number)).is_ok() {
+                        let added = question.conditions(program);
+                        all.constraints.push((number as usize, added));
+                    }
+                }
+            }
+        }
+        program.back_to(0);
+        ControlFlow::Continue(all)
     }
 }

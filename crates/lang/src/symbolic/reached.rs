@@ -1,7 +1,7 @@
 //! Whether a state that a symbolic run has reached has a property, for some values that lead there.
 
 use mazurka_core::{ProcessId, ProcessPath};
-use mazurka_smt::{Model, Term};
+use mazurka_smt::{Answer, Model, Term, Terms};
 
 use crate::property::Property;
 
@@ -21,8 +21,11 @@ impl SymbolicMachine {
         self.state.cells.get(cell as usize).copied()
     }
 
-    /// The line of the next step of a process, if it is alive and has started.
+    /// The line of the next step of a process, if it is alive; 0 before it has done the work before its first step.
     pub fn line(&self, process: ProcessId) -> Option<usize> {
+        if self.is_unstarted(process) {
+            return Some(0);
+        }
         let step = self.resting(process)?;
         let span = self.code.steps[step as usize].span;
         Some(span.line_column(&self.code.source).0)
@@ -79,6 +82,23 @@ impl SymbolicMachine {
         Some(self.with(&model))
     }
 
+    /// The conditions that the last step has added to the path, as terms.
+    pub fn last_terms(&self) -> Vec<Term> {
+        let first = self.taken.last().map_or(0, |taken| taken.path);
+        self.state.path[first..].to_vec()
+    }
+
+    /// What the solver says of conditions that are built from the terms of this machine, and of what the current run needs.
+    pub fn ask<Error>(
+        &self,
+        build: impl FnOnce(&mut Terms) -> Result<Vec<Term>, Error>,
+    ) -> Result<Answer, Error> {
+        let mut logic = self.logic.borrow_mut();
+        let mut conditions = self.state.path.clone();
+        conditions.extend(build(&mut logic.terms)?);
+        Ok(logic.ask(&conditions))
+    }
+
     /// Whether the last step was work before the start of its process, and whether its process found its way closed and stays.
     pub fn last_step(&self) -> (bool, bool) {
         let starts = self.taken.last().is_some_and(|taken| taken.starts);
@@ -89,8 +109,7 @@ impl SymbolicMachine {
     /// The conditions that the last step has added to the path: the constraint of a branch.
     pub fn last_conditions(&self) -> Vec<String> {
         let logic = self.logic.borrow();
-        let first = self.taken.last().map_or(0, |taken| taken.path);
-        let new = self.state.path[first..].iter();
-        new.map(|&condition| logic.terms.show(condition)).collect()
+        let new = self.last_terms().into_iter();
+        new.map(|condition| logic.terms.show(condition)).collect()
     }
 }

@@ -192,3 +192,81 @@ fn the_solver_knows_what_the_search_knows() {
     }
     assert!(yes >= 8 && no >= 6, "{yes} reachable, {no} not");
 }
+
+/// Both sides of a condition over an input are events, and what is found has inputs that lead there.
+#[test]
+fn inputs_are_solved_for() {
+    let pairs = ["unfold", "corpus/maz/thesis-pairs/program.maz", "--format"];
+    let record = mazurka(&[&pairs[..], &["json"]].concat()).json();
+    assert_eq!(
+        (&record["tests"], &record["events"]),
+        (&8.into(), &56.into())
+    );
+    let failing = "var x: i32 = 0 process { x := input() } process { assert x * x != 49 }";
+    for net in ["replicated", "contextual", "stateful"] {
+        let found = with_input(&["unfold", "-", "--net", net, "--format", "json"], failing);
+        assert_eq!(found.code, 1, "{found:?}");
+        let run = &found.json()["witnesses"][0]["runs"][0];
+        let input = run["inputs"][0]["value"].as_str().expect("a value");
+        let input: i32 = input.parse().expect("a number");
+        assert_eq!(input.wrapping_mul(input), 49);
+    }
+    // Each process alone can take its side; no input lets both do so.
+    let no = "lock a, b var x: i32 = 0 \
+              process { x := input(); lock(a); if x > 5 { lock(b); unlock(b) }; unlock(a) } \
+              process { lock(b); if x < 3 && x != 0 { lock(a); unlock(a) }; unlock(b) }";
+    let none = with_input(&["unfold", "-", "--format", "json"], no);
+    assert_eq!((none.code, &none.json()["deadlocks"]), (0, &0.into()));
+    let yes = with_input(&["unfold", "-"], &no.replace("x < 3", "x < 9"));
+    assert_eq!(yes.code, 1, "{yes:?}");
+    assert!(yes.out.contains("--inputs"), "{yes:?}");
+}
+
+#[test]
+fn a_state_is_reached_with_inputs() {
+    let program = "var x: i32 = 0 var y: i32 = 0 \
+                   process { let a = input(); if a > 10 { x := a } } \
+                   process { y := x + 1 }";
+    let ask = |property: &str, net: &str, method: &str| {
+        let flags = ["reach", "-", "--property", property, "--net", net];
+        let more = ["--method", method, "--format", "json"];
+        with_input(&[&flags[..], &more].concat(), program)
+    };
+    for net in ["replicated", "contextual", "stateful"] {
+        for method in ["search", "smt"] {
+            let yes = ask("y == 43", net, method);
+            assert_eq!(yes.code, 1, "{yes:?}");
+            let run = &yes.json()["run"];
+            assert_eq!(run["inputs"][0]["value"], "42");
+            let no = ask("y > 1 && y < 12", net, method);
+            assert_eq!(no.code, 0, "{no:?}");
+            let first = ask("!at(0, 1) && y == 0", net, method);
+            assert_eq!(first.code, 1, "{first:?}");
+        }
+    }
+    let shown = with_input(&["reach", "-", "--property", "y == 43"], program);
+    assert!(shown.out.contains("0#0=42"), "{shown:?}");
+}
+
+#[test]
+fn the_naive_search_visits_the_states_of_the_model() {
+    let file = "corpus/maz/philosophers/program.maz";
+    let stateful = ["unfold", file, "--net", "stateful", "--format", "json"];
+    let net = mazurka(&stateful).json();
+    let naive = mazurka(&[&stateful[..], &["--naive"]].concat());
+    assert_eq!(naive.code, 1, "{naive:?}");
+    let naive = naive.json();
+    assert_eq!(naive["deadlocks"], net["deadlocks"]);
+    assert!(naive["states"].as_u64() > Some(1));
+    assert!(net["states"].is_null());
+    let text = mazurka(&["unfold", file, "--net", "stateful", "--naive"]);
+    assert!(text.out.contains("of the model"), "{text:?}");
+    for more in [
+        &["--net", "contextual"][..],
+        &["--net", "stateful", "--format", "svg"],
+    ] {
+        let refused = mazurka(&[&["unfold", file, "--naive"][..], more].concat());
+        assert_eq!(refused.code, 3, "{refused:?}");
+        assert!(refused.err.contains("--net stateful"), "{refused:?}");
+    }
+}
