@@ -70,7 +70,7 @@ fn what_cannot_be_explored_yet_says_so() {
         "var x: int\nprocess { x := x + 1 }",
     );
     assert_eq!(given.code, 0, "{given:?}");
-    let input = with_input(&["unfold", "-"], "var x: i32 = 0 process { x := input() }");
+    let input = with_input(&["permute", "-"], "var x: i32 = 0 process { x := input() }");
     refused(&input, &["input"]);
     let requires = with_input(
         &["run", "-"],
