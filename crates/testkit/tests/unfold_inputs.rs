@@ -141,7 +141,7 @@ fn represented(program: &mut SymbolicMachine, net: &mut Unfolding) -> Vec<(u128,
 }
 
 /// The programs, each with what brute force knows of it.
-fn each(first: u64, run: &mut dyn FnMut(u64, &str, &Arc<Code>, &Truth)) -> u64 {
+fn each(first: u64, mut run: impl FnMut(u64, &str, &Arc<Code>, &Truth)) -> u64 {
     let config = Config {
         inputs: true,
         interleavings: 100.0,
@@ -167,7 +167,7 @@ fn each(first: u64, run: &mut dyn FnMut(u64, &str, &Arc<Code>, &Truth)) -> u64 {
 #[test]
 fn nets_represent_what_brute_force_explores() {
     let mut branching = 0;
-    let compared = each(0, &mut |seed, text, code, truth| {
+    let compared = each(0, |seed, text, code, truth| {
         let mut sizes = Vec::new();
         for kind in [NetKind::Replicated, NetKind::Contextual] {
             let mut program = machine(code).starting_in_any_order();
@@ -320,7 +320,7 @@ fn property(rng: &mut Rng, text: &str) -> String {
 #[test]
 fn the_net_knows_which_states_some_inputs_reach() {
     let (mut reachable, mut unreachable) = (0, 0);
-    let compared = each(50_000, &mut |seed, text, code, truth| {
+    let compared = each(50_000, |seed, text, code, truth| {
         let mut rng = Rng::new(seed);
         for _ in 0..3 {
             let wanted = property(&mut rng, text);
