@@ -1,8 +1,11 @@
 //! The same programs under mazurka-rt, loom and shuttle: executions, and CPU time for each of them.
 //!
-//! `cargo run --release --manifest-path peers/Cargo.toml`. Every figure is the median of several repetitions, in one run of
-//! one binary. Executions are counted by the closure itself. A search that is cut at [`MOST`] executions is marked.
+//! `cargo run --release --manifest-path peers/Cargo.toml`; with `-- ours` the others are left out. Every figure is the median of
+//! several repetitions, in one run of one binary; a repetition is as many searches as a millisecond holds, at least one, what they
+//! cost before the first execution included. Executions are counted by the closure itself. A search that is cut
+//! at [`MOST`] executions is marked.
 
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -11,136 +14,21 @@ use cpu_time::ProcessTime;
 /// Where a search is cut: the others need not be waited for.
 const MOST: u64 = 20_000;
 const REPETITIONS: usize = 5;
+/// CPU time that a repetition takes at least: one search of a small program is shorter than a look at the clock.
+const LEAST: Duration = Duration::from_millis(1);
 
 static RUNS: AtomicU64 = AtomicU64::new(0);
 
-/// The programs, for one of the tools.
 macro_rules! programs {
     ($tool:ident) => {
         pub mod $tool {
-            use $tool::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-            use $tool::sync::{Arc, Mutex};
-            use $tool::thread;
-
-            /// One writer and so many readers.
-            pub fn readers(n: usize) {
-                super::RUNS.fetch_add(1, super::Relaxed);
-                let x = Arc::new(AtomicUsize::new(0));
-                let writer = {
-                    let x = x.clone();
-                    thread::spawn(move || x.store(1, SeqCst))
-                };
-                let all: Vec<_> = (0..n)
-                    .map(|_| {
-                        let x = x.clone();
-                        thread::spawn(move || x.load(SeqCst))
-                    })
-                    .collect();
-                writer.join().unwrap();
-                for one in all {
-                    assert!(one.join().unwrap() <= 1);
-                }
-                assert_eq!(x.load(SeqCst), 1);
-            }
-
-            /// So many threads store to one atomic.
-            pub fn stores(n: usize) {
-                super::RUNS.fetch_add(1, super::Relaxed);
-                let x = Arc::new(AtomicUsize::new(0));
-                let all: Vec<_> = (1..=n)
-                    .map(|k| {
-                        let x = x.clone();
-                        thread::spawn(move || x.store(k, SeqCst))
-                    })
-                    .collect();
-                for one in all {
-                    one.join().unwrap();
-                }
-                assert!(x.load(SeqCst) >= 1);
-            }
-
-            /// i += j beside j += i, so many times.
-            pub fn fib(n: usize) {
-                super::RUNS.fetch_add(1, super::Relaxed);
-                let i = Arc::new(AtomicUsize::new(1));
-                let j = Arc::new(AtomicUsize::new(1));
-                let add = |to: &Arc<AtomicUsize>, from: &Arc<AtomicUsize>| {
-                    let (to, from) = (to.clone(), from.clone());
-                    thread::spawn(move || {
-                        for _ in 0..n {
-                            let sum = to.load(SeqCst) + from.load(SeqCst);
-                            to.store(sum, SeqCst);
-                        }
-                    })
-                };
-                let (one, other) = (add(&i, &j), add(&j, &i));
-                one.join().unwrap();
-                other.join().unwrap();
-                assert!(i.load(SeqCst) >= 2 && j.load(SeqCst) >= 2);
-            }
-
-            /// So many pairs of threads, each with an atomic of its own.
-            pub fn pairs(n: usize) {
-                super::RUNS.fetch_add(1, super::Relaxed);
-                let mut all = Vec::new();
-                for _ in 0..n {
-                    let x = Arc::new(AtomicUsize::new(0));
-                    for k in 1..=2 {
-                        let x = x.clone();
-                        all.push(thread::spawn(move || x.store(k, SeqCst)));
-                    }
-                }
-                for one in all {
-                    one.join().unwrap();
-                }
-            }
-
-            /// So many threads take two locks in the same order.
-            pub fn locks(n: usize) {
-                super::RUNS.fetch_add(1, super::Relaxed);
-                let (a, b) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(0)));
-                let all: Vec<_> = (0..n)
-                    .map(|_| {
-                        let (a, b) = (a.clone(), b.clone());
-                        thread::spawn(move || {
-                            let mut a = a.lock().unwrap();
-                            let mut b = b.lock().unwrap();
-                            *a += 1;
-                            *b += 1;
-                        })
-                    })
-                    .collect();
-                for one in all {
-                    one.join().unwrap();
-                }
-                assert_eq!((*a.lock().unwrap(), *b.lock().unwrap()), (n, n));
-            }
-
-            /// So many threads increment a counter under a mutex, twice.
-            pub fn counter(n: usize) {
-                super::RUNS.fetch_add(1, super::Relaxed);
-                let counter = Arc::new(Mutex::new(0));
-                let all: Vec<_> = (0..n)
-                    .map(|_| {
-                        let counter = counter.clone();
-                        thread::spawn(move || {
-                            for _ in 0..2 {
-                                *counter.lock().unwrap() += 1;
-                            }
-                        })
-                    })
-                    .collect();
-                for one in all {
-                    one.join().unwrap();
-                }
-                assert_eq!(*counter.lock().unwrap(), 2 * n);
-            }
+            use $tool::{sync, thread};
+            include!("../../crates/rt/tests/programs/mod.rs");
         }
     };
 }
 
 mod under {
-    use super::{RUNS, Relaxed};
     programs!(mazurka_rt);
     programs!(loom);
     programs!(shuttle);
@@ -148,23 +36,36 @@ mod under {
 
 type Program = fn(usize);
 
-/// Executions and CPU time for one, or why there is nothing to say.
+/// Executions of a search, and CPU time for one of them.
 struct Figure {
     executions: u64,
     each: Duration,
     cut: bool,
 }
 
-fn measure(mut explore: impl FnMut() -> u64) -> Figure {
+/// A program that counts how often it is run.
+fn counted(program: Program, n: usize) -> impl Fn() + Send + Sync + 'static {
+    move || {
+        RUNS.fetch_add(1, Relaxed);
+        program(n);
+    }
+}
+
+fn measure(mut search: impl FnMut()) -> Figure {
     let mut times = Vec::new();
     let mut executions = 0;
     for _ in 0..REPETITIONS {
         RUNS.store(0, Relaxed);
         let start = ProcessTime::now();
-        let told = explore();
+        let mut searches = 0;
+        while searches == 0 || start.elapsed() < LEAST {
+            search();
+            searches += 1;
+        }
         let time = start.elapsed();
-        executions = if told > 0 { told } else { RUNS.load(Relaxed) };
-        times.push(time / executions.max(1) as u32);
+        let runs = RUNS.load(Relaxed);
+        executions = runs / searches;
+        times.push(time / runs.max(1) as u32);
         if time > Duration::from_secs(5) {
             break;
         }
@@ -183,7 +84,10 @@ fn mazurka(program: Program, n: usize) -> Figure {
         max_executions: Some(MOST),
         ..mazurka_rt::Builder::default()
     };
-    measure(|| builder.check(move || program(n)).executions)
+    let mut told = 0;
+    let figure = measure(|| told = builder.check(counted(program, n)).executions);
+    assert_eq!(told, figure.executions, "no execution is run twice");
+    figure
 }
 
 fn loom(program: Program, n: usize, threads: usize) -> Option<Figure> {
@@ -191,18 +95,14 @@ fn loom(program: Program, n: usize, threads: usize) -> Option<Figure> {
     (threads < 5).then(|| {
         measure(|| {
             let mut builder = loom::model::Builder::new();
-            builder.max_permutations = Some(MOST as usize - 1);
-            builder.check(move || program(n));
-            0
+            builder.max_permutations = Some(MOST as usize);
+            builder.check(counted(program, n));
         })
     })
 }
 
 fn shuttle(program: Program, n: usize) -> Figure {
-    measure(|| {
-        shuttle::check_dfs(move || program(n), Some(MOST as usize));
-        0
-    })
+    measure(|| shuttle::check_dfs(counted(program, n), Some(MOST as usize)))
 }
 
 fn show(figure: Option<Figure>) -> String {
@@ -221,10 +121,20 @@ fn show(figure: Option<Figure>) -> String {
 }
 
 fn main() {
-    println!("executions, and CPU time for each (median of {REPETITIONS}); >: cut; -: not possible");
-    println!("{:14}{:^20}  {:^20}  {:^20}", "", "mazurka-rt", "loom", "shuttle (DFS)");
+    println!(
+        "executions, and CPU time for each (median of {REPETITIONS}); >: cut; -: not possible"
+    );
+    println!(
+        "{:14}{:^20}  {:^20}  {:^20}",
+        "", "mazurka-rt", "loom", "shuttle (DFS)"
+    );
     // The name, the programs, the threads they start, the sizes.
-    type Row = (&'static str, [Program; 3], fn(usize) -> usize, &'static [usize]);
+    type Row = (
+        &'static str,
+        [Program; 3],
+        fn(usize) -> usize,
+        RangeInclusive<usize>,
+    );
     macro_rules! row {
         ($name:ident, $threads:expr, $sizes:expr) => {
             (
@@ -240,22 +150,26 @@ fn main() {
         };
     }
     let rows: [Row; 6] = [
-        row!(readers, |n| n + 1, &[2, 3, 4, 6, 8, 10]),
-        row!(stores, |n| n, &[3, 4, 5, 6]),
-        row!(fib, |_| 2, &[1, 2, 3, 4]),
-        row!(pairs, |n| 2 * n, &[1, 2, 4, 6]),
-        row!(locks, |n| n, &[2, 3, 4, 5]),
-        row!(counter, |n| n, &[2, 3]),
+        row!(readers, |n| n + 1, 2..=10),
+        row!(stores, |n| n, 2..=6),
+        row!(fib, |_| 2, 1..=4),
+        row!(pairs, |n| 2 * n, 1..=6),
+        row!(locks, |n| n, 2..=5),
+        row!(counter, |n| n, 2..=3),
     ];
+    let alone = std::env::args().any(|argument| argument == "ours");
     for (name, [ours, looms, shuttles], threads, sizes) in rows {
-        for &n in sizes {
-            println!(
-                "{:14}{}  {}  {}",
+        for n in sizes {
+            print!(
+                "{:14}{}",
                 format!("{name}({n})"),
-                show(Some(mazurka(ours, n))),
-                show(loom(looms, n, threads(n))),
-                show(Some(shuttle(shuttles, n))),
+                show(Some(mazurka(ours, n)))
             );
+            if !alone {
+                print!("  {}", show(loom(looms, n, threads(n))));
+                print!("  {}", show(Some(shuttle(shuttles, n))));
+            }
+            println!();
         }
     }
 }

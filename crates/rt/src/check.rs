@@ -176,6 +176,9 @@ impl Builder {
             body: "",
             call: "replay",
         };
+        if let Some(schedule) = &self.replay {
+            return self.follow(&mut simulator, schedule, &about);
+        }
         let deterministic = true;
         let (found, cut) = self.search(&mut simulator, Goal::Verdict { deterministic });
         self.judge(&mut simulator, &found, &about);

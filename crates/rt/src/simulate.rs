@@ -125,6 +125,7 @@ impl Simulator {
     pub fn start_anew(&mut self) {
         self.stage.abandon(&self.table);
         self.len = 0;
+        self.inner(|inner| inner.restart = false);
         // What is learned before the first step must be known from the start, too.
         loop {
             self.stage.begin(&mut Table::Growing(&mut self.table));

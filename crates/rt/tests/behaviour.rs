@@ -56,6 +56,30 @@ fn a_redundant_load_changes_nothing() {
     assert_eq!(run(true), all);
 }
 
+/// tokio-rs/loom issue 392: a thread that begins with a load is run before the others too.
+#[test]
+fn a_thread_that_begins_with_a_load_is_not_skipped() {
+    for order in [Relaxed, SeqCst] {
+        let found = outcomes(move || {
+            let done = Arc::new(AtomicBool::new(false));
+            let worker = {
+                let done = done.clone();
+                thread::spawn(move || {
+                    let before = done.load(order);
+                    done.store(true, order);
+                    before
+                })
+            };
+            let seen = done.load(order);
+            assert!(!worker.join().unwrap());
+            seen
+        });
+        assert_eq!(found.executions, 2);
+        let seen: HashSet<_> = found.results.into_iter().collect();
+        assert_eq!(seen, HashSet::from([false, true]));
+    }
+}
+
 /// Store buffering under sequential consistency: all but (0, 0); and message passing: all but (1, 0).
 #[test]
 fn litmus_tests_of_sequential_consistency() {
