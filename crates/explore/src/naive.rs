@@ -82,7 +82,7 @@ impl<E: Execution> Policy<E> for Naive {
 }
 
 /// The outcomes to try after those of an event, in lexicographic order; none after the last.
-pub(crate) fn next_outcomes(event: &Event) -> Option<SmallVec<[i64; 1]>> {
+pub fn next_outcomes(event: &Event) -> Option<SmallVec<[i64; 1]>> {
     let last = event.outcomes.iter().rposition(|o| o.value + 1 < o.end)?;
     let mut values: SmallVec<[i64; 1]> = event.outcomes[..=last].iter().map(|o| o.value).collect();
     values[last] += 1;

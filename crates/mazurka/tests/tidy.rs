@@ -149,7 +149,14 @@ fn reports_run_no_program() {
 
 #[test]
 fn the_runtime_is_light() {
-    assert_eq!(dependencies("rt"), ["mazurka-core", "mazurka-explore"]);
+    let all = ["mazurka-core", "mazurka-explore", "mazurka-smt"];
+    assert_eq!(dependencies("rt"), all);
+    let manifest = fs::read_to_string(root().join("crates/rt/Cargo.toml")).expect("a manifest");
+    let manifest: toml::Table = manifest.parse().expect("TOML");
+    let solver = &manifest["dependencies"]["mazurka-smt"];
+    assert_eq!(solver["optional"].as_bool(), Some(true));
+    let default = manifest["features"].get("default");
+    assert!(default.is_none(), "no solver unless it is asked for");
     for (file, text) in sources("rt") {
         for (number, line) in code(&text) {
             for word in ["println!", "eprintln!", "print!(", "dbg!", "std::fs"] {

@@ -7,6 +7,8 @@ use std::time::Duration;
 use mazurka_core::{Bound, Limits};
 use mazurka_explore::Algorithm;
 
+use crate::world::Inner;
+
 /// How to explore a closure.
 ///
 /// [`Builder::new`] takes what the environment says; fields that are set afterwards go before it.
@@ -18,6 +20,7 @@ use mazurka_explore::Algorithm;
 /// | `MAZURKA_MAX_EXECUTIONS` | `max_executions` |
 /// | `MAZURKA_TIME_LIMIT` (seconds) | `time_limit` |
 /// | `MAZURKA_MAX_PREEMPTIONS` | `max_preemptions` |
+/// | `MAZURKA_MAX_DECISIONS` | `max_decisions` |
 /// | `MAZURKA_SPINS` | `spins` |
 /// | `MAZURKA_STACK_SIZE` (bytes) | `stack_size` |
 /// | `MAZURKA_SEED` | `seed` |
@@ -47,6 +50,8 @@ pub struct Builder {
     /// How often a thread that could go on may be interrupted. With such a bound, executions that are not really
     /// different are not recognised as such.
     pub max_preemptions: Option<u32>,
+    /// Comparisons of inputs in one execution (feature `symbolic`); if not given, 500, and an execution that reaches them is an error.
+    pub max_decisions: Option<u64>,
     /// How many rounds a thread may spin in vain before it is suspended until something changes.
     pub spins: u32,
     /// Bytes for the stack of a thread.
@@ -70,6 +75,7 @@ impl Default for Builder {
             max_executions: None,
             time_limit: None,
             max_preemptions: None,
+            max_decisions: None,
             spins: 0,
             stack_size: 256 * 1024,
             seed: 1,
@@ -108,6 +114,7 @@ impl Builder {
             max_executions: variable("MAZURKA_MAX_EXECUTIONS", number),
             time_limit: time,
             max_preemptions: variable("MAZURKA_MAX_PREEMPTIONS", number),
+            max_decisions: variable("MAZURKA_MAX_DECISIONS", number),
             spins: variable("MAZURKA_SPINS", number).unwrap_or(default.spins),
             stack_size: variable("MAZURKA_STACK_SIZE", "bytes").unwrap_or(default.stack_size),
             seed: variable("MAZURKA_SEED", number).unwrap_or(default.seed),
@@ -116,9 +123,15 @@ impl Builder {
         }
     }
 
+    /// Comparisons of inputs in one execution.
+    pub(crate) fn decisions(&self) -> u64 {
+        self.max_decisions.unwrap_or(500)
+    }
+
     pub(crate) fn limits(&self) -> Limits {
         Limits {
             depth: self.max_depth,
+            local: self.decisions(),
             steps: self.max_steps,
             executions: self.max_executions,
             time: self.time_limit,
@@ -144,12 +157,38 @@ pub struct Summary {
     pub weak_orderings: bool,
     /// Threads that spun were suspended: what they do after more rounds in which nothing changes was left out.
     pub suspended_spins: bool,
+    /// Why the solver could not tell whether a side of a comparison of inputs is possible: it was not explored.
+    pub undecided: Option<String>,
+    /// Where an input had to be a plain number and had more values than are tried.
+    pub values_left_out: Option<String>,
 }
 
 impl Summary {
+    /// What was assumed on the way.
+    pub(crate) fn of(inner: &Inner) -> Self {
+        Self {
+            executions: 0,
+            blocked: 0,
+            bounds: Vec::new(),
+            max_preemptions: None,
+            random: false,
+            weak_orderings: inner.weak,
+            suspended_spins: inner.spun,
+            #[cfg(feature = "symbolic")]
+            undecided: inner.unknowns.undecided.clone(),
+            #[cfg(feature = "symbolic")]
+            values_left_out: inner.unknowns.left_out.map(ToString::to_string),
+            #[cfg(not(feature = "symbolic"))]
+            undecided: None,
+            #[cfg(not(feature = "symbolic"))]
+            values_left_out: None,
+        }
+    }
+
     /// Whether no bound was hit.
     pub fn is_complete(&self) -> bool {
-        self.bounds.is_empty() && self.max_preemptions.is_none() && !self.random
+        let inputs = self.undecided.is_none() && self.values_left_out.is_none();
+        self.bounds.is_empty() && self.max_preemptions.is_none() && inputs && !self.random
     }
 }
 
@@ -158,6 +197,7 @@ pub(crate) fn explain(bound: Bound) -> String {
     match bound {
         Bound::MaxDepth(n) => format!("an execution reached {n} steps (max_depth)"),
         Bound::MaxSteps(n) => format!("{n} steps were reached (max_steps)"),
+        Bound::MaxLocal(n) => format!("an execution compared inputs {n} times (max_decisions)"),
         Bound::MaxExecutions(n) => format!("{n} executions were reached (max_executions)"),
         Bound::TimeLimit(ms) => {
             let time = Duration::from_millis(ms).as_secs_f64();
@@ -179,6 +219,9 @@ impl fmt::Display for Summary {
             let mut why: Vec<String> = self.bounds.iter().map(|&bound| explain(bound)).collect();
             let most = self.max_preemptions;
             why.extend(most.map(|n| format!("at most {n} preemptions (max_preemptions)")));
+            why.extend(self.undecided.as_ref().map(|why| format!("inputs: {why}")));
+            let places = self.values_left_out.as_ref();
+            why.extend(places.map(|at| format!("only some values of an input at {at}")));
             write!(f, "not complete: {}", why.join(", "))?;
         }
         f.write_str("; sequential consistency")?;

@@ -7,14 +7,15 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
 use mazurka_core::{Bound, Execution, Schedule, Status, StopReason};
-use mazurka_explore::{Findings, Goal, Violation, explore, search};
+use mazurka_explore::{Findings, Goal, Observer, Violation, explore, search};
 
 use crate::builder::{Builder, Summary};
+use crate::inputs::Rivals;
 use crate::preempt::Preempting;
 use crate::report::{self, Report};
 use crate::simulate::{Simulator, Stop};
 use crate::world::world;
-use crate::{hook, say};
+use crate::{hook, inputs, say};
 
 /// Explores a closure: every execution of its threads that is really different. A panic, a deadlock or a data race in any
 /// of them is a panic here, with the steps that lead to it.
@@ -156,8 +157,10 @@ impl Builder {
         if let Some(schedule) = &self.replay {
             return self.follow(&mut simulator, schedule, &about);
         }
-        let deterministic = false;
-        let (found, cut) = self.search(&mut simulator, Goal::Verdict { deterministic });
+        let goal = |_: &_| Goal::Verdict {
+            deterministic: false,
+        };
+        let (found, cut) = self.search(&mut simulator, goal, &mut ());
         self.judge(&mut simulator, &found, &about);
         self.summary(&simulator, &found, cut)
     }
@@ -179,12 +182,22 @@ impl Builder {
         if let Some(schedule) = &self.replay {
             return self.follow(&mut simulator, schedule, &about);
         }
-        let deterministic = true;
-        let (found, cut) = self.search(&mut simulator, Goal::Verdict { deterministic });
+        inputs::compare(&simulator);
+        let goal = |simulator: &Simulator| Goal::Verdict {
+            deterministic: !inputs::compared(simulator),
+        };
+        let mut rivals = Rivals::default();
+        let (found, cut) = self.search(&mut simulator, goal, &mut rivals);
         self.judge(&mut simulator, &found, &about);
-        if let [one, other] = &found.finals[..] {
+        let pair = match &found.finals[..] {
+            [one, other] if !inputs::compared(&simulator) => {
+                Some([one.schedule.clone(), other.schedule.clone()])
+            }
+            _ => rivals.settle(&mut simulator),
+        };
+        if let Some([one, other]) = pair {
             let texts = |number: usize| format!("{:?}", results.all.borrow()[number]);
-            let report = report::differ(&mut simulator, &one.schedule, &other.schedule, texts);
+            let report = report::differ(&mut simulator, &one, &other, texts);
             drop(simulator);
             panic!("{report}");
         }
@@ -213,7 +226,7 @@ impl Builder {
         F: Fn() -> T + Send + Sync + 'static,
     {
         let (mut simulator, results) = self.observer(f);
-        let (found, _) = self.search(&mut simulator, Goal::Everything);
+        let (found, _) = self.search(&mut simulator, |_| Goal::Everything, &mut ());
         drop(simulator);
         Outcomes {
             results: results.all.take(),
@@ -247,24 +260,28 @@ impl Builder {
     pub(crate) fn simulator(&self, body: Rc<dyn Fn()>) -> Simulator {
         assert!(world().is_none(), "there is a model within a model");
         hook::install();
-        Simulator::new(body, self.stack_size, self.spins)
+        Simulator::new(body, self)
     }
 
     /// Explores: what was found, and whether a bound on preemptions left anything out.
-    fn search(&self, simulator: &mut Simulator, goal: Goal) -> (Findings, bool) {
+    fn search(
+        &self,
+        simulator: &mut Simulator,
+        goal: impl Fn(&Simulator) -> Goal,
+        observer: &mut impl Observer<Simulator>,
+    ) -> (Findings, bool) {
         let limits = self.limits();
         let go_on = &mut |_: &_| ControlFlow::Continue(());
         let result = persevere(simulator, |simulator| match self.max_preemptions {
             None => {
-                let engine = self.algorithm;
-                (
-                    search(simulator, engine, &limits, goal, go_on, &mut ()),
-                    false,
-                )
+                let (engine, goal) = (self.algorithm, goal(simulator));
+                let found = search(simulator, engine, &limits, goal, go_on, observer);
+                (found, false)
             }
             Some(most) => {
                 let mut policy = Preempting::new(most);
-                let found = explore(simulator, &mut policy, &limits, goal, go_on, &mut ());
+                let goal = goal(simulator);
+                let found = explore(simulator, &mut policy, &limits, goal, go_on, observer);
                 (found, policy.cut)
             }
         });
@@ -284,11 +301,19 @@ impl Builder {
             let violation = report::deadlock(simulator, &finding.schedule);
             fail(simulator, &finding.schedule, &violation, count, about);
         }
+        let mut bounds = found.bounds.iter();
+        if self.max_decisions.is_none()
+            && let Some(&bound) = bounds.find(|b| matches!(b, Bound::MaxLocal(_)))
+        {
+            panic!(
+                "mazurka: not complete after {count} executions: {}\nIs there a loop that an input decides how often to go round? \
+                 Use input_in, or set max_decisions.",
+                crate::builder::explain(bound)
+            );
+        }
+        let mut bounds = found.bounds.iter();
         if self.max_depth.is_none()
-            && let Some(&bound) = found
-                .bounds
-                .iter()
-                .find(|b| matches!(b, Bound::MaxDepth(_)))
+            && let Some(&bound) = bounds.find(|b| matches!(b, Bound::MaxDepth(_)))
         {
             panic!(
                 "mazurka: not complete after {count} executions: {}\nIs there a loop that waits for another thread without \
@@ -299,15 +324,12 @@ impl Builder {
     }
 
     fn summary(&self, simulator: &Simulator, found: &Findings, cut: bool) -> Summary {
-        let (weak_orderings, suspended_spins) = simulator.inner(|inner| (inner.weak, inner.spun));
         let summary = Summary {
             executions: found.counts.executions,
             blocked: found.counts.blocked,
             bounds: found.bounds.clone(),
             max_preemptions: self.max_preemptions.filter(|_| cut),
-            random: false,
-            weak_orderings,
-            suspended_spins,
+            ..simulator.inner(|inner| Summary::of(inner))
         };
         debug_assert!(found.stopped != StopReason::Certain);
         self.say(summary)
@@ -322,10 +344,14 @@ impl Builder {
 
     /// Makes the steps of a schedule, and then goes on to an end.
     fn follow(&self, simulator: &mut Simulator, text: &str, about: &report::About) -> Summary {
-        let schedule: Schedule = match text.parse() {
+        let (schedule, inputs) = inputs::split(text);
+        let schedule: Schedule = match schedule.parse() {
             Ok(schedule) => schedule,
             Err(error) => panic!("mazurka: this is no schedule: {error}"),
         };
+        if let Err(error) = inputs::give(simulator, inputs) {
+            panic!("mazurka: this cannot be replayed: {error}");
+        }
         let most = self.limits().depth();
         let misfit = persevere(simulator, |simulator| {
             simulator.back_to(0);
@@ -362,12 +388,8 @@ impl Builder {
         }
         self.say(Summary {
             executions: 1,
-            blocked: 0,
             bounds: vec![Bound::MaxExecutions(1)],
-            max_preemptions: None,
-            random: false,
-            weak_orderings: false,
-            suspended_spins: false,
+            ..simulator.inner(|inner| Summary::of(inner))
         })
     }
 }
@@ -381,7 +403,8 @@ pub(crate) fn fail(
     about: &report::About,
 ) -> ! {
     let tried = catch_unwind(AssertUnwindSafe(|| {
-        report::evidence(simulator, schedule, violation)
+        let (schedule, violation) = inputs::settle(simulator, schedule, violation);
+        report::evidence(simulator, &schedule, &violation)
     }));
     match tried {
         Ok(report) => panic!("{}", report.text(executions, about)),

@@ -27,6 +27,8 @@
 //! shortest run that shows it, step by step, and a schedule that [`replay`] takes. [`assert_deterministic()`] compares results;
 //! [`check_random()`] and [`check_pct()`] are for programs too large to exhaust; [`Builder`] sets bounds.
 //!
+//! With the feature `symbolic` there is `input`: a value that is not known, so that code is tested over schedules and inputs.
+//!
 //! Outside a model everything here is what std has.
 //!
 //! # What is assumed
@@ -54,6 +56,7 @@ mod clock;
 pub mod future;
 pub mod hint;
 mod hook;
+mod inputs;
 mod life;
 mod local;
 mod names;
@@ -64,8 +67,12 @@ mod say;
 mod simulate;
 mod spin;
 mod stack;
+#[cfg(feature = "symbolic")]
+mod symbolic;
 pub mod sync;
 pub mod thread;
+#[cfg(feature = "symbolic")]
+mod unknowns;
 mod world;
 
 pub use builder::{Builder, Summary};
@@ -74,6 +81,8 @@ pub use choose::{Choose, choose};
 #[doc(hidden)]
 pub use mazurka_explore::Algorithm;
 pub use sample::{check_pct, check_random};
+#[cfg(feature = "symbolic")]
+pub use symbolic::{Integer, Scalar, Symbolic, input, input_in};
 
 /// loom's name for [`Builder`] and [`model`](fn@model).
 pub mod model {

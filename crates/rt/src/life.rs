@@ -2,11 +2,12 @@
 
 use mazurka_core::{Event, Mishap, MishapKind, ProcessId, ProcessTable, Status};
 
+use crate::builder::Builder;
 use crate::names::{Names, next_epoch};
 use crate::world::{Deed, Failure, Inner, Life, Pending, Place, Start, ThreadState, Until};
 
 impl Inner {
-    pub fn new(spins: u32) -> Self {
+    pub fn new(wishes: &Builder) -> Self {
         Self {
             epoch: 0,
             current: ProcessId(0),
@@ -25,7 +26,9 @@ impl Inner {
             weak: false,
             spun: false,
             lottery: None,
-            spins,
+            spins: wishes.spins,
+            #[cfg(feature = "symbolic")]
+            unknowns: crate::unknowns::Unknowns::new(wishes.decisions()),
         }
     }
 
@@ -36,6 +39,8 @@ impl Inner {
         self.alive = 0;
         self.clocks.reset();
         self.deed.clear();
+        #[cfg(feature = "symbolic")]
+        self.unknowns.begin();
         for thread in &mut self.threads {
             thread.life = Life::Unborn;
         }
@@ -85,9 +90,11 @@ impl Inner {
     }
 
     /// A thread is going to make its step.
-    pub fn begin_step(&mut self, process: ProcessId, wanted: Option<i64>) {
+    pub fn begin_step(&mut self, process: ProcessId, wanted: &[i64]) {
         self.deed.clear();
-        self.deed.wanted = wanted;
+        #[cfg(feature = "symbolic")]
+        self.unknowns.decisions.clear();
+        self.deed.wanted.extend_from_slice(wanted);
         let thread = &mut self.threads[process.index()];
         thread.steps += 1;
         self.deed.made = Some(thread.pending);
@@ -123,7 +130,7 @@ impl Inner {
                 event.claims.push(access);
             }
         }
-        event.outcomes.extend(deed.outcome);
+        event.outcomes.append(&mut deed.outcomes);
         event.spawned.append(&mut deed.spawned);
         event.joined.append(&mut deed.joined);
         event.mishaps.append(&mut deed.mishaps);
@@ -183,9 +190,14 @@ impl ThreadState {
 }
 
 impl Deed {
+    /// What is wanted of its next choice.
+    pub fn given(&self) -> Option<i64> {
+        self.wanted.get(self.outcomes.len()).copied()
+    }
+
     fn clear(&mut self) {
-        self.wanted = None;
-        self.outcome = None;
+        self.wanted.clear();
+        self.outcomes.clear();
         self.claims.clear();
         self.touched.clear();
         self.untouched = false;

@@ -10,7 +10,7 @@
 //! | c | `most` |
 
 use mazurka_core::{Execution, ProcessId, Status};
-use mazurka_explore::{Choice, Policy};
+use mazurka_explore::{Choice, Policy, next_outcomes};
 
 struct Node {
     /// Its ready threads: the range in `Preempting::ready`, and which is next.
@@ -19,8 +19,8 @@ struct Node {
     end: usize,
     /// Preemptions so far.
     preemptions: u32,
-    /// Values still to be chosen by the thread that was run last.
-    again: Option<i64>,
+    /// The thread that was run last, with what it is to choose next.
+    again: Option<Choice>,
 }
 
 /// The policy.
@@ -80,16 +80,16 @@ impl<E: Execution> Policy<E> for Preempting {
 
     fn next(&mut self, _program: &E) -> Option<Choice> {
         let node = self.nodes.last_mut()?;
-        let value = node.again.take();
-        if value.is_none() {
-            if node.next == node.end {
-                return None;
-            }
-            node.next += 1;
+        if let Some(again) = node.again.take() {
+            return Some(again);
         }
+        if node.next == node.end {
+            return None;
+        }
+        node.next += 1;
         Some(Choice {
             process: self.ready[node.next - 1],
-            outcomes: value.into_iter().collect(),
+            outcomes: Default::default(),
         })
     }
 
@@ -98,8 +98,10 @@ impl<E: Execution> Policy<E> for Preempting {
             self.ready.truncate(node.first);
         }
         if let (Some(node), Some(event)) = (self.nodes.last_mut(), program.events().last()) {
-            let outcome = event.outcomes.first();
-            node.again = outcome.filter(|o| o.value + 1 < o.end).map(|o| o.value + 1);
+            node.again = next_outcomes(event).map(|outcomes| Choice {
+                process: event.process,
+                outcomes,
+            });
         }
     }
 }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use mazurka_core::{Execution, ProcessId, Schedule, Status, StepError};
 use mazurka_explore::{Violation, closest, first_difference, minimise, racing};
 
+use crate::inputs::{self, Input};
 use crate::simulate::{Simulator, Told};
 use crate::world::{Inner, Place, Until};
 
@@ -26,6 +27,7 @@ pub(crate) struct Report {
     steps: Vec<Line>,
     /// Who waits for what.
     waiting: Vec<String>,
+    inputs: Vec<Input>,
 }
 
 struct Line {
@@ -47,7 +49,7 @@ pub(crate) fn deadlock(simulator: &mut Simulator, schedule: &Schedule) -> Violat
 }
 
 /// Makes the steps of a schedule from the start.
-fn play(simulator: &mut Simulator, schedule: &Schedule) -> Result<(), StepError> {
+pub(crate) fn play(simulator: &mut Simulator, schedule: &Schedule) -> Result<(), StepError> {
     simulator.back_to(0);
     for step in &schedule.0 {
         let process = simulator.processes().find(&step.process);
@@ -92,7 +94,9 @@ pub(crate) fn differ(
     for (at, schedule) in [one, other].iter().enumerate() {
         let marked = racing.map_or(Vec::new(), |pairs| pairs[at].to_vec());
         let lines = lines(simulator, schedule, &marked);
-        let _ = writeln!(text, "\n{}, by `{schedule}`:", runs[at].0);
+        let inputs = simulator.inner(|inner| inputs::of(inner));
+        let replay = inputs::join(schedule, &inputs);
+        let _ = writeln!(text, "\n{}, by `{replay}`:", runs[at].0);
         table(&lines, &mut text);
     }
     text
@@ -200,6 +204,7 @@ impl Report {
             what,
             steps,
             waiting,
+            inputs: simulator.inner(|inner| inputs::of(inner)),
         }
     }
 
@@ -215,6 +220,12 @@ impl Report {
         for waits in &self.waiting {
             let _ = writeln!(text, "  {waits}");
         }
+        if !self.inputs.is_empty() {
+            text.push_str("\nWith these inputs:\n");
+            for Input { name, value, place } in &self.inputs {
+                let _ = writeln!(text, "  {name} = {value}, asked for at {place}");
+            }
+        }
         if !self.steps.is_empty() {
             let legend = match self.steps.iter().any(|line| line.racing) {
                 true => " (●: had these come in the other order, all would be well)",
@@ -224,15 +235,16 @@ impl Report {
             table(&self.steps, &mut text);
         }
         let _ = writeln!(text, "\nTo see it again, in any process:");
-        let _ = writeln!(text, "    MAZURKA_REPLAY=\"{}\" cargo test", self.schedule);
+        let replay = inputs::join(&self.schedule, &self.inputs);
+        let _ = writeln!(text, "    MAZURKA_REPLAY=\"{replay}\" cargo test");
         let _ = writeln!(text, "or as a test:\n");
-        text.push_str(&test(&self.schedule, about));
+        text.push_str(&test(&replay, about));
         text
     }
 }
 
-/// A test that runs a schedule again.
-fn test(schedule: &Schedule, about: &About) -> String {
+/// A test that does it again.
+fn test(replay: &str, about: &About) -> String {
     let named = !about.body.is_empty() && !about.body.contains(['{', '<', '&', ' ']);
     let (body, comment) = match named {
         // In the crate itself its name is `crate`.
@@ -249,7 +261,7 @@ fn test(schedule: &Schedule, about: &About) -> String {
         ),
     };
     format!(
-        "#[test]\nfn replay() {{\n{comment}    let body = {body};\n    mazurka_rt::{}(body, \"{schedule}\");\n}}\n",
+        "#[test]\nfn replay() {{\n{comment}    let body = {body};\n    mazurka_rt::{}(body, \"{replay}\");\n}}\n",
         about.call
     )
 }

@@ -176,6 +176,10 @@ impl Builder {
                     bounds.push(Bound::MaxDepth(self.limits().depth()));
                     None
                 }
+                End::Lost => {
+                    bounds.push(Bound::MaxLocal(self.decisions()));
+                    None
+                }
             };
             if let Some(violation) = violation {
                 simulator.searching = false;
@@ -194,15 +198,11 @@ impl Builder {
                 bounds.push(Bound::MaxExecutions(done));
             }
         }
-        let (weak_orderings, suspended_spins) = simulator.inner(|inner| (inner.weak, inner.spun));
         self.say(Summary {
             executions: done,
-            blocked: 0,
             bounds,
-            max_preemptions: None,
             random: true,
-            weak_orderings,
-            suspended_spins,
+            ..simulator.inner(|inner| Summary::of(inner))
         })
     }
 }
@@ -213,6 +213,8 @@ enum End {
     Failure(u32),
     Deadlock,
     TooDeep,
+    /// A thread decided more about inputs than it may.
+    Lost,
 }
 
 fn run(simulator: &mut Simulator, lot: &mut impl Lot, random: &mut Random, most: u64) -> End {
@@ -226,8 +228,10 @@ fn run(simulator: &mut Simulator, lot: &mut impl Lot, random: &mut Random, most:
         ready.extend(all.filter(|&&p| simulator.status(p) == Status::Ready));
         let step = simulator.events().len() as u64;
         if ready.is_empty() {
+            let mut all = simulator.processes().in_order().iter();
             return match simulator.is_final() {
                 true => End::Fine,
+                false if all.any(|&p| simulator.status(p) == Status::Lost) => End::Lost,
                 false => End::Deadlock,
             };
         }

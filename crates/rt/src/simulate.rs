@@ -18,6 +18,7 @@ use mazurka_core::{
     Status, StepError, Wait,
 };
 
+use crate::builder::Builder;
 use crate::stack::{self, Stacks};
 use crate::world::{Failure, Inner, Pending, Request, Start, World, entered};
 
@@ -95,8 +96,8 @@ fn diverged(how: String) -> ! {
 }
 
 impl Simulator {
-    pub fn new(body: Rc<dyn Fn()>, stack_size: usize, spins: u32) -> Self {
-        let inner = Inner::new(spins);
+    pub fn new(body: Rc<dyn Fn()>, wishes: &Builder) -> Self {
+        let inner = Inner::new(wishes);
         let mut simulator = Self {
             stage: Stage {
                 body,
@@ -105,7 +106,7 @@ impl Simulator {
                 }),
                 coroutines: RefCell::default(),
                 limits: RefCell::default(),
-                stacks: RefCell::new(Stacks::new(stack_size)),
+                stacks: RefCell::new(Stacks::new(wishes.stack_size)),
                 told: RefCell::default(),
             },
             table: ProcessTable::new(1),
@@ -176,9 +177,11 @@ impl Simulator {
         self.stage.abandon(&self.table);
         let mut table = Table::Known(&self.table);
         self.stage.begin(&mut table);
+        self.stage.follow(true);
         for (at, event) in self.events[..self.len].iter().enumerate() {
             self.stage.again(at, event, &mut table);
         }
+        self.stage.follow(false);
         self.live.set(Some(self.len));
     }
 
@@ -194,7 +197,8 @@ impl Simulator {
             .events()
             .last()
             .map_or(&self.initial[..], |e| &e.mishaps);
-        let site = last.first().map(|mishap| mishap.site);
+        let mut failures = last.iter().filter(|m| m.kind == MishapKind::Failure);
+        let site = failures.next().map(|mishap| mishap.site);
         site.or_else(|| {
             let finished = self.is_final();
             finished.then(|| self.final_mishaps().first().map(|mishap| mishap.site))?
@@ -310,6 +314,14 @@ impl Stage {
         }
     }
 
+    /// Whether the steps to come were made before, or matter to nobody: then no solver is asked.
+    fn follow(&self, _on: bool) {
+        #[cfg(feature = "symbolic")]
+        {
+            self.world.inner.borrow_mut().unknowns.following = _on;
+        }
+    }
+
     /// Makes a step that was made before.
     fn again(&self, at: usize, event: &Event, table: &mut Table<'_>) {
         {
@@ -317,9 +329,10 @@ impl Stage {
             let process = event.process;
             let same = inner.status(process) == Status::Ready && {
                 let pending = &inner.threads[process.index()].pending;
-                event.wait == Wait::Process
-                    || pending.access == event.claims.first().copied()
-                    || pending.watches
+                // What announces nothing may have named objects all the same.
+                let access = pending.access;
+                let claims = access.is_none_or(|access| event.claims.first() == Some(&access));
+                event.wait == Wait::Process || claims || pending.watches
             };
             if !same {
                 let did = inner.describe(process);
@@ -330,7 +343,9 @@ impl Stage {
                     table.get().path(process)
                 ));
             }
-            inner.begin_step(process, event.outcomes.first().map(|o| o.value));
+            inner.begin_step(process, &[]);
+            let wanted = event.outcomes.iter().map(|outcome| outcome.value);
+            inner.deed.wanted.extend(wanted);
         }
         if !self.run(event.process, table) {
             let name = table.get().path(event.process);
@@ -365,8 +380,10 @@ impl Stage {
         }
         // While this real thread unwinds, no operation could wait for its turn.
         if !std::thread::panicking() {
+            self.follow(true);
             self.finish(table);
         }
+        self.follow(false);
         let mut coroutines = self.coroutines.borrow_mut();
         let mut stacks = self.stacks.borrow_mut();
         for mut coroutine in coroutines.iter_mut().filter_map(Option::take) {
@@ -393,7 +410,7 @@ impl Stage {
             let Some(process) = ready else {
                 return;
             };
-            self.world.inner.borrow_mut().begin_step(process, None);
+            self.world.inner.borrow_mut().begin_step(process, &[]);
             if !self.run(process, &mut Table::Known(table)) {
                 return;
             }
@@ -460,7 +477,7 @@ impl Execution for Simulator {
             }
             event.reset(process, inner.threads[process.index()].steps);
             inner.prepare(process, event);
-            inner.begin_step(process, outcomes.first().copied());
+            inner.begin_step(process, outcomes);
         }
         self.live.set(None);
         let mut table = Table::Growing(&mut self.table);

@@ -150,6 +150,9 @@ pub(crate) enum Life {
     Ended,
     /// It panicked, and it was the main one.
     Failed,
+    /// It has decided more about inputs than it may, and goes no further.
+    #[cfg(feature = "symbolic")]
+    Lost,
 }
 
 /// A thread.
@@ -219,9 +222,9 @@ pub(crate) struct CellState {
 /// What the current step has done so far.
 #[derive(Default)]
 pub(crate) struct Deed {
-    /// The values that its choice may take, and the value wanted.
-    pub wanted: Option<i64>,
-    pub outcome: Option<Outcome>,
+    /// What it chooses, in order, and the values wanted.
+    pub wanted: Vec<i64>,
+    pub outcomes: Vec<Outcome>,
     /// Accesses that could not be announced.
     pub claims: Claims,
     /// Locks that were taken or given back besides what was announced.
@@ -275,6 +278,8 @@ pub(crate) struct Inner {
     pub lottery: Option<Random>,
     /// How often a thread may spin in vain before it is suspended.
     pub spins: u32,
+    #[cfg(feature = "symbolic")]
+    pub unknowns: crate::unknowns::Unknowns,
 }
 
 /// What threads and scheduler share.
@@ -340,6 +345,19 @@ impl World {
         #[allow(unsafe_code)]
         unsafe {
             (*yielder).suspend(Request::Turn);
+        }
+    }
+
+    /// Suspends the current thread for good.
+    #[cfg(feature = "symbolic")]
+    pub fn rest_for_ever(&self) -> ! {
+        let yielder = self.inner.borrow_mut().me().yielder;
+        loop {
+            // SAFETY: as in `turn`.
+            #[allow(unsafe_code)]
+            unsafe {
+                (*yielder).suspend(Request::Turn);
+            }
         }
     }
 
@@ -482,6 +500,8 @@ impl Inner {
             Life::Unborn => Status::Unborn,
             Life::Ended => Status::Ended,
             Life::Failed => Status::Failed,
+            #[cfg(feature = "symbolic")]
+            Life::Lost => Status::Lost,
             Life::Alive => match self.possible(process, thread.pending.until) {
                 true => Status::Ready,
                 false => Status::Waiting,
@@ -645,9 +665,9 @@ impl Inner {
             let width = (end - start) as u64;
             start + random.below(width) as i64
         });
-        let value = self.deed.wanted.or(drawn).unwrap_or(start);
+        let value = self.deed.given().or(drawn).unwrap_or(start);
         let value = value.clamp(start, end - 1);
-        self.deed.outcome = Some(Outcome { value, end });
+        self.deed.outcomes.push(Outcome { value, end });
         value
     }
 

@@ -1,0 +1,71 @@
+//! Two withdrawals from one account, for every amount: one looks at the balance before it takes the lock, and one adds before it
+//! compares. The first mistake needs a schedule, the second an amount; both are found.
+//!
+//! `cargo run -p mazurka-rt --features symbolic --example withdrawals`
+
+use mazurka_rt::sync::{Arc, Mutex};
+use mazurka_rt::{Builder, Symbolic, input, thread};
+
+const FEE: u32 = 2;
+
+/// How the balance is looked at.
+#[derive(Clone, Copy)]
+enum Kind {
+    Right,
+    /// Before the lock is taken for good.
+    TooEarly,
+    /// With a sum that may not fit.
+    Sum,
+}
+
+fn withdraw(kind: Kind, account: &Mutex<Symbolic<u32>>, amount: Symbolic<u32>) {
+    if let Kind::TooEarly = kind {
+        let balance = *account.lock().unwrap();
+        if amount <= balance {
+            *account.lock().unwrap() -= amount;
+        }
+        return;
+    }
+    let mut balance = account.lock().unwrap();
+    let enough = match kind {
+        Kind::Sum => amount + FEE <= *balance,
+        _ => *balance >= FEE && amount <= *balance - FEE,
+    };
+    if enough {
+        *balance -= amount;
+        *balance -= FEE;
+    }
+}
+
+fn two_withdrawals(kind: Kind) -> impl Fn() + Send + Sync + 'static {
+    move || {
+        let account = Arc::new(Mutex::new(Symbolic::from(100)));
+        let other = {
+            let account = account.clone();
+            thread::spawn(move || withdraw(kind, &account, input()))
+        };
+        withdraw(kind, &account, input());
+        other.join().unwrap();
+        assert!(*account.lock().unwrap() <= 100);
+    }
+}
+
+/// What is said about a mistake.
+fn mistake(kind: Kind) -> String {
+    let found = std::panic::catch_unwind(|| Builder::new().check(two_withdrawals(kind)));
+    let message = found.expect_err("the mistake must be found");
+    *message.downcast().expect("a text")
+}
+
+/// All of it.
+pub fn main() {
+    let found = Builder::new().check(two_withdrawals(Kind::Right));
+    assert!(found.is_complete());
+    let message = mistake(Kind::TooEarly);
+    assert!(message.contains("With these inputs:"), "{message}");
+    let message = mistake(Kind::Sum);
+    assert!(
+        message.contains("attempt to add with overflow"),
+        "{message}"
+    );
+}

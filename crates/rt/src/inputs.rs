@@ -1,0 +1,282 @@
+//! Inputs of runs that are shown: which values they have, and how a replay gives them.
+//!
+//! What a search finds is a way through comparisons of inputs. It is shown with values that take this way: then everything is known, the
+//! run can be made shorter without a solver, and what replays is a schedule and these values: `0 0.1; 0#0=7 0.1#0=true`.
+
+use std::fmt::Write;
+
+use mazurka_core::Schedule;
+use mazurka_explore::{Observer, Violation};
+
+use crate::simulate::Simulator;
+use crate::world::Inner;
+
+/// Between the schedule and the inputs of a replay.
+const BETWEEN: char = ';';
+
+/// An input of a run.
+pub(crate) struct Input {
+    /// The thread that asked, and how many it asked for before.
+    pub name: String,
+    pub value: String,
+    pub place: String,
+}
+
+/// A replay as its schedule and its inputs.
+pub(crate) fn split(replay: &str) -> (&str, &str) {
+    replay.split_once(BETWEEN).unwrap_or((replay, ""))
+}
+
+/// A schedule and inputs as a replay.
+pub(crate) fn join(schedule: &Schedule, inputs: &[Input]) -> String {
+    let mut text = schedule.to_string();
+    for (at, Input { name, value, .. }) in inputs.iter().enumerate() {
+        if at == 0 {
+            text.push(BETWEEN);
+        }
+        let _ = write!(text, " {name}={value}");
+    }
+    text
+}
+
+#[cfg(not(feature = "symbolic"))]
+mod of_run {
+    use super::*;
+
+    pub(crate) fn of(_: &Inner) -> Vec<Input> {
+        Vec::new()
+    }
+
+    pub(crate) fn give(_: &mut Simulator, inputs: &str) -> Result<(), String> {
+        match inputs.trim() {
+            "" => Ok(()),
+            _ => Err("it has inputs, and these need the feature `symbolic`".into()),
+        }
+    }
+
+    pub(crate) fn settle(
+        _: &mut Simulator,
+        schedule: &Schedule,
+        violation: &Violation,
+    ) -> (Schedule, Violation) {
+        (schedule.clone(), violation.clone())
+    }
+
+    pub(crate) fn compare(_: &Simulator) {}
+
+    pub(crate) fn compared(_: &Simulator) -> bool {
+        false
+    }
+
+    #[derive(Default)]
+    pub(crate) struct Rivals;
+
+    impl Observer<Simulator> for Rivals {}
+
+    impl Rivals {
+        pub fn settle(self, _: &mut Simulator) -> Option<[Schedule; 2]> {
+            None
+        }
+    }
+}
+
+#[cfg(feature = "symbolic")]
+mod of_run {
+    use mazurka_core::{Execution, ScheduledStep, Status};
+    use mazurka_smt::Term;
+
+    use super::*;
+    use crate::report;
+
+    /// The inputs of the current run.
+    pub(crate) fn of(inner: &Inner) -> Vec<Input> {
+        let asked = inner.unknowns.asked.iter();
+        asked
+            .map(|asked| Input {
+                name: asked.name.clone(),
+                value: asked.shown(),
+                place: asked.place.to_string(),
+            })
+            .collect()
+    }
+
+    /// From now on inputs are known: these, and 0 for all others.
+    pub(crate) fn give(simulator: &mut Simulator, inputs: &str) -> Result<(), String> {
+        let read = |word: &str| {
+            let (name, value) = word.split_once('=')?;
+            Some((name.to_owned(), bits(value)?))
+        };
+        let mut given = Vec::new();
+        for word in inputs.split_whitespace() {
+            let input = read(word);
+            given.push(input.ok_or_else(|| {
+                format!("`{word}` is not an input; write its name and its value, as in `0#0=7`")
+            })?);
+        }
+        simulator.inner(|inner| inner.unknowns.given = Some(given));
+        simulator.start_anew();
+        Ok(())
+    }
+
+    /// A value, of whatever type.
+    fn bits(value: &str) -> Option<i64> {
+        match value {
+            "true" => Some(1),
+            "false" => Some(0),
+            _ => {
+                let signed = value.parse().ok();
+                signed.or_else(|| value.parse::<u64>().ok().map(|bits| bits as i64))
+            }
+        }
+    }
+
+    /// The same run with values that take its way: from now on inputs have these.
+    pub(crate) fn settle(
+        simulator: &mut Simulator,
+        schedule: &Schedule,
+        violation: &Violation,
+    ) -> (Schedule, Violation) {
+        let unchanged = || (schedule.clone(), violation.clone());
+        let Some(plain) = follow(simulator, schedule) else {
+            return unchanged();
+        };
+        let given = simulator.inner(|inner| {
+            let unknowns = &mut inner.unknowns;
+            let open = unknowns.given.is_none() && !unknowns.asked.is_empty();
+            (open && unknowns.settle()).then(|| {
+                let asked = unknowns.asked.iter();
+                asked.map(|a| (a.name.clone(), a.value())).collect()
+            })
+        });
+        let Some(given) = given else {
+            return unchanged();
+        };
+        simulator.inner(|inner| inner.unknowns.given = Some(given));
+        simulator.start_anew();
+        let again = report::play(simulator, &plain);
+        let violation = match violation {
+            Violation::Failure(_) => simulator.failing().map(Violation::Failure),
+            _ => Some(report::deadlock(simulator, &plain)),
+        };
+        match (again, violation) {
+            (Ok(()), Some(violation)) => (plain, violation),
+            _ => panic!(
+                "mazurka: with the inputs found the failure does not come again: a mistake of mazurka"
+            ),
+        }
+    }
+
+    /// Results are going to be compared.
+    pub(crate) fn compare(simulator: &Simulator) {
+        simulator.inner(|inner| inner.unknowns.compares = true);
+    }
+
+    /// Whether they are to be compared for the same inputs only, by [`Rivals`].
+    pub(crate) fn compared(simulator: &Simulator) -> bool {
+        simulator.inner(|inner| inner.unknowns.compared)
+    }
+
+    /// Comparisons of two runs, at most.
+    const MOST: u64 = 200_000;
+
+    /// Values of inputs, by name.
+    type Values = Vec<(String, i64)>;
+
+    /// A run that has ended: the number of its result, and for which inputs it is taken.
+    struct Ended {
+        result: u64,
+        path: Vec<Term>,
+        schedule: Schedule,
+    }
+
+    /// Looks for two runs that the same inputs can take and that have different results.
+    #[derive(Default)]
+    pub(crate) struct Rivals {
+        all: Vec<Ended>,
+        comparisons: u64,
+        /// Two such runs, and the inputs.
+        found: Option<([Schedule; 2], Values)>,
+    }
+
+    impl Observer<Simulator> for Rivals {
+        fn start(&mut self, _: &Simulator) {
+            *self = Self::default();
+        }
+
+        fn complete(&mut self, program: &Simulator) {
+            if !compared(program) || self.found.is_some() || !program.is_final() {
+                return;
+            }
+            let result = program
+                .observe
+                .as_ref()
+                .map_or(u64::MAX, |observe| observe());
+            let path = program.inner(|inner| inner.unknowns.decided());
+            let same = |other: &Ended| other.result == result && other.path == path;
+            if result == u64::MAX || self.all.iter().any(same) {
+                return;
+            }
+            let schedule = Schedule::of(program.events(), program.processes());
+            for other in self.all.iter().filter(|other| other.result != result) {
+                self.comparisons += 1;
+                if self.comparisons > MOST {
+                    let why = "there were too many results to compare".to_owned();
+                    program.inner(|inner| inner.unknowns.undecided.get_or_insert(why).len());
+                    return;
+                }
+                let common = program.inner(|inner| inner.unknowns.common(&other.path, &path));
+                if let Some(inputs) = common {
+                    self.found = Some(([other.schedule.clone(), schedule], inputs));
+                    return;
+                }
+            }
+            self.all.push(Ended {
+                result,
+                path,
+                schedule,
+            });
+        }
+    }
+
+    impl Rivals {
+        /// The two runs, with the inputs: from now on these are given.
+        pub fn settle(self, simulator: &mut Simulator) -> Option<[Schedule; 2]> {
+            let ([one, other], inputs) = self.found?;
+            let plain = [follow(simulator, &one)?, follow(simulator, &other)?];
+            simulator.inner(|inner| inner.unknowns.given = Some(inputs));
+            simulator.start_anew();
+            Some(plain)
+        }
+    }
+
+    /// Makes the steps of a schedule, as they were made: the same without the decisions about inputs.
+    fn follow(simulator: &mut Simulator, schedule: &Schedule) -> Option<Schedule> {
+        simulator.back_to(0);
+        simulator.revive();
+        let following = |simulator: &Simulator, on| {
+            simulator.inner(|inner| inner.unknowns.following = on);
+        };
+        following(simulator, true);
+        let mut plain = Vec::new();
+        for step in &schedule.0 {
+            let process = simulator.processes().find(&step.process);
+            let process = process.filter(|&p| simulator.status(p) == Status::Ready);
+            let made = process.and_then(|process| simulator.step(process, &step.outcomes).ok());
+            let Some(event) = made else {
+                break;
+            };
+            let values: Vec<i64> = event.outcomes.iter().map(|outcome| outcome.value).collect();
+            let decisions = simulator.inner(|inner| inner.unknowns.decisions.clone());
+            let chosen = values.iter().enumerate();
+            let chosen = chosen.filter(|(at, _)| decisions.get(*at) != Some(&true));
+            plain.push(ScheduledStep {
+                process: step.process.clone(),
+                outcomes: chosen.map(|(_, &value)| value).collect(),
+            });
+        }
+        following(simulator, false);
+        (plain.len() == schedule.0.len()).then_some(Schedule(plain))
+    }
+}
+
+pub(crate) use of_run::{Rivals, compare, compared, give, of, settle};

@@ -1,0 +1,639 @@
+//! Inputs of the code under test: terms for what is not known, and a solver that says which ways through its comparisons there are.
+//!
+//! Thesis ("Automated Systematic Testing Methods for Multithreaded Programs"), sections 2.2 to 2.4: dynamic symbolic execution over schedules.
+//!
+//! | thesis | here |
+//! |---|---|
+//! | path constraint | `path` |
+//! | the inputs of a test execution | `model`, and `values` at the end of a run that is shown |
+//! | a branch of the symbolic execution tree | an outcome of the step that compares |
+//!
+//! Which side a comparison takes is an outcome of its step, as what `choose` gives is, so the explorers notice nothing. There is an outcome
+//! whenever the term is not constant, even if only one side is possible: terms are the same in equivalent runs, what is possible depends on all that
+//! was decided before. The solver is asked about the side that the model at hand does not take. One that it cannot decide is
+//! not explored, and the summary says so. A run that is shown is run with values: then nothing is unknown, and nobody asks a solver.
+
+use std::cell::Cell;
+
+use mazurka_core::{Mishap, MishapKind, Outcome};
+use mazurka_smt::{
+    Answer, Assembly, Choice, Effort, Embedded, Evaluator, Kind, Solver, Sort, Term, Terms,
+    Variable, assemble,
+};
+
+use crate::world::{Inner, Life, Pending, Place, World};
+
+/// Conflicts after which the solver gives up on a question: well below a second.
+const CONFLICTS: u64 = 20_000;
+
+/// How many values of an input are tried where it has to be a number: so many, from the least on.
+pub(crate) const VALUES: i64 = 64;
+
+/// An input that the current execution has asked for.
+pub(crate) struct Asked {
+    pub name: String,
+    pub place: Place,
+    sort: Sort,
+    /// Its variable; none if its value is known.
+    variable: Option<Term>,
+    value: i64,
+}
+
+impl Asked {
+    /// Its value, if it is known by now.
+    pub fn value(&self) -> i64 {
+        self.value
+    }
+
+    /// Its value as the source would write it.
+    pub fn shown(&self) -> String {
+        self.sort.show(self.value)
+    }
+}
+
+/// What was found out where a path goes on.
+#[derive(Clone, Copy)]
+struct Fork {
+    /// The condition, or the term that had to be a number.
+    asked: Term,
+    /// What holds from there on.
+    held: Term,
+    /// The outcome; its end is 0 if nobody has asked how many there are.
+    outcome: Outcome,
+}
+
+/// Everything about inputs.
+pub(crate) struct Unknowns {
+    /// Which model it is: terms of another one mean nothing here.
+    pub number: u32,
+    pub terms: Terms,
+    /// Made when it is first needed.
+    solver: Option<Box<dyn Solver>>,
+    /// What has been decided in this execution.
+    path: Vec<Term>,
+    /// The path of the last execution, as far as this one is not known to differ: what was asked there need not be asked again.
+    forks: Vec<Fork>,
+    /// Values that take this path.
+    model: Option<Evaluator>,
+    /// The inputs of this execution.
+    pub asked: Vec<Asked>,
+    /// How many inputs each thread has asked for.
+    counts: Vec<u32>,
+    /// The values of inputs, by name, if they are known; 0 for all others.
+    pub given: Option<Vec<(String, i64)>>,
+    /// Whether results are compared, and whether there are inputs to compare them for.
+    pub compares: bool,
+    pub compared: bool,
+    /// For each outcome of the current step, whether it is a decision about inputs.
+    pub decisions: Vec<bool>,
+    /// The step follows a run that was made before, or nobody is interested in it.
+    pub following: bool,
+    /// Decisions of one execution.
+    pub most: u64,
+    /// Why the solver gave no answer, once.
+    pub undecided: Option<String>,
+    /// Where other values of an input were left out.
+    pub left_out: Option<Place>,
+}
+
+impl Unknowns {
+    pub fn new(most: u64) -> Self {
+        thread_local! {
+            static NUMBER: Cell<u32> = const { Cell::new(0) };
+        }
+        NUMBER.set(NUMBER.get().wrapping_add(1));
+        Self {
+            number: NUMBER.get(),
+            terms: Terms::new(),
+            solver: None,
+            path: Vec::new(),
+            forks: Vec::new(),
+            model: None,
+            asked: Vec::new(),
+            counts: Vec::new(),
+            given: None,
+            compares: false,
+            compared: false,
+            decisions: Vec::new(),
+            following: false,
+            most,
+            undecided: None,
+            left_out: None,
+        }
+    }
+
+    /// A new execution.
+    pub fn begin(&mut self) {
+        self.path.clear();
+        self.model = None;
+        self.asked.clear();
+        self.counts.clear();
+    }
+
+    fn check(&mut self, path: &[Term]) -> Answer {
+        let solver = self.solver.get_or_insert_with(|| {
+            let effort = Effort {
+                conflicts: CONFLICTS,
+                ..Effort::default()
+            };
+            let assembly = Assembly {
+                choice: Choice::Embedded,
+                effort: effort.clone(),
+                ..Assembly::default()
+            };
+            match assemble(assembly) {
+                Ok(solver) => solver,
+                Err(_) => Box::new(Embedded::new(effort)),
+            }
+        });
+        solver.check(&mut self.terms, path)
+    }
+
+    /// Values that take the path and make the condition true, if the solver finds any.
+    fn possible(&mut self, condition: Term) -> Option<Evaluator> {
+        if let Some(truth) = self.terms.truth(condition)
+            && !truth
+        {
+            return None;
+        }
+        let mut path = std::mem::take(&mut self.path);
+        path.push(condition);
+        let answer = self.check(&path);
+        path.pop();
+        self.path = path;
+        match answer {
+            Answer::Sat(model) => Some(Evaluator::new(model)),
+            Answer::Unsat => None,
+            Answer::Unknown(why) => {
+                self.undecided.get_or_insert(why.to_string());
+                None
+            }
+        }
+    }
+
+    /// The value of a term for the model at hand; none if there is no model.
+    fn example(&mut self, term: Term) -> Option<i64> {
+        if self.model.is_none() {
+            self.model = self.possible(Term::TRUE);
+        }
+        let terms = &self.terms;
+        self.model
+            .as_mut()
+            .and_then(|model| model.eval(terms, term))
+    }
+
+    /// From now on a condition holds. `model` has it hold.
+    fn hold(&mut self, fork: Fork, model: Option<Evaluator>) {
+        let at = self.path.len();
+        let before = self
+            .forks
+            .get_mut(at)
+            .filter(|before| before.held == fork.held);
+        match before {
+            Some(before) => before.outcome.end = before.outcome.end.max(fork.outcome.end),
+            None => {
+                self.forks.truncate(at);
+                self.forks.push(fork);
+            }
+        }
+        self.path.push(fork.held);
+        self.model = model;
+    }
+
+    /// What was found out here before.
+    fn before(&self, asked: Term) -> Option<Outcome> {
+        let fork = self.forks.get(self.path.len())?;
+        (fork.asked == asked && fork.outcome.end != 0).then_some(fork.outcome)
+    }
+
+    /// What has been decided so far, in no order.
+    pub fn decided(&self) -> Vec<Term> {
+        let mut path = self.path.clone();
+        path.sort_unstable();
+        path.dedup();
+        path
+    }
+
+    /// Inputs for which two paths are taken, if there are any.
+    pub fn common(&mut self, one: &[Term], other: &[Term]) -> Option<Vec<(String, i64)>> {
+        match self.check(&[one, other].concat()) {
+            Answer::Sat(model) => {
+                let all = self.terms.variables().iter();
+                let value = |variable: &Variable| model.get(variable.term).unwrap_or(0);
+                Some(all.map(|v| (v.name.clone(), value(v))).collect())
+            }
+            Answer::Unsat => None,
+            Answer::Unknown(why) => {
+                self.undecided.get_or_insert(why.to_string());
+                None
+            }
+        }
+    }
+
+    /// Values for all inputs of the execution that take its path; false if the solver gives none.
+    pub fn settle(&mut self) -> bool {
+        if self.example(Term::TRUE).is_none() {
+            return false;
+        }
+        let (terms, model) = (&self.terms, self.model.as_mut());
+        let Some(model) = model else {
+            return false;
+        };
+        for asked in &mut self.asked {
+            if let Some(variable) = asked.variable {
+                asked.value = model.eval(terms, variable).unwrap_or(0);
+            }
+        }
+        true
+    }
+}
+
+/// The keys of values: which is tried first. 0, 1, 2, … where there is no sign, 0, -1, 1, -2, … where there is one. Where a key would
+/// not fit into 64 bits it is negative, and such values are not searched.
+mod key {
+    use mazurka_smt::{Sort, Term, Terms};
+
+    const HALF: i64 = 1 << 62;
+
+    /// The greatest key that is searched.
+    pub fn last(sort: Sort) -> i64 {
+        match sort {
+            Sort::Bool => 1,
+            Sort::Signed(bits) | Sort::Unsigned(bits) if bits < 64 => (1 << bits) - 1,
+            _ => i64::MAX,
+        }
+    }
+
+    pub fn of(sort: Sort, value: i64) -> i64 {
+        match sort {
+            Sort::Signed(_) if value >= HALF => value ^ i64::MIN,
+            Sort::Signed(_) if value < -HALF => value,
+            Sort::Signed(_) if value < 0 => -2 * (value + 1) + 1,
+            Sort::Signed(_) => 2 * value,
+            _ => value,
+        }
+    }
+
+    pub fn value(sort: Sort, key: i64) -> i64 {
+        match sort {
+            Sort::Signed(_) if key < -HALF => key,
+            Sort::Signed(_) if key < 0 => key ^ i64::MIN,
+            Sort::Signed(_) if key % 2 == 1 => -(key / 2) - 1,
+            Sort::Signed(_) => key / 2,
+            _ => key,
+        }
+    }
+
+    /// That the key of a term is at most `to`.
+    pub fn at_most(terms: &mut Terms, term: Term, to: i64) -> Term {
+        let sort = terms.sort(term);
+        let to = to.min(last(sort));
+        match sort {
+            Sort::Bool if to == 0 => terms.not(term),
+            Sort::Bool => Term::TRUE,
+            Sort::Signed(_) => {
+                let greatest = terms.constant(sort, to / 2);
+                let least = terms.constant(sort, -(to / 2) - to % 2);
+                let below = terms.at_most(term, greatest);
+                let above = terms.at_most(least, term);
+                terms.and(below, above)
+            }
+            _ => {
+                let greatest = terms.constant(sort, to);
+                terms.at_most(term, greatest)
+            }
+        }
+    }
+
+    /// That the key of a term lies between two, both included.
+    pub fn between(terms: &mut Terms, term: Term, from: i64, to: i64) -> Term {
+        let up_to = at_most(terms, term, to);
+        match from {
+            ..=0 => up_to,
+            _ => {
+                let before = at_most(terms, term, from - 1);
+                let after = terms.not(before);
+                terms.and(after, up_to)
+            }
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn keys_are_numbers_of_values() {
+            let sorts = [Sort::Signed(8), Sort::Signed(64), Sort::Unsigned(64)];
+            for sort in sorts {
+                for value in -100..100 {
+                    assert_eq!(super::value(sort, of(sort, value)), value);
+                }
+            }
+            let tried: Vec<i64> = (0..5).map(|key| value(Sort::Signed(8), key)).collect();
+            assert_eq!(tried, [0, -1, 1, -2, 2]);
+            for edge in [i64::MIN, -HALF - 1, -HALF, HALF - 1, HALF, i64::MAX] {
+                for value in [edge, edge.wrapping_add(1), edge.wrapping_sub(1)] {
+                    let key = of(Sort::Signed(64), value);
+                    assert_eq!(super::value(Sort::Signed(64), key), value);
+                }
+            }
+        }
+
+        #[test]
+        fn conditions_say_what_keys_are() {
+            use mazurka_smt::{Kind, Model};
+            for sort in [Sort::Signed(4), Sort::Unsigned(4), Sort::Bool] {
+                let mut terms = Terms::new();
+                let x = terms.variable(Kind::Input, "x", sort);
+                for (from, to) in [(0, 0), (0, 7), (3, 9), (1, 1), (5, 100), (0, 100)] {
+                    let within = between(&mut terms, x, from, to);
+                    for key in 0..=last(sort) {
+                        let mut model = Model::new();
+                        model.set(x, value(sort, key));
+                        let holds = terms.eval(within, &model) == Some(1);
+                        assert_eq!(
+                            holds,
+                            (from..=to).contains(&key),
+                            "{sort:?} {key} {from}..={to}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Unknowns {
+    /// The least key in the range that a term can have on this path, and a model where it does.
+    fn least(&mut self, term: Term, from: i64, to: i64) -> Option<(i64, Evaluator)> {
+        let sort = self.terms.sort(term);
+        let among = |unknowns: &mut Self, to| {
+            let condition = key::between(&mut unknowns.terms, term, from, to);
+            let mut model = unknowns.possible(condition)?;
+            let value = model.eval(&unknowns.terms, term)?;
+            Some((key::of(sort, value), model))
+        };
+        let mut best = among(self, to)?;
+        let mut low = from;
+        while low < best.0 {
+            let middle = low + (best.0 - low) / 2;
+            match among(self, middle) {
+                Some(better) => best = better,
+                None => low = middle + 1,
+            }
+        }
+        Some(best)
+    }
+}
+
+impl Unknowns {
+    /// The least side that is possible, or the one wanted: the side, the end of the outcomes, and values that take it.
+    fn sides(&mut self, sides: [Term; 2], wanted: Option<i64>) -> (i64, i64, Option<Evaluator>) {
+        // The side that the model at hand takes is possible. If there is none, the solver has to say so of both.
+        let easy = self.example(sides[1]);
+        let mut models = [None, None];
+        let hard = easy.map(|easy| 1 - easy as usize);
+        let mut can = |unknowns: &mut Self, side: usize| {
+            if hard.is_some_and(|hard| hard != side) {
+                return true;
+            }
+            models[side] = unknowns.possible(sides[side]);
+            models[side].is_some()
+        };
+        let (value, end) = match wanted {
+            Some(1) if can(self, 1) => (1, 2),
+            _ if can(self, 0) => (0, 1 + i64::from(can(self, 1))),
+            // One of the sides is possible, for the path is.
+            _ => (1, 2),
+        };
+        let model = models[value as usize].take();
+        let model = model.or_else(|| self.model.take().filter(|_| easy == Some(value)));
+        (value, end, model)
+    }
+
+    /// That a term has the value of a key.
+    fn has_key(&mut self, term: Term, key: i64) -> Term {
+        let sort = self.terms.sort(term);
+        let value = self.terms.constant(sort, key::value(sort, key));
+        self.terms.equal(term, value)
+    }
+
+    /// The least key that is possible, from the wanted one on: the key, the end of the outcomes, and values for which it is the one.
+    fn values(
+        &mut self,
+        term: Term,
+        given: Option<i64>,
+        drawn: Option<i64>,
+        place: Place,
+    ) -> (i64, i64, Option<Evaluator>) {
+        let sort = self.terms.sort(term);
+        let (found, end, others) = match self.least(term, 0, key::last(sort)) {
+            Some(first) => {
+                let least = first.0;
+                let last = least.saturating_add(VALUES - 1).min(key::last(sort));
+                let drawn = drawn.map(|drawn| least.saturating_add(drawn));
+                let from = given.or(drawn).unwrap_or(least);
+                let found = match from > least {
+                    true => self.least(term, from, last).unwrap_or(first),
+                    false => first,
+                };
+                let more = key::between(&mut self.terms, term, found.0 + 1, last);
+                let more = found.0 < last && self.possible(more).is_some();
+                let within = key::between(&mut self.terms, term, 0, last);
+                let end = if more { last + 1 } else { found.0 + 1 };
+                (Some(found), end, self.terms.not(within))
+            }
+            // Only values whose keys are not searched; or nobody knows any, and then it is 0.
+            None => {
+                let wanted = given.map(|key| self.has_key(term, key));
+                let model = wanted.and_then(|wanted| self.possible(wanted));
+                let model = model.or_else(|| self.possible(Term::TRUE));
+                let found = model.and_then(|mut model| {
+                    let value = model.eval(&self.terms, term)?;
+                    Some((key::of(sort, value), model))
+                });
+                let key = found.as_ref().map_or(0, |found| found.0);
+                let same = self.has_key(term, key);
+                (found, key + 1, self.terms.not(same))
+            }
+        };
+        if self.possible(others).is_some() {
+            self.left_out.get_or_insert(place);
+        }
+        let (key, model) = found.map_or((0, None), |(key, model)| (key, Some(model)));
+        (key, end, model)
+    }
+}
+
+impl Inner {
+    /// Goes on where a condition holds, and writes the decision down.
+    fn decided(&mut self, fork: Fork, model: Option<Evaluator>) {
+        let unknowns = &mut self.unknowns;
+        unknowns.decisions.resize(self.deed.outcomes.len(), false);
+        unknowns.decisions.push(true);
+        self.deed.outcomes.push(fork.outcome);
+        unknowns.hold(fork, model);
+    }
+
+    /// Which side of a condition the current step takes.
+    fn decide(&mut self, condition: Term) -> bool {
+        let given = self.deed.given();
+        let drawn = self.lottery.as_mut().map(|random| random.below(2) as i64);
+        let unknowns = &mut self.unknowns;
+        let opposite = unknowns.terms.not(condition);
+        let sides = [opposite, condition];
+        let (value, end, model) = match given {
+            Some(value) if unknowns.following => (value & 1, 0, None),
+            None if unknowns.following => {
+                let value = unknowns.example(condition).unwrap_or(0);
+                (value, 0, unknowns.model.take())
+            }
+            given => match (unknowns.before(condition), given) {
+                // Found out when the search was here last.
+                (Some(before), Some(given)) if given == before.value => (given, before.end, None),
+                (Some(before), Some(1)) if before.end == 2 => (1, 2, None),
+                _ => unknowns.sides(sides, given.or(drawn)),
+            },
+        };
+        let fork = Fork {
+            asked: condition,
+            held: sides[value as usize],
+            outcome: Outcome { value, end },
+        };
+        self.decided(fork, model);
+        value == 1
+    }
+
+    /// A value of a term: one after the other is explored.
+    fn pick(&mut self, term: Term, place: Place) -> i64 {
+        let given = self.deed.given();
+        let drawn = self
+            .lottery
+            .as_mut()
+            .map(|random| random.below(VALUES as u64) as i64);
+        let unknowns = &mut self.unknowns;
+        let sort = unknowns.terms.sort(term);
+        let (key, end, model) = match given {
+            Some(key) if unknowns.following => (key, 0, None),
+            None if unknowns.following => {
+                let value = unknowns.example(term).unwrap_or(0);
+                (key::of(sort, value), 0, unknowns.model.take())
+            }
+            given => match unknowns.before(term) {
+                Some(before) if given == Some(before.value) => (before.value, before.end, None),
+                _ => unknowns.values(term, given, drawn, place),
+            },
+        };
+        let fork = Fork {
+            asked: term,
+            held: unknowns.has_key(term, key),
+            outcome: Outcome { value: key, end },
+        };
+        self.decided(fork, model);
+        key::value(sort, key)
+    }
+
+    /// The next input of the current thread: its variable, or its value if that is known.
+    fn new_input(
+        &mut self,
+        sort: Sort,
+        range: Option<(i64, i64)>,
+        place: Place,
+    ) -> Result<Term, i64> {
+        let thread = self.current.index();
+        let unknowns = &mut self.unknowns;
+        if unknowns.counts.len() <= thread {
+            unknowns.counts.resize(thread + 1, 0);
+        }
+        // Results are compared for the same inputs only, and that must be known from the start.
+        self.restart |= unknowns.compares && !std::mem::replace(&mut unknowns.compared, true);
+        let name = format!("{}#{}", self.names.paths[thread], unknowns.counts[thread]);
+        unknowns.counts[thread] += 1;
+        let known = unknowns.given.as_ref().map(|given| {
+            let mut given = given.iter();
+            let given = given.find(|(known, _)| *known == name);
+            given.map_or(range.map_or(0, |(start, _)| start), |(_, value)| *value)
+        });
+        let variable = match known {
+            Some(_) => None,
+            None => Some(unknowns.terms.variable(Kind::Input, &name, sort)),
+        };
+        unknowns.asked.push(Asked {
+            name,
+            place,
+            sort,
+            variable,
+            value: known.unwrap_or(0),
+        });
+        let Some(variable) = variable else {
+            return Err(known.unwrap_or(0));
+        };
+        if let Some((start, end)) = range {
+            let start = unknowns.terms.constant(sort, start);
+            let end = unknowns.terms.constant(sort, end);
+            let from = unknowns.terms.at_most(start, variable);
+            let to = unknowns.terms.less(variable, end);
+            for held in [from, to] {
+                let outcome = Outcome { value: 0, end: 0 };
+                let fork = Fork {
+                    asked: variable,
+                    held,
+                    outcome,
+                };
+                unknowns.hold(fork, None);
+            }
+        }
+        Ok(variable)
+    }
+}
+
+impl World {
+    /// A value that is not known: a step of its own, as `choose` is.
+    pub fn input(&self, sort: Sort, range: Option<(i64, i64)>, place: Place) -> Result<Term, i64> {
+        self.turn(Pending::new(None, ("", "input"), place));
+        let result = self.inner.borrow_mut().new_input(sort, range, place);
+        self.note(|| match result {
+            Ok(_) => "any value".into(),
+            Err(value) => sort.show(value),
+        });
+        result
+    }
+
+    /// Which side of a condition to go on with.
+    pub fn decide(&self, condition: Term) -> bool {
+        let inner = self.inner.borrow();
+        if let Some(truth) = inner.unknowns.terms.truth(condition) {
+            return truth;
+        }
+        drop(inner);
+        self.count_decision();
+        self.inner.borrow_mut().decide(condition)
+    }
+
+    /// A value of a term, for code that needs a number.
+    pub fn pick(&self, term: Term, place: Place) -> i64 {
+        self.count_decision();
+        self.inner.borrow_mut().pick(term, place)
+    }
+
+    /// Stops the thread for good if there are more decisions than are allowed.
+    fn count_decision(&self) {
+        {
+            let mut inner = self.inner.borrow_mut();
+            let few = (inner.unknowns.path.len() as u64) < inner.unknowns.most;
+            // A thread that unwinds must do so to the end.
+            if few || std::thread::panicking() {
+                return;
+            }
+            let current = inner.current;
+            inner.me().life = Life::Lost;
+            inner.deed.mishaps.push(Mishap {
+                process: Some(current),
+                kind: MishapKind::LocalLimit,
+                site: 0,
+            });
+        }
+        self.rest_for_ever();
+    }
+}
