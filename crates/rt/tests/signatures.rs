@@ -38,26 +38,41 @@ macro_rules! with {
 
             type Lock<'a> = LockResult<MutexGuard<'a, u32>>;
 
-            macro_rules! integer {
-                ($atomic:ident $t:ty) => {{
-                    use atomic::$atomic as A;
+            /// What every atomic has.
+            macro_rules! any {
+                ($atomic:ty, $t:ty) => {{
+                    type A = $atomic;
+                    const _: A = A::new(unsafe { std::mem::zeroed::<$t>() });
                     let _: fn($t) -> A = A::new;
                     let _: fn(&A, Ordering) -> $t = A::load;
                     let _: fn(&A, $t, Ordering) = A::store;
-                    for _f in [
-                        A::swap, A::fetch_add, A::fetch_sub, A::fetch_and, A::fetch_nand, A::fetch_or, A::fetch_xor, A::fetch_max,
-                        A::fetch_min,
-                    ] as [fn(&A, $t, Ordering) -> $t; 9] {}
+                    let _: fn(&A, $t, Ordering) -> $t = A::swap;
                     for _f in [A::compare_exchange, A::compare_exchange_weak]
                         as [fn(&A, $t, $t, Ordering, Ordering) -> Result<$t, $t>; 2] {}
                     let _: fn(&A, $t, $t, Ordering) -> $t = A::compare_and_swap;
                     let _: fn(&A, Ordering, Ordering, fn($t) -> Option<$t>) -> Result<$t, $t> = A::fetch_update;
+                    let atomic = A::default();
+                    let old = atomic.load(Ordering::SeqCst);
+                    let (both, none) = (Ordering::SeqCst, |_: $t| None);
+                    let updated: ($t, Result<$t, $t>) = (atomic.update(both, both, |x| x), atomic.try_update(both, both, none));
+                    assert_eq!(updated, (old, Err(old)));
                     let _: fn(&mut A) -> &mut $t = A::get_mut;
                     let _: fn(A) -> $t = A::into_inner;
                     let _: fn(&A) -> *mut $t = A::as_ptr;
                     let _: fn($t) -> A = <A as From<$t>>::from;
                     let _: fn() -> A = <A as Default>::default;
                     shared::<A>();
+                }};
+            }
+
+            macro_rules! integer {
+                ($atomic:ident $t:ty) => {{
+                    use atomic::$atomic as A;
+                    any!(atomic::$atomic, $t);
+                    for _f in [
+                        A::fetch_add, A::fetch_sub, A::fetch_and, A::fetch_nand, A::fetch_or, A::fetch_xor, A::fetch_max,
+                        A::fetch_min,
+                    ] as [fn(&A, $t, Ordering) -> $t; 8] {}
                 }};
             }
 
@@ -76,8 +91,14 @@ macro_rules! with {
                 let _: fn(&AtomicBool, Ordering) -> bool = AtomicBool::fetch_not;
                 for _f in [AtomicBool::fetch_and, AtomicBool::fetch_or, AtomicBool::fetch_xor, AtomicBool::fetch_nand]
                     as [fn(&AtomicBool, bool, Ordering) -> bool; 4] {}
-                let _: fn(&AtomicPtr<u8>, *mut u8, Ordering) -> *mut u8 = AtomicPtr::swap;
-                shared::<AtomicBool>();
+                any!(AtomicBool, bool);
+                any!(AtomicPtr<u8>, *mut u8);
+                for _f in [
+                    AtomicPtr::fetch_ptr_add, AtomicPtr::fetch_ptr_sub, AtomicPtr::fetch_byte_add, AtomicPtr::fetch_byte_sub,
+                    AtomicPtr::fetch_and, AtomicPtr::fetch_or, AtomicPtr::fetch_xor,
+                ] as [fn(&AtomicPtr<u8>, usize, Ordering) -> *mut u8; 7] {}
+                fn pointer<T: std::fmt::Pointer>() {}
+                pointer::<AtomicPtr<u8>>();
                 shared::<AtomicPtr<std::rc::Rc<u8>>>();
                 for _f in [atomic::fence, atomic::compiler_fence] as [fn(Ordering); 2] {}
                 let _: fn() = atomic::spin_loop_hint;
@@ -119,6 +140,8 @@ macro_rules! with {
                 let _: fn(&RwLock<u32>) -> TryLockResult<RwLockReadGuard<'_, u32>> = RwLock::try_read;
                 let _: fn(&RwLock<u32>) -> TryLockResult<RwLockWriteGuard<'_, u32>> = RwLock::try_write;
                 let _: fn(RwLockWriteGuard<'static, u32>) -> RwLockReadGuard<'static, u32> = RwLockWriteGuard::downgrade;
+                let _: fn(&RwLock<u32>) -> bool = RwLock::is_poisoned;
+                let _: fn(&RwLock<u32>) = RwLock::clear_poison;
                 let _: fn(RwLock<u32>) -> LockResult<u32> = RwLock::into_inner;
                 let _: fn(&mut RwLock<u32>) -> LockResult<&mut u32> = RwLock::get_mut;
                 let unsized_mutex: &Mutex<[u32]> = &Mutex::new([1, 2]);
@@ -161,6 +184,13 @@ macro_rules! with {
                 let _: fn(&mut OnceLock<u32>) -> Option<u32> = OnceLock::take;
                 let _: fn(OnceLock<u32>) -> Option<u32> = OnceLock::into_inner;
                 let _: fn(&LazyLock<u32>) -> &u32 = LazyLock::force;
+                let _: fn(&mut LazyLock<u32>) -> &mut u32 = LazyLock::force_mut;
+                let _: fn(&LazyLock<u32>) -> Option<&u32> = LazyLock::get;
+                let _: fn(&mut LazyLock<u32>) -> Option<&mut u32> = LazyLock::get_mut;
+                let mut lazy: LazyLock<u32> = LazyLock::new(|| 4);
+                assert_eq!(LazyLock::get(&lazy), None);
+                *LazyLock::force_mut(&mut lazy) += 1;
+                assert_eq!((*lazy, LazyLock::get_mut(&mut lazy)), (5, Some(&mut 5)));
                 let _: OnceLock<u32> = OnceLock::from(1).clone();
                 let _: LazyLock<u32> = LazyLock::default();
                 assert!(OnceLock::from(1) == OnceLock::from(1));
@@ -178,6 +208,14 @@ macro_rules! with {
                 let _: fn(&mpsc::Receiver<u32>) -> mpsc::Iter<'_, u32> = mpsc::Receiver::iter;
                 let _: fn(&mpsc::Receiver<u32>) -> mpsc::TryIter<'_, u32> = mpsc::Receiver::try_iter;
                 let _: fn(mpsc::Receiver<u32>) -> mpsc::IntoIter<u32> = mpsc::Receiver::into_iter;
+                let _: fn(&mpsc::Sender<u32>) -> mpsc::Sender<u32> = mpsc::Sender::clone;
+                let _: fn(&mpsc::SyncSender<u32>) -> mpsc::SyncSender<u32> = mpsc::SyncSender::clone;
+                fn error<T: std::error::Error + Clone + Copy + PartialEq + Eq>() {}
+                error::<mpsc::SendError<u32>>();
+                error::<mpsc::TrySendError<u32>>();
+                error::<mpsc::RecvError>();
+                error::<mpsc::TryRecvError>();
+                error::<mpsc::RecvTimeoutError>();
             }
 
             fn threads() {
@@ -186,11 +224,15 @@ macro_rules! with {
                 let _: fn(&JoinHandle<u32>) -> &Thread = JoinHandle::thread;
                 let _: fn(&JoinHandle<u32>) -> bool = JoinHandle::is_finished;
                 let _: fn(ScopedJoinHandle<'static, u32>) -> thread::Result<u32> = ScopedJoinHandle::join;
+                let _: for<'a> fn(&'a ScopedJoinHandle<'static, u32>) -> &'a Thread = ScopedJoinHandle::thread;
+                let _: fn(&ScopedJoinHandle<'static, u32>) -> bool = ScopedJoinHandle::is_finished;
                 let _: fn() -> Thread = thread::current;
                 let _: fn(&Thread) -> ThreadId = Thread::id;
                 let _: fn(&Thread) -> Option<&str> = Thread::name;
                 let _: fn(&Thread) = Thread::unpark;
-                for _f in [thread::park, thread::yield_now, hint::spin_loop] as [fn(); 3] {}
+                for _f in [thread::park, thread::yield_now, hint::spin_loop, hint::cold_path] as [fn(); 4] {}
+                let _: fn(bool, u8, u8) -> u8 = hint::select_unpredictable;
+                let _: fn(u8) -> u8 = hint::black_box;
                 for _f in [thread::park_timeout, thread::sleep] as [fn(Duration); 2] {}
                 for _f in [thread::park_timeout_ms, thread::sleep_ms] as [fn(u32); 2] {}
                 let _: fn() -> bool = thread::panicking;
@@ -212,6 +254,8 @@ macro_rules! with {
                 LOCAL.set(LOCAL.get() + LOCAL.replace(2));
                 TEXT.with_borrow_mut(|text| text.push('s'));
                 assert_eq!(TEXT.with_borrow(|text| text.len()), 5);
+                TEXT.set("new".into());
+                assert_eq!((TEXT.replace("newer".into()).len(), TEXT.take().len()), (3, 5));
             }
 
             fn cells() {

@@ -270,6 +270,32 @@ macro_rules! atomic {
                 Err(old)
             }
 
+            /// Changes the value until nobody comes in between, if the function says to what: the old one.
+            #[track_caller]
+            #[inline]
+            pub fn try_update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                f: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                self.fetch_update(set_order, fetch_order, f)
+            }
+
+            /// Changes the value until nobody comes in between: the old one.
+            #[track_caller]
+            #[inline]
+            pub fn update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut f: impl FnMut($value) -> $value,
+            ) -> $value {
+                match self.fetch_update(set_order, fetch_order, |value| Some(f(value))) {
+                    Ok(old) | Err(old) => old,
+                }
+            }
+
             /// The value; that nobody else can see it is certain.
             #[inline]
             pub fn get_mut(&mut self) -> &mut $value {
@@ -364,6 +390,24 @@ impl AtomicBool {
 }
 
 atomic!(AtomicPtr, *mut T, T);
+
+macro_rules! fetch_pointer {
+    ($($verb:ident)*) => {
+        impl<T> AtomicPtr<T> {
+            $(
+                #[doc = concat!("`", stringify!($verb), "`, as with std: the old value.")]
+                #[track_caller]
+                #[inline]
+                pub fn $verb(&self, value: usize, order: Ordering) -> *mut T {
+                    let place = Location::caller();
+                    self.modify(stringify!($verb), order, place, |real| real.$verb(value, order))
+                }
+            )*
+        }
+    };
+}
+
+fetch_pointer! { fetch_ptr_add fetch_ptr_sub fetch_byte_add fetch_byte_sub fetch_or fetch_and fetch_xor }
 
 impl<T> Default for AtomicPtr<T> {
     #[track_caller]

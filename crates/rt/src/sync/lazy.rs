@@ -53,6 +53,29 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     }
 }
 
+impl<T, F> LazyLock<T, F> {
+    /// The value, if it has been made.
+    #[track_caller]
+    pub fn get(this: &Self) -> Option<&T> {
+        this.cell.get()
+    }
+
+    /// The value, if it has been made; that nobody else has it is certain.
+    #[track_caller]
+    pub fn get_mut(this: &mut Self) -> Option<&mut T> {
+        this.cell.get_mut()
+    }
+}
+
+impl<T, F: FnOnce() -> T> LazyLock<T, F> {
+    /// The value, made now if it was not; that nobody else has it is certain.
+    #[track_caller]
+    pub fn force_mut(this: &mut Self) -> &mut T {
+        Self::force(this);
+        this.cell.get_mut().expect("it has been made")
+    }
+}
+
 impl<T, F> Drop for LazyLock<T, F> {
     fn drop(&mut self) {
         if !*self.taken.get_mut() {

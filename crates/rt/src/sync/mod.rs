@@ -3,6 +3,9 @@
 //! `Arc` and `Weak` are std's: cloning and dropping one is no step, so it adds no executions. (A reference count that the
 //! code itself keeps is an atomic, and explored as such.)
 
+#[macro_use]
+mod lock;
+
 pub mod atomic;
 mod barrier;
 mod condvar;

@@ -3,13 +3,14 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
-use std::sync::{self, LockResult, TryLockError, TryLockResult};
+use std::sync::{self, LockResult, TryLockResult};
 
 use mazurka_core::AccessKind;
 
+use super::lock::wakes_by;
 use super::{map, try_map};
 use crate::names::Meta;
-use crate::world::{Pending, Place, Until, World, wakes, world};
+use crate::world::{Pending, Place, Until, World, world};
 
 /// A lock that protects data: [`std::sync::Mutex`], explored within a model.
 pub struct Mutex<T: ?Sized> {
@@ -30,21 +31,8 @@ pub struct MutexGuard<'a, T: ?Sized + 'a> {
     place: Place,
 }
 
-impl<T> Mutex<T> {
-    /// A lock that nobody holds.
-    #[track_caller]
-    pub const fn new(value: T) -> Self {
-        Self {
-            meta: Meta::new(),
-            inner: sync::Mutex::new(value),
-        }
-    }
-
-    /// The data, without the lock.
-    pub fn into_inner(self) -> LockResult<T> {
-        self.inner.into_inner()
-    }
-}
+lock!(Mutex);
+guard!(mut MutexGuard);
 
 impl<T: ?Sized> Mutex<T> {
     const KIND: &'static str = "Mutex";
@@ -99,10 +87,7 @@ impl<T: ?Sized> Mutex<T> {
             let mut inner = world.inner.borrow_mut();
             if inner.cells[cell as usize].holder.is_some() {
                 inner.deed.untouched = true;
-                inner.saw(cell, wakes::STATE);
-                drop(inner);
-                world.note(|| "it is held".into());
-                return Err(TryLockError::WouldBlock);
+                return world.refused(inner, cell);
             }
             inner.take(cell, place);
             taken = Some(cell);
@@ -110,21 +95,6 @@ impl<T: ?Sized> Mutex<T> {
         try_map(self.inner.try_lock(), |inner| {
             self.guard(inner, taken, place)
         })
-    }
-
-    /// Whether somebody panicked while holding it.
-    pub fn is_poisoned(&self) -> bool {
-        self.inner.is_poisoned()
-    }
-
-    /// Forgets that somebody panicked while holding it.
-    pub fn clear_poison(&self) {
-        self.inner.clear_poison();
-    }
-
-    /// The data; that nobody else can have the lock is certain.
-    pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        self.inner.get_mut()
     }
 }
 
@@ -164,59 +134,12 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
         let (Some(cell), Some(world)) = (self.cell, world()) else {
             return drop(inner);
         };
-        let dirty = if self.dirty { wakes::CONTENT } else { 0 };
         let what = (Mutex::<T>::KIND, "unlock");
         world.turn(Pending {
-            wakes: wakes::STATE | dirty,
+            wakes: wakes_by(self.dirty),
             ..Pending::lock(AccessKind::Release, cell, what, self.place)
         });
         drop(inner);
         world.inner.borrow_mut().give(cell, self.dirty);
-    }
-}
-
-impl<T: ?Sized> Deref for MutexGuard<'_, T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        self.inner.as_ref().expect("the guard holds the lock")
-    }
-}
-
-impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        self.dirty = true;
-        self.inner.as_mut().expect("the guard holds the lock")
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.fmt(f)
-    }
-}
-
-impl<T: Default> Default for Mutex<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T> From<T> for Mutex<T> {
-    #[track_caller]
-    fn from(value: T) -> Self {
-        Self::new(value)
     }
 }

@@ -7,10 +7,11 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
-use std::sync::{self, LockResult, TryLockError, TryLockResult};
+use std::sync::{self, LockResult, TryLockResult};
 
 use mazurka_core::Access;
 
+use super::lock::wakes_by;
 use super::{map, try_map};
 use crate::names::Meta;
 use crate::world::{Inner, Pending, Place, Until, World, wakes, world};
@@ -68,21 +69,9 @@ impl Inner {
     }
 }
 
-impl<T> RwLock<T> {
-    /// A lock that nobody holds.
-    #[track_caller]
-    pub const fn new(value: T) -> Self {
-        Self {
-            meta: Meta::new(),
-            inner: sync::RwLock::new(value),
-        }
-    }
-
-    /// The data, without the lock.
-    pub fn into_inner(self) -> LockResult<T> {
-        self.inner.into_inner()
-    }
-}
+lock!(RwLock);
+guard!(RwLockReadGuard);
+guard!(mut RwLockWriteGuard);
 
 impl<T: ?Sized> RwLock<T> {
     fn cell(&self, world: &World) -> u32 {
@@ -118,19 +107,28 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
+    /// Waits for its turn, and takes the lock: its cell, in a model.
+    fn acquire(
+        &self,
+        pending: impl FnOnce(u32) -> Pending,
+        take: impl FnOnce(&mut Inner, u32),
+    ) -> Option<u32> {
+        let world = world()?;
+        let cell = self.cell(world);
+        world.turn(pending(cell));
+        take(&mut world.inner.borrow_mut(), cell);
+        Some(cell)
+    }
+
     /// Waits until it may read.
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         let place = Location::caller();
-        let cell = world().map(|world| {
-            let cell = self.cell(world);
-            world.turn(Pending {
-                until: Until::Read(cell),
-                ..Pending::read(cell, (KIND, "read"), place)
-            });
-            world.inner.borrow_mut().take_to_read(cell, place);
-            cell
-        });
+        let pending = |cell| Pending {
+            until: Until::Read(cell),
+            ..Pending::read(cell, (KIND, "read"), place)
+        };
+        let cell = self.acquire(pending, |inner, cell| inner.take_to_read(cell, place));
         map(self.inner.read(), |inner| {
             self.read_guard(inner, cell, place)
         })
@@ -140,15 +138,11 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         let place = Location::caller();
-        let cell = world().map(|world| {
-            let cell = self.cell(world);
-            world.turn(Pending {
-                until: Until::Write(cell),
-                ..Pending::new(Some(Access::write(cell)), (KIND, "write"), place)
-            });
-            world.inner.borrow_mut().take(cell, place);
-            cell
-        });
+        let pending = |cell| Pending {
+            until: Until::Write(cell),
+            ..Pending::new(Some(Access::write(cell)), (KIND, "write"), place)
+        };
+        let cell = self.acquire(pending, |inner, cell| inner.take(cell, place));
         map(self.inner.write(), |inner| {
             self.write_guard(inner, cell, place)
         })
@@ -164,10 +158,7 @@ impl<T: ?Sized> RwLock<T> {
             world.turn(Pending::read(cell, (KIND, "try_read"), place));
             let mut inner = world.inner.borrow_mut();
             if inner.cells[cell as usize].holder.is_some() {
-                inner.saw(cell, wakes::STATE);
-                drop(inner);
-                world.note(|| "it is held".into());
-                return Err(TryLockError::WouldBlock);
+                return world.refused(inner, cell);
             }
             inner.take_to_read(cell, place);
             taken = Some(cell);
@@ -189,10 +180,7 @@ impl<T: ?Sized> RwLock<T> {
             let mut inner = world.inner.borrow_mut();
             let state = &inner.cells[cell as usize];
             if state.holder.is_some() || !state.readers.is_empty() {
-                inner.saw(cell, wakes::STATE);
-                drop(inner);
-                world.note(|| "it is held".into());
-                return Err(TryLockError::WouldBlock);
+                return world.refused(inner, cell);
             }
             inner.take(cell, place);
             taken = Some(cell);
@@ -200,21 +188,6 @@ impl<T: ?Sized> RwLock<T> {
         try_map(self.inner.try_write(), |inner| {
             self.write_guard(inner, taken, place)
         })
-    }
-
-    /// Whether somebody panicked while writing.
-    pub fn is_poisoned(&self) -> bool {
-        self.inner.is_poisoned()
-    }
-
-    /// Forgets that somebody panicked while writing.
-    pub fn clear_poison(&self) {
-        self.inner.clear_poison();
-    }
-
-    /// The data; that nobody else can have the lock is certain.
-    pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        self.inner.get_mut()
     }
 }
 
@@ -227,7 +200,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         let (lock, cell, dirty) = (s.lock, s.cell.take(), s.dirty);
         if let (Some(cell), Some(world)) = (cell, world()) {
             world.turn(Pending {
-                wakes: wakes::STATE | if dirty { wakes::CONTENT } else { 0 },
+                wakes: wakes_by(dirty),
                 ..Pending::new(Some(Access::write(cell)), (KIND, "downgrade"), place)
             });
             let mut inner = world.inner.borrow_mut();
@@ -264,7 +237,7 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
             return drop(inner);
         };
         world.turn(Pending {
-            wakes: wakes::STATE | if self.dirty { wakes::CONTENT } else { 0 },
+            wakes: wakes_by(self.dirty),
             ..Pending::new(
                 Some(Access::write(cell)),
                 (KIND, "end of write"),
@@ -273,66 +246,5 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
         });
         drop(inner);
         world.inner.borrow_mut().give(cell, self.dirty);
-    }
-}
-
-impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        self.inner.as_ref().expect("the guard holds the lock")
-    }
-}
-
-impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        self.inner.as_ref().expect("the guard holds the lock")
-    }
-}
-
-impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        self.dirty = true;
-        self.inner.as_mut().expect("the guard holds the lock")
-    }
-}
-
-macro_rules! show {
-    ($($guard:ident)*) => {
-        $(
-            impl<T: ?Sized + fmt::Debug> fmt::Debug for $guard<'_, T> {
-                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    (**self).fmt(f)
-                }
-            }
-
-            impl<T: ?Sized + fmt::Display> fmt::Display for $guard<'_, T> {
-                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    (**self).fmt(f)
-                }
-            }
-        )*
-    };
-}
-
-show!(RwLockReadGuard RwLockWriteGuard);
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.fmt(f)
-    }
-}
-
-impl<T: Default> Default for RwLock<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T> From<T> for RwLock<T> {
-    #[track_caller]
-    fn from(value: T) -> Self {
-        Self::new(value)
     }
 }
