@@ -69,7 +69,7 @@ mod of_run {
     }
 
     #[derive(Default)]
-    pub(crate) struct Rivals;
+    pub(crate) struct Rivals {}
 
     impl Observer<Simulator> for Rivals {}
 
