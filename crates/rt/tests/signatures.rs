@@ -2,6 +2,8 @@
 
 macro_rules! with {
     ($name:ident, $($root:tt)*) => {
+        // What std has had since 1.95 is compared too, though the library itself needs less.
+        #[allow(clippy::incompatible_msrv)]
         #[allow(dead_code, deprecated, unsafe_code, clippy::declare_interior_mutable_const, clippy::borrow_interior_mutable_const)]
         mod $name {
             use $($root)*::hint;
