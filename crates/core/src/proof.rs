@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::record::ProgramRecord;
 
 /// The version of the format.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A proof, or what there is of one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,8 +22,10 @@ pub struct Proof {
     pub deadlock: bool,
     /// Γ and Ψ of each box.
     pub contexts: Vec<ContextRecord>,
-    /// What the formula was taken apart into.
-    pub roots: Vec<RootRecord>,
+    /// What the formula asks of the initial state.
+    pub leaves: Vec<LeafRecord>,
+    /// The goals with boxes that it was taken apart into.
+    pub roots: Vec<usize>,
     /// The goals, those of boxes first.
     pub goals: Vec<GoalRecord>,
 }
@@ -35,16 +37,6 @@ pub struct ContextRecord {
     pub known: Vec<String>,
     /// The processes in the box.
     pub processes: Vec<String>,
-}
-
-/// A part of the formula.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RootRecord {
-    /// A question about the initial state.
-    Leaf(LeafRecord),
-    /// A goal with a box.
-    Goal(usize),
 }
 
 /// A question, and its answer.
@@ -103,6 +95,12 @@ pub struct EventRecord {
     pub writes: Vec<String>,
     /// R
     pub reads: Vec<String>,
+    /// The processes that the step started.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spawned: Vec<String>,
+    /// The processes that it waited for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub joined: Vec<String>,
 }
 
 /// ι(s)
@@ -195,6 +193,21 @@ impl LeafRecord {
     }
 }
 
+impl EventRecord {
+    /// Whether the order of two steps matters: by the same process, by what one writes and the other touches, or because one starts or
+    /// waits for the process of the other (Definition 4, and errata E9).
+    pub fn conflicts(&self, other: &Self) -> bool {
+        let meet = |a: &[String], b: &[String]| a.iter().any(|name| b.contains(name));
+        let disturbs = |a: &Self, b: &Self| {
+            meet(&a.writes, &b.writes)
+                || meet(&a.writes, &b.reads)
+                || a.spawned.contains(&b.process)
+                || a.joined.contains(&b.process)
+        };
+        self.process == other.process || disturbs(self, other) || disturbs(other, self)
+    }
+}
+
 impl RuleRecord {
     /// All questions of the rule.
     pub fn leaves(&self) -> Vec<&LeafRecord> {
@@ -231,10 +244,7 @@ impl RuleRecord {
 impl Proof {
     /// Whether every goal is reduced and every question answered as it must be.
     pub fn is_closed(&self) -> bool {
-        let roots = self.roots.iter().all(|root| match root {
-            RootRecord::Leaf(leaf) => leaf.is_proved(),
-            RootRecord::Goal(_) => true,
-        });
+        let roots = self.leaves.iter().all(LeafRecord::is_proved);
         let open = |goal: &GoalRecord| matches!(goal.rule, RuleRecord::Open { .. });
         let leaves = |goal: &GoalRecord| goal.rule.leaves().iter().all(|leaf| leaf.is_proved());
         roots && self.goals.iter().all(|goal| !open(goal) && leaves(goal))

@@ -6,16 +6,16 @@
 
 use mazurka_core::{Access, AccessKind, Claims, add_claim};
 use mazurka_lang::hir::{Expr, ExprKind, LocalId, LockId, Place, Program, Spawned, Stmt, StmtKind};
+use mazurka_lang::shared::Shared;
 use mazurka_smt::Terms;
 
-use crate::pool::{Item, Layout, State, Thread, local_range};
-use crate::step::Stepper;
+use crate::pool::{Item, Layout, Thread, local_range};
 
 /// Finds the claims of a step.
 struct Walk<'a, 'p> {
     program: &'p Program,
     layout: &'a Layout,
-    stepper: &'a Stepper<'p>,
+    shared: &'a Shared<'p>,
     thread: &'a Thread<'p>,
     terms: &'a Terms,
     claims: Claims,
@@ -26,54 +26,57 @@ struct Walk<'a, 'p> {
 }
 
 /// Where the cells of locks begin, and after them those of invariants.
-fn lock_base(layout: &Layout) -> usize {
+pub(crate) fn lock_base(layout: &Layout) -> usize {
     layout.cells
 }
 
-impl<'p> Stepper<'p> {
-    /// What the next step of a thread may touch.
-    pub fn claims(&self, state: &State<'p>, thread: usize, terms: &Terms) -> Claims {
-        let thread = &state.threads[thread];
-        let mut walk = Walk {
-            program: self.program,
-            layout: &self.layout,
-            stepper: self,
-            thread,
-            terms,
-            claims: Claims::new(),
-            changed: Vec::new(),
-            foreign: 0,
-            calls: Vec::new(),
-        };
-        match thread.work.last() {
-            Some(Item::Again(stmt)) => {
-                if let StmtKind::While { test, .. } = &stmt.kind {
-                    walk.expr(test);
-                }
-            }
-            Some(Item::Do(stmt)) => walk.step(stmt),
-            _ => {}
-        }
-        let mut claims = walk.claims;
-        let invariants = lock_base(&self.layout) + self.layout.lock_cells;
-        for (number, property) in self.program.invariants.iter().enumerate() {
-            let mut read = Claims::new();
-            property.expr.walk(&mut |e| {
-                if let ExprKind::Shared(var) | ExprKind::Element(var, _) = e.kind {
-                    let (first, len) = self.layout.vars[var.0 as usize];
-                    read.push(Access::write(first as u32).over(len as u32));
-                }
-            });
-            let touches = |claim: &Access| {
-                claim.kind == AccessKind::Write && read.iter().any(|r| r.conflicts(*claim))
-            };
-            if claims.iter().any(touches) {
-                add_claim(&mut claims, Access::write((invariants + number) as u32));
+/// What the next step of a thread may touch.
+pub(crate) fn claims<'p>(
+    program: &'p Program,
+    shared: &Shared<'p>,
+    layout: &Layout,
+    thread: &Thread<'p>,
+    terms: &Terms,
+) -> Claims {
+    let mut walk = Walk {
+        program,
+        layout,
+        shared,
+        thread,
+        terms,
+        claims: Claims::new(),
+        changed: Vec::new(),
+        foreign: 0,
+        calls: Vec::new(),
+    };
+    match thread.work.last() {
+        Some(Item::Again(stmt)) => {
+            if let StmtKind::While { test, .. } = &stmt.kind {
+                walk.expr(test);
             }
         }
-        claims.sort_unstable();
-        claims
+        Some(Item::Do(stmt)) => walk.step(stmt),
+        _ => {}
     }
+    let mut claims = walk.claims;
+    let invariants = lock_base(layout) + layout.lock_cells;
+    for (number, property) in program.invariants.iter().enumerate() {
+        let mut read = Claims::new();
+        property.expr.walk(&mut |e| {
+            if let ExprKind::Shared(var) | ExprKind::Element(var, _) = e.kind {
+                let (first, len) = layout.vars[var.0 as usize];
+                read.push(Access::write(first as u32).over(len as u32));
+            }
+        });
+        let touches = |claim: &Access| {
+            claim.kind == AccessKind::Write && read.iter().any(|r| r.conflicts(*claim))
+        };
+        if claims.iter().any(touches) {
+            add_claim(&mut claims, Access::write((invariants + number) as u32));
+        }
+    }
+    claims.sort_unstable();
+    claims
 }
 
 impl<'p> Walk<'_, 'p> {
@@ -107,7 +110,7 @@ impl<'p> Walk<'_, 'p> {
 
     /// All that a guarded statement may touch up to the end of its first step. Whether it surely has a step.
     fn first(&mut self, stmt: &'p Stmt) -> bool {
-        let shared = &self.stepper.shared;
+        let shared = self.shared;
         match &stmt.kind {
             StmtKind::Guard(test, body) => {
                 self.expr(test);

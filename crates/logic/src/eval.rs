@@ -1,5 +1,6 @@
 //! Expressions, as terms over the state.
 
+use mazurka_core::{Access, AccessKind};
 use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, Place, UnaryOp};
 use mazurka_lang::source::Span;
 use mazurka_smt::{Kind, Term, Terms};
@@ -36,12 +37,14 @@ pub(crate) struct Eval<'a, 'p> {
     pub state: &'a mut State<'p>,
     pub thread: usize,
     /// The name of the thread, for values it asks for.
-    pub name: &'a str,
+    pub name: String,
     /// Assumed on the way: left sides of `&&` and the like.
     pub when: Vec<Term>,
     pub obligations: &'a mut Vec<Obligation>,
     /// What was chosen, and from where to where.
     pub chosen: &'a mut Vec<[Term; 3]>,
+    /// Which shared cells were touched.
+    pub touched: &'a mut Vec<Access>,
 }
 
 impl Eval<'_, '_> {
@@ -61,10 +64,15 @@ impl Eval<'_, '_> {
                 let elements = thread.locals[first..first + len].to_vec();
                 self.terms.select(&elements, at)
             }
-            ExprKind::Shared(var) => self.state.cells[self.layout.vars[var.0 as usize].0],
+            ExprKind::Shared(var) => {
+                let (first, _) = self.layout.vars[var.0 as usize];
+                self.touch(AccessKind::Read, (first, 1), None);
+                self.state.cells[first]
+            }
             ExprKind::Element(var, index) => {
                 let at = self.expr(index);
                 let (first, len) = self.layout.vars[var.0 as usize];
+                self.touch(AccessKind::Read, (first, len), Some(at));
                 self.bounds(at, len, index.span);
                 let elements = self.state.cells[first..first + len].to_vec();
                 self.terms.select(&elements, at)
@@ -155,13 +163,16 @@ impl Eval<'_, '_> {
 
     pub fn bounds(&mut self, index: Term, len: usize, span: Span) {
         let sort = self.terms.sort(index);
-        let (zero, end) = (
+        let (zero, last) = (
             self.terms.constant(sort, 0),
-            self.terms.constant(sort, len as i64),
+            self.terms.constant(sort, len as i64 - 1),
         );
-        let least = self.terms.at_most(zero, index);
-        let most = self.terms.less(index, end);
-        let must = self.terms.and(least, most);
+        let mut must = self.terms.at_most(zero, index);
+        // An array may be longer than its index can say.
+        if self.terms.value(last) == Some(len as i64 - 1) {
+            let most = self.terms.at_most(index, last);
+            must = self.terms.and(must, most);
+        }
         self.oblige(must, Fault::Index, span);
     }
 
@@ -206,6 +217,19 @@ impl Eval<'_, '_> {
         }
     }
 
+    /// Remembers what is touched: one element if it is plain which, else all that it may be.
+    fn touch(&mut self, kind: AccessKind, (first, len): (usize, usize), at: Option<Term>) {
+        let fixed = at.and_then(|at| self.terms.value(at));
+        match fixed.map(usize::try_from) {
+            None => self
+                .touched
+                .push(Access::new(kind, first as u32).over(len as u32)),
+            Some(Ok(at)) if at < len => self.touched.push(Access::new(kind, (first + at) as u32)),
+            // An index outside is a failure, and touches nothing.
+            Some(_) => {}
+        }
+    }
+
     fn write(&mut self, place: &Place, index: Option<Term>, value: Term) {
         let thread = &self.state.threads[self.thread];
         let (shared, (first, len)) = match place {
@@ -214,6 +238,9 @@ impl Eval<'_, '_> {
                 (false, local_range(thread.frame.0, *local))
             }
         };
+        if shared {
+            self.touch(AccessKind::Write, (first, len), index);
+        }
         if let (Some(at), Some(expr)) = (index, place.index()) {
             self.bounds(at, len, expr.span);
         }

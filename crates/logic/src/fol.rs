@@ -4,12 +4,15 @@
 //! combination of conditions with `and`, `or` and quantifiers. A value that some `exists` asks for, with no
 //! `forall` around it, is a fresh constant. A `forall` over `bool` is two cases; any other needs a solver that knows quantifiers.
 
+use std::rc::Rc;
+
 use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, Frame, Type};
 use mazurka_smt::{Answer, Kind, Model, Solver, Term, Terms};
 
 use crate::Formula;
 use crate::eval::Eval;
 use crate::pool::{FrameRef, Layout, State, Thread, sort};
+use crate::sequent::Context;
 
 /// A formula about one state, without negations but those inside of conditions.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,14 +47,8 @@ pub struct Misplaced;
 pub(crate) enum Part {
     /// Γ and what is denied cannot both hold.
     Leaf { known: Vec<Fol>, denied: Fol },
-    /// Γ ⇒ {σ}\[Σ\]Ψ
-    Box {
-        known: Vec<Fol>,
-        cells: Vec<Term>,
-        bound: Vec<Term>,
-        processes: Vec<usize>,
-        post: Formula,
-    },
+    /// Γ ⇒ {σ}\[Σ\]Ψ: the context, and σ.
+    Box(Context, Vec<Term>),
 }
 
 /// Turns formulas into conditions on the values of a state.
@@ -119,16 +116,17 @@ impl Lower<'_> {
     }
 
     fn value_in(&mut self, expr: &Expr, state: &mut State<'_>, thread: usize) -> (Term, Term) {
-        let (mut obligations, mut chosen) = (Vec::new(), Vec::new());
+        let (mut obligations, mut chosen, mut touched) = (Vec::new(), Vec::new(), Vec::new());
         let mut eval = Eval {
             terms: self.terms,
             layout: self.layout,
             state,
             thread,
-            name: "",
+            name: String::new(),
             when: Vec::new(),
             obligations: &mut obligations,
             chosen: &mut chosen,
+            touched: &mut touched,
         };
         let value = eval.expr(expr);
         let must = self.terms.all(state.condition.clone());
@@ -243,13 +241,14 @@ impl Lower<'_> {
                 self.parts(known, &cells, bound, inner, parts)
             }
             Formula::Box(processes, post) => {
-                parts.push(Part::Box {
+                let context = Context {
                     known,
-                    cells: cells.to_vec(),
-                    bound: bound.clone(),
                     processes: processes.clone(),
-                    post: (**post).clone(),
-                });
+                    post: Rc::new((**post).clone()),
+                    bound: bound.clone(),
+                    depth: 0,
+                };
+                parts.push(Part::Box(context, cells.to_vec()));
                 Ok(())
             }
             _ => Err(Misplaced),

@@ -11,9 +11,11 @@ mod pool;
 mod prove;
 mod render;
 mod search;
+mod sequent;
 mod step;
 #[cfg(test)]
 mod tests;
+mod world;
 
 pub use check::{Rejected, check_proof};
 pub use fol::Misplaced;

@@ -17,14 +17,14 @@
 //! path has been at the same points before, since the last goal that was generalised. The values that changed since then are replaced. Should
 //! others turn out to change too, they are replaced the next time, so that this ends.
 
-use mazurka_lang::hir::{Expr, Program, Spawned, Stmt, StmtKind};
+use mazurka_lang::hir::{Program, Spawned, Stmt, StmtKind};
 use mazurka_smt::{Kind, Term, Terms};
 use rustc_hash::FxHashMap;
 
 use crate::fol::Truth;
-use crate::pool::{Item, State};
-use crate::search::{By, Leaf, Search, What, Why};
-use crate::step::Branch;
+use crate::search::{By, Search, Why};
+use crate::sequent::{Leaf, What};
+use crate::world::loop_invariants;
 
 impl<'p> Search<'p, '_> {
     /// Loops: a goal that was met before, or one to be generalised.
@@ -36,7 +36,6 @@ impl<'p> Search<'p, '_> {
             let leaves = Vec::new();
             return Some(By::Back { leaves, to });
         }
-        let loops = self.loops(&self.nodes[at].state);
         let context = self.nodes[at].context;
         let mut failed = Vec::new();
         for to in self.generalised.clone() {
@@ -85,12 +84,17 @@ impl<'p> Search<'p, '_> {
             up = node.parent;
         }
         let changed = changed?;
-        let annotated = loops.iter().any(|(_, invariants)| !invariants.is_empty());
+        let mut loops = self.nodes[at]
+            .state
+            .threads
+            .iter()
+            .filter_map(loop_invariants);
+        let annotated = loops.any(|invariants| !invariants.is_empty());
         if !annotated {
             let most = self.options.unfold;
             return (rounds > most).then_some(By::Open(Why::Unfolded(most)));
         }
-        Some(self.generalise(at, changed, &loops))
+        Some(self.generalise(at, changed))
     }
 
     /// A goal that was scheduled and says the same, or assumes less.
@@ -108,75 +112,37 @@ impl<'p> Search<'p, '_> {
         met.iter().find(same).copied()
     }
 
-    /// The unbounded loops that threads stand before the tests of, each with its invariants.
-    fn loops(&self, state: &State<'p>) -> Vec<(usize, &'p [Expr])> {
-        let threads = state.threads.iter().enumerate();
-        threads
-            .filter_map(|(at, thread)| match thread.work.last()? {
-                Item::Again(stmt) => match &stmt.kind {
-                    StmtKind::While {
-                        bound: None,
-                        invariants,
-                        ..
-                    } => Some((at, &invariants[..])),
-                    _ => None,
-                },
-                Item::Do(stmt) => match &stmt.kind {
-                    StmtKind::GuardedLoop(..) => Some((at, &[][..])),
-                    _ => None,
-                },
-                _ => None,
-            })
-            .collect()
-    }
-
-    /// What a generalised goal may assume of a state: the invariants of loops and of the file.
-    fn assumed(&mut self, state: &State<'p>, loops: &[(usize, &'p [Expr])]) -> Vec<(What, Term)> {
-        let mut all = Vec::new();
-        for (number, invariant) in self.stepper.program.invariants.iter().enumerate() {
-            let must = self.lower("").condition(&invariant.expr, &state.cells, &[]);
-            all.push((What::Invariant(number), must));
-        }
-        for (thread, invariants) in loops {
-            for invariant in *invariants {
-                let must = self.lower("").condition_in(invariant, state, *thread);
-                all.push((What::LoopInvariant(invariant.span), must));
-            }
-        }
-        all
-    }
-
-    fn generalise(&mut self, at: usize, changed: Vec<usize>, loops: &[(usize, &'p [Expr])]) -> By {
+    fn generalise(&mut self, at: usize, changed: Vec<usize>) -> By {
         let context = self.nodes[at].context;
         let state = self.nodes[at].state.clone();
         let mut leaves = Vec::new();
-        for (what, must) in self.assumed(&state, loops) {
+        for (what, must) in self.world.invariants(&state, true) {
             leaves.push(self.ask_at(what, context, state.condition.clone(), must));
         }
         let mut values: Vec<Term> = state.values().collect();
-        let names = self.names("").places(&state);
+        let names = self.world.names().places(&state);
         for &position in &changed {
-            let sort = self.terms.sort(values[position]);
+            let sort = self.world.terms.sort(values[position]);
             // The number of the goal that is about to be made.
             let name = format!("{}'{}", names[position], self.nodes.len());
-            values[position] = self.terms.variable(Kind::Initial, &name, sort);
+            values[position] = self.world.terms.variable(Kind::Initial, &name, sort);
         }
         let mut general = state.with_values(&mut values.iter().copied());
         // What is known of values that are still there stays known.
-        let alive = self.terms.variables_of(&values);
+        let alive = self.world.terms.variables_of(&values);
         let is_alive = |terms: &Terms, term: Term| {
             let variables = terms.variables_of(&[term]);
             variables.iter().all(|variable| alive.contains(variable))
         };
-        let terms = &self.terms;
+        let terms = &self.world.terms;
         general.condition.retain(|&term| is_alive(terms, term));
-        let assumed = self.assumed(&general, loops);
+        let assumed = self.world.invariants(&general, true);
         for (_, must) in assumed {
             if must != Term::TRUE && !general.condition.contains(&must) {
                 general.condition.push(must);
             }
         }
-        let to = self.add(Branch::at(general), context, Some(at), Some(changed));
+        let to = self.add(general, context, Some(at), Some(changed));
         self.generalised.push(to);
         By::Generalise { leaves, to }
     }
@@ -193,17 +159,21 @@ impl<'p> Search<'p, '_> {
         let mut must = Vec::new();
         for (their, our) in theirs.iter().zip(&ours) {
             let their = self
+                .world
                 .terms
                 .substitute(*their, |part| map.get(&part).copied());
             if their != *our {
-                if self.terms.sort(their) != self.terms.sort(*our) {
+                if self.world.terms.sort(their) != self.world.terms.sort(*our) {
                     return vec![self.ask_at(What::Instance, context, Vec::new(), Term::FALSE)];
                 }
-                must.push(self.terms.equal(their, *our));
+                must.push(self.world.terms.equal(their, *our));
             }
         }
         for term in other.condition {
-            let term = self.terms.substitute(term, |part| map.get(&part).copied());
+            let term = self
+                .world
+                .terms
+                .substitute(term, |part| map.get(&part).copied());
             if term != Term::TRUE && !state.condition.contains(&term) {
                 must.push(term);
             }

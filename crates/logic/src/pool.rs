@@ -10,9 +10,9 @@
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
-use mazurka_core::ProcessId;
 use mazurka_core::proof::Rule;
-use mazurka_lang::hir::{Frame, LocalId, Process, Program, Stmt, StmtKind, Type};
+use mazurka_core::{ProcessId, ProcessTable};
+use mazurka_lang::hir::{Frame, LocalId, Procedure, Process, Program, Stmt, StmtKind, Type};
 use mazurka_lang::shared::Shared;
 use mazurka_smt::{Kind, Sort, Term, Terms};
 use rustc_hash::FxHasher;
@@ -77,12 +77,67 @@ impl<'p> Thread<'p> {
             events: 0,
         }
     }
+
+    /// One that this one starts: named after it, and after how many it has started before.
+    pub fn child(
+        &mut self,
+        table: &mut ProcessTable,
+        body: &'p [Stmt],
+        frame: FrameRef<'p>,
+        locals: Vec<Term>,
+    ) -> Self {
+        let process = table.child(self.process, self.children);
+        self.children += 1;
+        Self {
+            process,
+            work: body.iter().rev().map(Item::Do).collect(),
+            frame,
+            locals,
+            children: 0,
+            asked: 0,
+            depth: self.depth,
+            events: 0,
+        }
+    }
+
+    /// These statements are next.
+    pub fn push(&mut self, stmts: &'p [Stmt]) {
+        self.work.extend(stmts.iter().rev().map(Item::Do));
+    }
+
+    pub fn get(&self, local: LocalId) -> Term {
+        self.locals[local_range(self.frame.0, local).0]
+    }
+
+    pub fn set(&mut self, local: LocalId, values: &[Term]) {
+        let first = local_range(self.frame.0, local).0;
+        self.locals[first..first + values.len()].copy_from_slice(values);
+    }
+
+    /// Goes into a procedure, to come back to the locals of now.
+    pub fn enter(&mut self, procedure: &'p Procedure, args: Vec<Term>) {
+        let locals = std::mem::replace(&mut self.locals, filled(args, &procedure.frame));
+        self.work.push(Item::Return(self.frame.0, locals.into()));
+        self.frame = FrameRef(&procedure.frame);
+        self.push(&procedure.body);
+    }
+
+    /// Goes back to the caller.
+    pub fn leave(&mut self, frame: &'p Frame, locals: &[Term]) {
+        self.frame = FrameRef(frame);
+        self.locals = locals.to_vec();
+    }
+}
+
+/// The locals of a procedure that was given arguments.
+pub(crate) fn filled(mut args: Vec<Term>, frame: &Frame) -> Vec<Term> {
+    args.resize(frame_size(frame), Term::FALSE);
+    args
 }
 
 /// How many rounds a bounded loop has left: a constant, set when the loop is entered.
 pub(crate) fn rounds_left(thread: &Thread<'_>, counter: LocalId, terms: &Terms) -> i64 {
-    let at = local_range(thread.frame.0, counter).0;
-    terms.value(thread.locals[at]).unwrap_or(0)
+    terms.value(thread.get(counter)).unwrap_or(0)
 }
 
 /// By which rule the next step of a thread is; none if it stands before no step.
@@ -160,6 +215,38 @@ pub(crate) struct State<'p> {
 }
 
 impl<'p> State<'p> {
+    /// Nobody has begun.
+    pub fn new(cells: Vec<Term>, layout: &Layout) -> Self {
+        Self {
+            cells,
+            locks: vec![None; layout.lock_cells],
+            threads: Vec::new(),
+            condition: Vec::new(),
+        }
+    }
+
+    /// Where a process that has not been removed is.
+    pub fn position(&self, process: ProcessId) -> usize {
+        let found = self.threads.iter().position(|t| t.process == process);
+        found.expect("a thread that makes a step is there")
+    }
+
+    pub fn thread(&mut self, process: ProcessId) -> &mut Thread<'p> {
+        let at = self.position(process);
+        &mut self.threads[at]
+    }
+
+    pub fn add(&mut self, thread: Thread<'p>) {
+        self.threads.push(thread);
+        self.threads.sort_by_key(|thread| thread.process);
+    }
+
+    /// Whether a process has something left to do.
+    pub fn lives(&self, process: ProcessId) -> bool {
+        let mut threads = self.threads.iter();
+        threads.any(|thread| thread.process == process && !thread.work.is_empty())
+    }
+
     /// Whether the threads stand at the same points, whatever the variables are worth.
     pub fn same_points(&self, other: &Self) -> bool {
         let point = |item: &Item<'p>, other: &Item<'p>| match (item, other) {

@@ -10,7 +10,8 @@ use mazurka_smt::{Kind, Model, Solver};
 
 use crate::fol::Truth;
 use crate::pool::rule;
-use crate::search::{By, Search, Unsupported, What, Why};
+use crate::search::{By, Search, Unsupported, Why};
+use crate::sequent::What;
 use crate::{Formula, Options};
 use mazurka_core::proof::{LeafRecord, Proof, VERSION};
 
@@ -99,25 +100,19 @@ pub fn prove(
     solver: &mut dyn Solver,
     watch: &mut dyn FnMut(u64) -> ControlFlow<Bound>,
 ) -> Result<Outcome, Unsupported> {
-    let Theorem {
-        program,
-        source,
-        record,
-        goal,
-        formula,
-    } = *theorem;
-    let mut search = Search::new(program, solver, options);
-    search.open(formula)?;
+    let mut search = Search::new(theorem, solver, options);
+    search.open(theorem.formula)?;
     search.run(&mut |search| watch(search.nodes.len() as u64))?;
-    let (contexts, roots, goals) = search.record(source);
+    let names = search.world.names();
     let proof = Proof {
         version: VERSION,
-        program: record.clone(),
-        goal: goal.map(str::to_owned),
+        program: theorem.record.clone(),
+        goal: theorem.goal.map(str::to_owned),
         deadlock: options.deadlock,
-        contexts,
-        roots,
-        goals,
+        contexts: search.contexts.iter().map(|c| names.context(c)).collect(),
+        leaves: search.leaves.iter().map(|leaf| names.leaf(leaf)).collect(),
+        roots: search.roots.clone(),
+        goals: search.record(),
     };
     let mut bounds = Vec::new();
     let mut unfolded = false;
@@ -136,7 +131,7 @@ pub fn prove(
             _ => {}
         }
     }
-    let refutation = search.refutation(source);
+    let refutation = search.refutation();
     Ok(Outcome {
         proof,
         refutation,
@@ -148,14 +143,14 @@ pub fn prove(
 
 impl<'p> Search<'p, '_> {
     /// The first question with the answer no; one that is an execution of the program, if there is one.
-    fn refutation(&self, source: &str) -> Option<Refutation> {
+    fn refutation(&self) -> Option<Refutation> {
         let all = self.refuted();
         let found = all
             .iter()
             .find(|(at, ..)| at.is_none_or(|at| self.is_concrete(at)))
             .or(all.first())?;
         let (at, leaf, model, process) = found;
-        let names = self.names(source);
+        let names = self.world.names();
         let mut steps = Vec::new();
         let mut up = *at;
         if let (Some(at), Some(process)) = (at, process) {
@@ -170,12 +165,12 @@ impl<'p> Search<'p, '_> {
         }
         steps.reverse();
         let mut values = Vec::new();
-        for variable in self.terms.variables() {
+        for variable in self.world.terms.variables() {
             let asked = variable.name.contains('?');
             let made_up = variable.name.contains('\'');
             if !asked && !made_up {
                 let value = model.get(variable.term).unwrap_or(0);
-                let value = self.terms.sort(variable.term).show(value);
+                let value = self.world.terms.sort(variable.term).show(value);
                 values.push((variable.name.clone(), value));
             }
         }
@@ -212,16 +207,16 @@ impl<'p> Search<'p, '_> {
         let state = &self.nodes[from].state;
         let at = state.threads.iter().position(|t| t.process == process)?;
         let thread = &state.threads[at];
-        match rule(thread, &self.terms) {
+        match rule(thread, &self.world.terms) {
             Some(Rule::Spent) => return None,
             // Nor is the test of a loop that looks at locals only.
-            Some(Rule::While) if self.stepper.claims(state, at, &self.terms).is_empty() => {
+            Some(Rule::While) if self.world.claims(thread).is_empty() => {
                 return None;
             }
             _ => {}
         }
-        let path = self.table.path(process).clone();
-        let variables = self.terms.variables().iter();
+        let path = self.world.table.path(process).clone();
+        let variables = self.world.terms.variables().iter();
         let mut chosen: Vec<(u32, i64)> = variables
             .filter(|variable| variable.kind == Kind::Input)
             .filter_map(|variable| {
@@ -260,22 +255,18 @@ impl<'p> Search<'p, '_> {
         &self,
     ) -> Vec<(
         Option<usize>,
-        &crate::search::Leaf,
+        &crate::sequent::Leaf,
         &Model,
         Option<mazurka_core::ProcessId>,
     )> {
         let mut found = Vec::new();
         let mut look = |at, leaf, process| {
-            let leaf: &crate::search::Leaf = leaf;
+            let leaf: &crate::sequent::Leaf = leaf;
             if let Truth::Refuted(model) = &leaf.truth {
                 found.push((at, leaf, model, process));
             }
         };
-        for root in &self.roots {
-            if let crate::search::Root::Leaf(leaf) = root {
-                look(None, leaf, None);
-            }
-        }
+        self.leaves.iter().for_each(|leaf| look(None, leaf, None));
         for (at, node) in self.nodes.iter().enumerate() {
             match &node.by {
                 By::Schedule { steps, deadlock } => {

@@ -1,16 +1,18 @@
 //! Goals in words, for the file and for people.
 
-use mazurka_core::{AccessKind, Event, ProcessTable};
+use mazurka_core::{AccessKind, Event, ProcessId, ProcessTable};
 use mazurka_lang::hir::{Program, Stmt, StmtKind};
 use mazurka_smt::{Model, Term, Terms};
+use rustc_hash::FxHashMap;
 
 use crate::eval::Fault;
 use crate::fol::{Fol, Truth};
 use crate::pool::{Item, Layout, State};
-use crate::search::{By, Leaf, Root, Search, What, Why};
+use crate::search::{By, Search, Why};
+use crate::sequent::{Context, Leaf, What};
 use mazurka_core::proof::{
-    Answered, ContextRecord, EventRecord, GoalRecord, LeafRecord, RootRecord, RuleRecord,
-    StepRecord, ThreadRecord, WayRecord,
+    Answered, ContextRecord, EventRecord, GoalRecord, LeafRecord, RuleRecord, StepRecord,
+    ThreadRecord, WayRecord,
 };
 
 /// What is needed to give things names.
@@ -58,10 +60,40 @@ impl Names<'_, '_> {
             names.dedup();
             names
         };
+        let path = |process: &ProcessId| self.table.path(*process).to_string();
         EventRecord {
-            process: self.table.path(event.process).to_string(),
+            process: path(&event.process),
             writes: names(true),
             reads: names(false),
+            spawned: event.spawned.iter().map(path).collect(),
+            joined: event.joined.iter().map(path).collect(),
+        }
+    }
+
+    pub fn goal(
+        &self,
+        id: usize,
+        context: usize,
+        state: &State<'_>,
+        path: Vec<EventRecord>,
+        rule: RuleRecord,
+    ) -> GoalRecord {
+        GoalRecord {
+            id,
+            context,
+            path,
+            condition: self.terms(&state.condition),
+            substitution: self.substitution(state),
+            pool: self.pool(state),
+            locks: self.locks(state),
+            rule,
+        }
+    }
+
+    pub fn context(&self, context: &Context) -> ContextRecord {
+        ContextRecord {
+            known: context.known.iter().map(|f| self.formula(f)).collect(),
+            processes: context.processes.iter().map(ToString::to_string).collect(),
         }
     }
 
@@ -122,6 +154,15 @@ impl Names<'_, '_> {
                 if let Item::Return(saved, _) = item {
                     frame(&process, saved);
                 }
+            }
+        }
+        // Blocks beside each other and callers may have locals of the same name.
+        let mut seen: FxHashMap<String, u32> = FxHashMap::default();
+        for name in &mut names {
+            let times = seen.entry(name.clone()).or_insert(0);
+            *times += 1;
+            if *times > 1 {
+                *name = format!("{name}~{times}");
             }
         }
         names
@@ -235,17 +276,9 @@ impl Names<'_, '_> {
 }
 
 impl<'p> Search<'p, '_> {
-    /// The proof as it is to be written.
-    pub fn record(&self, source: &str) -> (Vec<ContextRecord>, Vec<RootRecord>, Vec<GoalRecord>) {
-        let names = self.names(source);
-        let contexts = self.contexts.iter().map(|context| ContextRecord {
-            known: context.known.iter().map(|f| names.formula(f)).collect(),
-            processes: context.processes.iter().map(ToString::to_string).collect(),
-        });
-        let roots = self.roots.iter().map(|root| match root {
-            Root::Leaf(leaf) => RootRecord::Leaf(names.leaf(leaf)),
-            Root::Box(at) => RootRecord::Goal(*at),
-        });
+    /// The goals as they are to be written.
+    pub fn record(&self) -> Vec<GoalRecord> {
+        let names = self.world.names();
         let goals = self.nodes.iter().enumerate().map(|(id, node)| {
             let leaves = |leaves: &[Leaf]| leaves.iter().map(|leaf| names.leaf(leaf)).collect();
             let rule = match &node.by {
@@ -262,7 +295,7 @@ impl<'p> Search<'p, '_> {
                     steps: steps
                         .iter()
                         .map(|step| StepRecord {
-                            process: self.table.path(step.process).to_string(),
+                            process: self.world.table.path(step.process).to_string(),
                             rule: step.rule,
                             leaves: leaves(&step.leaves),
                             ways: step
@@ -299,17 +332,9 @@ impl<'p> Search<'p, '_> {
                     to: *to,
                 },
             };
-            GoalRecord {
-                id,
-                context: node.context,
-                path: node.path.iter().map(|event| names.event(event)).collect(),
-                condition: names.terms(&node.state.condition),
-                substitution: names.substitution(&node.state),
-                pool: names.pool(&node.state),
-                locks: names.locks(&node.state),
-                rule,
-            }
+            let path = node.path.iter().map(|event| names.event(event));
+            names.goal(id, node.context, &node.state, path.collect(), rule)
         });
-        (contexts.collect(), roots.collect(), goals.collect())
+        goals.collect()
     }
 }

@@ -16,60 +16,20 @@
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
-use std::rc::Rc;
 
 use mazurka_core::proof::Rule;
-use mazurka_core::{Bound, Event, Fingerprint, Outcome, ProcessId, ProcessTable, TraceHasher};
-use mazurka_lang::hir::Program;
-use mazurka_lang::source::Span;
-use mazurka_smt::{Solver, Term, Terms};
+use mazurka_core::{Bound, Event, Fingerprint, Outcome, ProcessId, TraceHasher};
+use mazurka_smt::{Solver, Term};
 use rustc_hash::FxHashMap;
 
-use crate::eval::{Fault, Obligation};
-use crate::fol::{Fol, Lower, Misplaced, Part, Truth, decide, possible};
+use crate::eval::Obligation;
+use crate::fol::{Fol, Misplaced, Part, Truth, decide, possible};
 use crate::loops::endless;
-use crate::pool::{State, initial_cells, rule};
-use crate::render::Names;
-use crate::step::{Branch, Stepper, TooMuch};
-use crate::{Formula, Options};
-
-/// What belongs to all goals under one box: Γ, and Ψ with the values of its free bound variables.
-#[derive(Clone, Debug)]
-pub(crate) struct Context {
-    pub known: Vec<Fol>,
-    pub processes: Vec<usize>,
-    pub post: Rc<Formula>,
-    pub bound: Vec<Term>,
-    /// How many boxes lie around this one.
-    pub depth: u32,
-}
-
-/// A question for the solver, and what became of it.
-#[derive(Clone, Debug)]
-pub(crate) struct Leaf {
-    pub what: What,
-    /// The negation of what was to be shown.
-    pub denied: Fol,
-    pub truth: Truth,
-}
-
-/// What a leaf is about.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum What {
-    /// The goal itself, or what it says of final states.
-    Goal,
-    Fault(Fault, Span),
-    /// One of the file's invariants.
-    Invariant(usize),
-    /// The invariant of a loop.
-    LoopInvariant(Span),
-    /// A goal that is met again assumes this.
-    Instance,
-    /// Somebody can go on.
-    Deadlock,
-    /// What is assumed cannot be.
-    Infeasible,
-}
+use crate::pool::{State, rule};
+use crate::sequent::{Context, Leaf, What};
+use crate::step::{self, TooMuch};
+use crate::world::{Branch, World};
+use crate::{Formula, Options, Theorem};
 
 /// A goal: a sequent and what was done about it.
 #[derive(Debug)]
@@ -143,13 +103,6 @@ pub(crate) struct Way {
     pub to: usize,
 }
 
-/// What a goal is made of, before any box is opened.
-#[derive(Debug)]
-pub(crate) enum Root {
-    Leaf(Leaf),
-    Box(usize),
-}
-
 /// Why a search cannot go on at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsupported {
@@ -163,14 +116,14 @@ pub enum Unsupported {
 
 /// A proof in the making.
 pub(crate) struct Search<'p, 's> {
-    pub stepper: Stepper<'p>,
-    pub terms: Terms,
-    pub table: ProcessTable,
+    pub world: World<'p>,
     solver: &'s mut dyn Solver,
     pub options: &'s Options,
     pub contexts: Vec<Context>,
     pub nodes: Vec<Node<'p>>,
-    pub roots: Vec<Root>,
+    /// What the formula asks of the initial state, and the goals with boxes that it was taken apart into.
+    pub leaves: Vec<Leaf>,
+    pub roots: Vec<usize>,
     queue: VecDeque<usize>,
     /// Goals by context, segment and path.
     known: FxHashMap<(usize, usize, Fingerprint), Vec<usize>>,
@@ -181,56 +134,28 @@ pub(crate) struct Search<'p, 's> {
 }
 
 impl<'p, 's> Search<'p, 's> {
-    pub fn new(program: &'p Program, solver: &'s mut dyn Solver, options: &'s Options) -> Self {
+    pub fn new(theorem: &Theorem<'p>, solver: &'s mut dyn Solver, options: &'s Options) -> Self {
         Self {
-            stepper: Stepper::new(program),
-            terms: Terms::new(),
-            table: ProcessTable::new(program.processes.len() as u32),
+            world: World::new(theorem),
             solver,
             options,
             contexts: Vec::new(),
             nodes: Vec::new(),
+            leaves: Vec::new(),
             roots: Vec::new(),
             queue: VecDeque::new(),
             known: FxHashMap::default(),
             generalised: Vec::new(),
-            endless: endless(program),
+            endless: endless(theorem.program),
             by_state: FxHashMap::default(),
         }
     }
 
     /// Takes a formula apart until boxes and first-order formulas are left.
     pub fn open(&mut self, formula: &Formula) -> Result<(), Unsupported> {
-        let cells = initial_cells(self.stepper.program, &mut self.terms);
-        let program = self.stepper.program;
-        let mut lower = self.lower("");
-        let requires = program.requires.iter();
-        let known =
-            requires.map(|property| Fol::Term(lower.condition(&property.expr, &cells, &[])));
-        let known = known.collect();
-        let mut parts = Vec::new();
-        lower.parts(known, &cells, &mut Vec::new(), formula, &mut parts)?;
-        self.roots = self.open_parts(parts, &[], None)?;
+        let parts = self.world.open(formula)?;
+        (self.leaves, self.roots) = self.open_parts(parts, &[], None)?;
         Ok(())
-    }
-
-    pub fn names<'a>(&'a self, source: &'a str) -> Names<'a, 'p> {
-        Names {
-            program: self.stepper.program,
-            source,
-            layout: &self.stepper.layout,
-            terms: &self.terms,
-            table: &self.table,
-        }
-    }
-
-    pub fn lower(&mut self, tag: &str) -> Lower<'_> {
-        Lower {
-            terms: &mut self.terms,
-            layout: &self.stepper.layout,
-            tag: tag.to_owned(),
-            fresh: 0,
-        }
     }
 
     /// Opens the parts of a formula: questions are asked, boxes become goals.
@@ -239,58 +164,45 @@ impl<'p, 's> Search<'p, 's> {
         parts: Vec<Part>,
         condition: &[Term],
         under: Option<usize>,
-    ) -> Result<Vec<Root>, Unsupported> {
-        let mut roots = Vec::new();
+    ) -> Result<(Vec<Leaf>, Vec<usize>), Unsupported> {
+        let (mut leaves, mut boxes) = (Vec::new(), Vec::new());
         for part in parts {
             match part {
                 Part::Leaf { known, denied } => {
-                    let leaf = self.ask(What::Goal, &known, condition.to_vec(), denied);
-                    roots.push(Root::Leaf(leaf));
+                    leaves.push(self.ask(What::Goal, &known, condition.to_vec(), denied));
                 }
-                Part::Box {
-                    mut known,
-                    cells,
-                    bound,
-                    processes,
-                    post,
-                } => {
-                    known.extend(condition.iter().map(|&term| Fol::Term(term)));
+                Part::Box(mut context, cells) => {
+                    let assumed = condition.iter().map(|&term| Fol::Term(term));
+                    context.known.extend(assumed);
                     let around = under.map(|at| self.contexts[self.nodes[at].context].depth + 1);
                     let depth = around.unwrap_or(0);
-                    self.contexts.push(Context {
-                        known,
-                        processes: processes.clone(),
-                        post: Rc::new(post),
-                        bound,
-                        depth,
-                    });
+                    context.depth = depth;
+                    let processes = context.processes.clone();
+                    self.contexts.push(context);
                     let context = self.contexts.len() - 1;
-                    let (terms, table) = (&mut self.terms, &mut self.table);
-                    let made = self.stepper.start(cells, &processes, depth, terms, table)?;
-                    let leaves = self.faults(context, made.obligations);
-                    roots.extend(leaves.into_iter().map(Root::Leaf));
-                    for way in made.ways {
-                        let leaves = self.invariants(context, &way.state);
-                        roots.extend(leaves.into_iter().map(Root::Leaf));
-                        roots.push(Root::Box(self.add(way, context, under, None)));
+                    let ways = step::start(&mut self.world, cells, &processes, depth)?;
+                    leaves.extend(self.faults(context));
+                    for way in ways {
+                        leaves.extend(self.invariants(context, &way.state));
+                        boxes.push(self.add(way.state, context, under, None));
                     }
                 }
             }
         }
-        Ok(roots)
+        Ok((leaves, boxes))
     }
 
     /// A new goal where a path begins.
     pub fn add(
         &mut self,
-        way: Branch<'p>,
+        state: State<'p>,
         context: usize,
         parent: Option<usize>,
         changed: Option<Vec<usize>>,
     ) -> usize {
         let at = self.nodes.len();
         self.nodes.push(Node {
-            state: way.state,
+            state,
             context,
             segment: at,
             path: Vec::new(),
@@ -306,7 +218,13 @@ impl<'p, 's> Search<'p, 's> {
 
     /// Asks the solver whether Γ and the condition exclude what is denied.
     fn ask(&mut self, what: What, known: &[Fol], condition: Vec<Term>, denied: Fol) -> Leaf {
-        let truth = decide(&mut self.terms, self.solver, known, &condition, &denied);
+        let truth = decide(
+            &mut self.world.terms,
+            self.solver,
+            known,
+            &condition,
+            &denied,
+        );
         Leaf {
             what,
             denied,
@@ -315,7 +233,7 @@ impl<'p, 's> Search<'p, 's> {
     }
 
     pub fn ask_at(&mut self, what: What, context: usize, condition: Vec<Term>, must: Term) -> Leaf {
-        let denied = Fol::Term(self.terms.not(must));
+        let denied = Fol::Term(self.world.terms.not(must));
         let known = self.contexts[context].known.clone();
         self.ask(what, &known, condition, denied)
     }
@@ -374,15 +292,9 @@ impl<'p, 's> Search<'p, 's> {
         let (cells, condition) = (node.state.cells.clone(), node.state.condition.clone());
         let mut parts = Vec::new();
         let mut bound = context.bound;
-        let mut lower = self.lower(&at.to_string());
+        let mut lower = self.world.lower(at.to_string());
         lower.parts(context.known, &cells, &mut bound, &context.post, &mut parts)?;
-        let (mut leaves, mut boxes) = (Vec::new(), Vec::new());
-        for root in self.open_parts(parts, &condition, Some(at))? {
-            match root {
-                Root::Leaf(leaf) => leaves.push(leaf),
-                Root::Box(at) => boxes.push(at),
-            }
-        }
+        let (leaves, boxes) = self.open_parts(parts, &condition, Some(at))?;
         Ok(By::Reduce { leaves, boxes })
     }
 
@@ -397,18 +309,17 @@ impl<'p, 's> Search<'p, 's> {
         for thread in 0..self.nodes[at].state.threads.len() {
             let state = &self.nodes[at].state;
             let process = state.threads[thread].process;
-            let claims = self.stepper.claims(state, thread, &self.terms);
-            let Some(rule) = rule(&state.threads[thread], &self.terms) else {
+            let claims = self.world.claims(&state.threads[thread]);
+            let Some(rule) = rule(&state.threads[thread], &self.world.terms) else {
                 continue;
             };
             let state = state.clone();
-            let (terms, table) = (&mut self.terms, &mut self.table);
-            let made = self.stepper.step(&state, thread, terms, table)?;
-            let leaves = self.faults(context, made.obligations);
+            let made = step::step(&mut self.world, &state, process)?;
+            let leaves = self.faults(context);
             let mut ways = Vec::new();
-            for branch in made.ways {
+            for branch in made {
                 let new = &branch.state.condition[before..];
-                let needs = possible(&mut self.terms, new, &branch.chosen);
+                let needs = possible(&mut self.world.terms, new, &branch.chosen);
                 enabled.push(needs);
                 if branch.discarded {
                     continue;
@@ -432,14 +343,16 @@ impl<'p, 's> Search<'p, 's> {
         }
         let deadlock = self.options.deadlock.then(|| {
             let condition = self.nodes[at].state.condition.clone();
-            let must = self.terms.any(enabled);
+            let must = self.world.terms.any(enabled);
             self.ask_at(What::Deadlock, context, condition, must)
         });
         Ok(By::Schedule { steps, deadlock })
     }
 
     /// What a step must not do wrong.
-    fn faults(&mut self, context: usize, obligations: Vec<Obligation>) -> Vec<Leaf> {
+    fn faults(&mut self, context: usize) -> Vec<Leaf> {
+        let obligations = std::mem::take(&mut self.world.obligations);
+        self.world.touched.clear();
         let ask = |obligation: Obligation| {
             let what = What::Fault(obligation.what, obligation.span);
             self.ask_at(what, context, obligation.known, obligation.must)
@@ -449,13 +362,11 @@ impl<'p, 's> Search<'p, 's> {
 
     /// The file's invariants after a step.
     fn invariants(&mut self, context: usize, state: &State<'p>) -> Vec<Leaf> {
-        let program = self.stepper.program;
         let mut leaves = Vec::new();
-        for (number, invariant) in program.invariants.iter().enumerate() {
-            let must = self.lower("").condition(&invariant.expr, &state.cells, &[]);
+        for (what, must) in self.world.invariants(state, false) {
             if must != Term::TRUE {
                 let condition = state.condition.clone();
-                leaves.push(self.ask_at(What::Invariant(number), context, condition, must));
+                leaves.push(self.ask_at(what, context, condition, must));
             }
         }
         leaves
@@ -475,7 +386,7 @@ impl<'p, 's> Search<'p, 's> {
         let mut path = parent.path.clone();
         let mut state = branch.state;
         if let Some(event) = event {
-            hasher.push(&event, &self.table);
+            hasher.push(&event, &self.world.table);
             path.push(event);
             if let Some(thread) = state.threads.iter_mut().find(|t| t.process == process) {
                 thread.events += 1;

@@ -12,31 +12,14 @@
 //!
 //! The bound of a `while` that is used up is a step without an event, as in the paper's prototype.
 
-use std::rc::Rc;
+use mazurka_core::ProcessId;
+use mazurka_lang::hir::{Expr, LocalId, Spawned, Stmt, StmtKind, Type};
+use mazurka_lang::source::Span;
+use mazurka_smt::Term;
 
-use mazurka_core::{ProcessId, ProcessTable};
-use mazurka_lang::hir::{Expr, LocalId, Program, Spawned, Stmt, StmtKind};
-use mazurka_lang::shared::Shared;
-use mazurka_smt::{Term, Terms};
-
-use crate::eval::{Eval, Fault, Obligation};
-use crate::pool::{
-    FrameRef, Item, Layout, State, Thread, frame_size, is_step, local_range, rounds_left, sort,
-};
-
-/// One way that a step can go.
-#[derive(Clone, Debug)]
-pub(crate) struct Branch<'p> {
-    pub state: State<'p>,
-    /// What was chosen, and from where to where.
-    pub chosen: Vec<[Term; 3]>,
-    /// Which way it went where it could go several.
-    pub ways: Vec<u8>,
-    pub spawned: Vec<ProcessId>,
-    pub joined: Vec<ProcessId>,
-    /// A false `assume`: there is nothing more to show, but nobody waits either.
-    pub discarded: bool,
-}
+use crate::eval::Fault;
+use crate::pool::{FrameRef, Item, State, Thread, filled, is_step, rounds_left, sort};
+use crate::world::{Branch, World};
 
 /// A step that does too much.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,184 +31,66 @@ pub struct TooMuch(pub String);
 /// How much one step may do.
 const MOST_WORK: usize = 20_000;
 
-/// Makes steps of one program.
-pub(crate) struct Stepper<'p> {
-    pub program: &'p Program,
-    pub shared: Shared<'p>,
-    pub layout: Layout,
-}
-
 /// The step in the making.
 struct Making<'a, 'p> {
-    stepper: &'a Stepper<'p>,
-    terms: &'a mut Terms,
-    table: &'a mut ProcessTable,
-    process: ProcessId,
-    name: String,
+    world: &'a mut World<'p>,
     work: usize,
-    /// Kept apart from the ways: what fails on a way that turns out to be closed has failed all the same.
-    obligations: Vec<Obligation>,
 }
 
 type Ways<'p> = Result<Vec<Branch<'p>>, TooMuch>;
 
-/// A step: the ways it can go, and what must hold for it to go none that is wrong.
-pub(crate) struct Made<'p> {
-    pub ways: Vec<Branch<'p>>,
-    pub obligations: Vec<Obligation>,
-}
-
-impl<'p> Stepper<'p> {
-    pub fn new(program: &'p Program) -> Self {
-        Self {
-            program,
-            shared: Shared::new(program),
-            layout: Layout::of(program),
-        }
-    }
-
-    /// The initial pool: these processes, each before its first step. Work on locals may go several ways.
-    pub fn start(
-        &self,
-        cells: Vec<Term>,
-        processes: &[usize],
-        depth: u32,
-        terms: &mut Terms,
-        table: &mut ProcessTable,
-    ) -> Result<Made<'p>, TooMuch> {
-        let state = State {
-            cells,
-            locks: vec![None; self.layout.lock_cells],
-            threads: Vec::new(),
-            condition: Vec::new(),
-        };
-        let mut ways = vec![Branch::at(state)];
-        let mut obligations = Vec::new();
-        for &at in processes {
-            let process = &self.program.processes[at];
-            let thread = Thread::new(at, process, depth);
-            let mut making = self.making(ProcessId(at as u32), terms, table);
-            let mut next = Vec::new();
-            for way in ways {
-                next.extend(making.begin(way, thread.clone())?);
-            }
-            // A false `assume` before the first step is in the past of everything.
-            next.retain(|way| !way.discarded);
-            obligations.extend(making.obligations);
-            ways = next;
-        }
-        Ok(Made { ways, obligations })
-    }
-
-    fn making<'a>(
-        &'a self,
-        process: ProcessId,
-        terms: &'a mut Terms,
-        table: &'a mut ProcessTable,
-    ) -> Making<'a, 'p> {
-        let name = table.path(process).to_string();
-        Making {
-            stepper: self,
-            terms,
-            table,
-            process,
-            name,
-            work: 0,
-            obligations: Vec::new(),
-        }
-    }
-
-    /// The ways that the next step of a thread can go; none if it has to wait.
-    pub fn step(
-        &self,
-        state: &State<'p>,
-        thread: usize,
-        terms: &mut Terms,
-        table: &mut ProcessTable,
-    ) -> Result<Made<'p>, TooMuch> {
-        let process = state.threads[thread].process;
-        let mut making = self.making(process, terms, table);
-        let ways = making.one(Branch::at(state.clone()))?;
-        let mut settled = Vec::new();
+/// The initial pool: these processes, each before its first step. Work on locals may go several ways.
+pub(crate) fn start<'p>(
+    world: &mut World<'p>,
+    cells: Vec<Term>,
+    processes: &[usize],
+    depth: u32,
+) -> Ways<'p> {
+    let state = State::new(cells, &world.layout);
+    let mut ways = vec![Branch::at(state, ProcessId(0))];
+    for &at in processes {
+        let thread = Thread::new(at, &world.program.processes[at], depth);
+        let mut making = Making { world, work: 0 };
+        let mut next = Vec::new();
         for way in ways {
-            settled.extend(making.settle(way, 0)?);
+            next.extend(making.begin(way, thread.clone())?);
         }
-        for way in &mut settled {
-            way.state.threads.retain(|thread| !thread.work.is_empty());
-        }
-        Ok(Made {
-            ways: settled,
-            obligations: making.obligations,
-        })
+        // A false `assume` before the first step is in the past of everything.
+        next.retain(|way| !way.discarded);
+        ways = next;
     }
+    Ok(ways.into_iter().map(Branch::ended).collect())
 }
 
-impl<'p> Branch<'p> {
-    pub fn at(state: State<'p>) -> Self {
-        Self {
-            state,
-            chosen: Vec::new(),
-            ways: Vec::new(),
-            spawned: Vec::new(),
-            joined: Vec::new(),
-            discarded: false,
-        }
+/// The ways that the next step of a thread can go; none if it has to wait.
+pub(crate) fn step<'p>(world: &mut World<'p>, state: &State<'p>, process: ProcessId) -> Ways<'p> {
+    let mut making = Making { world, work: 0 };
+    let ways = making.one(Branch::at(state.clone(), process))?;
+    let mut settled = Vec::new();
+    for way in ways {
+        settled.extend(making.settle(way, 0)?);
     }
+    Ok(settled.into_iter().map(Branch::ended).collect())
 }
 
 impl<'p> Making<'_, 'p> {
     /// Adds a thread and lets it work on its locals.
     fn begin(&mut self, mut way: Branch<'p>, thread: Thread<'p>) -> Ways<'p> {
-        let process = thread.process;
-        way.state.threads.push(thread);
-        way.state.threads.sort_by_key(|thread| thread.process);
-        let outer = std::mem::replace(&mut self.process, process);
-        let name = self.table.path(process).to_string();
-        let outer_name = std::mem::replace(&mut self.name, name);
+        let before = std::mem::replace(&mut way.turn, thread.process);
+        way.state.add(thread);
         let mut ways = self.settle(way, 0)?;
-        for way in &mut ways {
-            let at = at(&way.state, process);
-            if way.state.threads[at].work.is_empty() && outer == process {
-                way.state.threads.remove(at);
-            }
-        }
-        self.process = outer;
-        self.name = outer_name;
+        ways.iter_mut().for_each(|way| way.turn = before);
         Ok(ways)
-    }
-
-    fn eval<'e>(&'e mut self, way: &'e mut Branch<'p>) -> Eval<'e, 'p> {
-        let thread = at(&way.state, self.process);
-        Eval {
-            terms: self.terms,
-            layout: &self.stepper.layout,
-            state: &mut way.state,
-            thread,
-            name: &self.name,
-            when: Vec::new(),
-            obligations: &mut self.obligations,
-            chosen: &mut way.chosen,
-        }
-    }
-
-    fn thread<'b>(&self, way: &'b mut Branch<'p>) -> &'b mut Thread<'p> {
-        let at = at(&way.state, self.process);
-        &mut way.state.threads[at]
-    }
-
-    fn push(&self, way: &mut Branch<'p>, stmts: &'p [Stmt]) {
-        let items = stmts.iter().rev().map(Item::Do);
-        self.thread(way).work.extend(items);
     }
 
     /// The two ways of a test, those that are plainly impossible left out.
     fn fork(&mut self, mut way: Branch<'p>, test: &Expr) -> Vec<(bool, Branch<'p>)> {
-        let test = self.eval(&mut way).expr(test);
-        if let Some(truth) = self.terms.truth(test) {
+        let test = self.world.eval(&mut way).expr(test);
+        if let Some(truth) = self.world.terms.truth(test) {
             way.ways.push(u8::from(truth));
             return vec![(truth, way)];
         }
-        let not = self.terms.not(test);
+        let not = self.world.terms.not(test);
         let mut other = way.clone();
         way.state.condition.push(test);
         way.ways.push(1);
@@ -234,10 +99,10 @@ impl<'p> Making<'_, 'p> {
         vec![(true, way), (false, other)]
     }
 
-    fn tire(&mut self) -> Result<(), TooMuch> {
+    fn tire(&mut self, turn: ProcessId) -> Result<(), TooMuch> {
         self.work += 1;
         match self.work > MOST_WORK {
-            true => Err(TooMuch(self.name.clone())),
+            true => Err(TooMuch(self.world.table.path(turn).to_string())),
             false => Ok(()),
         }
     }
@@ -247,21 +112,19 @@ impl<'p> Making<'_, 'p> {
         let mut done = Vec::new();
         let mut open = vec![way];
         while let Some(mut way) = open.pop() {
-            self.tire()?;
-            let work = &mut self.thread(&mut way).work;
+            self.tire(way.turn)?;
+            let work = &mut way.thread().work;
             let local = match work.last() {
-                Some(item) => work.len() > depth && !is_step(item, &self.stepper.shared),
+                Some(item) => work.len() > depth && !is_step(item, &self.world.shared),
                 None => false,
             };
             if local {
-                let item = self.thread(&mut way).work.pop();
-                open.extend(self.local(way, item)?);
+                let item = way.thread().work.pop();
+                open.extend(self.local(way, item)?.into_iter().rev());
             } else {
                 done.push(way);
             }
         }
-        // The order in which the ways were opened.
-        done.reverse();
         Ok(done)
     }
 
@@ -270,9 +133,7 @@ impl<'p> Making<'_, 'p> {
         let stmt = match item {
             None => return Ok(vec![way]),
             Some(Item::Return(frame, saved)) => {
-                let thread = self.thread(&mut way);
-                thread.frame = FrameRef(frame);
-                thread.locals = saved.to_vec();
+                way.thread().leave(frame, &saved);
                 return Ok(vec![way]);
             }
             Some(Item::Round(stmt)) => return self.round(way, stmt),
@@ -283,27 +144,26 @@ impl<'p> Making<'_, 'p> {
         match &stmt.kind {
             StmtKind::Skip => Ok(vec![way]),
             StmtKind::End => {
-                self.thread(&mut way).work.clear();
+                way.thread().work.clear();
                 Ok(vec![way])
             }
             StmtKind::Block(stmts) | StmtKind::Atomic(stmts) => {
-                self.push(&mut way, stmts);
+                way.thread().push(stmts);
                 Ok(vec![way])
             }
             StmtKind::While { bound, .. } => {
                 if let Some((most, counter)) = bound {
-                    let most = self.terms.constant(mazurka_smt::Sort::Int, *most);
-                    let thread = self.thread(&mut way);
-                    let at = local_range(thread.frame.0, *counter).0;
-                    thread.locals[at] = most;
+                    let most = self.world.terms.constant(mazurka_smt::Sort::Int, *most);
+                    way.thread().set(*counter, &[most]);
                 }
-                self.thread(&mut way).work.push(Item::Again(stmt));
+                way.thread().work.push(Item::Again(stmt));
                 Ok(vec![way])
             }
             StmtKind::Error(_) => {
-                self.eval(&mut way)
+                self.world
+                    .eval(&mut way)
                     .oblige(Term::FALSE, Fault::Error, stmt.span);
-                self.thread(&mut way).work.clear();
+                way.thread().work.clear();
                 Ok(vec![way])
             }
             _ => self.simple(way, stmt),
@@ -312,8 +172,8 @@ impl<'p> Making<'_, 'p> {
 
     /// The next step of the thread.
     fn one(&mut self, mut way: Branch<'p>) -> Ways<'p> {
-        self.tire()?;
-        let item = self.thread(&mut way).work.pop();
+        self.tire(way.turn)?;
+        let item = way.thread().work.pop();
         match item {
             Some(Item::Do(stmt)) => match &stmt.kind {
                 StmtKind::Atomic(stmts) => self.atomic(way, stmts),
@@ -328,19 +188,16 @@ impl<'p> Making<'_, 'p> {
     fn simple(&mut self, mut way: Branch<'p>, stmt: &'p Stmt) -> Ways<'p> {
         match &stmt.kind {
             StmtKind::Assign(places, values) => {
-                self.eval(&mut way).assign(places, values);
+                self.world.eval(&mut way).assign(places, values);
                 Ok(vec![way])
             }
             StmtKind::Let(local, values) => {
-                let mut eval = self.eval(&mut way);
-                let values: Vec<Term> = values.iter().map(|value| eval.expr(value)).collect();
-                let thread = self.thread(&mut way);
-                let first = local_range(thread.frame.0, *local).0;
-                thread.locals[first..first + values.len()].copy_from_slice(&values);
+                let values = self.world.values(&mut way, values);
+                way.thread().set(*local, &values);
                 Ok(vec![way])
             }
             StmtKind::Assert(test, _) => {
-                let mut eval = self.eval(&mut way);
+                let mut eval = self.world.eval(&mut way);
                 let test = eval.expr(test);
                 eval.oblige(test, Fault::Assertion, stmt.span);
                 Ok(vec![way])
@@ -350,7 +207,7 @@ impl<'p> Making<'_, 'p> {
                 for (truth, mut way) in self.fork(way, test) {
                     if !truth {
                         way.discarded = true;
-                        self.thread(&mut way).work.clear();
+                        way.thread().work.clear();
                     }
                     ways.push(way);
                 }
@@ -359,7 +216,7 @@ impl<'p> Making<'_, 'p> {
             StmtKind::If(test, then, other) => {
                 let mut ways = Vec::new();
                 for (truth, mut way) in self.fork(way, test) {
-                    self.push(&mut way, if truth { then } else { other });
+                    way.thread().push(if truth { then } else { other });
                     ways.push(way);
                 }
                 Ok(ways)
@@ -371,34 +228,23 @@ impl<'p> Making<'_, 'p> {
                 to,
                 ..
             } => {
-                let mut eval = self.eval(&mut way);
-                let values = [eval.expr(from), eval.expr(to)];
-                let thread = self.thread(&mut way);
-                for (local, value) in [local, limit].into_iter().zip(values) {
-                    let at = local_range(thread.frame.0, *local).0;
-                    thread.locals[at] = value;
-                }
+                let mut eval = self.world.eval(&mut way);
+                let (from, to) = (eval.expr(from), eval.expr(to));
+                let thread = way.thread();
+                thread.set(*local, &[from]);
+                thread.set(*limit, &[to]);
                 thread.work.push(Item::Round(stmt));
                 Ok(vec![way])
             }
             StmtKind::Call(procedure, args) => {
-                let mut eval = self.eval(&mut way);
-                let args: Vec<Term> = args.iter().map(|arg| eval.expr(arg)).collect();
-                let procedure = &self.stepper.program.procedures[procedure.0 as usize];
-                let thread = self.thread(&mut way);
-                let saved = Rc::from(std::mem::take(&mut thread.locals));
-                thread.work.push(Item::Return(thread.frame.0, saved));
-                thread.frame = FrameRef(&procedure.frame);
-                thread.locals = args;
-                thread
-                    .locals
-                    .resize(frame_size(&procedure.frame), Term::FALSE);
-                self.push(&mut way, &procedure.body);
+                let args = self.world.values(&mut way, args);
+                let procedure = &self.world.program.procedures[procedure.0 as usize];
+                way.thread().enter(procedure, args);
                 Ok(vec![way])
             }
             StmtKind::Guard(test, body) => {
-                let test = self.eval(&mut way).expr(test);
-                match self.given(way, test) {
+                let test = self.world.eval(&mut way).expr(test);
+                match way.given(test, &self.world.terms) {
                     Some(way) => self.guarded(way, body),
                     None => Ok(Vec::new()),
                 }
@@ -414,7 +260,7 @@ impl<'p> Making<'_, 'p> {
                 let mut ways = Vec::new();
                 for (truth, mut way) in self.fork(way, test) {
                     if truth {
-                        self.thread(&mut way).work.push(Item::Do(stmt));
+                        way.thread().work.push(Item::Do(stmt));
                         ways.extend(self.guarded(way, body)?);
                     } else {
                         ways.push(way);
@@ -423,24 +269,24 @@ impl<'p> Making<'_, 'p> {
                 Ok(ways)
             }
             StmtKind::Spawn(handle, spawned) => self.spawn(way, *handle, spawned),
-            StmtKind::Join(handle) => Ok(self.join(way, *handle)),
+            StmtKind::Join(handle) => Ok(self.join(way, *handle, stmt.span)),
             StmtKind::Lock(lock, index) => {
-                let cells = self.stepper.layout.locks[lock.0 as usize];
+                let cells = self.world.layout.locks[lock.0 as usize];
                 let mut ways = Vec::new();
                 for (cell, mut way) in self.locks(way, index.as_ref(), cells) {
                     if way.state.locks[cell].is_none() {
-                        way.state.locks[cell] = Some(self.process);
+                        way.state.locks[cell] = Some(way.turn);
                         ways.push(way);
                     }
                 }
                 Ok(ways)
             }
             StmtKind::Unlock(lock, index) => {
-                let cells = self.stepper.layout.locks[lock.0 as usize];
+                let cells = self.world.layout.locks[lock.0 as usize];
                 let mut ways = Vec::new();
                 for (cell, mut way) in self.locks(way, index.as_ref(), cells) {
-                    if way.state.locks[cell] != Some(self.process) {
-                        let mut eval = self.eval(&mut way);
+                    if way.state.locks[cell] != Some(way.turn) {
+                        let mut eval = self.world.eval(&mut way);
                         eval.oblige(Term::FALSE, Fault::Unlock, stmt.span);
                     }
                     way.state.locks[cell] = None;
@@ -453,23 +299,13 @@ impl<'p> Making<'_, 'p> {
         }
     }
 
-    /// Assumes a condition, unless it is plainly false.
-    fn given(&self, mut way: Branch<'p>, test: Term) -> Option<Branch<'p>> {
-        match self.terms.truth(test) {
-            Some(true) => {}
-            Some(false) => return None,
-            None => way.state.condition.push(test),
-        }
-        Some(way)
-    }
-
     /// Runs the first step of what a guard or choice guards, if it has one, in the same step.
     fn guarded(&mut self, mut way: Branch<'p>, body: &'p Stmt) -> Ways<'p> {
-        let depth = self.thread(&mut way).work.len();
-        self.thread(&mut way).work.push(Item::Do(body));
+        let depth = way.thread().work.len();
+        way.thread().work.push(Item::Do(body));
         let mut ways = Vec::new();
         for mut way in self.settle(way, depth)? {
-            match self.thread(&mut way).work.len() > depth {
+            match way.thread().work.len() > depth {
                 true => ways.extend(self.one(way)?),
                 false => ways.push(way),
             }
@@ -478,12 +314,12 @@ impl<'p> Making<'_, 'p> {
     }
 
     fn atomic(&mut self, mut way: Branch<'p>, stmts: &'p [Stmt]) -> Ways<'p> {
-        let depth = self.thread(&mut way).work.len();
-        self.push(&mut way, stmts);
+        let depth = way.thread().work.len();
+        way.thread().push(stmts);
         let mut done = Vec::new();
         let mut open = vec![way];
         while let Some(mut way) = open.pop() {
-            if self.thread(&mut way).work.len() <= depth {
+            if way.thread().work.len() <= depth {
                 done.push(way);
                 continue;
             }
@@ -503,21 +339,18 @@ impl<'p> Making<'_, 'p> {
             return Ok(vec![way]);
         };
         if let Some((_, counter)) = bound {
-            let thread = at(&way.state, self.process);
-            let left = rounds_left(&way.state.threads[thread], *counter, self.terms);
+            let left = rounds_left(way.thread(), *counter, &self.world.terms);
             if left == 0 {
                 return Ok(vec![way]);
             }
-            let left = self.terms.constant(mazurka_smt::Sort::Int, left - 1);
-            let thread = self.thread(&mut way);
-            let at = local_range(thread.frame.0, *counter).0;
-            thread.locals[at] = left;
+            let left = self.world.terms.constant(mazurka_smt::Sort::Int, left - 1);
+            way.thread().set(*counter, &[left]);
         }
         let mut ways = Vec::new();
         for (truth, mut way) in self.fork(way, test) {
             if truth {
-                self.thread(&mut way).work.push(Item::Again(stmt));
-                self.push(&mut way, body);
+                way.thread().work.push(Item::Again(stmt));
+                way.thread().push(body);
             }
             ways.push(way);
         }
@@ -532,13 +365,9 @@ impl<'p> Making<'_, 'p> {
         else {
             return Ok(vec![way]);
         };
-        let thread = self.thread(&mut way);
-        let (counter, limit) = (
-            local_range(thread.frame.0, *local).0,
-            local_range(thread.frame.0, *limit).0,
-        );
-        let (value, end) = (thread.locals[counter], thread.locals[limit]);
-        let more = self.terms.less(value, end);
+        let thread = way.thread();
+        let (value, end) = (thread.get(*local), thread.get(*limit));
+        let more = self.world.terms.less(value, end);
         let mut ways = Vec::new();
         if more != Term::FALSE {
             let mut way = way.clone();
@@ -546,12 +375,12 @@ impl<'p> Making<'_, 'p> {
                 .condition
                 .extend((more != Term::TRUE).then_some(more));
             way.ways.push(1);
-            self.thread(&mut way).work.push(Item::Count(stmt));
-            self.push(&mut way, body);
+            way.thread().work.push(Item::Count(stmt));
+            way.thread().push(body);
             ways.push(way);
         }
         if more != Term::TRUE {
-            let not = self.terms.not(more);
+            let not = self.world.terms.not(more);
             way.state
                 .condition
                 .extend((not != Term::TRUE).then_some(not));
@@ -565,13 +394,11 @@ impl<'p> Making<'_, 'p> {
         let StmtKind::For { local, .. } = &stmt.kind else {
             return way;
         };
-        let thread = at(&way.state, self.process);
-        let thread = &mut way.state.threads[thread];
-        let counter = local_range(thread.frame.0, *local).0;
-        let one = self
-            .terms
-            .constant(self.terms.sort(thread.locals[counter]), 1);
-        thread.locals[counter] = self.terms.add(thread.locals[counter], one);
+        let value = way.thread().get(*local);
+        let one = self.world.terms.constant(self.world.terms.sort(value), 1);
+        let next = self.world.terms.add(value, one);
+        let thread = way.thread();
+        thread.set(*local, &[next]);
         thread.work.push(Item::Round(stmt));
         way
     }
@@ -582,66 +409,54 @@ impl<'p> Making<'_, 'p> {
         handle: Option<LocalId>,
         what: &'p Spawned,
     ) -> Ways<'p> {
-        let program = self.stepper.program;
+        let program = self.world.program;
         let (body, frame, locals) = match what {
             Spawned::Block(stmts) => {
-                let parent = self.thread(&mut way);
+                let parent = way.thread();
                 (&stmts[..], parent.frame, parent.locals.clone())
             }
             Spawned::Call(procedure, args) => {
-                let mut eval = self.eval(&mut way);
-                let mut locals: Vec<Term> = args.iter().map(|arg| eval.expr(arg)).collect();
+                let args = self.world.values(&mut way, args);
                 let procedure = &program.procedures[procedure.0 as usize];
-                locals.resize(frame_size(&procedure.frame), Term::FALSE);
-                (&procedure.body[..], FrameRef(&procedure.frame), locals)
+                let frame = &procedure.frame;
+                (&procedure.body[..], FrameRef(frame), filled(args, frame))
             }
         };
-        let parent = self.thread(&mut way);
-        let (number, depth) = (parent.children, parent.depth);
-        let process = self.table.child(self.process, number);
-        let name = self
-            .terms
-            .constant(sort(mazurka_lang::hir::Type::Process), process.0.into());
-        let parent = self.thread(&mut way);
-        parent.children += 1;
+        let parent = way.thread();
+        let child = parent.child(&mut self.world.table, body, frame, locals);
         if let Some(handle) = handle {
-            let at = local_range(parent.frame.0, handle).0;
-            parent.locals[at] = name;
+            let name = child.process.0.into();
+            let name = self.world.terms.constant(sort(Type::Process), name);
+            way.thread().set(handle, &[name]);
         }
-        way.spawned.push(process);
-        let child = Thread {
-            process,
-            work: body.iter().rev().map(Item::Do).collect(),
-            frame,
-            locals,
-            children: 0,
-            asked: 0,
-            depth,
-            events: 0,
-        };
+        way.spawned.push(child.process);
         self.begin(way, child)
     }
 
-    fn join(&mut self, mut way: Branch<'p>, handle: Option<LocalId>) -> Vec<Branch<'p>> {
-        let thread = self.thread(&mut way);
+    fn join(
+        &mut self,
+        mut way: Branch<'p>,
+        handle: Option<LocalId>,
+        span: Span,
+    ) -> Vec<Branch<'p>> {
+        let thread = way.thread();
         let wanted: Vec<ProcessId> = match handle {
             Some(handle) => {
-                let value = thread.locals[local_range(thread.frame.0, handle).0];
-                let value = self.terms.value(value);
-                value
-                    .map(|value| ProcessId(value as u32))
-                    .into_iter()
-                    .collect()
+                let value = self.world.terms.value(thread.get(handle));
+                if value.is_none() {
+                    // Cannot be: handles are not assigned, and who has spawned since stands at another point.
+                    self.world
+                        .eval(&mut way)
+                        .oblige(Term::FALSE, Fault::Error, span);
+                }
+                let value = value.and_then(|value| u32::try_from(value).ok());
+                value.map(ProcessId).into_iter().collect()
             }
             None => (0..thread.children)
-                .filter_map(|number| self.table.known_child(self.process, number))
+                .filter_map(|number| self.world.table.known_child(way.turn, number))
                 .collect(),
         };
-        let alive = |process: &ProcessId| {
-            let mut threads = way.state.threads.iter();
-            threads.any(|thread| thread.process == *process && !thread.work.is_empty())
-        };
-        if wanted.iter().any(alive) {
+        if wanted.iter().any(|&process| way.state.lives(process)) {
             return Vec::new();
         }
         way.joined.extend(wanted);
@@ -658,24 +473,17 @@ impl<'p> Making<'_, 'p> {
         let Some(index) = index else {
             return vec![(first, way)];
         };
-        let mut eval = self.eval(&mut way);
+        let mut eval = self.world.eval(&mut way);
         let at = eval.expr(index);
         eval.bounds(at, len, index.span);
         let mut ways = Vec::new();
         for number in 0..len {
-            let this = self.terms.constant(self.terms.sort(at), number as i64);
-            let here = self.terms.equal(at, this);
-            if let Some(mut way) = self.given(way.clone(), here) {
+            let here = self.world.terms.is_number(at, number);
+            if let Some(mut way) = way.clone().given(here, &self.world.terms) {
                 way.ways.push(number as u8);
                 ways.push((first + number, way));
             }
         }
         ways
     }
-}
-
-/// Where a thread is in the pool.
-fn at(state: &State<'_>, process: ProcessId) -> usize {
-    let found = state.threads.iter().position(|t| t.process == process);
-    found.expect("the thread that makes the step is there")
 }

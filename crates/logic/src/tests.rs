@@ -17,12 +17,27 @@ const FIG_8: &str = "
     process { if i == m && j == n { p := x * y } else { p := -1 } }
 ";
 
+fn record() -> ProgramRecord {
+    ProgramRecord {
+        file: "test.maz".to_owned(),
+        hash: String::new(),
+        set: Vec::new(),
+    }
+}
+
 /// SCHEDULE steps and leaf sequents.
 fn count(source: &str, goal: &str, options: &Options) -> (usize, usize) {
     let program = mazurka_lang::load(source, &[]).unwrap();
     let formula = parse(goal, &program).unwrap();
     let mut solver = Embedded::default();
-    let mut search = Search::new(&program, &mut solver, options);
+    let theorem = Theorem {
+        program: &program,
+        source,
+        record: &record(),
+        goal: Some(goal),
+        formula: &formula,
+    };
+    let mut search = Search::new(&theorem, &mut solver, options);
     search.open(&formula).unwrap();
     search.run(&mut |_| ControlFlow::Continue(())).unwrap();
     let count = |is: fn(&By) -> bool| search.nodes.iter().filter(|node| is(&node.by)).count();
@@ -63,15 +78,10 @@ fn with_proof<T>(
 ) -> T {
     let program = mazurka_lang::load(source, &[]).expect(source);
     let formula = parse(goal, &program).expect(goal);
-    let record = ProgramRecord {
-        file: "test.maz".to_owned(),
-        hash: String::new(),
-        set: Vec::new(),
-    };
     let theorem = Theorem {
         program: &program,
         source,
-        record: &record,
+        record: &record(),
         goal: Some(goal),
         formula: &formula,
     };
@@ -136,11 +146,17 @@ fn formulas_are_taken_apart() {
         "[*] x == 0 ==> x == 1",
         "exists k: i8. [*] x == k",
     ] {
-        let formula = parse(misplaced, &program).unwrap();
-        let options = Options::default();
-        let mut solver = Embedded::default();
-        let mut search = Search::new(&program, &mut solver, &options);
-        assert!(search.open(&formula).is_err(), "{misplaced}");
+        let theorem = Theorem {
+            program: &program,
+            source: add,
+            record: &record(),
+            goal: Some(misplaced),
+            formula: &parse(misplaced, &program).unwrap(),
+        };
+        let solver = &mut Embedded::default();
+        let watch = &mut |_| ControlFlow::Continue(());
+        let found = crate::prove(&theorem, &Options::default(), solver, watch);
+        assert!(found.is_err(), "{misplaced}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use mazurka_core::proof::{
-    Answered, GoalOutcome, GoalRecord, LeafRecord, OpenGoal, Proof, RootRecord, RuleRecord, Status,
+    Answered, GoalOutcome, GoalRecord, LeafRecord, OpenGoal, Proof, RuleRecord, Status,
     VERSION,
 };
 use mazurka_core::record::{ProgramRecord, Record, VERSION as RECORD, Witness, WitnessKind};
@@ -478,11 +478,8 @@ fn open(proof: &Proof) -> Vec<OpenGoal> {
         why,
     };
     let mut all = Vec::new();
-    for root in &proof.roots {
-        if let RootRecord::Leaf(leaf) = root {
-            all.extend(why(leaf).map(|why| of(None, None, why)));
-        }
-    }
+    let leaves = proof.leaves.iter().filter_map(why);
+    all.extend(leaves.map(|why| of(None, None, why)));
     for goal in &proof.goals {
         if let RuleRecord::Open { why } = &goal.rule {
             all.push(of(Some(goal.id), Some(goal), why.clone()));

@@ -1,7 +1,7 @@
 //! Proofs: the answer of `prove`, and a proof as a folded tree, a page and a picture.
 
 use mazurka_core::Verdict;
-use mazurka_core::proof::{GoalOutcome, GoalRecord, Proof, RootRecord, RuleRecord, Status};
+use mazurka_core::proof::{GoalOutcome, GoalRecord, Proof, RuleRecord, Status};
 use mazurka_core::record::Record;
 
 use crate::verdict::cut;
@@ -103,10 +103,7 @@ impl<'a> Reading<'a> {
     }
 
     fn roots(&self) -> Vec<usize> {
-        let roots = self.proof.roots.iter().filter_map(|root| match root {
-            RootRecord::Goal(at) => Some(*at),
-            RootRecord::Leaf(_) => None,
-        });
+        let roots = self.proof.roots.iter().copied();
         roots.filter(|&at| at < self.proof.goals.len()).collect()
     }
 }
@@ -135,11 +132,9 @@ fn children(goal: &GoalRecord) -> Vec<(String, usize)> {
 pub fn proof_tree(proof: &Proof, depth: usize, view: &View) -> String {
     let mut reading = Reading::of(proof);
     let mut text = String::new();
-    for root in &proof.roots {
-        if let RootRecord::Leaf(leaf) = root {
-            let mark = if leaf.is_proved() { "✓" } else { "✗" };
-            text += &format!("{mark} {}: {}\n", leaf.what, clip(&leaf.must, 100));
-        }
+    for leaf in &proof.leaves {
+        let mark = if leaf.is_proved() { "✓" } else { "✗" };
+        text += &format!("{mark} {}: {}\n", leaf.what, clip(&leaf.must, 100));
     }
     for root in reading.roots() {
         branch(&mut reading, root, "", 0, depth, view, &mut text);

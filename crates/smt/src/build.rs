@@ -513,6 +513,23 @@ impl Terms {
         self.intern(Node::If(condition, a, b), sort)
     }
 
+    /// `index == number`, which may be more than the sort of the index can say.
+    ///
+    /// ```
+    /// use mazurka_smt::{Kind, Sort, Term, Terms};
+    /// let mut terms = Terms::new();
+    /// let index = terms.constant(Sort::Unsigned(8), 0);
+    /// assert_eq!(terms.is_number(index, 0), Term::TRUE);
+    /// assert_eq!(terms.is_number(index, 256), Term::FALSE);
+    /// ```
+    pub fn is_number(&mut self, index: Term, number: usize) -> Term {
+        let this = self.constant(self.sort(index), number as i64);
+        match self.value(this) == Some(number as i64) {
+            true => self.equal(index, this),
+            false => Term::FALSE,
+        }
+    }
+
     /// The element at `index` of an array kept as its elements. The index must be known to lie
     /// within the array: where it does not, this is the last element.
     ///
@@ -524,11 +541,9 @@ impl Terms {
             let at = usize::try_from(at).unwrap_or(usize::MAX);
             return elements.get(at).copied().unwrap_or(last);
         }
-        let sort = self.sort(index);
         let mut found = last;
         for (at, &element) in rest.iter().enumerate().rev() {
-            let at = self.constant(sort, at as i64);
-            let here = self.equal(index, at);
+            let here = self.is_number(index, at);
             found = self.ite(here, element, found);
         }
         found
@@ -537,10 +552,8 @@ impl Terms {
     /// Writes `value` at `index` of an array kept as its elements. An index outside of the array
     /// changes nothing.
     pub fn store(&mut self, elements: &mut [Term], index: Term, value: Term) {
-        let sort = self.sort(index);
         for (at, element) in elements.iter_mut().enumerate() {
-            let at = self.constant(sort, at as i64);
-            let here = self.equal(index, at);
+            let here = self.is_number(index, at);
             *element = self.ite(here, value, *element);
         }
     }

@@ -1,547 +1,364 @@
-//! The steps of threads, once more and in another way: a flat machine, without recursion.
+//! The steps of threads once more: what each statement does to a state, written for itself.
 //!
-//! What a thread has to do lies on its stack. Items are taken and done one after the other; a step is over when one item that is a
-//! step has been done and the next one is a step too. Within a guard, the step is the first one of what it guards; within an
-//! atomic block, all of it.
+//! What a thread has to do lies on its stack, and [`Machine::act`] does the item on top, in all ways that it can go. A step is one such
+//! item and the work on locals that follows; within a guard it is the first one of what it guards; within an atomic block, all of it.
 
-use mazurka_core::{ProcessId, ProcessTable};
-use mazurka_lang::hir::{Expr, Frame, LocalId, Program, Spawned, Stmt, StmtKind, Type};
-use mazurka_lang::shared::Shared;
-use mazurka_smt::{Sort, Term, Terms};
+use mazurka_core::{Access, ProcessId};
+use mazurka_lang::hir::{LocalId, Spawned, Stmt, StmtKind, Type};
+use mazurka_smt::{Sort, Term};
 
-use crate::eval::{Eval, Fault, Obligation};
-use crate::pool::{
-    FrameRef, Item, Layout, State, Thread, frame_size, is_step, local_range, rounds_left, sort,
-};
-use crate::step::Branch;
+use super::Checked;
+use crate::claims::lock_base;
+use crate::eval::Fault;
+use crate::pool::{FrameRef, Item, State, Thread, filled, is_step, rounds_left, sort};
+use crate::world::{Branch, World};
 
 /// More than this in one step is refused.
 const MOST: usize = 50_000;
 
-/// What makes steps.
-pub(super) struct Stepper<'p> {
-    pub program: &'p Program,
-    pub shared: Shared<'p>,
-    pub layout: Layout,
-    pub terms: Terms,
-    pub table: ProcessTable,
-    /// What the last step must not do wrong.
-    pub obligations: Vec<Obligation>,
+/// Makes a step.
+pub(super) struct Machine<'a, 'p> {
+    world: &'a mut World<'p>,
+    work: usize,
 }
 
-/// A thread in the middle of a step.
-#[derive(Clone, Copy)]
-struct Active {
-    process: ProcessId,
-    /// Whether the step has been made, so that only work on locals is left.
-    moved: bool,
-    /// Inside an atomic block that ends when no more than so many items are left.
-    atomic: Option<usize>,
-    /// Inside of what a guard guards, likewise.
-    guard: Option<usize>,
-}
+type Ways<'p> = Checked<Vec<Branch<'p>>>;
 
-#[derive(Clone)]
-struct Run<'p> {
-    way: Branch<'p>,
-    /// The thread whose turn it is last: a thread that was just spawned comes before its parent.
-    active: Vec<Active>,
-}
-
-impl<'p> Stepper<'p> {
-    /// All ways the step of a thread can go; none if it has to wait, an error if there are too many.
-    pub fn step(&mut self, state: &State<'p>, process: ProcessId) -> Result<Vec<Branch<'p>>, ()> {
-        self.drive(state.clone(), process, false)
+impl<'a, 'p> Machine<'a, 'p> {
+    pub fn new(world: &'a mut World<'p>) -> Self {
+        world.touched.clear();
+        Self { world, work: 0 }
     }
 
-    /// The thread works on its locals until it stands before a step.
-    pub fn settle(&mut self, state: State<'p>, process: ProcessId) -> Result<Vec<Branch<'p>>, ()> {
-        self.drive(state, process, true)
+    /// The processes of a box, each before its first step.
+    pub fn start(&mut self, cells: Vec<Term>, processes: &[usize], depth: u32) -> Ways<'p> {
+        let state = State::new(cells, &self.world.layout);
+        let mut ways = vec![Branch::at(state, ProcessId(0))];
+        for &at in processes {
+            let mut next = Vec::new();
+            for mut way in ways {
+                let process = &self.world.program.processes[at];
+                way.state.add(Thread::new(at, process, depth));
+                way.turn = ProcessId(at as u32);
+                next.extend(self.until(way, 0, false)?);
+            }
+            ways = next;
+            ways.retain(|way| !way.discarded);
+        }
+        Ok(ways.into_iter().map(Branch::ended).collect())
     }
 
-    fn drive(
-        &mut self,
-        state: State<'p>,
-        process: ProcessId,
-        moved: bool,
-    ) -> Result<Vec<Branch<'p>>, ()> {
-        let first = Active {
-            process,
-            moved,
-            atomic: None,
-            guard: None,
-        };
-        let mut open = vec![Run {
-            way: Branch::at(state),
-            active: vec![first],
-        }];
+    /// All ways the step of a thread can go; none if it has to wait.
+    pub fn step(&mut self, state: &State<'p>, process: ProcessId) -> Ways<'p> {
         let mut done = Vec::new();
-        for _ in 0..MOST {
-            let Some(mut run) = open.pop() else {
-                return Ok(done);
-            };
-            let Some(active) = run.active.last_mut() else {
-                run.way.state.threads.retain(|t| !t.work.is_empty());
-                done.push(run.way);
-                continue;
-            };
-            let work = &thread(&mut run.way.state, active.process).work;
-            for mark in [&mut active.atomic, &mut active.guard] {
-                if mark.is_some_and(|depth| work.len() <= depth) {
-                    *mark = None;
-                    active.moved = true;
+        for way in self.act(Branch::at(state.clone(), process))? {
+            done.extend(self.until(way, 0, false)?);
+        }
+        Ok(done.into_iter().map(Branch::ended).collect())
+    }
+
+    /// Works on locals until the next item is a step, or no more than `floor` items are left; with `steps` makes these too.
+    fn until(&mut self, way: Branch<'p>, floor: usize, steps: bool) -> Ways<'p> {
+        let (mut open, mut done) = (vec![way], Vec::new());
+        while let Some(mut way) = open.pop() {
+            let work = &way.thread().work;
+            let next = work.last().filter(|_| work.len() > floor);
+            if next.is_some_and(|item| steps || !is_step(item, &self.world.shared)) {
+                open.extend(self.act(way)?.into_iter().rev());
+            } else {
+                done.push(way);
+            }
+        }
+        Ok(done)
+    }
+
+    /// A guard is passed: the first step of what it guards, which lies above `floor`, belongs to it.
+    fn guarded(&mut self, ways: Vec<Branch<'p>>, floor: usize) -> Ways<'p> {
+        let mut done = Vec::new();
+        for way in ways {
+            for mut way in self.until(way, floor, false)? {
+                match way.thread().work.len() > floor {
+                    true => done.extend(self.act(way)?),
+                    false => done.push(way),
                 }
             }
-            let rests = match work.last() {
-                None => true,
-                Some(item) => {
-                    active.moved && active.atomic.is_none() && is_step(item, &self.shared)
-                }
-            };
-            if rests {
-                run.active.pop();
-                open.push(run);
-                continue;
+        }
+        Ok(done)
+    }
+
+    /// Does the next item of a thread.
+    fn act(&mut self, mut way: Branch<'p>) -> Ways<'p> {
+        self.work += 1;
+        if self.work > MOST {
+            return Err("a step has too many ways".to_owned());
+        }
+        let thread = way.thread();
+        let (item, floor) = (thread.work.pop(), thread.work.len());
+        let stmt = match &item {
+            None => return Ok(vec![way]),
+            Some(Item::Return(frame, saved)) => {
+                thread.leave(frame, saved);
+                return Ok(vec![way]);
             }
-            let mut next = self.act(run);
-            next.reverse();
-            open.extend(next);
-        }
-        Err(())
-    }
-
-    fn eval<'e>(
-        &'e mut self,
-        way: &'e mut Branch<'p>,
-        process: ProcessId,
-        name: &'e str,
-    ) -> Eval<'e, 'p> {
-        let thread = way.state.threads.iter().position(|t| t.process == process);
-        Eval {
-            terms: &mut self.terms,
-            layout: &self.layout,
-            thread: thread.unwrap_or(0),
-            state: &mut way.state,
-            name,
-            when: Vec::new(),
-            obligations: &mut self.obligations,
-            chosen: &mut way.chosen,
-        }
-    }
-
-    fn value(&mut self, run: &mut Run<'p>, expr: &Expr) -> Term {
-        let process = run.process();
-        let name = self.table.path(process).to_string();
-        self.eval(&mut run.way, process, &name).expr(expr)
-    }
-
-    /// The run where the condition holds; none if it plainly does not.
-    fn where_(&self, mut run: Run<'p>, test: Term) -> Option<Run<'p>> {
-        match self.terms.truth(test) {
-            Some(false) => return None,
-            Some(true) => {}
-            None => run.way.state.condition.push(test),
-        }
-        Some(run)
-    }
-
-    /// Does the next item of the thread whose turn it is.
-    fn act(&mut self, mut run: Run<'p>) -> Vec<Run<'p>> {
-        let process = run.process();
-        let Some(item) = run.thread().work.pop() else {
-            return vec![run];
-        };
-        let step = is_step(&item, &self.shared);
-        let depth = run.thread().work.len();
-        let guarded = |run: &mut Run<'p>| {
-            let active = run.active.last_mut().expect("somebody's turn");
-            if active.atomic.is_none() {
-                active.guard = Some(depth);
+            Some(Item::Do(stmt) | Item::Again(stmt) | Item::Round(stmt) | Item::Count(stmt)) => {
+                *stmt
             }
         };
-        let stmt = match item {
-            Item::Return(frame, saved) => {
-                let thread = run.thread();
-                thread.frame = FrameRef(frame);
-                thread.locals = saved.to_vec();
-                return vec![run];
+        match (&stmt.kind, item) {
+            (StmtKind::Skip, _) => {}
+            (StmtKind::End, _) => thread.work.clear(),
+            (StmtKind::Block(body), _) => thread.push(body),
+            (StmtKind::Atomic(body), _) => {
+                thread.push(body);
+                return self.until(way, floor, true);
             }
-            Item::Count(stmt) | Item::Round(stmt) => {
-                return self.round(run, stmt, matches!(item, Item::Count(_)));
+            (StmtKind::Error(_), _) => {
+                thread.work.clear();
+                let mut eval = self.world.eval(&mut way);
+                eval.oblige(Term::FALSE, Fault::Error, stmt.span);
             }
-            Item::Again(stmt) => {
-                let mut runs = self.test(run, stmt);
-                runs.iter_mut().filter(|_| step).for_each(Run::has_moved);
-                return runs;
+            (StmtKind::Assign(places, values), _) => {
+                self.world.eval(&mut way).assign(places, values)
             }
-            Item::Do(stmt) => stmt,
-        };
-        match &stmt.kind {
-            StmtKind::Guard(test, body) => {
-                let test = self.value(&mut run, test);
-                let Some(mut run) = self.where_(run, test) else {
-                    return Vec::new();
-                };
-                guarded(&mut run);
-                run.thread().work.push(Item::Do(body));
-                return vec![run];
+            (StmtKind::Let(local, values), _) => {
+                let values = self.world.values(&mut way, values);
+                way.thread().set(*local, &values);
             }
-            StmtKind::Choice { test, then, other } => {
-                let mut runs = self.both(run, test);
-                for (truth, run) in &mut runs {
-                    if step {
-                        guarded(run);
-                    }
-                    let body = if *truth { then } else { other };
-                    run.thread().work.push(Item::Do(body));
-                }
-                return runs.into_iter().map(|(_, run)| run).collect();
-            }
-            StmtKind::GuardedLoop(test, body) => {
-                let mut runs = self.both(run, test);
-                for (truth, run) in &mut runs {
-                    if *truth {
-                        run.thread().work.push(Item::Do(stmt));
-                        let active = run.active.last_mut().expect("somebody's turn");
-                        if active.atomic.is_none() {
-                            active.guard = Some(depth + 1);
-                        }
-                        run.thread().work.push(Item::Do(body));
-                    } else {
-                        run.has_moved();
-                    }
-                }
-                return runs.into_iter().map(|(_, run)| run).collect();
-            }
-            StmtKind::Atomic(body) if step => {
-                let active = run.active.last_mut().expect("somebody's turn");
-                active.atomic = active.atomic.or(Some(depth));
-                run.push(body);
-                return vec![run];
-            }
-            _ => {}
-        }
-        let mut runs = self.plain(run, stmt, process);
-        runs.iter_mut()
-            .filter(|_| step)
-            .for_each(Run::has_moved_before_spawned);
-        runs
-    }
-
-    fn both(&mut self, mut run: Run<'p>, test: &Expr) -> Vec<(bool, Run<'p>)> {
-        let test = self.value(&mut run, test);
-        let not = self.terms.not(test);
-        let mut runs = Vec::new();
-        for (truth, test) in [(true, test), (false, not)] {
-            if let Some(mut run) = self.where_(run.clone(), test) {
-                run.way.ways.push(truth.into());
-                runs.push((truth, run));
-            }
-        }
-        runs
-    }
-
-    fn test(&mut self, mut run: Run<'p>, stmt: &'p Stmt) -> Vec<Run<'p>> {
-        let StmtKind::While {
-            test, bound, body, ..
-        } = &stmt.kind
-        else {
-            return vec![run];
-        };
-        if let Some((_, counter)) = bound {
-            let left = rounds_left(run.thread(), *counter, &self.terms);
-            if left == 0 {
-                return vec![run];
-            }
-            let left = self.terms.constant(Sort::Int, left - 1);
-            run.set(*counter, &[left]);
-        }
-        let mut runs = self.both(run, test);
-        for (_, run) in runs.iter_mut().filter(|(truth, _)| *truth) {
-            run.thread().work.push(Item::Again(stmt));
-            run.push(body);
-        }
-        runs.into_iter().map(|(_, run)| run).collect()
-    }
-
-    fn round(&mut self, mut run: Run<'p>, stmt: &'p Stmt, count: bool) -> Vec<Run<'p>> {
-        let StmtKind::For {
-            local, limit, body, ..
-        } = &stmt.kind
-        else {
-            return vec![run];
-        };
-        let frame = run.thread().frame.0;
-        let (at, end) = (local_range(frame, *local).0, local_range(frame, *limit).0);
-        let value = run.thread().locals[at];
-        if count {
-            let one = self.terms.constant(self.terms.sort(value), 1);
-            run.thread().locals[at] = self.terms.add(value, one);
-            run.thread().work.push(Item::Round(stmt));
-            return vec![run];
-        }
-        let end = run.thread().locals[end];
-        let more = self.terms.less(value, end);
-        let enough = self.terms.not(more);
-        let mut runs = Vec::new();
-        if let Some(mut run) = self.where_(run.clone(), more) {
-            run.way.ways.push(1);
-            run.thread().work.push(Item::Count(stmt));
-            run.push(body);
-            runs.push(run);
-        }
-        if let Some(mut run) = self.where_(run, enough) {
-            run.way.ways.push(0);
-            runs.push(run);
-        }
-        runs
-    }
-
-    /// Statements that do something and go on.
-    fn plain(&mut self, mut run: Run<'p>, stmt: &'p Stmt, process: ProcessId) -> Vec<Run<'p>> {
-        let name = self.table.path(process).to_string();
-        match &stmt.kind {
-            StmtKind::Skip => {}
-            StmtKind::End => run.thread().work.clear(),
-            StmtKind::Block(body) | StmtKind::Atomic(body) => run.push(body),
-            StmtKind::Error(_) => {
-                self.eval(&mut run.way, process, &name).oblige(
-                    Term::FALSE,
-                    Fault::Error,
-                    stmt.span,
-                );
-                run.thread().work.clear();
-            }
-            StmtKind::Assign(places, values) => {
-                self.eval(&mut run.way, process, &name)
-                    .assign(places, values);
-            }
-            StmtKind::Let(local, values) => {
-                let values: Vec<Term> = values.iter().map(|e| self.value(&mut run, e)).collect();
-                run.set(*local, &values);
-            }
-            StmtKind::Assert(test, _) => {
-                let mut eval = self.eval(&mut run.way, process, &name);
+            (StmtKind::Assert(test, _), _) => {
+                let mut eval = self.world.eval(&mut way);
                 let test = eval.expr(test);
                 eval.oblige(test, Fault::Assertion, stmt.span);
             }
-            StmtKind::Assume(test) => {
-                let mut runs = self.both(run, test);
-                for (_, run) in runs.iter_mut().filter(|(truth, _)| !truth) {
-                    run.way.discarded = true;
-                    run.thread().work.clear();
-                }
-                return runs.into_iter().map(|(_, run)| run).collect();
+            (StmtKind::Assume(test), _) => {
+                let test = self.world.eval(&mut way).expr(test);
+                return Ok(self.fork(way, test, |way, truth| {
+                    if !truth {
+                        way.discarded = true;
+                        way.thread().work.clear();
+                    }
+                }));
             }
-            StmtKind::If(test, then, other) => {
-                let mut runs = self.both(run, test);
-                for (truth, run) in &mut runs {
-                    run.push(if *truth { then } else { other });
-                }
-                return runs.into_iter().map(|(_, run)| run).collect();
+            (StmtKind::If(test, then, other), _) => {
+                let test = self.world.eval(&mut way).expr(test);
+                return Ok(self.fork(way, test, |way, truth| {
+                    way.thread().push(if truth { then } else { other });
+                }));
             }
-            StmtKind::While { bound, .. } => {
+            (
+                StmtKind::While {
+                    test, bound, body, ..
+                },
+                Some(Item::Again(_)),
+            ) => {
+                if let Some((_, counter)) = bound {
+                    let left = rounds_left(thread, *counter, &self.world.terms);
+                    if left == 0 {
+                        return Ok(vec![way]);
+                    }
+                    thread.set(*counter, &[self.world.terms.constant(Sort::Int, left - 1)]);
+                }
+                let test = self.world.eval(&mut way).expr(test);
+                return Ok(self.fork(way, test, |way, truth| {
+                    if truth {
+                        way.thread().work.push(Item::Again(stmt));
+                        way.thread().push(body);
+                    }
+                }));
+            }
+            (StmtKind::While { bound, .. }, _) => {
                 if let Some((most, counter)) = bound {
-                    let most = self.terms.constant(Sort::Int, *most);
-                    run.set(*counter, &[most]);
+                    thread.set(*counter, &[self.world.terms.constant(Sort::Int, *most)]);
                 }
-                run.thread().work.push(Item::Again(stmt));
+                thread.work.push(Item::Again(stmt));
             }
-            StmtKind::For {
-                local,
-                limit,
-                from,
-                to,
-                ..
-            } => {
-                let from = self.value(&mut run, from);
-                let to = self.value(&mut run, to);
-                run.set(*local, &[from]);
-                run.set(*limit, &[to]);
-                run.thread().work.push(Item::Round(stmt));
-            }
-            StmtKind::Call(procedure, args) => {
-                let args: Vec<Term> = args.iter().map(|e| self.value(&mut run, e)).collect();
-                let procedure = &self.program.procedures[procedure.0 as usize];
-                let thread = run.thread();
-                let saved = std::mem::replace(&mut thread.locals, fill(args, &procedure.frame));
-                thread.work.push(Item::Return(thread.frame.0, saved.into()));
-                thread.frame = FrameRef(&procedure.frame);
-                run.push(&procedure.body);
-            }
-            StmtKind::Spawn(handle, what) => self.spawn(&mut run, *handle, what),
-            StmtKind::Join(handle) => return self.join(run, *handle).into_iter().collect(),
-            StmtKind::Lock(lock, index) | StmtKind::Unlock(lock, index) => {
-                let (first, len) = self.layout.locks[lock.0 as usize];
-                let takes = matches!(stmt.kind, StmtKind::Lock(..));
-                let mut runs = Vec::new();
-                for (cell, mut run) in self.which(run, index.as_ref(), first, len) {
-                    let holder = run.way.state.locks[cell];
-                    if takes && holder.is_some() {
-                        continue;
+            (
+                StmtKind::For {
+                    local, limit, body, ..
+                },
+                Some(Item::Round(_)),
+            ) => {
+                let (value, end) = (thread.get(*local), thread.get(*limit));
+                let more = self.world.terms.less(value, end);
+                return Ok(self.fork(way, more, |way, truth| {
+                    if truth {
+                        way.thread().work.push(Item::Count(stmt));
+                        way.thread().push(body);
                     }
-                    if !takes && holder != Some(process) {
-                        let mut eval = self.eval(&mut run.way, process, &name);
-                        eval.oblige(Term::FALSE, Fault::Unlock, stmt.span);
-                    }
-                    run.way.state.locks[cell] = takes.then_some(process);
-                    runs.push(run);
+                }));
+            }
+            (StmtKind::For { local, .. }, Some(Item::Count(_))) => {
+                let value = thread.get(*local);
+                let one = self.world.terms.constant(self.world.terms.sort(value), 1);
+                thread.set(*local, &[self.world.terms.add(value, one)]);
+                thread.work.push(Item::Round(stmt));
+            }
+            (
+                StmtKind::For {
+                    local,
+                    limit,
+                    from,
+                    to,
+                    ..
+                },
+                _,
+            ) => {
+                let mut eval = self.world.eval(&mut way);
+                let (from, to) = (eval.expr(from), eval.expr(to));
+                way.thread().set(*local, &[from]);
+                way.thread().set(*limit, &[to]);
+                way.thread().work.push(Item::Round(stmt));
+            }
+            (StmtKind::Call(procedure, args), _) => {
+                let args = self.world.values(&mut way, args);
+                let procedure = &self.world.program.procedures[procedure.0 as usize];
+                way.thread().enter(procedure, args);
+            }
+            (StmtKind::Guard(test, body), _) => {
+                let test = self.world.eval(&mut way).expr(test);
+                let mut way = way.given(test, &self.world.terms);
+                if let Some(way) = &mut way {
+                    way.thread().work.push(Item::Do(body));
                 }
-                return runs;
+                return self.guarded(way.into_iter().collect(), floor);
             }
-            StmtKind::Guard(..) | StmtKind::Choice { .. } | StmtKind::GuardedLoop(..) => {}
+            (StmtKind::Choice { test, then, other }, _) => {
+                let test = self.world.eval(&mut way).expr(test);
+                let ways = self.fork(way, test, |way, truth| {
+                    let body = Item::Do(if truth { then } else { other });
+                    way.thread().work.push(body);
+                });
+                return self.guarded(ways, floor);
+            }
+            (StmtKind::GuardedLoop(test, body), _) => {
+                let test = self.world.eval(&mut way).expr(test);
+                let ways = self.fork(way, test, |way, truth| {
+                    if truth {
+                        way.thread().work.extend([Item::Do(stmt), Item::Do(body)]);
+                    }
+                });
+                return self.guarded(ways, floor + 1);
+            }
+            (StmtKind::Spawn(handle, what), _) => return self.spawn(way, *handle, what),
+            (StmtKind::Join(handle), _) => return Ok(self.join(way, *handle, stmt)),
+            (StmtKind::Lock(..) | StmtKind::Unlock(..), _) => return Ok(self.lock(way, stmt)),
         }
-        vec![run]
+        Ok(vec![way])
     }
 
-    fn spawn(&mut self, run: &mut Run<'p>, handle: Option<LocalId>, what: &'p Spawned) {
-        let (body, frame, locals) = match what {
-            Spawned::Block(body) => {
-                let parent = run.thread();
-                (&body[..], parent.frame, parent.locals.clone())
-            }
-            Spawned::Call(procedure, args) => {
-                let args: Vec<Term> = args.iter().map(|e| self.value(run, e)).collect();
-                let procedure = &self.program.procedures[procedure.0 as usize];
-                let frame = &procedure.frame;
-                (&procedure.body[..], FrameRef(frame), fill(args, frame))
-            }
-        };
-        let (parent, number) = (run.process(), run.thread().children);
-        let depth = run.thread().depth;
-        let process = self.table.child(parent, number);
-        run.thread().children += 1;
-        if let Some(handle) = handle {
-            let name = self.terms.constant(sort(Type::Process), process.0.into());
-            run.set(handle, &[name]);
-        }
-        run.way.spawned.push(process);
-        run.way.state.threads.push(Thread {
-            process,
-            work: body.iter().rev().map(Item::Do).collect(),
-            frame,
-            locals,
-            children: 0,
-            asked: 0,
-            depth,
-            events: 0,
-        });
-        run.way.state.threads.sort_by_key(|thread| thread.process);
-        run.active.push(Active {
-            process,
-            moved: true,
-            atomic: None,
-            guard: None,
-        });
-    }
-
-    fn join(&mut self, mut run: Run<'p>, handle: Option<LocalId>) -> Option<Run<'p>> {
-        let process = run.process();
-        let thread = run.thread();
-        let wanted: Vec<ProcessId> = match handle {
-            Some(handle) => {
-                let value = thread.locals[local_range(thread.frame.0, handle).0];
-                vec![ProcessId(self.terms.value(value)? as u32)]
-            }
-            None => {
-                let children = 0..thread.children;
-                children
-                    .filter_map(|k| self.table.known_child(process, k))
-                    .collect()
-            }
-        };
-        let threads = &run.way.state.threads;
-        let lives = |p: &ProcessId| {
-            threads
-                .iter()
-                .any(|t| t.process == *p && !t.work.is_empty())
-        };
-        if wanted.iter().any(lives) {
-            return None;
-        }
-        run.way.joined.extend(wanted);
-        Some(run)
-    }
-
-    fn which(
+    /// The way where a test holds and the one where it does not, with what is to be done there.
+    fn fork(
         &mut self,
-        mut run: Run<'p>,
-        index: Option<&Expr>,
-        first: usize,
-        len: usize,
-    ) -> Vec<(usize, Run<'p>)> {
-        let Some(index) = index else {
-            return vec![(first, run)];
-        };
-        let process = run.process();
-        let name = self.table.path(process).to_string();
-        let mut eval = self.eval(&mut run.way, process, &name);
-        let at = eval.expr(index);
-        eval.bounds(at, len, index.span);
-        let mut runs = Vec::new();
-        for number in 0..len {
-            let here = self.terms.constant(self.terms.sort(at), number as i64);
-            let here = self.terms.equal(at, here);
-            if let Some(mut run) = self.where_(run.clone(), here) {
-                run.way.ways.push(number as u8);
-                runs.push((first + number, run));
+        way: Branch<'p>,
+        test: Term,
+        then: impl Fn(&mut Branch<'p>, bool),
+    ) -> Vec<Branch<'p>> {
+        let mut ways = Vec::new();
+        for (truth, test) in [(true, test), (false, self.world.terms.not(test))] {
+            let mut way = way.clone().given(test, &self.world.terms);
+            way.iter_mut().for_each(|way| then(way, truth));
+            ways.extend(way);
+        }
+        ways
+    }
+
+    fn spawn(
+        &mut self,
+        mut way: Branch<'p>,
+        handle: Option<LocalId>,
+        what: &'p Spawned,
+    ) -> Ways<'p> {
+        let (body, frame, locals) = match what {
+            Spawned::Block(body) => (&body[..], way.thread().frame, way.thread().locals.clone()),
+            Spawned::Call(procedure, args) => {
+                let args = self.world.values(&mut way, args);
+                let procedure = &self.world.program.procedures[procedure.0 as usize];
+                let frame = FrameRef(&procedure.frame);
+                (&procedure.body[..], frame, filled(args, frame.0))
             }
+        };
+        let parent = way.turn;
+        let child = way
+            .thread()
+            .child(&mut self.world.table, body, frame, locals);
+        way.turn = child.process;
+        way.spawned.push(child.process);
+        if let Some(handle) = handle {
+            let name = self
+                .world
+                .terms
+                .constant(sort(Type::Process), child.process.0.into());
+            way.state.thread(parent).set(handle, &[name]);
         }
-        runs
-    }
-}
-
-fn fill(mut values: Vec<Term>, frame: &Frame) -> Vec<Term> {
-    values.resize(frame_size(frame), Term::FALSE);
-    values
-}
-
-fn thread<'s, 'p>(state: &'s mut State<'p>, process: ProcessId) -> &'s mut Thread<'p> {
-    let mut threads = state.threads.iter_mut();
-    let found = threads.find(|thread| thread.process == process);
-    found.expect("a thread whose turn it is has not been removed")
-}
-
-impl<'p> Run<'p> {
-    fn process(&self) -> ProcessId {
-        self.active.last().expect("somebody's turn").process
+        way.state.add(child);
+        let mut ways = self.until(way, 0, false)?;
+        ways.iter_mut().for_each(|way| way.turn = parent);
+        Ok(ways)
     }
 
-    fn thread(&mut self) -> &mut Thread<'p> {
-        let process = self.process();
-        thread(&mut self.way.state, process)
-    }
-
-    fn push(&mut self, stmts: &'p [Stmt]) {
-        self.thread().work.extend(stmts.iter().rev().map(Item::Do));
-    }
-
-    fn set(&mut self, local: LocalId, values: &[Term]) {
-        let thread = self.thread();
-        let first = local_range(thread.frame.0, local).0;
-        thread.locals[first..first + values.len()].copy_from_slice(values);
-    }
-
-    /// A step has been made; inside an atomic block more may follow.
-    fn has_moved(&mut self) {
-        let active = self.active.last_mut().expect("somebody's turn");
-        if active.atomic.is_none() {
-            active.guard = None;
-            active.moved = true;
+    fn join(
+        &mut self,
+        mut way: Branch<'p>,
+        handle: Option<LocalId>,
+        stmt: &Stmt,
+    ) -> Vec<Branch<'p>> {
+        let thread = way.thread();
+        let (process, children) = (thread.process, thread.children);
+        let wanted: Vec<ProcessId> = match handle.map(|handle| thread.get(handle)) {
+            None => (0..children)
+                .filter_map(|k| self.world.table.known_child(process, k))
+                .collect(),
+            Some(handle) => match self.world.terms.value(handle) {
+                Some(name) => vec![ProcessId(name as u32)],
+                None => {
+                    self.world
+                        .eval(&mut way)
+                        .oblige(Term::FALSE, Fault::Error, stmt.span);
+                    Vec::new()
+                }
+            },
+        };
+        if wanted.iter().any(|&process| way.state.lives(process)) {
+            return Vec::new();
         }
+        way.joined.extend(wanted);
+        vec![way]
     }
 
-    /// The same for the thread that made it, if it has just spawned another.
-    fn has_moved_before_spawned(&mut self) {
-        let at = self
-            .active
-            .iter()
-            .rposition(|active| !active.moved || active.atomic.is_some());
-        if let Some(active) = at.map(|at| &mut self.active[at])
-            && active.atomic.is_none()
-        {
-            active.guard = None;
-            active.moved = true;
+    /// Takes a lock, or gives it back; one way for each lock that it may be.
+    fn lock(&mut self, mut way: Branch<'p>, stmt: &Stmt) -> Vec<Branch<'p>> {
+        let (StmtKind::Lock(lock, index) | StmtKind::Unlock(lock, index)) = &stmt.kind else {
+            return vec![way];
+        };
+        let takes = matches!(stmt.kind, StmtKind::Lock(..));
+        let (first, len) = self.world.layout.locks[lock.0 as usize];
+        let at = index.as_ref().map(|index| {
+            let mut eval = self.world.eval(&mut way);
+            let at = eval.expr(index);
+            eval.bounds(at, len, index.span);
+            at
+        });
+        let mut ways = Vec::new();
+        for number in 0..len {
+            let here = match at {
+                None => Term::TRUE,
+                Some(at) => self.world.terms.is_number(at, number),
+            };
+            let Some(mut way) = way.clone().given(here, &self.world.terms) else {
+                continue;
+            };
+            let cell = lock_base(&self.world.layout) + first + number;
+            self.world.touched.push(Access::write(cell as u32));
+            let holder = way.state.locks[first + number];
+            if takes && holder.is_some() {
+                continue;
+            }
+            if !takes && holder != Some(way.turn) {
+                let mut eval = self.world.eval(&mut way);
+                eval.oblige(Term::FALSE, Fault::Unlock, stmt.span);
+            }
+            way.state.locks[first + number] = takes.then_some(way.turn);
+            ways.push(way);
         }
+        ways
     }
 }

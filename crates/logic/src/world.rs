@@ -1,0 +1,188 @@
+//! What the search and the checker both work with: the program, where its variables lie, the terms made so far, and the ways
+//! that a step may go. It knows what expressions, formulas and invariants say in a state; what statements do it leaves to each of them.
+
+use mazurka_core::{Access, Claims, ProcessId, ProcessTable};
+use mazurka_lang::hir::{Expr, Program, StmtKind};
+use mazurka_lang::shared::Shared;
+use mazurka_smt::{Term, Terms};
+
+use crate::claims::claims;
+use crate::eval::{Eval, Obligation};
+use crate::fol::{Fol, Lower, Misplaced, Part};
+use crate::pool::{Item, Layout, State, Thread, initial_cells};
+use crate::render::Names;
+use crate::sequent::What;
+use crate::{Formula, Theorem};
+
+/// A program and all that is said about it.
+pub(crate) struct World<'p> {
+    pub program: &'p Program,
+    pub source: &'p str,
+    pub shared: Shared<'p>,
+    pub layout: Layout,
+    pub terms: Terms,
+    pub table: ProcessTable,
+    /// What the step in the making must not do wrong, whichever way it goes: what fails on a way that turns out to be
+    /// closed has failed all the same.
+    pub obligations: Vec<Obligation>,
+    /// The shared cells that it has touched.
+    pub touched: Vec<Access>,
+}
+
+/// One way that a step can go.
+#[derive(Clone, Debug)]
+pub(crate) struct Branch<'p> {
+    pub state: State<'p>,
+    /// Whose turn it is.
+    pub turn: ProcessId,
+    /// What was chosen, and from where to where.
+    pub chosen: Vec<[Term; 3]>,
+    /// Which way it went where it could go several.
+    pub ways: Vec<u8>,
+    pub spawned: Vec<ProcessId>,
+    pub joined: Vec<ProcessId>,
+    /// A false `assume`: there is nothing more to show, but nobody waits either.
+    pub discarded: bool,
+}
+
+impl<'p> Branch<'p> {
+    pub fn at(state: State<'p>, turn: ProcessId) -> Self {
+        Self {
+            state,
+            turn,
+            chosen: Vec::new(),
+            ways: Vec::new(),
+            spawned: Vec::new(),
+            joined: Vec::new(),
+            discarded: false,
+        }
+    }
+
+    /// The thread whose turn it is.
+    pub fn thread(&mut self) -> &mut Thread<'p> {
+        self.state.thread(self.turn)
+    }
+
+    /// Assumes a condition, unless it is plainly false.
+    pub fn given(mut self, test: Term, terms: &Terms) -> Option<Self> {
+        match terms.truth(test) {
+            Some(true) => {}
+            Some(false) => return None,
+            None => self.state.condition.push(test),
+        }
+        Some(self)
+    }
+
+    /// Threads that have nothing left to do have ended.
+    pub fn ended(mut self) -> Self {
+        self.state.threads.retain(|thread| !thread.work.is_empty());
+        self
+    }
+}
+
+impl<'p> World<'p> {
+    pub fn new(theorem: &Theorem<'p>) -> Self {
+        let program = theorem.program;
+        Self {
+            program,
+            source: theorem.source,
+            shared: Shared::new(program),
+            layout: Layout::of(program),
+            terms: Terms::new(),
+            table: ProcessTable::new(program.processes.len() as u32),
+            obligations: Vec::new(),
+            touched: Vec::new(),
+        }
+    }
+
+    pub fn names(&self) -> Names<'_, 'p> {
+        Names {
+            program: self.program,
+            source: self.source,
+            layout: &self.layout,
+            terms: &self.terms,
+            table: &self.table,
+        }
+    }
+
+    /// Turns formulas into conditions; `tag` is part of the names of values that it makes up.
+    pub fn lower(&mut self, tag: String) -> Lower<'_> {
+        Lower {
+            terms: &mut self.terms,
+            layout: &self.layout,
+            tag,
+            fresh: 0,
+        }
+    }
+
+    /// Evaluates expressions for the thread whose turn it is.
+    pub fn eval<'e>(&'e mut self, way: &'e mut Branch<'p>) -> Eval<'e, 'p> {
+        Eval {
+            terms: &mut self.terms,
+            layout: &self.layout,
+            thread: way.state.position(way.turn),
+            state: &mut way.state,
+            name: self.table.path(way.turn).to_string(),
+            when: Vec::new(),
+            obligations: &mut self.obligations,
+            chosen: &mut way.chosen,
+            touched: &mut self.touched,
+        }
+    }
+
+    pub fn values(&mut self, way: &mut Branch<'p>, exprs: &[Expr]) -> Vec<Term> {
+        let mut eval = self.eval(way);
+        exprs.iter().map(|expr| eval.expr(expr)).collect()
+    }
+
+    /// What the next step of a thread may touch.
+    pub fn claims(&self, thread: &Thread<'p>) -> Claims {
+        let (program, layout) = (self.program, &self.layout);
+        claims(program, &self.shared, layout, thread, &self.terms)
+    }
+
+    /// Takes a formula apart in the initial state, where `requires` is known.
+    pub fn open(&mut self, formula: &Formula) -> Result<Vec<Part>, Misplaced> {
+        let program = self.program;
+        let cells = initial_cells(program, &mut self.terms);
+        let mut lower = self.lower(String::new());
+        let requires = program.requires.iter();
+        let known = requires.map(|p| Fol::Term(lower.condition(&p.expr, &cells, &[])));
+        let (known, mut parts) = (known.collect(), Vec::new());
+        lower.parts(known, &cells, &mut Vec::new(), formula, &mut parts)?;
+        Ok(parts)
+    }
+
+    /// What the file's invariants say in a state, and with `loops` those of loops before whose test a thread stands.
+    pub fn invariants(&mut self, state: &State<'p>, loops: bool) -> Vec<(What, Term)> {
+        let program = self.program;
+        let mut lower = self.lower(String::new());
+        let mut all = Vec::new();
+        for (number, property) in program.invariants.iter().enumerate() {
+            let must = lower.condition(&property.expr, &state.cells, &[]);
+            all.push((What::Invariant(number), must));
+        }
+        for (at, thread) in state.threads.iter().enumerate().filter(|_| loops) {
+            for invariant in loop_invariants(thread).unwrap_or_default() {
+                let must = lower.condition_in(invariant, state, at);
+                all.push((What::LoopInvariant(invariant.span), must));
+            }
+        }
+        all
+    }
+}
+
+/// The invariants of the unbounded `while` before whose test a thread stands, if it does.
+pub(crate) fn loop_invariants<'p>(thread: &Thread<'p>) -> Option<&'p [Expr]> {
+    match thread.work.last()? {
+        Item::Again(stmt) => match &stmt.kind {
+            StmtKind::While {
+                bound: None,
+                invariants,
+                ..
+            } => Some(invariants),
+            _ => None,
+        },
+        _ => None,
+    }
+}
