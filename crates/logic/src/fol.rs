@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, Frame, Type};
+use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, Frame, Place, Type};
 use mazurka_smt::{Answer, Kind, Model, Solver, Term, Terms};
 
 use crate::Formula;
@@ -184,8 +184,13 @@ impl Lower<'_> {
                 }
             }
             Formula::Update(update, a) => {
-                let cells = self.update(update, cells, bound);
-                self.formula(a, &cells, bound, holds)?
+                let (cells, must) = self.update(update, cells, bound);
+                let inner = self.formula(a, &cells, bound, holds)?;
+                match (must, holds) {
+                    (Term::TRUE, _) => inner,
+                    (must, true) => both(true, Fol::Term(must), inner),
+                    (must, false) => both(false, Fol::Term(self.terms.not(must)), inner),
+                }
             }
             Formula::Box(..) => return Err(Misplaced),
         })
@@ -237,7 +242,13 @@ impl Lower<'_> {
                 result
             }
             Formula::Update(update, inner) => {
-                let cells = self.update(update, cells, bound);
+                let (cells, must) = self.update(update, cells, bound);
+                if must != Term::TRUE {
+                    let denied = Fol::Term(self.terms.not(must));
+                    let known = known.clone();
+                    parts.push(Part::Leaf { known, denied });
+                }
+                known.extend((must != Term::TRUE).then_some(Fol::Term(must)));
                 self.parts(known, &cells, bound, inner, parts)
             }
             Formula::Box(processes, post) => {
@@ -255,28 +266,35 @@ impl Lower<'_> {
         }
     }
 
-    /// The state after an update: all at once. An index outside of its array changes nothing.
-    pub fn update(
+    /// The state after an update, all at once, and what must hold for nothing to go wrong in it: an update that divides by zero
+    /// or misses its array makes no formula true.
+    fn update(
         &mut self,
-        update: &[(mazurka_lang::hir::Place, Expr)],
+        update: &[(Place, Expr)],
         cells: &[Term],
         bound: &[Term],
-    ) -> Vec<Term> {
-        use mazurka_lang::hir::Place;
+    ) -> (Vec<Term>, Term) {
         let mut new = cells.to_vec();
+        let mut all = Vec::new();
         for (place, value) in update {
-            let value = self.value(value, cells, bound).0;
+            let (value, must) = self.value(value, cells, bound);
+            all.push(must);
             match place {
                 Place::Shared(var) => new[self.layout.vars[var.0 as usize].0] = value,
                 Place::Element(var, index) => {
-                    let at = self.value(index, cells, bound).0;
+                    let (at, _) = self.value(index, cells, bound);
+                    let element = Expr {
+                        kind: ExprKind::Element(*var, Box::new(index.clone())),
+                        ..index.clone()
+                    };
+                    all.push(self.value(&element, cells, bound).1);
                     let (first, len) = self.layout.vars[var.0 as usize];
                     self.terms.store(&mut new[first..first + len], at, value);
                 }
                 Place::Local(_) | Place::LocalElement(..) => {}
             }
         }
-        new
+        (new, self.terms.all(all))
     }
 }
 

@@ -17,11 +17,12 @@
 //! path has been at the same points before, since the last goal that was generalised. The values that changed since then are replaced. Should
 //! others turn out to change too, they are replaced the next time, so that this ends.
 
-use mazurka_lang::hir::{Program, Spawned, Stmt, StmtKind};
+use mazurka_lang::hir::{Expr, ExprKind, Program, Spawned, Stmt, StmtKind};
 use mazurka_smt::{Kind, Term, Terms};
 use rustc_hash::FxHashMap;
 
 use crate::fol::Truth;
+use crate::pool::{Item, State};
 use crate::search::{By, Search, Why};
 use crate::sequent::{Leaf, What};
 use crate::world::loop_invariants;
@@ -40,13 +41,19 @@ impl<'p> Search<'p, '_> {
         let mut failed = Vec::new();
         for to in self.generalised.clone() {
             let other = &self.nodes[to];
-            if other.context == context && other.state.same_points(&self.nodes[at].state) {
+            if other.context == context
+                && other.state.same_points(&self.nodes[at].state)
+                && self.may_lead_to(at, to)
+            {
                 let leaves = self.instance(at, to);
                 if leaves.iter().all(|leaf| leaf.truth == Truth::Proved) {
                     return Some(By::Back { leaves, to });
                 }
                 failed.push((to, leaves));
             }
+        }
+        if self.starts_too_many(at) {
+            return Some(By::Open(Why::Unfolded(self.options.unfold)));
         }
         // Earlier goals of this path at the same points.
         let mut rounds = 0;
@@ -97,13 +104,58 @@ impl<'p> Search<'p, '_> {
         Some(self.generalise(at, changed))
     }
 
+    /// Whether processes call or start each other without end: such goals are never at the same points again.
+    pub fn too_deep(&self, at: usize) -> bool {
+        let most = self.world.program.procedures.len() + self.options.unfold as usize;
+        self.nodes[at].state.threads.iter().any(|thread| {
+            let calls = thread.work.iter();
+            let calls = calls.filter(|item| matches!(item, Item::Return(..)));
+            let path = self.world.table.path(thread.process).to_string();
+            calls.count() > most || path.matches('.').count() > most + 1
+        })
+    }
+
+    /// Whether a loop starts a process in each round: so many of them lead here, and more threads each time.
+    fn starts_too_many(&self, at: usize) -> bool {
+        let node = &self.nodes[at];
+        let mover = |state: &State<'p>| {
+            let mut threads = state.threads.iter();
+            threads.position(|thread| Some(thread.process) == node.process)
+        };
+        let Some(thread) = mover(&node.state).map(|at| &node.state.threads[at]) else {
+            return false;
+        };
+        if thread.children <= self.options.unfold || !thread.work.iter().any(is_endless) {
+            return false;
+        }
+        let mut rounds = 0;
+        let (mut children, mut up) = (thread.children, node.parent);
+        while let Some(earlier) = up.map(|up| &self.nodes[up]) {
+            let same = mover(&earlier.state).map(|at| &earlier.state.threads[at]);
+            if same.is_some_and(|same| same.children < children && same.same_point(thread)) {
+                rounds += 1;
+                children -= 1;
+            }
+            up = earlier.parent;
+        }
+        rounds > self.options.unfold
+    }
+
+    /// Whether a goal may be led back to another. With reduction, to any; without, goals on different paths stay apart, and only
+    /// what lies on the path of a goal itself closes a loop.
+    fn may_lead_to(&self, at: usize, to: usize) -> bool {
+        let up = |at: &usize| self.nodes[*at].parent;
+        self.options.reduce || std::iter::successors(Some(at), up).any(|above| above == to)
+    }
+
     /// A goal that was scheduled and says the same, or assumes less.
     fn met(&self, at: usize) -> Option<usize> {
         let node = &self.nodes[at];
         let known = |term: &Term| node.state.condition.contains(term);
         let same = |&&to: &&usize| {
             let other = &self.nodes[to];
-            other.context == node.context
+            self.may_lead_to(at, to)
+                && other.context == node.context
                 && other.state.same_points(&node.state)
                 && other.state.values().eq(node.state.values())
                 && other.state.condition.iter().all(known)
@@ -191,16 +243,39 @@ impl<'p> Search<'p, '_> {
     }
 }
 
+/// Whether a thread may come back here for ever.
+fn is_endless(item: &Item<'_>) -> bool {
+    match item {
+        Item::Do(stmt) | Item::Again(stmt) | Item::Round(stmt) | Item::Count(stmt) => {
+            has_no_bound(stmt)
+        }
+        Item::Return(..) => false,
+    }
+}
+
+/// Whether a statement is a loop of which nobody knows how often it goes round.
+fn has_no_bound(stmt: &Stmt) -> bool {
+    let fixed = |e: &Expr| matches!(e.kind, ExprKind::Const(_));
+    match &stmt.kind {
+        StmtKind::While { bound, .. } => bound.is_none(),
+        StmtKind::GuardedLoop(..) => true,
+        StmtKind::For { from, to, .. } => !fixed(from) || !fixed(to),
+        _ => false,
+    }
+}
+
 /// Whether a program has loops without bounds.
 pub(crate) fn endless(program: &Program) -> bool {
     let processes = program.processes.iter().map(|process| &process.body);
     let procedures = program.procedures.iter().map(|procedure| &procedure.body);
     let mut open: Vec<&Stmt> = processes.chain(procedures).flatten().collect();
     while let Some(stmt) = open.pop() {
+        if has_no_bound(stmt) {
+            return true;
+        }
         match &stmt.kind {
-            StmtKind::While { bound: None, .. } | StmtKind::GuardedLoop(..) => return true,
             StmtKind::Block(stmts) | StmtKind::Atomic(stmts) => open.extend(stmts),
-            StmtKind::Guard(_, body) => open.push(body),
+            StmtKind::Guard(_, body) | StmtKind::GuardedLoop(_, body) => open.push(body),
             StmtKind::Choice { then, other, .. } => open.extend([&**then, &**other]),
             StmtKind::If(_, then, other) => open.extend(then.iter().chain(other)),
             StmtKind::While { body, .. } | StmtKind::For { body, .. } => open.extend(body),

@@ -295,7 +295,21 @@ impl<'t> Parser<'t, '_> {
                 self.bump()?;
                 let mut update = Vec::new();
                 while !self.at_sign("}") {
-                    update.push(self.assignment()?);
+                    let before = self.span;
+                    let (place, value) = self.assignment()?;
+                    if let Place::Shared(var) = place
+                        && update
+                            .iter()
+                            .any(|(p, _)| matches!(p, Place::Shared(v) if *v == var))
+                    {
+                        return Err(FormulaError {
+                            span: before,
+                            message: "this variable is updated twice".to_owned(),
+                            expected: "all of an update happens at once: write two updates"
+                                .to_owned(),
+                        });
+                    }
+                    update.push((place, value));
                     if !self.eat(",")? {
                         break;
                     }
@@ -311,7 +325,14 @@ impl<'t> Parser<'t, '_> {
             }
             Token::Sign(quantifier @ ("forall" | "exists")) => {
                 self.bump()?;
-                let (name, _) = self.name("the name of a variable")?;
+                let (name, place) = self.name("the name of a variable")?;
+                if self.program.vars.iter().any(|var| var.name == name) {
+                    return Err(FormulaError {
+                        span: place,
+                        message: format!("`{name}` is a variable of the program"),
+                        expected: "a quantified variable needs a name of its own".to_owned(),
+                    });
+                }
                 self.expect(":")?;
                 let ty = self.type_()?;
                 self.expect(".")?;
@@ -373,10 +394,19 @@ impl<'t> Parser<'t, '_> {
                     "name a process of the file or its number, or write `[*]` for all",
                 ));
             }
+            if found[before..]
+                .iter()
+                .any(|at| found[..before].contains(at))
+            {
+                let text = span.text(self.text);
+                return Err(self.error(
+                    format!("process `{text}` is in this box already"),
+                    "name each process once",
+                ));
+            }
             self.bump()?;
             if !self.eat("||")? {
                 found.sort_unstable();
-                found.dedup();
                 return Ok(found);
             }
         }
@@ -394,9 +424,9 @@ impl<'t> Parser<'t, '_> {
         let ty = match name {
             "bool" => Some(Type::Bool),
             "int" => Some(Type::Int),
-            _ => match name.split_at(1) {
-                ("i", width) => bits(width).map(Type::Signed),
-                ("u", width) => bits(width).map(Type::Unsigned),
+            _ => match (name.strip_prefix('i'), name.strip_prefix('u')) {
+                (Some(width), _) => bits(width).map(Type::Signed),
+                (_, Some(width)) => bits(width).map(Type::Unsigned),
                 _ => None,
             },
         };
@@ -426,7 +456,7 @@ impl<'t> Parser<'t, '_> {
         Ok((place, value))
     }
 
-    /// A variable of the program, or one that a quantifier binds, which hides others.
+    /// A variable of the program, or one that a quantifier binds; the innermost counts.
     fn variable(&mut self) -> Parse<Expr> {
         let (name, span) = self.name("a variable")?;
         if let Some(at) = self.bound.iter().rposition(|(bound, _)| bound == name) {
@@ -536,7 +566,14 @@ impl<'t> Parser<'t, '_> {
                 message: "a formula with a box, an update or a quantifier is no value".to_owned(),
                 expected: "combine it with `&&`, `||`, `!`, `==>` or `<==>`".to_owned(),
             }),
-            Read::Literal(expr) if ty != Type::Bool => Ok(Expr { ty, ..expr }),
+            Read::Literal(expr) if ty != Type::Bool => match expr.kind {
+                ExprKind::Const(value) if !fits(value, ty) => Err(FormulaError {
+                    span: expr.span,
+                    message: format!("{value} does not fit {}", noun(ty)),
+                    expected: "a number that it can hold".to_owned(),
+                }),
+                _ => Ok(Expr { ty, ..expr }),
+            },
             Read::Literal(expr) => Err(wrong(expr.span, Type::Int)),
         }
     }
@@ -606,6 +643,15 @@ fn connect(sign: &str, a: Formula, b: Formula, span: Span) -> Read {
         },
         span,
     )
+}
+
+/// Whether a type has this number.
+fn fits(value: i64, ty: Type) -> bool {
+    match ty {
+        Type::Signed(bits) => value >> (bits - 1) == value >> 63,
+        Type::Unsigned(bits) => value >= 0 && (bits == 64 || value >> bits == 0),
+        Type::Int | Type::Bool | Type::Process => true,
+    }
 }
 
 fn constant(value: i64, ty: Type, span: Span) -> Expr {

@@ -100,6 +100,17 @@ impl<'p> Thread<'p> {
         }
     }
 
+    /// Whether it stands where the other does, whatever its locals are worth.
+    pub fn same_point(&self, other: &Self) -> bool {
+        let same = |(item, other): (&Item<'p>, &Item<'p>)| match (item, other) {
+            (Item::Return(a, _), Item::Return(b, _)) => std::ptr::eq(*a, *b),
+            (a, b) => a == b,
+        };
+        self.frame == other.frame
+            && self.work.len() == other.work.len()
+            && self.work.iter().zip(&other.work).all(same)
+    }
+
     /// These statements are next.
     pub fn push(&mut self, stmts: &'p [Stmt]) {
         self.work.extend(stmts.iter().rev().map(Item::Do));
@@ -249,16 +260,8 @@ impl<'p> State<'p> {
 
     /// Whether the threads stand at the same points, whatever the variables are worth.
     pub fn same_points(&self, other: &Self) -> bool {
-        let point = |item: &Item<'p>, other: &Item<'p>| match (item, other) {
-            (Item::Return(a, _), Item::Return(b, _)) => std::ptr::eq(*a, *b),
-            (a, b) => a == b,
-        };
         let same = |a: &Thread<'p>, b: &Thread<'p>| {
-            a.process == b.process
-                && a.frame == b.frame
-                && a.children == b.children
-                && a.work.len() == b.work.len()
-                && a.work.iter().zip(&b.work).all(|(x, y)| point(x, y))
+            a.process == b.process && a.children == b.children && a.same_point(b)
         };
         self.locks == other.locks
             && self.threads.len() == other.threads.len()

@@ -260,6 +260,9 @@ impl<'p, 's> Search<'p, 's> {
         if self.nodes[at].state.threads.is_empty() {
             return self.end(at);
         }
+        if self.too_deep(at) {
+            return Ok(By::Open(Why::Unfolded(self.options.unfold)));
+        }
         // A goal that was just generalised is to be scheduled.
         if (self.nodes[at].segment != at || self.nodes[at].changed.is_empty())
             && let Some(by) = self.come_back(at)
@@ -452,9 +455,7 @@ fn same_goal(a: &State<'_>, b: &State<'_>) -> bool {
         all.sort_unstable();
         all
     };
-    let threads = |state: &State<'_>| state.threads.iter().map(|t| t.locals.clone()).collect();
-    let (ours, theirs): (Vec<Vec<Term>>, Vec<Vec<Term>>) = (threads(a), threads(b));
-    a.cells == b.cells && a.same_points(b) && ours == theirs && sorted(a) == sorted(b)
+    a.same_points(b) && a.values().eq(b.values()) && sorted(a) == sorted(b)
 }
 
 fn outcome(way: u8) -> Outcome {

@@ -4,8 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use mazurka_core::proof::{
-    Answered, GoalOutcome, GoalRecord, LeafRecord, OpenGoal, Proof, RuleRecord, Status,
-    VERSION,
+    Answered, GoalOutcome, GoalRecord, LeafRecord, OpenGoal, Proof, RuleRecord, Status, VERSION,
 };
 use mazurka_core::record::{ProgramRecord, Record, VERSION as RECORD, Witness, WitnessKind};
 use mazurka_core::{Bound, Counts, Limits, Scope, StopReason, Verdict};
@@ -178,7 +177,7 @@ impl Theory {
         }
     }
 
-    /// Proves goals, or what the file states if there are none: its `prove` declarations, else its `ensures`. The assertions
+    /// Proves goals, or what the file states if there are none: its `prove` declarations and its `ensures`. The assertions
     /// and invariants of the file belong to every goal with a box.
     pub fn prove(
         &self,
@@ -190,9 +189,9 @@ impl Theory {
         let mut wanted: Vec<Option<String>> = goals.iter().cloned().map(Some).collect();
         if wanted.is_empty() {
             wanted = self.goals().into_iter().map(Some).collect();
-        }
-        if wanted.is_empty() {
-            wanted.push(None);
+            if wanted.is_empty() || !self.program.ensures.is_empty() {
+                wanted.push(None);
+            }
         }
         let mut all = Vec::new();
         let mut file = ProofFile {
@@ -256,7 +255,7 @@ impl Theory {
     }
 
     /// What a goal says; what the file states is put into words.
-    fn stated(&self, goal: Option<&str>) -> String {
+    pub fn stated(&self, goal: Option<&str>) -> String {
         let Some(goal) = goal else {
             let ensures = self.program.ensures.iter();
             let ensures: Vec<&str> = ensures.map(|p| p.expr.span.text(&self.source)).collect();
@@ -384,6 +383,9 @@ impl Theory {
 
     /// Checks proofs about this program, with code of its own.
     pub fn check(&self, file: &ProofFile, solver: Choice) -> Result<(), ProofProblem> {
+        if file.version != VERSION {
+            return Err(Rejected::Version(file.version).into());
+        }
         for proof in &file.proofs {
             if proof.program.hash != self.record.hash {
                 return Err(ProofProblem::OtherProgram {

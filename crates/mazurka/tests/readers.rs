@@ -1,7 +1,12 @@
 //! Files that people or programs have damaged: whatever stands in a record or a checkpoint, reading it and
 //! going on from it ends with an answer or an error.
 
-use mazurka::{Algorithm, Checkpoint, Limits, Options, Program, Recording, Verdict, quietly};
+use std::sync::OnceLock;
+
+use mazurka::{
+    Algorithm, Checkpoint, Limits, Options, Program, ProofFile, ProveOptions, Recording,
+    SolverChoice, Theory, Verdict, quietly,
+};
 use proptest::prelude::*;
 
 const SOURCE: &str = "
@@ -89,4 +94,132 @@ proptest! {
             let _ = program.explore_from(Some(&checkpoint), Algorithm::Source, &options(), &mut quietly());
         }
     }
+
+    #[test]
+    fn a_damaged_proof_is_refused_or_the_same(edits in edits()) {
+        let (theory, proof, text) = proof();
+        if let Ok(mut damaged) = ProofFile::parse(&damage(text, &edits)) {
+            let passes = theory.check(&damaged, SolverChoice::Embedded).is_ok();
+            for (damaged, proof) in damaged.proofs.iter_mut().zip(&proof.proofs) {
+                // Where the program was does not matter, but which it is.
+                damaged.program = proof.program.clone();
+            }
+            prop_assert!(!passes || damaged == *proof);
+        }
+    }
+
+    #[test]
+    fn whatever_stands_in_a_formula_it_is_read_or_refused(text in formula()) {
+        let (theory, _, _) = proof();
+        let options = ProveOptions {
+            solver: SolverChoice::Embedded,
+            limits: Limits {
+                steps: Some(50),
+                ..Limits::default()
+            },
+            ..ProveOptions::default()
+        };
+        if let Err(error) = theory.prove(std::slice::from_ref(&text), &options, &mut quietly()) {
+            prop_assert!(!error.to_string().is_empty());
+        }
+    }
+}
+
+/// A program with a loop, a lock and a started process, its proof, and that as a text.
+fn proof() -> &'static (Theory, ProofFile, String) {
+    static PROOF: OnceLock<(Theory, ProofFile, String)> = OnceLock::new();
+    PROOF.get_or_init(|| {
+        let source = "
+            var x, c: i8 = 0 var n: i8 var a: i8[2] = 0 var b: bool
+            lock m
+            requires n >= 0
+            invariant x <= 2
+            process p { let h = spawn { lock(m); x := x + 1; unlock(m) }; join h }
+            process q { while c < n invariant 0 <= c && c <= n { c := c + 1 } }
+            ensures c == n && x == 1";
+        let theory = Theory::load("damaged.maz", source, &[]).expect("a good program");
+        let options = ProveOptions {
+            solver: SolverChoice::Embedded,
+            ..ProveOptions::default()
+        };
+        let (record, proof) = theory
+            .prove(&[], &options, &mut quietly())
+            .expect("a proof");
+        assert_eq!(record.record.verdict, Verdict::Verified);
+        let text = serde_json::to_string(&proof).expect("proofs are JSON");
+        (theory, proof, text)
+    })
+}
+
+/// Words of formulas, more or less in order.
+fn formula() -> impl Strategy<Value = String> {
+    let words = vec![
+        "x",
+        "c",
+        "n",
+        "a",
+        "b",
+        "k",
+        "0",
+        "1",
+        "200",
+        "99999999999999999999",
+        "true",
+        "p",
+        "q",
+        "*",
+        "[",
+        "]",
+        "[*]",
+        "[p]",
+        "[p || q]",
+        "(",
+        ")",
+        "{",
+        "}",
+        "{x := 1}",
+        "{a[c] := x / c}",
+        ":=",
+        ",",
+        "forall k: i8.",
+        "∃k: int·",
+        "forall k: bool.",
+        ":",
+        ".",
+        "==",
+        "!=",
+        "<",
+        "<=",
+        "+",
+        "-",
+        "/",
+        "%",
+        "!",
+        "¬",
+        "&&",
+        "∧",
+        "||",
+        "∨",
+        "==>",
+        "→",
+        "<==>",
+        "↔",
+        "a[",
+        "a[0]",
+        "int",
+        "é8",
+        "𝔸",
+        "\u{0}",
+        "\"",
+        "not",
+        "and",
+        "or",
+        "exists",
+    ];
+    prop_oneof![
+        9 => proptest::collection::vec(proptest::sample::select(words), 0..12).prop_map(|words| words.join(" ")),
+        1 => any::<String>(),
+        1 => (1..3000_usize, proptest::sample::select(vec!["(", "!", "[*]", "{x := 1}", "-", "forall k: bool. "]))
+            .prop_map(|(times, word)| word.repeat(times) + "true"),
+    ]
 }

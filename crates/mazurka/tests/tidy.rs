@@ -142,6 +142,34 @@ fn logic_explores_nothing() {
 }
 
 #[test]
+fn the_checker_of_proofs_is_small_and_on_its_own() {
+    let (mut lines, mut files) = (0, 0);
+    for (file, text) in sources("logic") {
+        if !file.contains("/check/") {
+            continue;
+        }
+        files += 1;
+        lines += text.lines().count();
+        for (number, line) in code(&text) {
+            for word in [
+                "crate::search",
+                "crate::step",
+                "crate::loops",
+                "crate::prove",
+                "super::super",
+            ] {
+                assert!(!says(line, word), "{file}:{number} says `{word}`: {line}");
+            }
+        }
+    }
+    assert!(files > 0, "the checker was not found");
+    assert!(
+        lines < 800,
+        "the checker of proofs has {lines} lines, and must have less than 800"
+    );
+}
+
+#[test]
 fn reports_run_no_program() {
     assert_eq!(dependencies("report"), ["mazurka-core"]);
     never("report", &["Execution", "Semantics", ".step("]);

@@ -285,7 +285,7 @@ impl<'p> Checker<'p, '_> {
         path: &[EventRecord],
         written: &[StepRecord],
     ) -> Checked<RuleRecord> {
-        let (context, before) = (goal.context, goal.state.condition.len());
+        let context = goal.context;
         if goal.state.threads.is_empty() || written.len() != goal.state.threads.len() {
             return Err("not all threads make a step".to_owned());
         }
@@ -297,7 +297,7 @@ impl<'p> Checker<'p, '_> {
             let mut ways = machine.step(&goal.state, thread.process)?;
             let leaves = self.faults(context)?;
             for way in &ways {
-                let new = &way.state.condition[before..];
+                let new = &way.state.condition[goal.state.condition.len()..];
                 enabled.push(possible(&mut self.world.terms, new, &way.chosen));
             }
             ways.retain(|way| !way.discarded);
@@ -323,11 +323,11 @@ impl<'p> Checker<'p, '_> {
                 ways: after,
             });
         }
-        let mut deadlock = None;
-        if self.proof.deadlock {
-            let must = self.world.terms.any(enabled);
-            deadlock = Some(self.must(What::Deadlock, goal, must)?);
-        }
+        let must = self.world.terms.any(enabled);
+        let deadlock = match self.proof.deadlock {
+            true => Some(self.must(What::Deadlock, goal, must)?),
+            false => None,
+        };
         Ok(RuleRecord::Schedule { steps, deadlock })
     }
 
@@ -354,6 +354,9 @@ impl<'p> Checker<'p, '_> {
         replaced: &[String],
         to: usize,
     ) -> Checked<RuleRecord> {
+        if self.derived.get(to).is_none_or(Option::is_some) {
+            return Err(format!("goal {to} is not new"));
+        }
         let now = self.world.invariants(&goal.state, true);
         let leaves = self.each(goal, now)?;
         let places = self.world.names().places(&goal.state);

@@ -99,15 +99,19 @@ pub(super) fn check_proof(args: &CheckProofArgs) -> Result<Exit, Refusal> {
     let theory = load(program, &first.program.set)?;
     Ok(match theory.check(&file, args.solver) {
         Ok(()) => {
-            let goals = file
-                .proofs
-                .iter()
-                .map(|proof| proof.goals.len())
-                .sum::<usize>();
-            output::print(
-                &format!("checked: every one of {goals} goals follows\n"),
-                Exit::Verified,
-            )
+            let mut text = String::new();
+            for proof in &file.proofs {
+                let goal = theory.stated(proof.goal.as_deref());
+                let ends = match proof.deadlock {
+                    true => "; somebody can always go on until all have ended",
+                    false => "; whether somebody can always go on is not part of it",
+                };
+                text += &match proof.goals.len() {
+                    1 => format!("checked: {goal} (its goal follows{ends})\n"),
+                    goals => format!("checked: {goal} (all {goals} goals follow{ends})\n"),
+                };
+            }
+            output::print(&text, Exit::Verified)
         }
         Err(ProofProblem::Rejected(why)) => {
             output::print(&format!("rejected: {why}\n"), Exit::Violated)

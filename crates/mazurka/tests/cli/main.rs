@@ -10,6 +10,7 @@ mod exit_codes;
 mod limits;
 mod permute;
 mod pictures;
+mod prove;
 mod record;
 mod replay;
 mod snapshots;

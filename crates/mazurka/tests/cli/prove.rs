@@ -1,0 +1,253 @@
+//! `mazurka prove` and `mazurka check-proof`.
+
+use std::path::Path;
+
+use crate::support::{Said, mazurka, with_input};
+
+const PETERSON: &str = "corpus/prove/peterson/program.maz";
+const COUNT: &str = "corpus/prove/count-to/program.maz";
+const ADD: &str = "var x, y: i8 process p { x := x + 1 } process q { x := x + 1 }";
+
+fn prove(program: &str, args: &[&str]) -> Said {
+    let args = [&["prove", "-", "--solver", "embedded"], args].concat();
+    with_input(&args, program)
+}
+
+/// A file in a folder of its own.
+fn path(folder: &Path, name: &str) -> String {
+    folder.join(name).to_str().expect("a name").to_owned()
+}
+
+#[test]
+fn what_is_proved_passes_the_checker() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let proof = &path(folder.path(), "peterson.proof");
+    let said = mazurka(&["prove", PETERSON, "--proof", proof, "--tree"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(
+        said.out.starts_with("proved: [*] inside == 0 ("),
+        "{said:?}"
+    );
+    assert!(said.out.contains("somebody can always go on"), "{said:?}");
+    assert!(said.out.contains("goal 0 SCHEDULE"), "{said:?}");
+    let said = mazurka(&["check-proof", proof]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(
+        said.out.starts_with("checked: [*] inside == 0 (all "),
+        "{said:?}"
+    );
+    assert!(said.out.contains("somebody can always go on"), "{said:?}");
+    // Weaker proofs say that they are.
+    mazurka(&["prove", PETERSON, "--no-deadlock", "--proof", proof]);
+    let said = mazurka(&["check-proof", proof]);
+    assert!(said.out.contains("is not part of it"), "{said:?}");
+}
+
+#[test]
+fn a_false_goal_has_an_execution_that_shows_it() {
+    let said = mazurka(&[
+        "prove",
+        COUNT,
+        "--goal",
+        "[*] c < n",
+        "--solver",
+        "embedded",
+    ]);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.out.starts_with("refuted: [*] c < n"), "{said:?}");
+    let args = ["prove", COUNT, "--goal", "[*] c < n", "--format", "json"];
+    let record = mazurka(&args).json();
+    assert_eq!(record["command"], "prove");
+    assert_eq!(record["verdict"], "violated");
+    assert_eq!(record["goals"][0]["status"], "refuted");
+    let run = &record["witnesses"][0]["runs"][0];
+    assert_eq!(run["ending"], "final", "{record}");
+    let said = prove("var x: i32 process { assert x != 7 }", &[]);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.out.contains("assert x != 7"), "{said:?}");
+    assert!(said.out.contains("x = 7"), "{said:?}");
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let weak = "var c, n: i8 requires c == 0 && n >= 0
+        process { while c < n invariant true { c := c + 1 } } ensures c == n";
+    let said = prove(weak, &[]);
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.out.starts_with("open: [*] c == n"), "{said:?}");
+    assert!(
+        said.out.contains("what is missing is an invariant"),
+        "{said:?}"
+    );
+    let forever = "var x, n: i32 process { while x < n { x := x + 1 } } ensures x >= n";
+    let said = prove(forever, &["--unfold", "3"]);
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.out.contains("--unfold 3"), "{said:?}");
+    let started = "var x: i8 process { while true { spawn { x := 1 } } }";
+    let said = prove(started, &["--unfold", "2"]);
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.out.contains("--unfold 2"), "{said:?}");
+    let said = prove(ADD, &["--max-steps", "1"]);
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.out.contains("--max-steps 1"), "{said:?}");
+}
+
+#[test]
+fn goals_are_those_of_the_file_or_of_the_command_line() {
+    let program = format!("{ADD} prove \"x == 0 ==> [p] x == 1\" ensures x == x");
+    let record = prove(&program, &["--format", "json"]).json();
+    let goals: Vec<_> = record["goals"].as_array().expect("goals").iter().collect();
+    let said: Vec<&str> = goals
+        .iter()
+        .filter_map(|goal| goal["goal"].as_str())
+        .collect();
+    assert_eq!(said, ["x == 0 ==> [p] x == 1", "[*] x == x"]);
+    let record = prove(
+        &program,
+        &["--goal", "true", "--goal", "[q] true", "--format", "json"],
+    );
+    let record = record.json();
+    assert_eq!(record["goals"].as_array().expect("goals").len(), 2);
+    assert_eq!(record["goals"][1]["goal"], "[q] true");
+}
+
+#[test]
+fn formulas_are_ascii_or_unicode() {
+    for goal in [
+        "forall k: i8. x == k ==> [p || q] x == k + 2",
+        "∀k: i8· x == k → [p ∥ q] x == k + 2",
+        "exists b: bool. b && !(x != x)",
+        "∃b: bool· b ∧ ¬(x ≠ x)",
+        "{x := 1, y := x} (x <= y || x >= y) <==> true",
+        "{x := 1, y := x} (x ≤ y ∨ x ≥ y) ↔ true",
+    ] {
+        let said = prove(ADD, &["--goal", goal, "-q"]);
+        assert_eq!(said.code, 0, "{goal}: {said:?}");
+    }
+    for (goal, why) in [
+        ("[p] x = 1", "`=` means nothing here"),
+        ("[r] x == 1", "there is no process `r`"),
+        ("[p || p] x == 1", "process `p` is in this box already"),
+        ("forall x: i8. x == x", "`x` is a variable of the program"),
+        ("{x := 1, x := 2} x == 2", "this variable is updated twice"),
+        ("x == 300", "300 does not fit an `i8`"),
+        ("forall k: é8. true", "`é8` is no type"),
+        ("x == choose(0..2)", "there is no variable `choose`"),
+        ("x +", "the formula ends here"),
+    ] {
+        let said = prove(ADD, &["--goal", goal]);
+        assert_eq!(said.code, 3, "{goal}: {said:?}");
+        assert!(
+            said.err.contains(why) && said.err.contains('^'),
+            "{goal}: {said:?}"
+        );
+    }
+    let said = prove(ADD, &["--goal", "!([p] x == 1)"]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("no rule"), "{said:?}");
+}
+
+#[test]
+fn a_proof_is_a_page_or_a_picture_too() {
+    let said = mazurka(&["prove", COUNT, "--format", "html"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.out.starts_with("<!doctype html>"), "{said:?}");
+    assert!(
+        said.out.contains("INVARIANT") && said.out.contains("BACK"),
+        "{said:?}"
+    );
+    let said = mazurka(&["prove", COUNT, "--format", "svg"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(
+        said.out.starts_with("<svg") && said.out.ends_with("</svg>\n"),
+        "{said:?}"
+    );
+    let large = "corpus/prove/ticket-lock/program.maz";
+    let said = mazurka(&["prove", large, "--format", "svg"]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("--format html"), "{said:?}");
+}
+
+#[test]
+fn a_file_that_is_no_proof_is_rejected() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (proof, program) = (
+        &path(folder.path(), "a.proof"),
+        &path(folder.path(), "a.maz"),
+    );
+    std::fs::write(
+        program,
+        "var x: i8 = 0 process { x := x + 1; x := x + 1 } ensures x == 2",
+    )
+    .expect("written");
+    let said = mazurka(&["prove", program, "--proof", proof]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let good = std::fs::read_to_string(proof).expect("a proof");
+    let check = |text: &str| {
+        std::fs::write(proof, text).expect("written");
+        mazurka(&["check-proof", proof])
+    };
+    assert_eq!(check(&good).code, 0);
+    // A proof of something else is none of this.
+    for (from, to) in [
+        ("\"ASSIGN\"", "\"COND\""),
+        ("\"proved\"", "{\"unknown\": \"\"}"),
+    ] {
+        assert!(good.contains(from), "{good}");
+        let said = check(&good.replacen(from, to, 1));
+        assert_eq!(said.code, 1, "{said:?}");
+        assert!(said.out.starts_with("rejected: "), "{said:?}");
+    }
+    for text in [
+        "",
+        "no",
+        "{}",
+        "[1]",
+        "{\"version\": 2}",
+        &good[..good.len() / 2],
+    ] {
+        let said = check(text);
+        assert_eq!(said.code, 3, "{text}: {said:?}");
+        assert!(said.err.contains("not a proof of Mazurka"), "{said:?}");
+    }
+    let said = check("{\"version\": 2, \"proofs\": []}");
+    assert_eq!(said.code, 3, "{said:?}");
+    // Nor is one of another program.
+    std::fs::write(
+        program,
+        "var x: i8 = 0 process { x := x + 2 } ensures x == 2",
+    )
+    .expect("written");
+    let said = check(&good);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("another program"), "{said:?}");
+    let said = mazurka(&["check-proof", "nowhere.proof"]);
+    assert_eq!(said.code, 3, "{said:?}");
+}
+
+#[test]
+fn proofs_exist_with_and_without_reduction() {
+    let program = "var x, y: i8 = 0 process { x := 1; y := 1 } process { await y == 1; x := 1 }";
+    for args in [
+        &["--goal", "[*] x == y"][..],
+        &["--goal", "[*] x == y", "--no-por"],
+    ] {
+        let said = prove(program, args);
+        assert_eq!(said.code, 0, "{said:?}");
+    }
+    let with = mazurka(&["prove", COUNT, "--format", "json"]).json();
+    let without = mazurka(&["prove", COUNT, "--no-por", "--format", "json"]).json();
+    assert_eq!(
+        (with["algorithm"].as_str(), without["algorithm"].as_str()),
+        (Some("canonical"), Some("none"))
+    );
+    assert_eq!(without["goals"][0]["merged"], 0);
+    assert_eq!(without["goals"][0]["status"], "proved");
+}
+
+#[test]
+fn accesses_are_refused_or_proved_as_steps() {
+    let said = prove("atomicity access var x: i8 = 0 process { x := x + 1 }", &[]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("atomicity statement"), "{said:?}");
+}
