@@ -2,7 +2,7 @@
 
 use mazurka_core::{AccessKind, Event, ProcessId, ProcessTable};
 use mazurka_lang::hir::{Program, Stmt, StmtKind};
-use mazurka_smt::{Model, Term, Terms};
+use mazurka_smt::{Model, Node, Term, Terms};
 use rustc_hash::FxHashMap;
 
 use crate::eval::Fault;
@@ -265,7 +265,14 @@ impl Names<'_, '_> {
         LeafRecord {
             what,
             place: at,
-            must: format!("not ({})", self.formula(&leaf.denied)),
+            must: match &leaf.denied {
+                Fol::Term(Term::FALSE) => "true".to_owned(),
+                Fol::Term(term) => match self.terms.node(*term) {
+                    Node::Not(must) => self.terms.show(must),
+                    _ => format!("not ({})", self.terms.show(*term)),
+                },
+                denied => format!("not ({})", self.formula(denied)),
+            },
             answer: match &leaf.truth {
                 Truth::Proved => Answered::Proved,
                 Truth::Refuted(model) => Answered::Refuted(self.model(model)),

@@ -263,7 +263,7 @@ fn easy() -> LeafRecord {
     LeafRecord {
         what: "what is assumed cannot be".to_owned(),
         place: None,
-        must: "not (true)".to_owned(),
+        must: "false".to_owned(),
         answer: Answered::Proved,
     }
 }

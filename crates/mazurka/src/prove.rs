@@ -74,7 +74,7 @@ pub enum ProveError {
     Unsupported(#[from] Unsupported),
     /// Each access is a step.
     #[error(
-        "there are rules for statements only: write `atomicity statement`, or check the program with `mazurka check`"
+        "there are rules for whole statements, not for each access: write `atomicity statement`, with statements that read or write one shared variable each, or explore the program with `mazurka symbolic` or `mazurka check`"
     )]
     Access,
     /// The solver is not there.

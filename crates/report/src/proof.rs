@@ -114,7 +114,12 @@ fn children(goal: &GoalRecord) -> Vec<(String, usize)> {
         RuleRecord::Schedule { steps, .. } => steps
             .iter()
             .flat_map(|step| {
-                let name = format!("{} {}", step.process, step.rule);
+                let mut pool = goal.pool.iter();
+                let thread = pool.find(|thread| thread.process == step.process);
+                let next = thread.and_then(|thread| thread.work.last());
+                // "assign 3:5": what it is says the rule.
+                let place = next.and_then(|next| next.rsplit(' ').next()).unwrap_or("");
+                let name = format!("{} {} {place}", step.process, step.rule);
                 step.ways.iter().map(move |way| (name.clone(), way.to))
             })
             .collect(),
@@ -136,37 +141,69 @@ pub fn proof_tree(proof: &Proof, depth: usize, view: &View) -> String {
         let mark = if leaf.is_proved() { "✓" } else { "✗" };
         text += &format!("{mark} {}: {}\n", leaf.what, clip(&leaf.must, 100));
     }
-    for root in reading.roots() {
-        branch(&mut reading, root, "", 0, depth, view, &mut text);
+    // Proofs are deep: no recursion. What is next, the step that leads there and from where, and how deep it is.
+    let mut next: Vec<(usize, String, Option<usize>, usize)> = Vec::new();
+    let roots = reading.roots().into_iter().rev();
+    next.extend(roots.map(|root| (root, String::new(), None, 0)));
+    while let Some((at, step, from, level)) = next.pop() {
+        if std::mem::replace(&mut reading.seen[at], true) {
+            continue;
+        }
+        let unfold = level < depth || reading.open[at] > 0 || reading.size[at] == 1;
+        branch(&reading, at, (&step, from), level, unfold, view, &mut text);
+        let below = children(&proof.goals[at]).into_iter().rev();
+        let below = below.filter(|(_, child)| unfold && *child < proof.goals.len());
+        next.extend(below.map(|(step, child)| (child, step, Some(at), level + 1)));
     }
     text
 }
 
+/// What a goal has that the one before has not: values, and what is assumed.
+fn news(goal: &GoalRecord, before: Option<&GoalRecord>) -> (String, String) {
+    let (values, condition) = match before {
+        Some(before) => (&before.substitution[..], &before.condition[..]),
+        None => (&[][..], &[][..]),
+    };
+    let changed = goal
+        .substitution
+        .iter()
+        .filter(|pair| !values.contains(pair));
+    // Hidden locals count rounds, which nobody asks for here.
+    let changed = changed.filter(|(name, _)| before.is_some() && !name.contains('$'));
+    let changed: Vec<String> = changed.map(|(x, e)| format!("{x} ↦ {e}")).collect();
+    let assumed = goal
+        .condition
+        .iter()
+        .filter(|term| !condition.contains(term));
+    let assumed: Vec<&str> = assumed.map(String::as_str).collect();
+    (
+        clip(&changed.join(", "), 60),
+        clip(&assumed.join(" && "), 60),
+    )
+}
+
 fn branch(
-    reading: &mut Reading<'_>,
+    reading: &Reading<'_>,
     at: usize,
-    step: &str,
+    (step, from): (&str, Option<usize>),
     level: usize,
-    depth: usize,
+    unfold: bool,
     view: &View,
     text: &mut String,
 ) {
     let goal = &reading.proof.goals[at];
     let indent = "  ".repeat(level.min(40));
-    let step = match step {
+    let (changed, assumed) = news(goal, from.map(|from| &reading.proof.goals[from]));
+    let dim = |lead: &str, what: &str| match what {
         "" => String::new(),
-        step => format!("{step} → "),
+        what => view.paint.dim(&format!("{lead}{what}")),
     };
-    if std::mem::replace(&mut reading.seen[at], true) {
-        return;
-    }
-    let (size, open) = (reading.size[at], reading.open[at]);
-    if level >= depth && open == 0 && size > 1 {
-        let folded = view.paint.dim(&format!(
-            "… {}, all closed",
-            counted(size as u64, "goal", "goals")
-        ));
-        *text += &format!("{indent}{step}goal {at} {folded}\n");
+    let arrow = if step.is_empty() { "" } else { " → " };
+    let lead = format!("{indent}{step}{}{arrow}goal {at}", dim(" ", &changed));
+    if !unfold {
+        let goals = counted(reading.size[at] as u64, "goal", "goals");
+        let folded = view.paint.dim(&format!("… {goals}, all closed"));
+        *text += &format!("{lead} {folded}\n");
         return;
     }
     let rule = match &goal.rule {
@@ -178,22 +215,12 @@ fn branch(
         RuleRecord::Open { why } => format!("open: {why}"),
         other => other.name().to_owned(),
     };
-    let new = goal
-        .condition
-        .last()
-        .map(|last| format!(" where {}", clip(last, 60)));
-    let new = view.paint.dim(&new.unwrap_or_default());
-    *text += &format!("{indent}{step}goal {at} {rule}{new}\n");
+    *text += &format!("{lead} {rule}{}\n", dim(" where ", &assumed));
     for leaf in goal.rule.leaves().iter().filter(|leaf| !leaf.is_proved()) {
         let bad = view
             .paint
             .bad(&format!("✗ {}: {}", leaf.what, clip(&leaf.must, 100)));
         *text += &format!("{indent}  {bad}\n");
-    }
-    for (step, child) in children(goal) {
-        if child < reading.proof.goals.len() {
-            branch(reading, child, &step, level + 1, depth, view, text);
-        }
     }
 }
 
@@ -262,8 +289,12 @@ fn page(reading: &mut Reading<'_>, root: usize, step: &str, text: &mut String) {
             _ => String::new(),
         };
         *text += &format!(
-            "<details id=\"g{at}\"{open}><summary>{} goal {at} <b>{}</b>{link}</summary>\n",
-            escape(&step),
+            "<details id=\"g{at}\"{open}><summary>{}goal {at} <b>{}</b>{link}</summary>\n",
+            if step.is_empty() {
+                step
+            } else {
+                escape(&step) + " → "
+            },
             goal.rule.name()
         );
         let substitution = goal.substitution.iter().map(|(x, e)| format!("{x} ↦ {e}"));
@@ -339,7 +370,12 @@ pub fn proof_svg(proof: &Proof) -> Option<String> {
             )
         })
         .collect();
+    let legend =
+        "green: ended or impossible · grey, dashed: merged or back · blue: invariant · red: open";
+    // A letter is 7 wide.
+    let least = 32.0 + legend.chars().count() as f64 * 7.0;
     let width = 60.0 + used.iter().max().copied().unwrap_or(0) as f64 * 46.0;
+    let width = width.max(least);
     let height = 90.0 + rows as f64 * 56.0;
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
@@ -358,6 +394,17 @@ pub fn proof_svg(proof: &Proof) -> Option<String> {
             "<line x1=\"{x:.0}\" y1=\"{y:.0}\" x2=\"{u:.0}\" y2=\"{v:.0}\" {style}><title>{}</title></line>\n",
             escape(title)
         );
+        // Whose step it is.
+        if let Some((process, _)) = title.split_once(' ')
+            && !dashed
+            && process.starts_with(|c: char| c.is_ascii_digit())
+        {
+            let (x, y) = ((x + u) / 2.0 + 3.0, (y + v) / 2.0 + 3.0);
+            text += &format!(
+                "<text x=\"{x:.0}\" y=\"{y:.0}\" font-size=\"9\" fill=\"#7f8c8d\">{}</text>\n",
+                escape(process)
+            );
+        }
     };
     for goal in &proof.goals {
         for (step, child) in children(goal) {
@@ -392,8 +439,6 @@ pub fn proof_svg(proof: &Proof) -> Option<String> {
             goal.id
         );
     }
-    let legend =
-        "green: ended or impossible · grey, dashed: merged or back · blue: invariant · red: open";
     text += &format!(
         "<text x=\"16\" y=\"{:.0}\">{legend}</text>\n</svg>\n",
         height - 20.0

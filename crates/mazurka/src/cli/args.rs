@@ -413,7 +413,7 @@ pub(crate) struct ProveArgs {
     /// Save the proof here, for `mazurka check-proof`
     #[arg(long, value_name = "FILE")]
     pub proof: Option<PathBuf>,
-    /// Do not merge goals that commuting steps lead to
+    /// Keep goals on different paths apart: merge none that commuting steps lead to (may need very many)
     #[arg(long)]
     pub no_por: bool,
     /// Do not close goals whose assumptions contradict each other
