@@ -269,10 +269,7 @@ fn easy() -> LeafRecord {
 }
 
 fn last(goal: &mut GoalRecord, change: impl Fn(&mut EventRecord)) {
-    goal.path
-        .last_mut()
-        .into_iter()
-        .for_each(|event| change(event));
+    goal.path.last_mut().into_iter().for_each(change);
 }
 
 fn steps(goal: &mut GoalRecord, change: impl Fn(&mut StepRecord)) {
@@ -305,8 +302,10 @@ fn each(rule: &mut RuleRecord, change: impl Fn(&mut LeafRecord)) {
     }
 }
 
+type Whole = (&'static str, fn(&mut Proof));
+
 /// Changes of the proof as a whole.
-const WHOLE: &[(&str, fn(&mut Proof))] = &[
+const WHOLE: &[Whole] = &[
     ("another version", |proof| proof.version += 1),
     ("another program", |proof| proof.program.hash.push('0')),
     ("another goal", |proof| {
