@@ -49,5 +49,5 @@ pub use suffix::Suffix;
 pub use symbolic::{Audience, Reduction, SymbolicFindings, UnknownReduction, symbolic};
 pub use unfold::{
     Arcs, Drawing, Drawn, NetKind, Place, Placed, Question, Structure, Unfolding, UnknownNet,
-    Valued, unfold, walk_states,
+    Valued, unfold, unfold_observed, walk_states,
 };

@@ -1,14 +1,18 @@
 //! `unfold`: a net built from as few tests as it takes.
 
-use mazurka_core::record::{Net, NetCondition, NetEvent, Record};
-use mazurka_core::{Bound, Narrator, ProcessId, Schedule, Semantics, StopReason, Verdict};
-use mazurka_explore::{Drawn, Findings, Goal, NetKind, Unfolding, unfold, walk_states};
+use mazurka_core::record::{Binding, Net, NetCondition, NetEvent, Record};
+use mazurka_core::{
+    Bound, Execution, Narrator, ProcessId, Schedule, Semantics, StopReason, Verdict,
+};
+use mazurka_explore::{
+    Drawn, Findings, Goal, NetKind, Observer, Unfolding, unfold_observed, walk_states,
+};
 use mazurka_lang::{Machine, SymbolicMachine};
 use serde::{Deserialize, Serialize};
 
 use crate::front::{Front, Language, on_front};
-use crate::inputs::{Open, doubt, failures_and_deadlock, follow};
-use crate::{Algorithm, Options, Program, Watch};
+use crate::inputs::{Open, doubt, failures_and_deadlock, follow, given};
+use crate::{Algorithm, Options, Plan, Program, TestSink, Watch, quietly};
 
 /// More events than this are no picture.
 const MOST_EVENTS: usize = 300;
@@ -54,9 +58,49 @@ impl Program {
         watch: &mut Watch<'_>,
     ) -> UnfoldRecord {
         if let Language::Open(open) = &self.language {
-            return self.unfold_open(open, kind, seed, options, watch).0;
+            return self
+                .unfold_open(open, kind, seed, options, watch, &mut ())
+                .0;
         }
-        on_front!(self.language, front => self.unfold_on(front, kind, seed, options, watch).0)
+        on_front!(self.language, front => self.unfold_on(front, kind, seed, options, watch, &mut ()).0)
+    }
+
+    /// The same; every test goes to the sink as the record of a run, with the inputs that lead there.
+    pub fn unfold_tests(
+        &self,
+        kind: NetKind,
+        seed: u64,
+        options: &Options,
+        watch: &mut Watch<'_>,
+        sink: TestSink<'_>,
+    ) -> UnfoldRecord {
+        let mut tests = 0;
+        let mut test = |schedule: Schedule, inputs: &[Binding]| {
+            let options = Options {
+                inputs: inputs.iter().filter_map(given).collect(),
+                ..options.clone()
+            };
+            let record = self.run(&Plan::Schedule(schedule), &options, &mut quietly());
+            let record = record.unwrap_or_else(|e| panic!("a test does not run again: {e}"));
+            tests += 1;
+            sink(tests, &record);
+        };
+        match &self.language {
+            Language::Open(open) => {
+                let complete = |machine: &SymbolicMachine| {
+                    if let Some(run) = machine.concrete(None) {
+                        test(run.schedule, &run.values);
+                    }
+                };
+                let observer = &mut Each(complete);
+                self.unfold_open(open, kind, seed, options, watch, observer)
+                    .0
+            }
+            _ => on_front!(self.language, front => {
+                let observer = &mut Each(|machine: &_| test(schedule_of(machine), &[]));
+                self.unfold_on(front, kind, seed, options, watch, observer).0
+            }),
+        }
     }
 
     /// The naive search that the stateful net is compared with: the states of the model one after the other, and no net.
@@ -105,14 +149,15 @@ impl Program {
             _ => Ok(()),
         };
         if let Language::Open(open) = &self.language {
-            let (record, mut net, mut machine) = self.unfold_open(open, kind, seed, options, watch);
+            let (record, mut net, mut machine) =
+                self.unfold_open(open, kind, seed, options, watch, &mut ());
             small(&net)?;
             let told = |schedule: &Schedule| tell_for_inputs(&mut machine, schedule, options);
             let names = open.machine(options);
             return Ok((record, drawn(&names, &mut net, told)));
         }
         on_front!(self.language, front => {
-            let (record, mut net) = self.unfold_on(front, kind, seed, options, watch);
+            let (record, mut net) = self.unfold_on(front, kind, seed, options, watch, &mut ());
             small(&net)?;
             let mut machine = front.machine(options);
             let names = front.machine(options);
@@ -127,10 +172,11 @@ impl Program {
         seed: u64,
         options: &Options,
         watch: &mut Watch<'_>,
+        observer: &mut dyn Observer<F::Machine>,
     ) -> (UnfoldRecord, Unfolding) {
         let mut machine = front.machine(options);
-        let limits = &options.limits;
-        let mut net = unfold(&mut machine, kind, seed, limits, Goal::Everything, watch);
+        let (limits, goal) = (&options.limits, Goal::Everything);
+        let mut net = unfold_observed(&mut machine, kind, seed, limits, goal, watch, observer);
         let record = self.judge_net(&mut net.found, &mut machine, options);
         let record = finish(record, &net.found, net.conditions(), seed);
         let net_name = kind.to_string();
@@ -151,10 +197,11 @@ impl Program {
         seed: u64,
         options: &Options,
         watch: &mut Watch<'_>,
+        observer: &mut dyn Observer<SymbolicMachine>,
     ) -> (UnfoldRecord, Unfolding, SymbolicMachine) {
         let mut machine = open.symbolic(options).starting_in_any_order();
-        let limits = &options.limits;
-        let mut net = unfold(&mut machine, kind, seed, limits, Goal::Everything, watch);
+        let (limits, goal) = (&options.limits, Goal::Everything);
+        let mut net = unfold_observed(&mut machine, kind, seed, limits, goal, watch, observer);
         let record = self.judge_open(&mut net.found, &mut machine, options);
         let record = finish(record, &net.found, net.conditions(), seed);
         let net_name = kind.to_string();
@@ -206,6 +253,19 @@ impl Program {
             found.stopped = StopReason::Bound;
         }
     }
+}
+
+/// Hands on every complete run.
+struct Each<F>(F);
+
+impl<E: Execution, F: FnMut(&E)> Observer<E> for Each<F> {
+    fn complete(&mut self, program: &E) {
+        (self.0)(program);
+    }
+}
+
+fn schedule_of<E: Execution>(program: &E) -> Schedule {
+    Schedule::of(program.events(), program.processes())
 }
 
 /// The record of an unfolding whose net gets its name later.

@@ -313,6 +313,8 @@ fn for_all_inputs(program: &Program, case: &Case, wrong: &mut Wrong) {
     let checked = program.check(&options, &mut quietly());
     wrong.compare("check", &case.check, &word(checked.verdict));
     wrong.0.extend(replays(program, checked, &options));
+    let unfolded = unfolded(program, case, wrong);
+    wrong.0.extend(replays(program, unfolded, &options));
 }
 
 /// Every figure, exactly.

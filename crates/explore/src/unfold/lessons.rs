@@ -85,7 +85,7 @@ impl<'a, 'w, E: Execution> Lessons<'a, 'w, E> {
             let from = if fresh.is_empty() { &ready } else { &fresh };
             if from.is_empty() {
                 let end = End::of(self.session.program);
-                self.session.ledger.end(self.session.program, end);
+                self.session.end(end);
                 return ControlFlow::Continue(true);
             }
             let process = from[self.random.below(from.len() as u64) as usize];
@@ -97,7 +97,7 @@ impl<'a, 'w, E: Execution> Lessons<'a, 'w, E> {
         }
         let bound = Bound::MaxDepth(self.session.limits.depth());
         self.session.ledger.found.bound(bound);
-        self.session.ledger.end(self.session.program, End::Cut);
+        self.session.end(End::Cut);
         ControlFlow::Continue(true)
     }
 

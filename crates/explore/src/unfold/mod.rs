@@ -27,7 +27,7 @@ pub use drawing::{Arcs, Drawing, Drawn};
 pub use net::{NetKind, Place, UnknownNet};
 pub use reach::{Placed, Question, Structure, Valued};
 
-use crate::driver::{Goal, Watch};
+use crate::driver::{Goal, Observer, Watch};
 use crate::findings::Findings;
 use extensions::Builder;
 use prefix::{Prefix, Stateful};
@@ -55,7 +55,20 @@ pub fn unfold<E: Execution>(
     goal: Goal,
     watch: &mut Watch<'_>,
 ) -> Unfolding {
-    let session = Session::new(&mut *program, limits, goal, watch);
+    unfold_observed(program, kind, seed, limits, goal, watch, &mut ())
+}
+
+/// The same for somebody who wants to see every test when it has come to its end.
+pub fn unfold_observed<E: Execution>(
+    program: &mut E,
+    kind: NetKind,
+    seed: u64,
+    limits: &Limits,
+    goal: Goal,
+    watch: &mut Watch<'_>,
+    observer: &mut dyn Observer<E>,
+) -> Unfolding {
+    let session = Session::new(&mut *program, limits, goal, watch, observer);
     let (builder, stateful, found) = match kind {
         NetKind::Stateful => {
             let (builder, stateful, found) = Prefix::new(session, seed).unfold();
@@ -82,7 +95,8 @@ pub fn walk_states<E: Execution>(
     goal: Goal,
     watch: &mut Watch<'_>,
 ) -> Walked {
-    Walk::new(Session::new(program, limits, goal, watch), seed).walk()
+    let nobody = &mut ();
+    Walk::new(Session::new(program, limits, goal, watch, nobody), seed).walk()
 }
 
 impl Unfolding {

@@ -96,10 +96,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         self.lessons.session.start();
         if self.builder.pending.is_empty() {
             let end = End::of(self.lessons.session.program);
-            self.lessons
-                .session
-                .ledger
-                .end(self.lessons.session.program, end);
+            self.lessons.session.end(end);
         }
         self.enqueue();
         while let Some(Reverse(rank)) = self.queue.pop() {

@@ -9,7 +9,7 @@ use mazurka_core::{AccessKind, Bound, Counts, Event, Execution, Limits, ProcessI
 
 use super::deadlocks::{self, Hunter};
 use super::extensions::{Builder, Done, Next};
-use crate::driver::{Goal, Progress, Watch};
+use crate::driver::{End, Goal, Observer, Progress, Watch};
 use crate::findings::{Findings, Ledger};
 
 /// How often limits are looked at, in steps.
@@ -21,6 +21,7 @@ pub(crate) struct Session<'a, 'w, E> {
     pub limits: &'a Limits,
     pub ledger: Ledger<'a>,
     watch: &'a mut Watch<'w>,
+    observer: &'a mut dyn Observer<E>,
     start: Instant,
     until_check: u32,
 }
@@ -31,6 +32,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
         limits: &'a Limits,
         goal: Goal,
         watch: &'a mut Watch<'w>,
+        observer: &'a mut dyn Observer<E>,
     ) -> Self {
         program.back_to(0);
         Self {
@@ -38,6 +40,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
             limits,
             ledger: Ledger::new(limits, goal, true, false, true),
             watch,
+            observer,
             start: Instant::now(),
             until_check: 0,
         }
@@ -47,6 +50,14 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
     pub fn start(&mut self) {
         for &mishap in self.program.initial_mishaps() {
             self.ledger.mishap(self.program, mishap, None);
+        }
+    }
+
+    /// A test has come to an end.
+    pub fn end(&mut self, end: End) {
+        self.ledger.end(self.program, end);
+        if end != End::Cut {
+            self.observer.complete(self.program);
         }
     }
 

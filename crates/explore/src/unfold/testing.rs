@@ -116,7 +116,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
     /// The program's run is complete.
     fn end(&mut self) {
         let end = End::of(self.session.program);
-        self.session.ledger.end(self.session.program, end);
+        self.session.end(end);
     }
 
     /// Finds the deadlocks that the net represents, whether a test has met them or not, and runs each.
@@ -380,7 +380,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
             if self.run.len() as u64 >= self.session.limits.depth() {
                 let bound = Bound::MaxDepth(self.session.limits.depth());
                 self.session.ledger.found.bound(bound);
-                self.session.ledger.end(self.session.program, End::Cut);
+                self.session.end(End::Cut);
                 return ControlFlow::Continue(());
             }
             let at = self.random.below(from.len() as u64) as usize;

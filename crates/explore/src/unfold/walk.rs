@@ -281,7 +281,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         } else if self.path.is_empty() {
             // Nobody makes a step: that is a run, too.
             let end = End::of(session.program);
-            session.ledger.end(session.program, end);
+            session.end(end);
         }
         ControlFlow::Continue(())
     }

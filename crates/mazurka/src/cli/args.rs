@@ -282,6 +282,9 @@ pub(crate) struct UnfoldArgs {
     /// Let chance choose the tests, the same way for the same number; the net is always the same
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
+    /// Write each test into this folder, to be run again with `mazurka replay`
+    #[arg(long, value_name = "DIR")]
+    pub tests: Option<PathBuf>,
     #[command(flatten)]
     pub solver: SolverArgs,
     #[command(flatten)]

@@ -240,6 +240,18 @@ fn tests(
     options: &Options,
     watch: &mut mazurka::Watch<'_>,
 ) -> Result<(Record, String), Refusal> {
+    let (record, coverage) = into_folder(folder, |sink| {
+        program.explore_tests(algorithm, options, watch, sink)
+    })?;
+    let covered = mazurka_report::coverage(&coverage, &folder.display().to_string());
+    Ok((record, covered))
+}
+
+/// Writes each test into the folder, by its number.
+pub(super) fn into_folder<T>(
+    folder: &Path,
+    tests: impl FnOnce(mazurka::TestSink<'_>) -> T,
+) -> Result<T, Refusal> {
     let cannot = |error: std::io::Error| format!("cannot write `{}`: {error}", folder.display());
     std::fs::create_dir_all(folder).map_err(cannot)?;
     let mut problem = None;
@@ -250,13 +262,10 @@ fn tests(
             problem = Some(error);
         }
     };
-    let (record, coverage) = program.explore_tests(algorithm, options, watch, &mut sink);
+    let done = tests(&mut sink);
     match problem {
         Some(problem) => Err(Refusal::Message(problem)),
-        None => Ok((
-            record,
-            mazurka_report::coverage(&coverage, &folder.display().to_string()),
-        )),
+        None => Ok(done),
     }
 }
 

@@ -3,7 +3,7 @@
 use mazurka::{NetKind, Options, UnfoldRecord};
 
 use super::args::{Format, OutputArgs, Picture, UnfoldArgs};
-use super::commands::{Refusal, load_with_inputs, show, solver, view};
+use super::commands::{Refusal, into_folder, load_with_inputs, show, solver, view};
 use super::watch::Watcher;
 use super::{Exit, output};
 
@@ -27,6 +27,10 @@ pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
         jobs: 1,
         ..Options::default()
     };
+    if args.tests.is_some() && (args.naive || draw(args.output.format).is_some()) {
+        let no = "--tests is for nets and --format text or json";
+        return Err(Refusal::Message(no.to_owned()));
+    }
     if args.naive && (args.net != NetKind::Stateful || draw(args.output.format).is_some()) {
         let no = "--naive is for --net stateful, and draws nothing: it builds no net";
         return Err(Refusal::Message(no.to_owned()));
@@ -46,9 +50,12 @@ pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
         let picture = draw(&record, &kind, tests, &net);
         return Ok(output::print_raw(&picture, Exit::from(record.verdict)));
     }
-    let whole = match args.naive {
-        true => program.walk_states(args.seed, &options, watch),
-        false => program.unfold(args.net, args.seed, &options, watch),
+    let whole = match &args.tests {
+        _ if args.naive => program.walk_states(args.seed, &options, watch),
+        None => program.unfold(args.net, args.seed, &options, watch),
+        Some(folder) => into_folder(folder, |sink| {
+            program.unfold_tests(args.net, args.seed, &options, watch, sink)
+        })?,
     };
     watcher.finish();
     let output = OutputArgs {

@@ -270,3 +270,32 @@ fn the_naive_search_visits_the_states_of_the_model() {
         assert!(refused.err.contains("--net stateful"), "{refused:?}");
     }
 }
+
+#[test]
+fn every_test_can_be_run_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cases = folder.path().join("cases");
+    let cases = cases.to_str().expect("a name");
+    for (file, net) in [
+        ("corpus/maz/thesis-pairs/program.maz", "contextual"),
+        ("corpus/maz/philosophers/program.maz", "replicated"),
+        ("corpus/maz/thesis-fib/program.maz", "stateful"),
+    ] {
+        let flags = ["unfold", file, "--net", net, "--format", "json"];
+        let record = mazurka(&[&flags[..], &["--tests", cases]].concat()).json();
+        let tests = record["tests"].as_u64().expect("a number");
+        for number in 1..=tests {
+            let again = mazurka(&["replay", &format!("{cases}/{number}.json")]);
+            assert!([0, 1].contains(&again.code), "{again:?}");
+        }
+    }
+    let refused = mazurka(&[
+        "unfold",
+        "examples/counter.maz",
+        "--tests",
+        cases,
+        "--format",
+        "dot",
+    ]);
+    assert_eq!(refused.code, 3, "{refused:?}");
+}
