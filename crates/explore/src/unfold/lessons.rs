@@ -139,10 +139,6 @@ impl<'a, 'w, E: Execution> Lessons<'a, 'w, E> {
         marking: &Marking,
     ) -> ControlFlow<Bound, SmallVec<[i64; 1]>> {
         let local = marking.locals[process.index()];
-        let known: Vec<u32> = {
-            let valuation = |cell: u32| marking.cell(cell);
-            self.model.predict(local, &valuation).collect()
-        };
         let depth = self.session.program.events().len();
         let mut next = Some(SmallVec::new());
         let mut last = SmallVec::new();
@@ -154,7 +150,12 @@ impl<'a, 'w, E: Execution> Lessons<'a, 'w, E> {
             last = event.outcomes.iter().map(|o| o.value).collect();
             next = next_outcomes(event);
             self.session.program.back_to(depth);
-            if self.model.with_outcomes(&known, &last).is_none() {
+            let (model, valuation) = (&self.model, |cell: u32| marking.cell(cell));
+            let ended = |process: ProcessId| model.has_ended(marking, process);
+            if model
+                .with_outcomes(local, &last, &valuation, &ended)
+                .is_none()
+            {
                 break;
             }
         }

@@ -18,7 +18,7 @@
 //! Deviation: steps may touch many places (an atomic block). A place that a step claims to write and does not touch counts as read and
 //! as written, because it may stand for something that is not seen: an invariant.
 
-use mazurka_core::{AccessKind, Event, Execution, Fingerprint, ProcessId, Status};
+use mazurka_core::{AccessKind, Event, Execution, Fingerprint, ProcessId, Status, Wait};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -34,6 +34,8 @@ pub(crate) struct Learned {
     reads: Vec<(u32, u32)>,
     /// The locks that must be free.
     needs: Vec<u32>,
+    /// If it stayed, because its way was closed: whom its process has started, and whether they had ended.
+    children: Vec<(ProcessId, bool)>,
     /// What it wrote, likewise.
     pub writes: Vec<(u32, u32)>,
     /// The outcomes to try after its own, if any.
@@ -176,12 +178,31 @@ impl Model {
         let step = self.step(step);
         step.needs.iter().all(|&lock| valuation(lock) == 0)
             && step.done.joined.iter().all(|&process| ended(process))
+            && step
+                .children
+                .iter()
+                .all(|&(child, had)| ended(child) == had)
     }
 
-    /// The known step among these that has these outcomes.
-    pub fn with_outcomes(&self, steps: &[u32], outcomes: &[i64]) -> Option<u32> {
-        let same = |step: &u32| self.step(*step).done.outcomes == outcomes;
-        steps.iter().copied().find(same)
+    /// The known step from a local state that has these outcomes, where cells have these valuations and these processes have ended.
+    pub fn with_outcomes(
+        &self,
+        local: u32,
+        outcomes: &[i64],
+        valuation: &dyn Fn(u32) -> u32,
+        ended: &dyn Fn(ProcessId) -> bool,
+    ) -> Option<u32> {
+        let same = |step: &u32| {
+            self.step(*step).done.outcomes == outcomes && self.is_possible(*step, valuation, ended)
+        };
+        self.predict(local, valuation).find(same)
+    }
+
+    /// Whether a process has ended in a state.
+    pub fn has_ended(&self, marking: &Marking, process: ProcessId) -> bool {
+        let local = marking.locals.get(process.index()).copied();
+        let local = local.filter(|&local| local != NONE);
+        local.is_some_and(|local| self.local(local).next.status == Status::Ended)
     }
 
     /// Outcomes of a step that were not tried yet, if it chooses: those after the last one that is known.
@@ -247,10 +268,24 @@ impl Model {
                 }
             }
         }
+        let table = program.processes();
+        let started = table.in_order().iter().copied();
+        let may_join = stays && matches!(event.wait, Wait::Process | Wait::Guard);
+        let started =
+            started.filter(|&child| may_join && table.parent(child) == Some(event.process));
+        let children: Vec<(ProcessId, bool)> = started
+            .map(|child| (child, self.has_ended(marking, child)))
+            .filter(|(child, _)| {
+                marking
+                    .locals
+                    .get(child.index())
+                    .is_some_and(|&l| l != NONE)
+            })
+            .collect();
         let outcomes: Vec<i64> = event.outcomes.iter().map(|o| o.value).collect();
         let same = |step: &u32| {
             let known = self.step(*step);
-            known.reads == reads && known.done.outcomes == outcomes
+            known.reads == reads && known.done.outcomes == outcomes && known.children == children
         };
         let known = self.local(local).steps.iter().copied().find(same);
         let step = known.unwrap_or_else(|| {
@@ -280,6 +315,7 @@ impl Model {
             self.steps.push(Learned {
                 reads,
                 needs,
+                children,
                 writes,
                 more: next_outcomes(event),
                 done,

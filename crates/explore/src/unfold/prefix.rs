@@ -247,17 +247,17 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         }
     }
 
+    /// The valuation of a cell that an extension claims; 1 for a process that has ended.
+    fn seen(&self, extension: u32, wanted: Place) -> u32 {
+        let net = &self.builder.net;
+        let same = |claim: &super::net::Claimed| net.places[claim.place as usize] == wanted;
+        let at = net.claimed(extension).iter().position(same);
+        at.map_or(0, |at| self.claimed(extension)[at])
+    }
+
     /// The known steps from the local state and the valuations of an extension.
     fn known(&self, extension: u32) -> Vec<u32> {
-        let net = &self.builder.net;
-        let claimed = self.claimed(extension);
-        let places = net.claimed(extension);
-        let valuation = |cell: u32| {
-            let same =
-                |claim: &super::net::Claimed| net.places[claim.place as usize] == Place::Cell(cell);
-            let at = places.iter().position(same);
-            at.map_or(0, |at| claimed[at])
-        };
+        let valuation = |cell: u32| self.seen(extension, Place::Cell(cell));
         let local = self.local(extension);
         self.lessons.model.predict(local, &valuation).collect()
     }
@@ -284,8 +284,10 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         };
         for outcomes in sides {
             let find = |prefix: &Self| {
-                let known = prefix.known(extension);
-                prefix.lessons.model.with_outcomes(&known, &outcomes)
+                let valuation = |cell: u32| prefix.seen(extension, Place::Cell(cell));
+                let ended = |process: ProcessId| prefix.seen(extension, Place::End(process)) == 1;
+                let (model, local) = (&prefix.lessons.model, prefix.local(extension));
+                model.with_outcomes(local, &outcomes, &valuation, &ended)
             };
             if find(self).is_none() {
                 self.test(extension, &outcomes)?;

@@ -171,11 +171,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         let valuation = |cell: u32| marking.cell(cell);
         loop {
             let model = &self.lessons.model;
-            let ended = |process: ProcessId| {
-                let local = marking.locals.get(process.index()).copied();
-                let local = local.filter(|&local| local != NONE);
-                local.is_some_and(|local| model.local(local).next.status == Status::Ended)
-            };
+            let ended = |process: ProcessId| model.has_ended(marking, process);
             let next = &model.local(local).next;
             let cells = next.claims.iter().flat_map(|access| access.cells());
             let mut seen: Vec<u32> = cells.map(|cell| marking.cell(cell as u32)).collect();
@@ -229,8 +225,8 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         for outcomes in sides {
             let find = |walk: &Self| {
                 let model = &walk.lessons.model;
-                let known: Vec<u32> = model.predict(local, &valuation).collect();
-                model.with_outcomes(&known, &outcomes)
+                let ended = |process: ProcessId| model.has_ended(marking, process);
+                model.with_outcomes(local, &outcomes, &valuation, &ended)
             };
             if find(self).is_none() {
                 self.test(process, &outcomes)?;
