@@ -264,12 +264,9 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
 
     /// Adds an event for each side that an extension has; those that the model does not know are tested.
     fn add_sides(&mut self, extension: u32) -> ControlFlow<Bound> {
-        let Builder { net, examiner, .. } = &mut self.builder;
-        let past = net.past(extension).to_vec();
-        let process = net.thread(net.extension(extension).thread).process;
-        let mut schedule = Vec::new();
-        examiner.schedule(net, &past, &mut schedule);
-        let steps = schedule.iter();
+        let (causes, process) = self.causes(extension);
+        let net = &self.builder.net;
+        let steps = causes.iter();
         let steps = steps.map(|&event| (net.event(event).process, net.chosen(event)));
         let sides = match self.lessons.sides(steps, process)? {
             Sides::Impossible => {
@@ -401,14 +398,21 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
     /// Runs a test to an extension, makes its step with these outcomes and goes on to the end; all of it is learned.
     /// False if the step is not possible: that is no test.
     fn test(&mut self, extension: u32, outcomes: &[i64]) -> ControlFlow<Bound, bool> {
-        let Builder { net, examiner, .. } = &mut self.builder;
-        let past = net.past(extension).to_vec();
-        let process = net.thread(net.extension(extension).thread).process;
-        let mut schedule = Vec::new();
-        examiner.schedule(net, &past, &mut schedule);
-        let steps = schedule.iter();
+        let (causes, process) = self.causes(extension);
+        let net = &self.builder.net;
+        let steps = causes.iter();
         let steps = steps.map(|&event| (net.event(event).process, net.chosen(event)));
         self.lessons.test(steps, process, outcomes)
+    }
+
+    /// The causes of an extension in an order in which they can happen, and whose step it is.
+    fn causes(&mut self, extension: u32) -> (Vec<u32>, ProcessId) {
+        let Builder { net, examiner, .. } = &mut self.builder;
+        let past = net.past(extension).to_vec();
+        let mut schedule = Vec::new();
+        examiner.schedule(net, &past, &mut schedule);
+        let process = net.thread(net.extension(extension).thread).process;
+        (schedule, process)
     }
 
     /// Deadlocked states that the prefix represents; each is run, and counts if some inputs lead there.
