@@ -637,6 +637,25 @@ fn choices_and_futures() {
     assert!(found.executions > 1);
 }
 
+/// The step that chooses also names the objects, made at one place, that the threads it starts are about to use.
+#[test]
+fn a_choice_before_objects_are_named() {
+    let found = outcomes(|| {
+        let first = choose(0..2);
+        let objects: Vec<_> = (0..2).map(|_| Arc::new(AtomicU32::new(0))).collect();
+        let all: Vec<_> = [first, 1 - first]
+            .map(|which| {
+                let object = objects[which].clone();
+                thread::spawn(move || object.fetch_add(1, SeqCst))
+            })
+            .into();
+        let seen = objects[0].load(SeqCst);
+        all.into_iter().for_each(|one| assert_eq!(one.join().unwrap(), 0));
+        (first, seen)
+    });
+    assert_eq!(found.results.len(), 4);
+}
+
 /// More threads than loom has numbers for, and names that do not depend on who comes first.
 #[test]
 fn many_threads_and_objects_made_in_loops() {
