@@ -203,18 +203,20 @@ impl World {
         }
     }
 
+    /// Whether the thread has timed out in a round that changed nothing, and once too often; if not, a new round begins.
+    fn timed_out_in_vain(&self) -> bool {
+        let mut inner = self.inner.borrow_mut();
+        let spin = &mut inner.me().spin;
+        let vain = spin.timed_out >= FREE_TIMEOUTS && spin.in_vain();
+        if !vain {
+            spin.start_round();
+        }
+        vain
+    }
+
     /// A wait that may time out begins. After one that did, in a round that changed nothing, that is spinning.
     pub fn before_timeout(&self, verb: &'static str, place: Place) {
-        let vain = {
-            let mut inner = self.inner.borrow_mut();
-            let spin = &mut inner.me().spin;
-            let vain = spin.timed_out >= FREE_TIMEOUTS && spin.in_vain();
-            if !vain {
-                spin.start_round();
-            }
-            vain
-        };
-        if vain {
+        if self.timed_out_in_vain() {
             self.look_again(None, verb, place);
             self.inner.borrow_mut().me().spin.start_round();
         }
@@ -281,16 +283,7 @@ impl World {
         what: (&'static str, &'static str),
         place: Place,
     ) -> bool {
-        let vain = {
-            let mut inner = self.inner.borrow_mut();
-            let spin = &mut inner.me().spin;
-            let vain = spin.timed_out >= FREE_TIMEOUTS && spin.in_vain();
-            if !vain {
-                spin.start_round();
-            }
-            vain
-        };
-        if vain {
+        if self.timed_out_in_vain() {
             self.look_again(Some(cell), what.1, place);
         }
         self.turn(Pending::new(Some(Access::write(cell)), what, place));

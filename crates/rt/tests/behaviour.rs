@@ -650,7 +650,8 @@ fn a_choice_before_objects_are_named() {
             })
             .into();
         let seen = objects[0].load(SeqCst);
-        all.into_iter().for_each(|one| assert_eq!(one.join().unwrap(), 0));
+        all.into_iter()
+            .for_each(|one| assert_eq!(one.join().unwrap(), 0));
         (first, seen)
     });
     assert_eq!(found.results.len(), 4);

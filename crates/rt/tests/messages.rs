@@ -71,6 +71,20 @@ fn a_replay_fails_at_once() {
 }
 
 #[test]
+fn a_replay_where_results_are_compared() {
+    let message = panic_of(|| mazurka_rt::assert_deterministic(lost_update));
+    let builder = Builder {
+        replay: Some(schedule_of(&message)),
+        ..Builder::default()
+    };
+    let again = panic_of(|| {
+        builder.assert_deterministic(lost_update);
+    });
+    assert!(again.contains("an update was lost"));
+    assert!(again.contains("found after 1 execution;"));
+}
+
+#[test]
 fn a_replay_in_another_process() {
     if std::env::var_os("MAZURKA_REPLAY").is_some() {
         return model(lost_update);

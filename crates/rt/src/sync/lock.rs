@@ -1,13 +1,17 @@
 //! What locks and their guards have in common.
 
 use std::cell::RefMut;
-use std::sync::{TryLockError, TryLockResult};
+use std::sync::TryLockError;
 
 use crate::world::{Inner, World, wakes};
 
 impl World {
     /// The current thread has found a lock held.
-    pub(super) fn refused<G>(&self, mut inner: RefMut<'_, Inner>, cell: u32) -> TryLockResult<G> {
+    pub(super) fn refused<G, E>(
+        &self,
+        mut inner: RefMut<'_, Inner>,
+        cell: u32,
+    ) -> Result<G, TryLockError<E>> {
         inner.saw(cell, wakes::STATE);
         drop(inner);
         self.note(|| "it is held".into());

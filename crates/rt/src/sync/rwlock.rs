@@ -7,7 +7,7 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
-use std::sync::{self, LockResult, TryLockResult};
+use std::sync::{self, LockResult, TryLockError, TryLockResult};
 
 use mazurka_core::Access;
 
@@ -120,6 +120,26 @@ impl<T: ?Sized> RwLock<T> {
         Some(cell)
     }
 
+    /// The same, unless it would have to wait.
+    fn try_acquire<G>(
+        &self,
+        until: fn(u32) -> Until,
+        pending: impl FnOnce(u32) -> Pending,
+        take: impl FnOnce(&mut Inner, u32),
+    ) -> Result<Option<u32>, TryLockError<G>> {
+        let Some(world) = world() else {
+            return Ok(None);
+        };
+        let cell = self.cell(world);
+        world.turn(pending(cell));
+        let mut inner = world.inner.borrow_mut();
+        if !inner.possible(inner.current, until(cell)) {
+            return world.refused(inner, cell);
+        }
+        take(&mut inner, cell);
+        Ok(Some(cell))
+    }
+
     /// Waits until it may read.
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
@@ -152,19 +172,12 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         let place = Location::caller();
-        let mut taken = None;
-        if let Some(world) = world() {
-            let cell = self.cell(world);
-            world.turn(Pending::read(cell, (KIND, "try_read"), place));
-            let mut inner = world.inner.borrow_mut();
-            if inner.cells[cell as usize].holder.is_some() {
-                return world.refused(inner, cell);
-            }
+        let pending = |cell| Pending::read(cell, (KIND, "try_read"), place);
+        let cell = self.try_acquire(Until::Read, pending, |inner, cell| {
             inner.take_to_read(cell, place);
-            taken = Some(cell);
-        }
+        })?;
         try_map(self.inner.try_read(), |inner| {
-            self.read_guard(inner, taken, place)
+            self.read_guard(inner, cell, place)
         })
     }
 
@@ -172,21 +185,12 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         let place = Location::caller();
-        let mut taken = None;
-        if let Some(world) = world() {
-            let cell = self.cell(world);
-            let access = Some(Access::write(cell));
-            world.turn(Pending::new(access, (KIND, "try_write"), place));
-            let mut inner = world.inner.borrow_mut();
-            let state = &inner.cells[cell as usize];
-            if state.holder.is_some() || !state.readers.is_empty() {
-                return world.refused(inner, cell);
-            }
+        let pending = |cell| Pending::new(Some(Access::write(cell)), (KIND, "try_write"), place);
+        let cell = self.try_acquire(Until::Write, pending, |inner, cell| {
             inner.take(cell, place);
-            taken = Some(cell);
-        }
+        })?;
         try_map(self.inner.try_write(), |inner| {
-            self.write_guard(inner, taken, place)
+            self.write_guard(inner, cell, place)
         })
     }
 }
