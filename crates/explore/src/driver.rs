@@ -283,9 +283,7 @@ impl Search<'_> {
                         hasher.push(event, program.processes());
                     }
                     if failed {
-                        for &mishap in &event.mishaps {
-                            self.ledger.mishap(program, mishap, Some(before + depth));
-                        }
+                        self.ledger.mishaps(program, before + depth);
                     }
                     depth += 1;
                     observer.pushed(program);
@@ -333,16 +331,14 @@ impl Search<'_> {
     /// Looks at what comes before the search: at the initial state, and at the events that have been made there. The
     /// number of these.
     fn start<E: Execution>(&mut self, program: &E) -> usize {
-        for &mishap in program.initial_mishaps() {
-            self.ledger.mishap(program, mishap, None);
-        }
+        self.ledger.initial_mishaps(program);
         let whole = program.whole();
         for (at, event) in whole.iter().enumerate() {
             if let Some(hasher) = &mut self.ledger.hasher {
                 hasher.push(event, program.processes());
             }
-            for &mishap in &event.mishaps {
-                self.ledger.mishap(program, mishap, Some(at));
+            if !event.mishaps.is_empty() {
+                self.ledger.mishaps(program, at);
             }
         }
         whole.len()

@@ -265,26 +265,44 @@ impl<'a> Ledger<'a> {
         self.goal == Goal::Everything && self.every_trace
     }
 
-    /// A mishap of the event at a position of the whole run; none: of the initial state.
-    pub fn mishap<E: Execution>(&mut self, program: &E, mishap: Mishap, at: Option<usize>) {
+    /// The mishaps of the initial state.
+    pub fn initial_mishaps<E: Execution>(&mut self, program: &E) {
+        for &mishap in program.initial_mishaps() {
+            let key = Fingerprint::EMPTY.then(u64::from(mishap.site));
+            self.mishap(program, mishap, None, key);
+        }
+    }
+
+    /// The mishaps of the event at a position of the whole run. It is one failing event, however much of it fails.
+    pub fn mishaps<E: Execution>(&mut self, program: &E, at: usize) {
+        let key = self.event_fingerprint(program, at);
+        if self.found.seen.failed.contains(&key) {
+            return;
+        }
+        for &mishap in &program.whole()[at].mishaps {
+            self.mishap(program, mishap, Some(at), key);
+        }
+    }
+
+    /// A mishap of the event at a position of the whole run, which has this key; none: of the initial or the final state.
+    fn mishap<E: Execution>(
+        &mut self,
+        program: &E,
+        mishap: Mishap,
+        at: Option<usize>,
+        key: Fingerprint,
+    ) {
         match mishap.kind {
             MishapKind::Discarded => return,
             MishapKind::OutOfRange => return self.found.bound(Bound::IntRange),
             MishapKind::LocalLimit => return self.found.bound(Bound::MaxLocal(self.limits.local)),
             MishapKind::Failure => {}
         }
-        let key = match at {
-            Some(at) => self.event_fingerprint(program, at),
-            None => Fingerprint::EMPTY.then(u64::from(mishap.site)),
-        };
         let known = self
             .found
             .failures
             .iter()
             .any(|found| found.mishap.is_some_and(|known| known.site == mishap.site));
-        if self.found.seen.failed.contains(&key) && known {
-            return;
-        }
         let run = program.whole();
         let past = match at {
             // Where states are merged, only the event itself can have a false `assume`.
@@ -392,7 +410,7 @@ impl<'a> Ledger<'a> {
         let mut broken = 0;
         for mishap in program.final_mishaps() {
             if mishap.kind != MishapKind::Failure {
-                self.mishap(program, mishap, None);
+                self.mishap(program, mishap, None, Fingerprint::EMPTY);
                 continue;
             }
             // The whole run is the past of a broken `ensures`; each trace has its own.

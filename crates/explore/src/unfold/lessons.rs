@@ -178,8 +178,8 @@ impl<'a, 'w, E: Execution> Lessons<'a, 'w, E> {
         let depth = program.events().len() - 1;
         let event = &program.events()[depth];
         self.model.learn(program, event, marking);
-        for &mishap in &event.mishaps {
-            self.session.ledger.mishap(program, mishap, Some(depth));
+        if !event.mishaps.is_empty() {
+            self.session.ledger.mishaps(program, depth);
         }
         ControlFlow::Continue(())
     }

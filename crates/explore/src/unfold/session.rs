@@ -48,9 +48,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
 
     /// Looks at what is wrong before any step.
     pub fn start(&mut self) {
-        for &mishap in self.program.initial_mishaps() {
-            self.ledger.mishap(self.program, mishap, None);
-        }
+        self.ledger.initial_mishaps(self.program);
     }
 
     /// A test has come to an end.

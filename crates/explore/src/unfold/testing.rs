@@ -343,9 +343,9 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
     /// Tells of what went wrong in the last step of the program, which is not yet one of the run.
     pub(super) fn note_mishaps(&mut self) {
         let at = self.run.len();
-        for &mishap in &self.session.program.events()[at].mishaps {
-            let ledger = &mut self.session.ledger;
-            ledger.mishap(self.session.program, mishap, Some(at));
+        let session = &mut self.session;
+        if !session.program.events()[at].mishaps.is_empty() {
+            session.ledger.mishaps(session.program, at);
         }
     }
 
