@@ -1,6 +1,6 @@
 //! Events, and the dependence that makes traces of runs.
 
-use crate::{Claims, ProcessId};
+use crate::{Access, Claims, ProcessId};
 
 /// A value that a `choose` took, and what it could have taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -96,6 +96,14 @@ impl Event {
             wait: Wait::Never,
             stayed: false,
         }
+    }
+
+    /// Makes it an event that claims and touches just this, keeping its memory.
+    #[inline]
+    pub fn touch(&mut self, process: ProcessId, number: u32, access: Access) {
+        self.reset(process, number);
+        self.claims.push(access);
+        self.touched.push(access);
     }
 
     /// Makes it an event that touches nothing yet, keeping its memory.

@@ -41,10 +41,10 @@ impl Catalogue {
         }
     }
 
-    /// The number of what an event claims.
+    /// The number of what an event claims, which is as `single` says.
     #[inline]
-    pub fn of(&mut self, event: &Event) -> u32 {
-        match single(&event.claims) {
+    pub fn of(&mut self, event: &Event, single: Option<u32>) -> u32 {
+        match single {
             Some(number) => number,
             None => match self.keyed.get(event.claims_key as usize) {
                 Some(Some(number)) => *number,
@@ -90,10 +90,10 @@ impl Catalogue {
         LISTED | *guess
     }
 
-    /// Whether the claims of that number conflict with these.
+    /// Whether the claims of that number conflict with these, which are as `single` says.
     #[inline]
-    pub fn conflict(&self, number: u32, with: &[Access]) -> bool {
-        match (self.listed(number), single(with)) {
+    pub fn conflict(&self, number: u32, single: Option<u32>, with: &[Access]) -> bool {
+        match (self.listed(number), single) {
             (None, Some(other)) => number / 2 == other / 2 && (number | other) & 1 == 1,
             (None, None) => {
                 let access = match number & 1 {
@@ -108,6 +108,7 @@ impl Catalogue {
 }
 
 /// Whether two steps touch a cell that at least one of them changes.
+#[inline(never)]
 pub(crate) fn conflict(one: &[Access], other: &[Access]) -> bool {
     one.iter().any(|a| other.iter().any(|b| a.conflicts(*b)))
 }
@@ -151,7 +152,7 @@ mod tests {
             for other in &all {
                 let expected = conflict(one, other);
                 assert_eq!(
-                    catalogue.conflict(number, other),
+                    catalogue.conflict(number, single(other), other),
                     expected,
                     "{one:?} {other:?}"
                 );

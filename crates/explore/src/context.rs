@@ -69,7 +69,7 @@ mod sequences;
 mod trip;
 mod wants;
 
-use crate::catalogue::{Catalogue, conflict};
+use crate::catalogue::{Catalogue, conflict, single};
 use crate::driver::{Choice, End, Policy};
 use crate::path::Mark;
 use crate::set::{Set, for_each, members};
@@ -271,7 +271,7 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
             }
             Some(event) => {
                 self.meter.push(program);
-                let claims = self.catalogue.of(event);
+                let claims = self.catalogue.of(event, single(&event.claims));
                 self.made.push(Step::of(event, claims));
                 let made = Made {
                     event,

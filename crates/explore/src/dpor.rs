@@ -148,7 +148,7 @@ impl<S: Set> Dpor<S> {
                     }
                 });
                 path.want_one_of(first, |candidate| {
-                    let events = order.of_process.get(candidate.index());
+                    let events = order.events_of(candidate);
                     match events.and_then(|events| events.lowest_common(&between)) {
                         Some(first) => !order.events[first].before.meets(&between),
                         None => candidate == process && between.is_empty(),

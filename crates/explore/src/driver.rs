@@ -130,6 +130,8 @@ impl End {
 
 /// Watches a search step by step. `()` looks away.
 pub trait Observer<E: Execution> {
+    /// Whether it looks at all.
+    const LOOKS: bool = true;
     /// The search starts (again), in the initial state.
     fn start(&mut self, _program: &E) {}
     /// A step has been made.
@@ -140,7 +142,9 @@ pub trait Observer<E: Execution> {
     fn complete(&mut self, _program: &E) {}
 }
 
-impl<E: Execution> Observer<E> for () {}
+impl<E: Execution> Observer<E> for () {
+    const LOOKS: bool = false;
+}
 
 /// When to stop before everything is explored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,6 +233,8 @@ impl Search<'_> {
         for &process in asleep {
             policy.put_to_sleep(program, process);
         }
+        let most_events = self.limits.depth();
+        let counted = self.limits.executions.is_some() || self.limits.steps.is_some();
         let mut depth = 0;
         let mut fresh = true;
         let mut batch = 1;
@@ -248,28 +254,17 @@ impl Search<'_> {
                 }
             }
             let too_deep = fresh
-                && (before + depth) as u64 >= self.limits.depth()
+                && (before + depth) as u64 >= most_events
                 && !policy.known()
                 && End::of(program) == End::Blocked;
             if too_deep {
-                let bound = Bound::MaxDepth(self.limits.depth());
-                self.ledger.found.bound(bound);
+                self.ledger.found.bound(Bound::MaxDepth(most_events));
             }
             let choice = if too_deep { None } else { policy.next(program) };
             match choice {
                 Some(choice) => {
-                    let Counts {
-                        executions, steps, ..
-                    } = self.ledger.found.counts;
-                    if self
-                        .limits
-                        .executions
-                        .is_some_and(|most| executions >= most)
-                    {
-                        return self.break_off(Bound::MaxExecutions(executions));
-                    }
-                    if self.limits.steps.is_some_and(|most| steps >= most) {
-                        return self.break_off(Bound::MaxSteps(steps));
+                    if counted && let ControlFlow::Break(bound) = self.check_counts() {
+                        return self.break_off(bound);
                     }
                     let failed = match program.step(choice.process, &choice.outcomes) {
                         Ok(event) => !event.mishaps.is_empty(),
@@ -278,9 +273,8 @@ impl Search<'_> {
                     self.ledger.found.counts.steps += 1;
                     self.ledger.found.counts.events += 1;
                     until_check -= 1;
-                    let event = &program.events()[depth];
                     if let Some(hasher) = &mut self.ledger.hasher {
-                        hasher.push(event, program.processes());
+                        hasher.push(&program.events()[depth], program.processes());
                     }
                     if failed {
                         self.ledger.mishaps(program, before + depth);
@@ -314,6 +308,10 @@ impl Search<'_> {
                         return;
                     }
                     let left = policy.leave_to(program);
+                    if P::UNIQUE && !O::LOOKS {
+                        depth = left;
+                        program.back_to(left);
+                    }
                     while depth > left {
                         observer.popping(program);
                         depth -= 1;
@@ -347,6 +345,22 @@ impl Search<'_> {
     fn break_off(&mut self, bound: Bound) {
         self.ledger.found.bound(bound);
         self.ledger.found.broken_off = true;
+    }
+
+    /// Whether another step may be made.
+    fn check_counts(&self) -> ControlFlow<Bound> {
+        let Counts {
+            executions, steps, ..
+        } = self.ledger.found.counts;
+        match self.limits {
+            limits if limits.executions.is_some_and(|most| executions >= most) => {
+                ControlFlow::Break(Bound::MaxExecutions(executions))
+            }
+            limits if limits.steps.is_some_and(|most| steps >= most) => {
+                ControlFlow::Break(Bound::MaxSteps(steps))
+            }
+            _ => ControlFlow::Continue(()),
+        }
     }
 
     fn check_limits(&mut self, done: Option<f64>, watch: &mut Watch<'_>) -> ControlFlow<Bound> {

@@ -47,7 +47,7 @@ use smallvec::SmallVec;
 use crate::catalogue::Catalogue;
 use crate::driver::{Choice, End, Policy};
 use crate::naive::next_outcomes;
-use crate::order::Order;
+use crate::order::{Occurrence, Order};
 use crate::preference::Preference;
 use crate::set::{Set, for_each, members};
 use crate::wakeup::{Forest, Key, NONE, Step};
@@ -124,8 +124,8 @@ pub(crate) struct Optimal<S> {
     outcomes: Vec<SmallVec<[i64; 1]>>,
     /// The outcomes that processes on the path are to be run with next.
     again: Vec<SmallVec<[i64; 1]>>,
-    /// For each event those that it races with, while a run is looked at.
-    seconds: Vec<S>,
+    /// An event of the complete run, and those after it that do not happen after it.
+    not_after: Option<(usize, S)>,
     /// The current run and the last complete one agree up to here.
     shared: usize,
     /// The claims of the acquisition that was not made, while its race is looked at.
@@ -150,7 +150,7 @@ impl<S: Set> Optimal<S> {
             catalogue: Catalogue::new(),
             outcomes: vec![SmallVec::new()],
             again: Vec::new(),
-            seconds: Vec::new(),
+            not_after: None,
             shared: 0,
             waiting: 0,
             preference: None,
@@ -160,6 +160,7 @@ impl<S: Set> Optimal<S> {
         }
     }
 
+    #[inline(never)]
     fn key_of(&mut self, event: &Event) -> Key {
         let values: SmallVec<[i64; 1]> = event.outcomes.iter().map(|o| o.value).collect();
         let known = self.outcomes.iter().position(|known| *known == values);
@@ -184,10 +185,10 @@ impl<S: Set> Optimal<S> {
     }
 
     /// Whether a step can come first in v, or before all of it.
-    #[inline]
+    #[inline(always)]
     fn weak_initial(&self, step: &Step, v: &Reversal<S>) -> Option<Initial> {
-        let events = &self.order.of_process[step.process.index()];
-        match events.lowest_common(&v.all) {
+        let events = self.order.events_of(step.process);
+        match events.and_then(|events| events.lowest_common(&v.all)) {
             Some(first) => {
                 let past = match first == v.last {
                     true => self.past_in_reversal(first),
@@ -214,74 +215,73 @@ impl<S: Set> Optimal<S> {
     /// Looks at the races of the run that is complete.
     #[inline(never)]
     fn races(&mut self, run: &[Event]) {
+        self.not_after = None;
         let (old, new) = self.order.events.split_at(self.shared);
-        // The events that happen before all the new ones: a race that starts there is as it was.
-        let mut settled = S::default();
-        if let Some((first, others)) = new.split_first() {
-            settled = first.before.clone();
-            for event in others {
-                settled.keep_all(&event.before);
-            }
-        }
-        let mut seconds = std::mem::take(&mut self.seconds);
-        if seconds.len() < self.order.len() {
-            seconds.resize_with(self.order.len(), S::default);
-        }
-        let mut any = S::default();
-        for (offset, event) in new.iter().enumerate() {
-            if !event.guarded {
-                for_each(&event.races, |first| {
-                    seconds[first].insert(old.len() + offset)
-                });
-                any.add_all(&event.races);
-            }
-        }
         if let Some(last) = old.last() {
+            // A race whose first event happens before all the new ones is as it was.
             let mut open = last.firsts.clone();
-            open.remove_all(&settled);
+            open.remove_all(&common_past(new));
             if !open.is_empty() {
-                for (second, event) in old.iter().enumerate().filter(|(_, event)| !event.guarded) {
-                    let mut firsts = event.races.clone();
-                    firsts.keep_all(&open);
-                    for_each(&firsts, |first| seconds[first].insert(second));
+                for second in 0..self.shared {
+                    self.races_of(second, Some(&open), run);
                 }
-                any.add_all(&open);
             }
         }
-        for_each(&any, |first| {
-            let of_first = std::mem::take(&mut seconds[first]);
-            self.reverse(first, members(&of_first), run);
-        });
-        self.seconds = seconds;
+        for second in self.shared..self.order.len() {
+            self.races_of(second, None, run);
+        }
     }
 
-    /// Makes sure that the runs are explored in which an event is reversed with others that it races with.
-    fn reverse(&mut self, first: usize, seconds: impl Iterator<Item = usize>, run: &[Event]) {
-        let mut not_after = None;
-        for last in seconds {
-            let mut v = self.needed(first, last);
-            let mut cover = self.cover(first, &v);
-            let done = match cover {
-                Cover::Sleeper(initial) => initial == Initial::Own,
-                Cover::Branch(at, Initial::Own) => self.insert_below(at, v.clone(), false, run),
-                Cover::Branch(_, Initial::Foreign) => false,
-                Cover::Nobody { after } => self.add(first, after, &v, run),
-            };
-            if done {
-                continue;
+    /// Looks at the races of an event with earlier ones, or with some of these.
+    #[inline]
+    fn races_of(&mut self, second: usize, with: Option<&S>, run: &[Event]) {
+        let event = &self.order.events[second];
+        if event.guarded {
+            return;
+        }
+        let mut firsts = event.races.clone();
+        if let Some(with) = with {
+            firsts.keep_all(with);
+        }
+        for_each(&firsts, |first| self.reverse(first, second, run));
+    }
+
+    /// Makes sure that the runs are explored in which an event is reversed with a later one that it races with.
+    fn reverse(&mut self, first: usize, last: usize, run: &[Event]) {
+        let mut v = self.needed(first, last);
+        let mut cover = self.cover(first, &v);
+        let done = match cover {
+            Cover::Sleeper(initial) => initial == Initial::Own,
+            Cover::Branch(at, Initial::Own) => self.insert_below(at, v.clone(), false, run),
+            Cover::Branch(_, Initial::Foreign) => false,
+            Cover::Nobody { after } => self.add(first, after, &v, run),
+        };
+        if done {
+            return;
+        }
+        let mut all = self.not_after(first);
+        all.insert(last);
+        if all != v.all {
+            v.all = all;
+            cover = self.cover(first, &v);
+        }
+        match cover {
+            Cover::Sleeper(_) => true,
+            Cover::Branch(at, _) => self.insert_below(at, v, true, run),
+            Cover::Nobody { after } => self.add(first, after, &v, run),
+        };
+    }
+
+    /// The events of the run that do not happen after the one at a position, which often is that of the race before.
+    #[inline]
+    fn not_after(&mut self, first: usize) -> S {
+        match &self.not_after {
+            Some((known, all)) if *known == first => all.clone(),
+            _ => {
+                let all = self.order.not_after(first);
+                self.not_after = Some((first, all.clone()));
+                all
             }
-            let all = not_after.get_or_insert_with(|| self.order.not_after(first));
-            let mut all = all.clone();
-            all.insert(last);
-            if all != v.all {
-                v.all = all;
-                cover = self.cover(first, &v);
-            }
-            match cover {
-                Cover::Sleeper(_) => true,
-                Cover::Branch(at, _) => self.insert_below(at, v, true, run),
-                Cover::Nobody { after } => self.add(first, after, &v, run),
-            };
         }
     }
 
@@ -348,8 +348,8 @@ impl<S: Set> Optimal<S> {
     fn insert_below(&mut self, mut at: u32, mut v: Reversal<S>, all: bool, run: &[Event]) -> bool {
         loop {
             let branch = self.forest.nodes[at as usize];
-            let events = &self.order.of_process[branch.step.process.index()];
-            let first = events.lowest_common(&v.all);
+            let events = self.order.events_of(branch.step.process);
+            let first = events.and_then(|events| events.lowest_common(&v.all));
             if let Some(first) = first {
                 v.all.remove(first);
             }
@@ -409,31 +409,40 @@ impl<S: Set> Optimal<S> {
 
     /// A new branch for v: its events in their order, the reversed one last.
     fn chain(&mut self, v: &Reversal<S>, run: &[Event]) -> u32 {
-        let mut top = NONE;
-        let mut bottom = NONE;
-        let others = members(&v.all).filter(|&at| at != v.last);
-        for at in others.chain(v.all.contains(v.last).then_some(v.last)) {
-            let process = self.order.events[at].process;
-            let claims = match run.get(at) {
-                Some(event) => self.catalogue.of(event),
-                None => self.waiting,
-            };
-            // The reversed step may see other values, and have other outcomes to choose from.
-            let key = if at == v.last { 0 } else { self.key_at(at) };
-            let added = self.forest.add(Step {
-                process,
-                claims,
-                key,
-                inherited: false,
-            });
-            if bottom == NONE {
-                top = added;
-            } else {
-                self.forest.nodes[bottom as usize].child = added;
-            }
-            bottom = added;
+        let (mut top, mut bottom) = (NONE, NONE);
+        let mut others = v.all.clone();
+        others.remove(v.last);
+        for_each(&others, |at| {
+            let key = self.key_at(at);
+            self.append(&mut top, &mut bottom, at, key, run);
+        });
+        // The reversed step may see other values, and have other outcomes to choose from.
+        if v.all.contains(v.last) {
+            self.append(&mut top, &mut bottom, v.last, 0, run);
         }
         top
+    }
+
+    /// Adds the event at a position to the bottom of a new branch.
+    #[inline]
+    fn append(&mut self, top: &mut u32, bottom: &mut u32, at: usize, key: Key, run: &[Event]) {
+        let event = &self.order.events[at];
+        let process = event.process;
+        let claims = match run.get(at) {
+            Some(made) => self.catalogue.of(made, event.single),
+            None => self.waiting,
+        };
+        let added = self.forest.add(Step {
+            process,
+            claims,
+            key,
+            inherited: false,
+        });
+        match *bottom {
+            NONE => *top = added,
+            bottom => self.forest.nodes[bottom as usize].child = added,
+        }
+        *bottom = added;
     }
 
     /// Learns from the first run whom to run first.
@@ -447,6 +456,7 @@ impl<S: Set> Optimal<S> {
     }
 
     /// Marks all states where somebody could have changed what a guarded step waits for.
+    #[inline(never)]
     fn expand_rivals(&mut self, process: ProcessId, claims: &[Access]) {
         let nodes = &mut self.nodes;
         self.order.for_each_rival(process, claims, |at| {
@@ -471,9 +481,10 @@ impl<S: Set> Optimal<S> {
                     self.waiting = self.catalogue.number(process, &claims);
                     self.order.push_virtual(process, &claims);
                     let second = self.order.len() - 1;
+                    self.not_after = None;
                     let firsts = self.order.events[second].races.clone();
                     for_each(&firsts, |first| {
-                        self.reverse(first, std::iter::once(second), program.events());
+                        self.reverse(first, second, program.events());
                     });
                     self.order.pop_virtual(&claims);
                 }
@@ -486,6 +497,7 @@ impl<S: Set> Optimal<S> {
     }
 
     /// Adds a branch for every ready process that is not asleep and has none.
+    #[inline(never)]
     fn expand(&mut self, program: &impl Execution) {
         let node = self.nodes.len() - 1;
         let mut claims = Claims::new();
@@ -519,6 +531,14 @@ impl<S: Set> Optimal<S> {
                 self.forest.nodes[last as usize].sibling = added;
             }
         }
+    }
+
+    /// Keeps who is ready in the last state.
+    #[inline(never)]
+    fn note_ready(&mut self, program: &impl Execution) {
+        let all = program.processes().in_order().iter();
+        let ready = all.filter(|&&p| program.status(p) == Status::Ready);
+        self.ready.extend(ready);
     }
 
     fn is_asleep(&self, node: usize, process: ProcessId) -> bool {
@@ -561,6 +581,7 @@ impl<S: Set> Optimal<S> {
     }
 
     /// Takes the branch of a process with the outcomes it got from the wakeup tree: what hangs below it.
+    #[inline(never)]
     fn wake_with(&mut self, node: usize, process: ProcessId, key: Key) -> u32 {
         let mut before = NONE;
         let mut at = self.nodes[node].branches;
@@ -579,6 +600,19 @@ impl<S: Set> Optimal<S> {
         }
         NONE
     }
+}
+
+/// What happens before all of some events.
+#[inline]
+fn common_past<S: Set>(events: &[Occurrence<S>]) -> S {
+    let Some((first, others)) = events.split_first() else {
+        return S::default();
+    };
+    let mut past = first.before.clone();
+    for event in others {
+        past.keep_all(&event.before);
+    }
+    past
 }
 
 impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
@@ -606,11 +640,14 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
                     key = self.key_of(event);
                     branches = self.wake_with(parent, event.process, key);
                 }
+                let single = self.order.events[parent].single;
                 for at in self.nodes[parent].sleepers as usize..start {
                     let mut sleeper = self.sleepers[at];
                     sleeper.inherited |= branches == NONE;
                     if sleeper.process != event.process
-                        && !self.catalogue.conflict(sleeper.claims, &event.claims)
+                        && !self
+                            .catalogue
+                            .conflict(sleeper.claims, single, &event.claims)
                     {
                         self.sleepers.push(sleeper);
                     }
@@ -630,9 +667,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
             explored: 0,
         });
         if !self.guards.is_empty() {
-            let all = program.processes().in_order().iter();
-            self.ready
-                .extend(all.filter(|&&p| program.status(p) == Status::Ready));
+            self.note_ready(program);
         }
     }
 
@@ -692,7 +727,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         while depth > 0 {
             depth -= 1;
             let event = &run[depth];
-            self.order.pop(event);
+            let single = self.order.pop(event);
             let (Some(node), Some(parent)) = (self.nodes.pop(), self.nodes.last_mut()) else {
                 break;
             };
@@ -709,7 +744,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
                 parent.explored = parent.explored.saturating_add(1);
                 self.sleepers.push(Step {
                     process: event.process,
-                    claims: self.catalogue.of(event),
+                    claims: self.catalogue.of(event, single),
                     key: 0,
                     inherited: std::mem::take(&mut parent.rival),
                 });

@@ -18,10 +18,14 @@ use crate::set::{Set, for_each};
 #[derive(Clone, Debug)]
 pub(crate) struct Occurrence<S> {
     pub process: ProcessId,
+    /// What it claims, if that is one cell: see [`single`].
+    pub single: Option<u32>,
     /// The step acquires one lock, does nothing else, and follows a critical section, or waits for its end.
     pub acquires: bool,
     /// The step could have had to wait for a condition.
     pub guarded: bool,
+    /// The step may take a lock or give it back.
+    locks: bool,
     /// All that happens before it.
     pub before: S,
     /// The part of it that program order, spawns and joins account for.
@@ -30,8 +34,46 @@ pub(crate) struct Occurrence<S> {
     pub races: S,
     /// The first events of all races up to here whose second event is not guarded.
     pub firsts: S,
-    /// What `Order::latest` said of the process.
+    /// What `Thread::latest` said.
     latest: u32,
+}
+
+/// What a process has done.
+#[derive(Clone, Debug, Default)]
+struct Thread<S> {
+    /// Its events.
+    events: S,
+    /// The position of its last event, or else of the event that started it, plus 1.
+    latest: u32,
+}
+
+/// The events that claim a cell.
+#[derive(Clone, Debug, Default)]
+struct Claimed<S> {
+    /// Those that do not only read it: what conflicts with a read.
+    written: S,
+    /// All: what conflicts with a write.
+    all: S,
+}
+
+impl<S: Set> Claimed<S> {
+    /// The events that conflict with an access.
+    #[inline]
+    fn rivals(&self, writes: bool) -> &S {
+        if writes { &self.all } else { &self.written }
+    }
+
+    #[inline]
+    fn insert(&mut self, at: usize, writes: bool) {
+        self.all.insert(at);
+        self.written.insert_if(writes, at);
+    }
+
+    #[inline]
+    fn remove(&mut self, at: usize) {
+        self.all.remove(at);
+        self.written.remove(at);
+    }
 }
 
 /// The events that really took a lock, and that really gave it back.
@@ -45,20 +87,18 @@ struct Lock<S> {
 #[derive(Clone, Debug)]
 pub(crate) struct Order<S> {
     pub events: Vec<Occurrence<S>>,
-    pub of_process: Vec<S>,
-    /// For each cell two sets, see [`rivals_at`].
-    rivals: Vec<S>,
+    /// For each process.
+    threads: Vec<Thread<S>>,
+    /// For each cell.
+    cells: Vec<Claimed<S>>,
     /// For each cell, lock or not.
     locks: Vec<Lock<S>>,
-    /// For each process the position of its last event, or else of the event that started it, plus 1.
-    latest: Vec<u32>,
 }
 
-/// Where the events are that conflict with an access of a cell: the writes if it reads, else all accesses.
-/// The same as the number of such a claim in the catalogue.
+/// A claim of one cell by its number (see [`single`]): the cell, and whether it is not only read.
 #[inline]
-fn rivals_at(cell: usize, writes: bool) -> usize {
-    2 * cell + usize::from(writes)
+fn cell_of(single: u32) -> (usize, bool) {
+    (single as usize / 2, single & 1 == 1)
 }
 
 /// Whether a step may take a lock or give it back.
@@ -75,10 +115,9 @@ impl<S: Set> Order<S> {
     pub fn new() -> Self {
         Self {
             events: Vec::new(),
-            of_process: Vec::new(),
-            rivals: Vec::new(),
+            threads: Vec::new(),
+            cells: Vec::new(),
             locks: Vec::new(),
-            latest: Vec::new(),
         }
     }
 
@@ -89,14 +128,14 @@ impl<S: Set> Order<S> {
     /// There may be events of this process, and with these claims.
     #[cold]
     pub fn make_room(&mut self, process: ProcessId, claims: &[Access]) {
-        if self.of_process.len() <= process.index() {
-            self.of_process.resize_with(process.index() + 1, S::default);
-            self.latest.resize(process.index() + 1, 0);
+        if self.threads.len() <= process.index() {
+            let len = process.index() + 1;
+            self.threads.resize_with(len, Thread::default);
         }
         for access in claims {
             let cells = access.cells().end;
             if self.locks.len() < cells {
-                self.rivals.resize_with(2 * cells, S::default);
+                self.cells.resize_with(cells, Claimed::default);
                 self.locks.resize_with(cells, Lock::default);
             }
         }
@@ -105,7 +144,16 @@ impl<S: Set> Order<S> {
     /// What program order puts before the next step of a process.
     #[inline]
     pub fn program_past(&self, process: ProcessId, joined: &[ProcessId]) -> S {
-        let mut past = self.past_of_latest(process);
+        let past = self.past_of_latest(process);
+        match joined {
+            [] => past,
+            _ => self.after_joining(past, joined),
+        }
+    }
+
+    /// A past, and that of processes which have ended.
+    #[inline(never)]
+    fn after_joining(&self, mut past: S, joined: &[ProcessId]) -> S {
         for &child in joined {
             past.add_all(&self.past_of_latest(child));
         }
@@ -115,8 +163,8 @@ impl<S: Set> Order<S> {
     /// The last event of a process, or the one that started it, with all that happens before it.
     #[inline]
     fn past_of_latest(&self, process: ProcessId) -> S {
-        let latest = self.latest.get(process.index()).copied().unwrap_or(0);
-        let Some(at) = latest.checked_sub(1) else {
+        let thread = self.threads.get(process.index());
+        let Some(at) = thread.and_then(|thread| thread.latest.checked_sub(1)) else {
             return S::default();
         };
         let mut past = self.events[at as usize].before.clone();
@@ -127,10 +175,15 @@ impl<S: Set> Order<S> {
     /// For each cell of an access the events that conflict with it there.
     #[inline]
     fn rivals(&self, access: Access) -> impl Iterator<Item = &S> {
-        let sets = access
-            .cells()
-            .map(move |cell| rivals_at(cell, access.writes()));
-        sets.map_while(|at| self.rivals.get(at))
+        let cells = access.cells().map_while(|cell| self.cells.get(cell));
+        cells.map(move |claimed| claimed.rivals(access.writes()))
+    }
+
+    /// The events of a process.
+    #[inline]
+    pub fn events_of(&self, process: ProcessId) -> Option<&S> {
+        let thread = self.threads.get(process.index())?;
+        Some(&thread.events)
     }
 
     /// The events whose accesses conflict with these.
@@ -145,7 +198,7 @@ impl<S: Set> Order<S> {
     }
 
     /// Whether these accesses conflict with an event of a set.
-    #[inline]
+    #[inline(never)]
     pub fn conflicts(&self, claims: &[Access], with: &S) -> bool {
         let mut rivals = claims.iter().flat_map(|&access| self.rivals(access));
         rivals.any(|rivals| with.meets(rivals))
@@ -154,8 +207,9 @@ impl<S: Set> Order<S> {
     /// Whether an access of one cell, as a number, conflicts with an event of a set.
     #[inline]
     pub fn single_conflicts(&self, number: u32, with: &S) -> bool {
-        let rivals = self.rivals.get(number as usize);
-        rivals.is_some_and(|rivals| with.meets(rivals))
+        let (cell, writes) = cell_of(number);
+        let claimed = self.cells.get(cell);
+        claimed.is_some_and(|claimed| with.meets(claimed.rivals(writes)))
     }
 
     /// Extends the execution by an event.
@@ -166,23 +220,27 @@ impl<S: Set> Order<S> {
         let guarded = event.wait == Wait::Guard;
         let program = self.program_past(event.process, &event.joined);
         let (claims, touched) = (&event.claims, &event.touched);
-        let occurrence = self.extend(event.process, claims, touched, program, acquires);
-        occurrence.guarded = guarded;
-        if !guarded {
-            occurrence.firsts.add_all(&occurrence.races);
+        self.extend(event.process, claims, touched, program, acquires, guarded);
+        if !event.spawned.is_empty() {
+            self.spawn(&event.spawned, self.events.len() as u32);
         }
-        for &child in &event.spawned {
-            if child.index() >= self.latest.len() {
+    }
+
+    /// The last event has started these processes; or nobody has.
+    #[inline(never)]
+    fn spawn(&mut self, spawned: &[ProcessId], latest: u32) {
+        for &child in spawned {
+            if child.index() >= self.threads.len() {
                 self.make_room(child, &[]);
             }
-            self.latest[child.index()] = self.events.len() as u32;
+            self.threads[child.index()].latest = latest;
         }
     }
 
     /// Extends the execution by an acquisition that is not made because it has to wait.
     pub fn push_virtual(&mut self, process: ProcessId, claims: &[Access]) {
         let program = self.program_past(process, &[]);
-        self.extend(process, claims, &[], program, true);
+        self.extend(process, claims, &[], program, true, false);
     }
 
     #[inline(always)]
@@ -193,9 +251,11 @@ impl<S: Set> Order<S> {
         touched: &[Access],
         program: S,
         acquires: bool,
-    ) -> &mut Occurrence<S> {
+        guarded: bool,
+    ) {
         let at = self.events.len();
-        let mut candidates = self.claim(process, claims, at);
+        let single = single(claims);
+        let mut candidates = self.claim(process, single, claims, at);
         candidates.remove_all(&program);
         let mut before = program.clone();
         let mut races = S::default();
@@ -212,73 +272,86 @@ impl<S: Set> Order<S> {
                 (races, follows) = (race, true);
             }
         }
-        if takes_locks(claims) {
+        let locks = takes_locks(claims);
+        if locks {
             self.lock_event(touched, |set| set.insert(at));
         }
-        self.of_process[process.index()].insert(at);
-        let latest = std::mem::replace(&mut self.latest[process.index()], at as u32 + 1);
-        let firsts = match self.events.last() {
+        let thread = &mut self.threads[process.index()];
+        thread.events.insert(at);
+        let latest = std::mem::replace(&mut thread.latest, at as u32 + 1);
+        let mut firsts = match self.events.last() {
             Some(last) => last.firsts.clone(),
             None => S::default(),
         };
+        if !guarded {
+            firsts.add_all(&races);
+        }
         self.events.push(Occurrence {
             process,
+            single,
             acquires: follows,
-            guarded: false,
+            guarded,
+            locks,
             before,
             program,
             races,
             firsts,
             latest,
         });
-        &mut self.events[at]
     }
 
     /// Enters an event at a position with the cells that it claims. Gives the events that it conflicts with.
     #[inline(always)]
-    fn claim(&mut self, process: ProcessId, claims: &[Access], at: usize) -> S {
-        if process.index() >= self.of_process.len() {
+    fn claim(
+        &mut self,
+        process: ProcessId,
+        single: Option<u32>,
+        claims: &[Access],
+        at: usize,
+    ) -> S {
+        if process.index() >= self.threads.len() {
             self.make_room(process, claims);
         }
-        match single(claims) {
+        match single {
             Some(number) => {
-                let number = number as usize;
-                if number | 1 >= self.rivals.len() {
+                let (cell, writes) = cell_of(number);
+                if cell >= self.cells.len() {
                     self.make_room(process, claims);
                 }
-                let candidates = self.rivals[number].clone();
-                self.for_each_set_of(number, |set| set.insert(at));
+                let claimed = &mut self.cells[cell];
+                let candidates = claimed.rivals(writes).clone();
+                claimed.insert(at, writes);
                 candidates
             }
-            None => {
-                self.make_room(process, claims);
-                let candidates = self.conflicting(claims);
-                self.for_each_set(claims, |set| set.insert(at));
-                candidates
-            }
+            None => self.claim_all(process, claims, at),
         }
     }
 
-    /// Changes all the sets that an event with these claims is in.
-    #[inline]
-    fn for_each_set(&mut self, claims: &[Access], change: impl Fn(&mut S)) {
+    /// The same with any number of cells.
+    #[inline(never)]
+    fn claim_all(&mut self, process: ProcessId, claims: &[Access], at: usize) -> S {
+        self.make_room(process, claims);
+        let candidates = self.conflicting(claims);
         for access in claims {
             for cell in access.cells() {
-                self.for_each_set_of(rivals_at(cell, access.writes()), &change);
+                self.cells[cell].insert(at, access.writes());
             }
         }
+        candidates
     }
 
-    /// Changes the sets that an event is in because of its access of one cell, given as a number.
-    #[inline]
-    fn for_each_set_of(&mut self, number: usize, change: impl Fn(&mut S)) {
-        change(&mut self.rivals[number | 1]);
-        if number & 1 == 1 {
-            change(&mut self.rivals[number - 1]);
+    /// Takes an event back that claims these cells.
+    #[inline(never)]
+    fn unclaim_all(&mut self, claims: &[Access], at: usize) {
+        for access in claims {
+            for cell in access.cells() {
+                self.cells[cell].remove(at);
+            }
         }
     }
 
     /// Changes the sets of the locks that an event really took or gave back.
+    #[inline(never)]
     fn lock_event(&mut self, touched: &[Access], change: impl Fn(&mut S)) {
         for access in touched {
             match access.kind {
@@ -292,6 +365,7 @@ impl<S: Set> Order<S> {
     /// The race of an acquisition. It follows a release, and can only be moved before the acquisition that
     /// this belongs to; so can one that waits, which follows an acquisition. None where what comes before it claims the lock but leaves
     /// it as it is: that moves freely.
+    #[inline(never)]
     fn lock_race(&self, lock: usize, last: &S, program: &S, waits: bool) -> Option<S> {
         let Lock { acquired, released } = &self.locks[lock];
         if !waits && !released.contains(last.highest()?) {
@@ -310,13 +384,14 @@ impl<S: Set> Order<S> {
         self.locks.get(lock)?.acquired.highest()
     }
 
-    /// Takes the last event back; `event` must be the one that was pushed.
+    /// Takes the last event back; `event` must be the one that was pushed. Gives what it claims, if that is one cell.
     #[inline(always)]
-    pub fn pop(&mut self, event: &Event) {
-        self.shrink(&event.claims, &event.touched);
-        for child in &event.spawned {
-            self.latest[child.index()] = 0;
+    pub fn pop(&mut self, event: &Event) -> Option<u32> {
+        let single = self.shrink(&event.claims, &event.touched);
+        if !event.spawned.is_empty() {
+            self.spawn(&event.spawned, 0);
         }
+        single
     }
 
     /// Takes the last step back, if it was not made.
@@ -325,20 +400,20 @@ impl<S: Set> Order<S> {
     }
 
     #[inline(always)]
-    fn shrink(&mut self, claims: &[Access], touched: &[Access]) {
-        let Some(last) = self.events.pop() else {
-            return;
-        };
+    fn shrink(&mut self, claims: &[Access], touched: &[Access]) -> Option<u32> {
+        let last = self.events.pop()?;
         let at = self.events.len();
-        self.of_process[last.process.index()].remove(at);
-        self.latest[last.process.index()] = last.latest;
-        match single(claims) {
-            Some(number) => self.for_each_set_of(number as usize, |set| set.remove(at)),
-            None => self.for_each_set(claims, |set| set.remove(at)),
+        let thread = &mut self.threads[last.process.index()];
+        thread.events.remove(at);
+        thread.latest = last.latest;
+        match last.single {
+            Some(number) => self.cells[cell_of(number).0].remove(at),
+            None => self.unclaim_all(claims, at),
         }
-        if takes_locks(claims) {
+        if last.locks {
             self.lock_event(touched, |set| set.remove(at));
         }
+        last.single
     }
 
     /// The events after a position that do not happen after the event there.

@@ -11,7 +11,7 @@ use mazurka_core::{Claims, Event, Execution, ProcessId, Status};
 use smallvec::SmallVec;
 
 use crate::Choice;
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, single};
 use crate::naive::next_outcomes;
 
 /// What is to become of a process that is ready in a state.
@@ -105,7 +105,10 @@ impl Path {
     }
 
     fn sleeps_on(&self, sleeper: Candidate, event: &Event) -> bool {
-        sleeper.process != event.process && !self.catalogue.conflict(sleeper.claims, &event.claims)
+        sleeper.process != event.process
+            && !self
+                .catalogue
+                .conflict(sleeper.claims, single(&event.claims), &event.claims)
     }
 
     /// A process sleeps in the last state.

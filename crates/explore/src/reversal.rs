@@ -35,7 +35,7 @@ impl<'a, S: Set> Reversal<'a, S> {
 
     /// Whether a process that is ready before the race can make the first step of v.
     pub fn is_initial(&self, order: &Order<S>, process: ProcessId) -> bool {
-        let events = order.of_process.get(process.index());
+        let events = order.events_of(process);
         match events.and_then(|events| events.lowest_common(&self.not_after)) {
             Some(first) => !order.events[first].before.meets(&self.not_after),
             // A reversed acquisition leaves the critical section behind that it followed.

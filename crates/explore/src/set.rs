@@ -243,8 +243,12 @@ pub(crate) fn members<S: Set>(set: &S) -> impl Iterator<Item = usize> {
 /// Calls `visit` on the members, lowest first.
 #[inline]
 pub(crate) fn for_each<S: Set>(set: &S, mut visit: impl FnMut(usize)) {
-    for at in members(set) {
-        visit(at);
+    for (place, &word) in set.words().iter().enumerate() {
+        let mut bits = word;
+        while bits != 0 {
+            visit(64 * place + bits.trailing_zeros() as usize);
+            bits &= bits - 1;
+        }
     }
 }
 

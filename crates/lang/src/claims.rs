@@ -22,6 +22,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
             _ => None,
         })
         .collect();
+    code.quick = vec![None; code.ops.len()];
     for (pc, step) in marks {
         let mut walk = Walk {
             code,
@@ -51,11 +52,9 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
             }
         }
         let fixed = fixed(&claims);
-        let quick = fixed
-            .as_ref()
-            .and_then(|claims| quick(&code.ops, pc, claims));
+        let quick = quick(code, pc, &claims, wait);
+        code.quick[pc as usize] = quick;
         let info = &mut code.steps[step as usize];
-        info.quick = quick;
         info.fixed = fixed;
         info.claims = claims;
         info.waits = waits;

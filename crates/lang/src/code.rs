@@ -160,8 +160,6 @@ pub(crate) struct StepInfo {
     pub fixed: Option<Claims>,
     pub waits: Waits,
     pub wait: Wait,
-    /// How to make the step without interpreting it.
-    pub quick: Option<Quick>,
     pub span: Span,
 }
 
@@ -222,6 +220,8 @@ pub(crate) struct Checked {
 #[derive(Clone, Debug)]
 pub struct Code {
     pub(crate) ops: Vec<Op>,
+    /// For each mark how to make the step without interpreting it, if that is possible.
+    pub(crate) quick: Vec<Option<Quick>>,
     /// For each instruction its place in the source.
     pub(crate) spans: Vec<Span>,
     /// For each instruction the body whose frame it runs in.
@@ -298,6 +298,11 @@ impl Code {
     /// What can still be touched from each place on.
     pub(crate) fn reach(&self) -> &Reach {
         self.reach.get_or_init(|| reach::analyse(self))
+    }
+
+    /// The number of the claims of a step that touches one element of an array: beyond those of the steps.
+    pub(crate) fn element_key(&self, cell: u32, kind: AccessKind) -> u32 {
+        self.steps.len() as u32 + 1 + 4 * cell + kind as u32
     }
 
     /// The pseudo-cell that every write of a variable of an invariant claims to write.

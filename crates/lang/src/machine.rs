@@ -3,6 +3,8 @@
 //! The state is changed in place; each change leaves a note in an undo log, so going back costs
 //! what the steps cost, and nothing is allocated once the logs have grown.
 
+mod states;
+
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -17,16 +19,37 @@ use crate::code::{Claim, Code, Op, Waits};
 use crate::fault::Site;
 use crate::hir::Type;
 use crate::interpret::{Cpu, Deaf, Half, Listener, Stop, Undo, Work, evaluate, peek};
-use crate::quick::{Deed, Quick};
+use crate::quick::{Deed, Then};
 use crate::state::{Life, Process, Registers, State, UNBORN};
 
-/// What is needed to take a step back, beside its event and what it has left in the undo log.
+/// What is needed to take a step back, beside what it has left in the undo log.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
-    /// Where its process rested.
+    process: ProcessId,
+    /// Where the process rested, and how many steps it had made.
     pc: u32,
+    steps: u32,
+    /// What a step that does one thing has changed, and what was there.
+    changed: Changed,
+    value: i64,
     /// How long the undo log was.
     undo: usize,
+}
+
+/// The one thing that a step has changed.
+#[derive(Clone, Copy, Debug)]
+enum Changed {
+    /// The undo log knows.
+    Else,
+    Cell(u32),
+    Slot(u32),
+}
+
+/// How much of a step has been made.
+enum Made {
+    Whole,
+    /// All that comes before this instruction.
+    Until(u32),
 }
 
 /// Runs a compiled program step by step, forwards and backwards.
@@ -158,6 +181,7 @@ impl Machine {
     }
 
     /// Makes a step, with somebody listening.
+    #[inline(never)]
     pub(crate) fn step_heard<L: Listener>(
         &mut self,
         process: ProcessId,
@@ -168,43 +192,54 @@ impl Machine {
         if self.run.len() == depth {
             self.run.push(Event::of(process, 0));
         }
-        let Registers { pc, steps, .. } = self.state.processes[process.index()].registers;
+        let Process { registers, stack } = &self.state.processes[process.index()];
+        let Registers { pc, steps, .. } = *registers;
         self.taken.push(Taken {
+            process,
             pc,
+            steps,
+            changed: Changed::Else,
+            value: 0,
             undo: self.undo.len(),
         });
-        self.run[depth].reset(process, steps);
-        if !L::LISTENS
-            && let Op::Mark(step) = self.code.ops[pc as usize]
-            && let Some(quick) = self.code.steps[step as usize].quick
-            && self.make_quick(process, step, quick)
-        {
-            return Ok(&self.run[depth]);
-        }
-        let Process { registers, stack } = &mut self.state.processes[process.index()];
         let event = &mut self.run[depth];
-        let code = &*self.code;
-        let mark = &code.ops[pc as usize];
-        let locals = &mut stack[registers.frame as usize..registers.top as usize];
-        if let Op::Mark(step) | Op::Open(step) = *mark {
+        event.reset(process, steps);
+        let mark = self.code.ops[pc as usize];
+        if let Op::Mark(step) | Op::Open(step) = mark {
+            let locals = &stack[registers.frame as usize..registers.top as usize];
             let (operands, claims) = (&mut self.operands, &mut event.claims);
-            event.claims_key = claims_of(code, step, locals, operands, claims);
-            event.wait = code.steps[step as usize].wait;
+            event.claims_key = claims_of(&self.code, step, locals, operands, claims);
+            event.wait = self.code.steps[step as usize].wait;
         }
         let open = matches!(mark, Op::Open(_));
+        self.run_step(process, pc + 1, open, outcomes, listener)
+    }
+
+    /// Runs what is left of a step, from an instruction on.
+    #[inline(never)]
+    fn run_step<L: Listener>(
+        &mut self,
+        process: ProcessId,
+        mut pc: u32,
+        open: bool,
+        outcomes: &[i64],
+        listener: &mut L,
+    ) -> Result<&Event, Stop> {
+        let depth = self.taken.len() - 1;
+        let Process { registers, stack } = &mut self.state.processes[process.index()];
+        let code = &*self.code;
         let mut fault = None;
         let mut fuel = self.max_local;
-        let mut pc = registers.pc + 1;
         if !L::LISTENS && !open {
             // Most steps compute something and get to the next mark or to the end.
             let work = Work {
                 code,
                 cells: &mut self.state.cells,
-                locals,
+                locals: &mut stack[registers.frame as usize..registers.top as usize],
                 operands: &mut self.operands,
                 undo: &mut self.undo,
                 dirty: &mut self.dirty,
-                touched: &mut event.touched,
+                touched: &mut self.run[depth].touched,
                 fuel: &mut fuel,
                 process: process.0,
                 frame: registers.frame,
@@ -234,44 +269,78 @@ impl Machine {
         self.finish_step(process, half, fuel, outcomes, listener)
     }
 
-    /// Makes a step that does one thing, unless it cannot be made or fails.
+    /// Makes a step that does one thing, or the part of it that does. None if there is no such step, or if it cannot be made or
+    /// fails; nothing has changed then.
     #[inline(always)]
-    fn make_quick(&mut self, process: ProcessId, step: u32, quick: Quick) -> bool {
-        let Process { registers, stack } = &mut self.state.processes[process.index()];
-        let cell = &mut self.state.cells[quick.access.first as usize];
+    fn step_quickly(&mut self, process: ProcessId) -> Option<Made> {
+        let Process { registers, stack } = self.state.processes.get_mut(process.index())?;
+        let quick = self.code.quick.get(registers.pc as usize)?.as_ref()?;
+        let event = self.run.get_mut(self.taken.len())?;
+        let frame = registers.frame as usize;
+        if registers.life != Life::Alive {
+            return None;
+        }
+        let (mut access, mut key) = (quick.access, quick.key);
+        if let Deed::FetchAt { element, .. } = quick.deed {
+            let index = stack[frame + element.index as usize];
+            if !(0..i64::from(element.len)).contains(&index) {
+                return None;
+            }
+            access.first += index as u32;
+            key += 4 * index as u32;
+        }
+        let cell = self.state.cells.get_mut(access.first as usize)?;
         let owner = i64::from(process.0) + 1;
         let value = match quick.deed {
-            Deed::Fetch { slot } => {
-                let slot = registers.frame + slot;
-                let value = std::mem::replace(&mut stack[slot as usize], *cell);
-                self.undo.push(Undo::Slot {
-                    process: process.0,
-                    slot,
-                    value,
-                });
-                *cell
-            }
+            Deed::Fetch { .. } | Deed::FetchAt { .. } => *cell,
             Deed::Set { value } => value,
+            Deed::Put { value } => value.of(&stack[frame..])?,
             Deed::Lock if *cell == 0 => owner,
             Deed::Unlock if *cell == owner => 0,
-            Deed::Lock | Deed::Unlock => return false,
+            Deed::Lock | Deed::Unlock => return None,
         };
-        if !matches!(quick.deed, Deed::Fetch { .. }) {
-            let old = std::mem::replace(cell, value);
-            self.undo.push(Undo::Cell(quick.access.first, old));
-        }
-        let event = &mut self.run[self.taken.len() - 1];
-        event.wait = self.code.steps[step as usize].wait;
-        event.claims_key = step + 1;
-        event.claims.push(quick.access);
-        event.touched.push(quick.access);
-        registers.pc = quick.pc;
+        let (changed, place) = match quick.deed {
+            Deed::Fetch { slot } | Deed::FetchAt { slot, .. } => {
+                let place = &mut stack[frame + slot as usize];
+                (Changed::Slot(registers.frame + slot), place)
+            }
+            _ => (Changed::Cell(access.first), cell),
+        };
+        event.touch(process, registers.steps, access);
+        event.claims_key = key;
+        event.wait = quick.wait;
+        self.taken.push(Taken {
+            process,
+            pc: registers.pc,
+            steps: registers.steps,
+            changed,
+            value: std::mem::replace(place, value),
+            undo: self.undo.len(),
+        });
+        let (pc, ends) = match quick.then {
+            Then::Rest(pc) => (pc, false),
+            Then::End(pc) => (pc, true),
+            Then::More(pc) => return Some(Made::Until(pc)),
+            Then::Next(pc, next) => match next.of(&stack[frame..]) {
+                Some(turn) if self.max_local > 0 => {
+                    let slot = &mut stack[frame + turn.slot as usize];
+                    self.undo.push(Undo::Slot {
+                        process: process.0,
+                        slot: registers.frame + turn.slot,
+                        value: std::mem::replace(slot, turn.value),
+                    });
+                    (turn.pc, turn.ends)
+                }
+                _ => return Some(Made::Until(pc)),
+            },
+        };
+        registers.pc = pc;
         registers.steps += 1;
-        if quick.ends {
+        if ends {
             registers.life = Life::Ended;
             self.unfinished -= 1;
         }
-        true
+        Some(Made::Whole)
     }
 
     /// Runs the rest of a step: from the first instruction that does more than compute.
@@ -340,11 +409,15 @@ impl Machine {
                 None => break,
             }
         }
-        let event = &self.run[self.taken.len()];
-        let registers = &mut self.state.processes[event.process.index()].registers;
+        let Process { registers, stack } = &mut self.state.processes[taken.process.index()];
+        match taken.changed {
+            Changed::Else => {}
+            Changed::Cell(cell) => self.state.cells[cell as usize] = taken.value,
+            Changed::Slot(slot) => stack[slot as usize] = taken.value,
+        }
         self.unfinished += usize::from(registers.life == Life::Ended);
         registers.pc = taken.pc;
-        registers.steps = event.number;
+        registers.steps = taken.steps;
         registers.life = Life::Alive;
     }
 
@@ -514,38 +587,6 @@ impl Machine {
     }
 }
 
-impl Machine {
-    /// All of a process that can matter later, as a fingerprint.
-    #[inline]
-    fn essence(&self, id: ProcessId, process: &Process) -> Fingerprint {
-        let r = &process.registers;
-        let mut all = self.table.name(id);
-        if r.life != Life::Alive {
-            return all.then(u64::from(u32::MAX) + r.life as u64);
-        }
-        let (mut pc, mut frame) = (r.pc, r.frame as usize);
-        all = all.then((u64::from(r.children) << 32) | u64::from(pc));
-        if r.inputs > 0 {
-            all = all.then(u64::from(r.inputs));
-        }
-        loop {
-            for slot in self.code.live.at(pc) {
-                let value = process.stack[frame + slot.at as usize];
-                all = match slot.handle {
-                    true => all.then_all(self.table.name(ProcessId(value as u32))),
-                    false => all.then(value as u64),
-                };
-            }
-            if frame == 0 {
-                return all;
-            }
-            pc = process.stack[frame - 2] as u32;
-            frame = process.stack[frame - 1] as usize;
-            all = all.then(u64::from(pc));
-        }
-    }
-}
-
 /// What a step claims when it starts with these locals. Gives the claims' key. `into` must be empty.
 #[inline(always)]
 fn claims_of(
@@ -599,14 +640,13 @@ fn claims_with(
     }
     operands.clear();
     match into[..] {
-        // Keys beyond those of the steps: one for each way to touch one cell.
         [
             Access {
                 first,
                 len: 1,
                 kind,
             },
-        ] => code.steps.len() as u32 + 1 + 4 * first + kind as u32,
+        ] => code.element_key(first, kind),
         _ => {
             into.sort_unstable();
             0
@@ -678,12 +718,14 @@ impl Execution for Machine {
 
     #[inline]
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
-        // Whoever is alive rests at a mark.
-        if !self.is_alive(process) {
-            return Err(StepError::NotReady);
-        }
-        self.step_heard(process, outcomes, &mut Deaf)
-            .map_err(StepError::from)
+        let made = match self.step_quickly(process) {
+            Some(Made::Whole) => return Ok(&self.run[self.taken.len() - 1]),
+            Some(Made::Until(pc)) => self.run_step(process, pc, false, outcomes, &mut Deaf),
+            // Whoever is alive rests at a mark.
+            None if self.is_alive(process) => self.step_heard(process, outcomes, &mut Deaf),
+            None => return Err(StepError::NotReady),
+        };
+        made.map_err(StepError::from)
     }
 
     #[inline]
@@ -731,66 +773,5 @@ impl Execution for Machine {
         cells.fold(Fingerprint::EMPTY, |all, &cell| {
             all.then(self.state.cells[cell as usize] as u64)
         })
-    }
-}
-
-impl Semantics for Machine {
-    type State = State;
-
-    fn state(&self) -> State {
-        self.state.clone()
-    }
-
-    /// Dead locals are left out, processes stand by their names.
-    fn fingerprint(&self) -> Fingerprint {
-        let (variables, locks) = self.state.cells.split_at(self.code.first_lock as usize);
-        let mut all = Fingerprint::EMPTY;
-        for &value in variables {
-            all = all.then(value as u64);
-        }
-        for &owner in locks {
-            all = match owner {
-                0 => all.then(0),
-                owner => all.then_all(self.table.name(ProcessId(owner as u32 - 1))),
-            };
-        }
-        for (at, process) in self.state.processes.iter().enumerate() {
-            if process.registers.life != Life::Unborn {
-                all = all.and(self.essence(ProcessId(at as u32), process));
-            }
-        }
-        all
-    }
-
-    fn cells(&self) -> usize {
-        self.state.cells.len()
-    }
-
-    fn cell(&self, cell: usize) -> Fingerprint {
-        let (value, part) = (self.state.cells[cell], Fingerprint::EMPTY.then(cell as u64));
-        match value {
-            owner if cell >= self.code.first_lock as usize && owner != 0 => {
-                part.then_all(self.table.name(ProcessId(owner as u32 - 1)))
-            }
-            value => part.then(value as u64),
-        }
-    }
-
-    fn process(&self, process: ProcessId) -> Fingerprint {
-        match self.state.processes.get(process.index()) {
-            Some(state) if state.registers.life != Life::Unborn => self.essence(process, state),
-            _ => Fingerprint::ZERO,
-        }
-    }
-
-    fn may_repeat(&self) -> bool {
-        self.code.may_loop
-    }
-
-    fn restore(&mut self, state: &State) {
-        self.state.clone_from(state);
-        self.taken.clear();
-        self.undo.clear();
-        self.unfinished = self.count_unfinished();
     }
 }

@@ -19,7 +19,7 @@ use mazurka_core::{Event, ProcessId, Semantics};
 use super::meter::Meter;
 use super::sequences::Step;
 use super::trip::{Trip, discards};
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, single};
 use crate::driver::{Choice, End, Policy};
 use crate::path::Mark;
 use crate::set::{Set, for_each};
@@ -57,7 +57,9 @@ impl<S: Set> Printed<S> {
             let first = sequence.first()?;
             let keeps = |step: &Step| {
                 step.process != event.process
-                    && !self.catalogue.conflict(step.claims, &event.claims)
+                    && !self
+                        .catalogue
+                        .conflict(step.claims, single(&event.claims), &event.claims)
             };
             match first.process == event.process {
                 true => Some(sequence[1..].to_vec()),
@@ -104,7 +106,7 @@ impl<E: Semantics, S: Set> Policy<E> for Printed<S> {
             return;
         };
         self.meter.push(program);
-        let claims = self.catalogue.of(event);
+        let claims = self.catalogue.of(event, single(&event.claims));
         self.made.push(Step::of(event, claims));
         let mut sleep = self.sleep_after(event);
         sleep.retain(|sequence| {

@@ -11,7 +11,7 @@
 use mazurka_core::{Event, Fingerprint, ProcessId};
 use smallvec::SmallVec;
 
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, single};
 
 /// Longer sequences are not kept: one is as good as its chance to be followed to the end.
 pub(super) const MOST_STEPS: usize = 64;
@@ -190,7 +190,7 @@ impl Sequences {
             left &= left - 1;
             let step = &steps[at as usize];
             if step.process != event.process {
-                conflicts |= catalogue.conflict(step.claims, &event.claims);
+                conflicts |= catalogue.conflict(step.claims, single(&event.claims), &event.claims);
                 continue;
             }
             if step.is(event, claims) {

@@ -152,6 +152,7 @@ impl<'a> Compiler<'a> {
         let shared = Shared::new(program);
         let code = Code {
             ops: Vec::new(),
+            quick: Vec::new(),
             spans: Vec::new(),
             bodies: Vec::new(),
             layouts: Vec::new(),
@@ -373,7 +374,6 @@ impl<'a> Compiler<'a> {
             fixed: None,
             waits: Waits::Never,
             wait: Wait::Never,
-            quick: None,
             span: self.span,
         });
         self.emit(op(number));
