@@ -122,11 +122,11 @@ impl ProcessTable {
             .in_order
             .partition_point(|&p| self.paths[p.index()] < path);
         self.in_order.insert(place, id);
-        self.names.push(
-            path.0
-                .iter()
-                .fold(Fingerprint::EMPTY, |name, &k| name.then(u64::from(k) + 1)),
-        );
+        let words = path.0.iter().map(|&k| u64::from(k) + 1);
+        // An end that is no number of a process: else what follows a name could be taken for more of it.
+        let words = words.chain([u64::MAX]);
+        self.names
+            .push(words.fold(Fingerprint::EMPTY, Fingerprint::then));
         self.paths.push(path);
         self.children.push(SmallVec::new());
         id

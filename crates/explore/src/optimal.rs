@@ -47,7 +47,7 @@ use smallvec::SmallVec;
 use crate::catalogue::Catalogue;
 use crate::driver::{Choice, End, Policy};
 use crate::naive::next_outcomes;
-use crate::order::{Occurrence, Order};
+use crate::order::Order;
 use crate::preference::Preference;
 use crate::set::{Set, for_each, members};
 use crate::wakeup::{Forest, Key, NONE, Step};
@@ -124,8 +124,10 @@ pub(crate) struct Optimal<S> {
     outcomes: Vec<SmallVec<[i64; 1]>>,
     /// The outcomes that processes on the path are to be run with next.
     again: Vec<SmallVec<[i64; 1]>>,
-    /// An event of the complete run, and those after it that do not happen after it.
-    not_after: Option<(usize, S)>,
+    /// How often races have been looked for, and for each event those after it that do not happen after it, if they were
+    /// needed the last time.
+    looked: u64,
+    not_after: Vec<(u64, S)>,
     /// The current run and the last complete one agree up to here.
     shared: usize,
     /// The claims of the acquisition that was not made, while its race is looked at.
@@ -150,7 +152,8 @@ impl<S: Set> Optimal<S> {
             catalogue: Catalogue::new(),
             outcomes: vec![SmallVec::new()],
             again: Vec::new(),
-            not_after: None,
+            looked: 0,
+            not_after: Vec::new(),
             shared: 0,
             waiting: 0,
             preference: None,
@@ -215,12 +218,12 @@ impl<S: Set> Optimal<S> {
     /// Looks at the races of the run that is complete.
     #[inline(never)]
     fn races(&mut self, run: &[Event]) {
-        self.not_after = None;
+        self.looked += 1;
         let (old, new) = self.order.events.split_at(self.shared);
         if let Some(last) = old.last() {
             // A race whose first event happens before all the new ones is as it was.
             let mut open = last.firsts.clone();
-            open.remove_all(&common_past(new));
+            open.remove_all(&Order::common_past(new));
             if !open.is_empty() {
                 for second in 0..self.shared {
                     self.races_of(second, Some(&open), run);
@@ -272,17 +275,19 @@ impl<S: Set> Optimal<S> {
         };
     }
 
-    /// The events of the run that do not happen after the one at a position, which often is that of the race before.
+    /// The events of the run after a position that do not happen after the event there.
     #[inline]
     fn not_after(&mut self, first: usize) -> S {
-        match &self.not_after {
-            Some((known, all)) if *known == first => all.clone(),
-            _ => {
-                let all = self.order.not_after(first);
-                self.not_after = Some((first, all.clone()));
-                all
-            }
+        if self.not_after.len() <= first {
+            let len = self.order.len();
+            self.not_after.resize_with(len, Default::default);
         }
+        let (known, all) = &mut self.not_after[first];
+        if *known != self.looked {
+            *known = self.looked;
+            *all = self.order.not_after(first);
+        }
+        all.clone()
     }
 
     /// Adds a branch for v to the wakeup tree of a state.
@@ -446,13 +451,13 @@ impl<S: Set> Optimal<S> {
     }
 
     /// Learns from the first run whom to run first.
-    fn rehearse(&mut self, processes: &ProcessTable) {
+    fn rehearse(&mut self, processes: &ProcessTable, run: &[Event]) {
         let events = &self.order.events;
         let races = events.iter().flat_map(|second| {
             let firsts = members(&second.races);
             firsts.map(|first| (events[first].process, second.process))
         });
-        self.preference = Some(Preference::new(races, processes));
+        self.preference = Some(Preference::new(races, processes, run));
     }
 
     /// Marks all states where somebody could have changed what a guarded step waits for.
@@ -481,7 +486,7 @@ impl<S: Set> Optimal<S> {
                     self.waiting = self.catalogue.number(process, &claims);
                     self.order.push_virtual(process, &claims);
                     let second = self.order.len() - 1;
-                    self.not_after = None;
+                    self.looked += 1;
                     let firsts = self.order.events[second].races.clone();
                     for_each(&firsts, |first| {
                         self.reverse(first, second, program.events());
@@ -551,7 +556,10 @@ impl<S: Set> Optimal<S> {
         let awake = |p: ProcessId| !sleepers.iter().any(|sleeper| sleeper.process == p);
         let can = |p: ProcessId| program.status(p) == Status::Ready && awake(p);
         match &self.preference {
-            Some(preference) => preference.first(program.processes(), can),
+            Some(preference) => {
+                let made = |p: ProcessId| self.order.made(p);
+                preference.first(program.processes(), can, made)
+            }
             None => {
                 let mut all = program.processes().in_order().iter();
                 all.find(|&&p| can(p)).copied()
@@ -600,19 +608,6 @@ impl<S: Set> Optimal<S> {
         }
         NONE
     }
-}
-
-/// What happens before all of some events.
-#[inline]
-fn common_past<S: Set>(events: &[Occurrence<S>]) -> S {
-    let Some((first, others)) = events.split_first() else {
-        return S::default();
-    };
-    let mut past = first.before.clone();
-    for event in others {
-        past.keep_all(&event.before);
-    }
-    past
 }
 
 impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
@@ -675,28 +670,35 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
     fn next(&mut self, program: &E) -> Option<Choice> {
         let last = self.nodes.len() - 1;
         let node = &mut self.nodes[last];
-        if self.overflow || node.is_done() {
+        if self.overflow {
             return None;
         }
-        let mut outcomes = SmallVec::new();
-        let mut process = None;
         if std::mem::take(&mut node.again) {
-            process = node.active;
-            outcomes = self.again.pop().unwrap_or_default();
+            let outcomes = self.again.pop().unwrap_or_default();
+            return node.active.map(|process| Choice { process, outcomes });
         }
-        let (tried, branches) = (std::mem::replace(&mut node.tried, true), node.branches);
-        if process.is_none() && branches != NONE {
-            process = self.wake(last);
+        let fresh = !std::mem::replace(&mut node.tried, true);
+        let (branches, expand) = (node.branches, std::mem::take(&mut node.expand));
+        let mut process = match branches {
+            NONE => None,
+            _ => self.wake(last),
+        };
+        if expand {
+            if process.is_some() {
+                self.nodes[last].expand = true;
+            } else {
+                self.expand(program);
+                process = self.wake(last);
+            }
         }
-        if process.is_none() && std::mem::take(&mut self.nodes[last].expand) {
-            self.expand(program);
-            process = self.wake(last);
-        }
-        if process.is_none() && !tried && !program.is_final() {
+        if process.is_none() && fresh && !program.is_final() {
             process = self.preferred(program, last);
         }
         self.nodes[last].active = process;
-        process.map(|process| Choice { process, outcomes })
+        process.map(|process| Choice {
+            process,
+            outcomes: SmallVec::new(),
+        })
     }
 
     fn put_to_sleep(&mut self, program: &E, process: ProcessId) {
@@ -731,25 +733,28 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
             let (Some(node), Some(parent)) = (self.nodes.pop(), self.nodes.last_mut()) else {
                 break;
             };
+            let again = match node.key {
+                0 => None,
+                _ => next_outcomes(event),
+            };
+            if again.is_none() && parent.is_done() {
+                continue;
+            }
             self.sleepers.truncate(node.sleepers as usize);
             self.ready.truncate(node.ready as usize);
-            if node.key != 0
-                && let Some(outcomes) = next_outcomes(event)
-            {
+            if let Some(outcomes) = again {
                 parent.again = true;
                 self.again.push(outcomes);
                 break;
             }
-            if !parent.is_done() {
-                parent.explored = parent.explored.saturating_add(1);
-                self.sleepers.push(Step {
-                    process: event.process,
-                    claims: self.catalogue.of(event, single),
-                    key: 0,
-                    inherited: std::mem::take(&mut parent.rival),
-                });
-                break;
-            }
+            parent.explored = parent.explored.saturating_add(1);
+            self.sleepers.push(Step {
+                process: event.process,
+                claims: self.catalogue.of(event, single),
+                key: 0,
+                inherited: std::mem::take(&mut parent.rival),
+            });
+            break;
         }
         self.shared = self.shared.min(depth);
         depth
@@ -777,7 +782,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
             return;
         }
         if self.preference.is_none() {
-            self.rehearse(program.processes());
+            self.rehearse(program.processes(), program.events());
         }
         self.races(program.events());
         if end != End::Final {

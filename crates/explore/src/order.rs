@@ -45,6 +45,8 @@ struct Thread<S> {
     events: S,
     /// The position of its last event, or else of the event that started it, plus 1.
     latest: u32,
+    /// How many they are.
+    made: u32,
 }
 
 /// The events that claim a cell.
@@ -186,6 +188,13 @@ impl<S: Set> Order<S> {
         Some(&thread.events)
     }
 
+    /// How many events a process has made.
+    #[inline]
+    pub fn made(&self, process: ProcessId) -> u32 {
+        let thread = self.threads.get(process.index());
+        thread.map_or(0, |thread| thread.made)
+    }
+
     /// The events whose accesses conflict with these.
     pub fn conflicting(&self, claims: &[Access]) -> S {
         let mut all = S::default();
@@ -278,6 +287,7 @@ impl<S: Set> Order<S> {
         }
         let thread = &mut self.threads[process.index()];
         thread.events.insert(at);
+        thread.made += 1;
         let latest = std::mem::replace(&mut thread.latest, at as u32 + 1);
         let mut firsts = match self.events.last() {
             Some(last) => last.firsts.clone(),
@@ -405,6 +415,7 @@ impl<S: Set> Order<S> {
         let at = self.events.len();
         let thread = &mut self.threads[last.process.index()];
         thread.events.remove(at);
+        thread.made -= 1;
         thread.latest = last.latest;
         match last.single {
             Some(number) => self.cells[cell_of(number).0].remove(at),
@@ -414,6 +425,19 @@ impl<S: Set> Order<S> {
             self.lock_event(touched, |set| set.remove(at));
         }
         last.single
+    }
+
+    /// What happens before all of some events.
+    #[inline]
+    pub fn common_past(events: &[Occurrence<S>]) -> S {
+        let Some((first, others)) = events.split_first() else {
+            return S::default();
+        };
+        let mut past = first.before.clone();
+        for event in others {
+            past.keep_all(&event.before);
+        }
+        past
     }
 
     /// The events after a position that do not happen after the event there.

@@ -3,9 +3,10 @@
 //! Whoever it is, the same traces are explored, but not by the same number of steps: what stands behind a reversed
 //! race is run again for each of its outcomes. So steps that race with nothing should come first, and
 //! processes that race with each other should be neighbours: then a reversal is followed by
-//! little that it does not concern. Which processes race is learned from the first run.
+//! little that it does not concern. Which processes race is learned from the first run, and which steps cannot:
+//! those that release locks, or touch what no other process changes (or, if they write, touches).
 
-use mazurka_core::{ProcessId, ProcessTable};
+use mazurka_core::{Access, AccessKind, Event, ProcessId, ProcessTable};
 
 /// An order of the processes.
 #[derive(Debug, Default)]
@@ -14,6 +15,60 @@ pub(crate) struct Preference {
     rivals: Vec<ProcessId>,
     /// For each process whether it is among them; those beyond the end are not.
     races: Vec<bool>,
+    /// For each process which of its steps race with nothing.
+    free: Vec<Vec<bool>>,
+    /// The processes that race, but not with all their steps.
+    partly_free: Vec<ProcessId>,
+}
+
+/// Which processes have done something.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Who {
+    #[default]
+    Nobody,
+    Only(ProcessId),
+    Several,
+}
+
+impl Who {
+    fn add(&mut self, process: ProcessId) {
+        *self = match *self {
+            Who::Nobody => Who::Only(process),
+            Who::Only(known) if known == process => *self,
+            _ => Who::Several,
+        };
+    }
+
+    fn is_but(self, process: ProcessId) -> bool {
+        !matches!(self, Who::Nobody) && self != Who::Only(process)
+    }
+}
+
+/// For each event of a run whether it cannot race with any other of them.
+fn free(run: &[Event]) -> Vec<bool> {
+    // For each cell those that touch it, and those that change it.
+    let mut cells: Vec<[Who; 2]> = Vec::new();
+    let each = |access: &Access| access.cells();
+    for event in run {
+        for access in &event.claims {
+            for cell in each(access) {
+                if cells.len() <= cell {
+                    cells.resize(cell + 1, Default::default());
+                }
+                cells[cell][0].add(event.process);
+                if access.writes() {
+                    cells[cell][1].add(event.process);
+                }
+            }
+        }
+    }
+    let mine = |event: &Event, access: &Access| {
+        let rivals = usize::from(!access.writes());
+        access.kind == AccessKind::Release
+            || each(access).all(|cell| !cells[cell][rivals].is_but(event.process))
+    };
+    let free = |event: &Event| event.claims.iter().all(|access| mine(event, access));
+    run.iter().map(free).collect()
 }
 
 impl Preference {
@@ -21,6 +76,7 @@ impl Preference {
     pub fn new(
         pairs: impl Iterator<Item = (ProcessId, ProcessId)>,
         processes: &ProcessTable,
+        run: &[Event],
     ) -> Self {
         let mut found = vec![Vec::new(); processes.len()];
         for (one, other) in pairs {
@@ -40,7 +96,17 @@ impl Preference {
                 next.extend(of_process.iter().rev());
             }
         }
-        Self { rivals, races }
+        let mut steps = vec![Vec::new(); processes.len()];
+        for (event, free) in run.iter().zip(free(run)) {
+            steps[event.process.index()].push(free);
+        }
+        let partly = |process: &&ProcessId| steps[process.index()].contains(&true);
+        Self {
+            partly_free: rivals.iter().filter(partly).copied().collect(),
+            free: steps,
+            rivals,
+            races,
+        }
     }
 
     /// The first process that can be run.
@@ -49,6 +115,7 @@ impl Preference {
         &self,
         processes: &ProcessTable,
         can: impl Fn(ProcessId) -> bool,
+        made: impl Fn(ProcessId) -> u32,
     ) -> Option<ProcessId> {
         let all = processes.in_order();
         if self.rivals.len() < all.len() {
@@ -56,6 +123,12 @@ impl Preference {
             let mut all = all.iter();
             if let Some(process) = all.find(|&&process| alone(process) && can(process)) {
                 return Some(*process);
+            }
+        }
+        for &process in &self.partly_free {
+            let step = self.free[process.index()].get(made(process) as usize);
+            if step == Some(&true) && can(process) {
+                return Some(process);
             }
         }
         let mut rivals = self.rivals.iter();
@@ -71,12 +144,12 @@ mod tests {
     fn rivals_are_neighbours_and_loners_first() {
         let pairs = [(0, 3), (1, 4), (3, 0), (4, 5)];
         let pairs = pairs.into_iter().map(|(a, b)| (ProcessId(a), ProcessId(b)));
-        let preference = Preference::new(pairs, &ProcessTable::new(6));
+        let preference = Preference::new(pairs, &ProcessTable::new(6), &[]);
         // One more than were known.
         let processes = ProcessTable::new(7);
         let mut order = Vec::new();
         while let Some(process) =
-            preference.first(&processes, |process| !order.contains(&process.0))
+            preference.first(&processes, |process| !order.contains(&process.0), |_| 0)
         {
             order.push(process.0);
         }

@@ -44,7 +44,7 @@ pub(crate) enum Value {
 
 impl Value {
     /// The value with these locals; none if it is not defined.
-    #[inline]
+    #[inline(always)]
     pub fn of(self, locals: &[i64]) -> Option<i64> {
         match self {
             Value::Slot(slot) => Some(locals[slot as usize]),
@@ -96,7 +96,7 @@ pub(crate) struct Turn {
 
 impl Next {
     /// What it does with these locals; none if the variable leaves its range.
-    #[inline]
+    #[inline(always)]
     pub fn of(self, locals: &[i64]) -> Option<Turn> {
         let [slot, end] = self.slots;
         let value = numbers::arith(Arith::Add, self.ty, locals[slot as usize], 1).ok()?;

@@ -12,7 +12,7 @@ impl Machine {
         let r = &process.registers;
         let mut all = self.table.name(id);
         if r.life != Life::Alive {
-            return all.then(u64::from(u32::MAX) + r.life as u64);
+            return all.then(u64::MAX - r.life as u64);
         }
         let (mut pc, mut frame) = (r.pc, r.frame as usize);
         all = all.then((u64::from(r.children) << 32) | u64::from(pc));
@@ -47,7 +47,8 @@ impl Semantics for Machine {
     /// Dead locals are left out, processes stand by their names.
     fn fingerprint(&self) -> Fingerprint {
         let (variables, locks) = self.state.cells.split_at(self.code.first_lock as usize);
-        let mut all = Fingerprint::EMPTY;
+        // No process starts like this.
+        let mut all = Fingerprint::EMPTY.then(u64::MAX);
         for &value in variables {
             all = all.then(value as u64);
         }

@@ -521,7 +521,7 @@ impl SymbolicMachine {
         } = &process.place;
         let mut all = self.table.name(id);
         if r.life != Life::Alive {
-            return all.then(u64::from(u32::MAX) + r.life as u64);
+            return all.then(u64::MAX - r.life as u64);
         }
         let (mut pc, mut frame) = (r.pc, r.frame as usize);
         all = all.then((u64::from(r.children) << 32) | u64::from(pc));
@@ -729,7 +729,8 @@ impl Semantics for SymbolicMachine {
     fn fingerprint(&self) -> Fingerprint {
         let logic = &mut *self.logic.borrow_mut();
         let (variables, locks) = self.state.cells.split_at(self.code.first_lock as usize);
-        let mut all = Fingerprint::EMPTY;
+        // No process starts like this.
+        let mut all = Fingerprint::EMPTY.then(u64::MAX);
         for &value in variables {
             all = all.then_all(logic.print(value));
         }
