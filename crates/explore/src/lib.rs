@@ -42,7 +42,7 @@ pub use fagiani::{Extent, Permutations, Permuted, PrintedForms, permute};
 pub use findings::{Finding, Findings, Seen, Tally};
 pub use minimise::{closest, minimise};
 pub use naive::{Naive, next_outcomes};
-pub use parallel::{Parts, search_with};
+pub use parallel::{Parts, Saver, search_with};
 pub use race::{first_difference, racing};
 pub use rehearse::{Violation, past_is_discarded};
 pub use suffix::Suffix;

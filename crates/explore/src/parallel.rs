@@ -40,6 +40,14 @@ const FIRST_ATTEMPT: u64 = 1 << 18;
 /// How often the watch is called where nothing happens.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
+/// Called now and then with what a search in parts has done so far.
+pub struct Saver<'a> {
+    /// Not more often than this, and only if a part has been finished since the last time.
+    pub every: Duration,
+    /// Gets the parts that are done and those that are left.
+    pub save: &'a mut dyn FnMut(&Parts),
+}
+
 /// A search in parts: what has been found in those that are done, and those that are left.
 #[derive(Clone, Debug)]
 pub struct Parts {
@@ -111,6 +119,21 @@ impl Parts {
             .0
     }
 
+    /// The same for the whole space, and somebody saves it now and then.
+    pub fn run_saved<E: Execution>(
+        &mut self,
+        programs: &(dyn Fn() -> E + Sync),
+        workers: usize,
+        limits: &Limits,
+        watch: &mut Watch<'_>,
+        saver: &mut Saver<'_>,
+    ) -> Findings {
+        let goal = Goal::Everything;
+        let saver = Some(saver);
+        self.run_all(programs, workers, limits, goal, watch, &|| (), saver)
+            .0
+    }
+
     /// The same, with an observer of each part; those of the parts that have been looked at come with the result.
     pub fn run_observed<E, O>(
         &mut self,
@@ -125,7 +148,27 @@ impl Parts {
         E: Execution,
         O: Observer<Suffix<E>> + Send,
     {
+        self.run_all(programs, workers, limits, goal, watch, observers, None)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn run_all<E, O>(
+        &mut self,
+        programs: &(dyn Fn() -> E + Sync),
+        workers: usize,
+        limits: &Limits,
+        goal: Goal,
+        watch: &mut Watch<'_>,
+        observers: &(dyn Fn() -> O + Sync),
+        mut saver: Option<&mut Saver<'_>>,
+    ) -> (Findings, Vec<O>)
+    where
+        E: Execution,
+        O: Observer<Suffix<E>> + Send,
+    {
         let start = Instant::now();
+        let mut saved = start;
+        let mut unsaved = false;
         let already = self.found.elapsed;
         let workers = workers.clamp(1, self.left.len().max(1));
         let desk = Desk::new(self, workers, limits, goal);
@@ -140,6 +183,7 @@ impl Parts {
             loop {
                 match receiver.recv_timeout(BETWEEN_LOOKS) {
                     Ok((at, found, observer)) => {
+                        unsaved |= !found.broken_off;
                         done[at] = Some((found, observer));
                         if certain(&done, at, goal) {
                             desk.last.fetch_min(at, Ordering::Relaxed);
@@ -152,6 +196,13 @@ impl Parts {
                 if limits.time.is_some_and(|limit| start.elapsed() >= limit) {
                     let limit = limits.time.unwrap_or_default().as_millis() as u64;
                     desk.stop(Bound::TimeLimit(limit));
+                }
+                if let Some(saver) = &mut saver
+                    && unsaved
+                    && saved.elapsed() >= saver.every
+                {
+                    (saver.save)(&self.so_far(&done, elapsed));
+                    (saved, unsaved) = (Instant::now(), false);
                 }
                 let result = |done: &Option<(Findings, O)>| match done {
                     Some((found, _)) if !found.broken_off => Some(found.counts.executions),
@@ -181,6 +232,22 @@ impl Parts {
         findings.elapsed = self.found.elapsed;
         findings.sort();
         result
+    }
+
+    /// The same search, of which some parts are done.
+    fn so_far<O>(&self, done: &[Option<(Findings, O)>], elapsed: Duration) -> Self {
+        let mut all = Self {
+            left: Vec::new(),
+            ..self.clone()
+        };
+        for (part, result) in self.left.iter().zip(done) {
+            match result {
+                Some((found, _)) if !found.broken_off => all.found.absorb(found.clone()),
+                _ => all.left.push(part.clone()),
+            }
+        }
+        all.found.elapsed = elapsed;
+        all
     }
 
     /// Puts the results together, in the order of the parts, as far as is needed.

@@ -1,8 +1,10 @@
 //! `check` and `explore`: a search, and the verdict on what it found.
 
+use std::time::Duration;
+
 use mazurka_core::record::{Record, VERSION, Witness};
 use mazurka_core::{Narrator, Scope, Semantics, Verdict};
-use mazurka_explore::{Findings, Goal, Parts, search_states, search_with};
+use mazurka_explore::{Findings, Goal, Parts, Saver, search_states, search_with};
 
 use crate::front::{Front, Language, on_front};
 use crate::{Algorithm, Checkpoint, Options, Program, ResumeError, Watch, evidence, pick};
@@ -78,6 +80,21 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<(Record, Option<Checkpoint>), ResumeError> {
+        let never = Duration::MAX;
+        self.explore_saving(checkpoint, algorithm, options, watch, never, &mut |_| ())
+    }
+
+    /// The same, and now and then there is a checkpoint to save, in case that nobody is there at the end to get one: not more often
+    /// than this, and only if there is something new.
+    pub fn explore_saving(
+        &self,
+        checkpoint: Option<&Checkpoint>,
+        algorithm: Algorithm,
+        options: &Options,
+        watch: &mut Watch<'_>,
+        every: Duration,
+        save: &mut dyn FnMut(Checkpoint),
+    ) -> Result<(Record, Option<Checkpoint>), ResumeError> {
         if self.has_inputs() {
             return Err(ResumeError::Inputs);
         }
@@ -85,30 +102,31 @@ impl Program {
             return Err(ResumeError::Engine(algorithm));
         }
         on_front!(self.language, front => {
-            self.explore_from_on(front, checkpoint, algorithm, options, watch)
+            let parts = match checkpoint {
+                Some(checkpoint) => checkpoint.parts(self, front, algorithm, options)?,
+                None => Parts::new(front.machine(options), algorithm, &options.limits),
+            };
+            let save = &mut |parts: &Parts| save(Checkpoint::of(self, options, parts));
+            Ok(self.explore_parts(front, parts, options, watch, &mut Saver { every, save }))
         })
     }
 
-    fn explore_from_on<F: Front>(
+    fn explore_parts<F: Front>(
         &self,
         front: &F,
-        checkpoint: Option<&Checkpoint>,
-        algorithm: Algorithm,
+        mut parts: Parts,
         options: &Options,
         watch: &mut Watch<'_>,
-    ) -> Result<(Record, Option<Checkpoint>), ResumeError> {
+        saver: &mut Saver<'_>,
+    ) -> (Record, Option<Checkpoint>) {
+        let algorithm = parts.algorithm;
         let mut machine = front.machine(options);
-        let limits = &options.limits;
-        let mut parts = match checkpoint {
-            Some(checkpoint) => checkpoint.parts(self, front, algorithm, options)?,
-            None => Parts::new(front.machine(options), algorithm, limits),
-        };
         let programs = || front.machine(options);
-        let found = parts.run(&programs, options.jobs, limits, Goal::Everything, watch);
+        let found = parts.run_saved(&programs, options.jobs, &options.limits, watch, saver);
         let left = !parts.left.is_empty();
         let checkpoint = left.then(|| Checkpoint::of(self, options, &parts));
         let record = self.judge("explore", algorithm, options, false, &mut machine, &found);
-        Ok((record, checkpoint))
+        (record, checkpoint)
     }
 
     pub(crate) fn judge<M: Narrator + Semantics>(

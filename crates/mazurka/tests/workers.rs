@@ -266,3 +266,35 @@ fn a_checkpoint_is_for_the_same_program_and_options() {
     let done = this.explore_from(Some(&torn), Algorithm::Optimal, &options, &mut quietly());
     assert!(torn == checkpoint || matches!(done, Err(ResumeError::Shape(_))));
 }
+
+#[test]
+fn every_checkpoint_on_the_way_leads_to_the_same_end() {
+    let source = ORDERS.replace("N = 8", "N = 3").replace("LAST", "321");
+    let program = Program::load("orders.maz", &source, &[]).expect("a program");
+    for algorithm in [Algorithm::Optimal, Algorithm::Naive] {
+        let mut saved: Vec<Checkpoint> = Vec::new();
+        let done = program.explore_saving(
+            None,
+            algorithm,
+            &with_jobs(2),
+            &mut quietly(),
+            std::time::Duration::ZERO,
+            &mut |checkpoint| saved.push(checkpoint),
+        );
+        let (whole, _) = done.expect("an engine that can be cut");
+        assert!(!saved.is_empty());
+        // They are many, and the last of them has nothing left.
+        for checkpoint in saved
+            .iter()
+            .step_by(1 + saved.len() / 20)
+            .chain(saved.last())
+        {
+            let checkpoint = Some(checkpoint);
+            let options = with_jobs(1);
+            let done = program.explore_from(checkpoint, algorithm, &options, &mut quietly());
+            let (rest, left) = done.expect("the same program and options");
+            assert_eq!(left, None);
+            assert_eq!(meaning(&whole), meaning(&rest), "{algorithm}");
+        }
+    }
+}

@@ -214,9 +214,12 @@ pub(crate) struct ExploreArgs {
     /// Workers that explore at the same time (the cores unless given); they change no result. `context` and `stateful` have one
     #[arg(long, short, value_name = "N", value_parser = values::count)]
     pub jobs: Option<u64>,
-    /// If the search is broken off by Ctrl-C or a limit, save here what is needed to go on
+    /// If the search is broken off by Ctrl-C or a limit, save here what is needed to go on; and now and then before that
     #[arg(long, value_name = "FILE")]
     pub checkpoint: Option<PathBuf>,
+    /// How often a checkpoint is saved while the search goes on, if there is something new
+    #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "1m")]
+    pub checkpoint_every: Duration,
     /// Go on from a checkpoint, of the same program and options; it is brought up to date if broken off again
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,

@@ -183,6 +183,7 @@ fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
     let watch = &mut |progress: &mazurka::Progress| watcher.look(progress);
     let mut coverage = None;
+    let mut kept = None;
     let (record, checkpoint) = match save {
         Some(_) if args.tests.is_some() => {
             let no =
@@ -196,9 +197,18 @@ fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
             (record, None)
         }
         None => (program.explore(algorithm, &options, watch), None),
-        Some(_) => program
-            .explore_from(resumed.as_ref(), algorithm, &options, watch)
-            .map_err(|error| error.to_string())?,
+        Some(path) => {
+            let every = args.checkpoint_every;
+            let keep = &mut |checkpoint: Checkpoint| {
+                // If it cannot be saved, one of the next may, and the last one is not lost in silence.
+                kept = json(&checkpoint)
+                    .and_then(|text| files::save(path, &text))
+                    .ok();
+            };
+            program
+                .explore_saving(resumed.as_ref(), algorithm, &options, watch, every, keep)
+                .map_err(|error| error.to_string())?
+        }
     };
     watcher.finish();
     let advice = match (save, checkpoint) {
@@ -206,6 +216,11 @@ fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
             files::save(path, &json(&checkpoint)?)?;
             let path = mazurka_report::quote(&path.display().to_string());
             Some(format!("to go on, run it again with --resume {path}"))
+        }
+        // What is finished needs no checkpoint.
+        (Some(path), None) if kept.is_some() && args.resume.is_none() => {
+            std::fs::remove_file(path).ok();
+            None
         }
         _ if save.is_none() && !algorithm.compares_states() && broken_off(&record) => {
             let text =

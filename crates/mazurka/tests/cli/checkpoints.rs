@@ -72,3 +72,34 @@ fn a_limit_without_a_checkpoint_says_how_to_make_one() {
     assert_eq!(limited.code, 2);
     assert!(limited.err.contains("--checkpoint FILE"), "{}", limited.err);
 }
+
+#[test]
+fn a_search_that_is_killed_goes_on_from_what_was_saved_last() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("later.json");
+    let explore = |flag: &str, more: &[&str]| {
+        let mut command = command();
+        command.args(["explore", WRITERS, "--set", "N=9", "--format", "json"]);
+        command.args(["--jobs", "1", flag]).arg(&file).args(more);
+        command
+    };
+    let mut first = explore("--checkpoint", &["--checkpoint-every", "1ms"]);
+    first.stdout(std::process::Stdio::null());
+    let mut killed = first.spawn().expect("it starts");
+    while !file.exists() && killed.try_wait().expect("a child").is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    killed.kill().expect("it can be killed");
+    assert!(!killed.wait().expect("a child").success());
+    let last = said(&mut explore("--resume", &[]), "");
+    assert_eq!((last.code, last.err.as_str()), (0, ""), "{last:?}");
+    assert_eq!(last.json()["traces"], 362_880);
+
+    // What is finished needs no checkpoint.
+    std::fs::remove_file(&file).expect("it was there");
+    let mut whole = command();
+    whole.args(["explore", WRITERS, "--set", "N=7", "--checkpoint"]);
+    whole.arg(&file).args(["--checkpoint-every", "0s"]);
+    assert_eq!(said(&mut whole, "").code, 0);
+    assert!(!file.exists());
+}
