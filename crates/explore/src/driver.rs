@@ -131,7 +131,9 @@ impl End {
 /// Watches a search step by step. `()` looks away.
 pub trait Observer<E: Execution> {
     /// Whether it looks at all.
-    const LOOKS: bool = true;
+    fn looks(&self) -> bool {
+        true
+    }
     /// The search starts (again), in the initial state.
     fn start(&mut self, _program: &E) {}
     /// A step has been made.
@@ -143,7 +145,9 @@ pub trait Observer<E: Execution> {
 }
 
 impl<E: Execution> Observer<E> for () {
-    const LOOKS: bool = false;
+    fn looks(&self) -> bool {
+        false
+    }
 }
 
 /// When to stop before everything is explored.
@@ -308,7 +312,7 @@ impl Search<'_> {
                         return;
                     }
                     let left = policy.leave_to(program);
-                    if P::UNIQUE && !O::LOOKS {
+                    if P::UNIQUE && !observer.looks() {
                         depth = left;
                         program.back_to(left);
                     }
