@@ -197,12 +197,17 @@ impl Eval<'_, '_> {
     /// The name of the next unknown value of this thread.
     fn ask(&mut self, mark: &str) -> String {
         let thread = &mut self.state.threads[self.thread];
-        thread.asked += 1;
+        let asked = match mark {
+            "#" => &mut thread.inputs,
+            _ => &mut thread.asked,
+        };
+        let number = *asked;
+        *asked += 1;
         let inner = match thread.depth {
             0 => String::new(),
             depth => format!("'{depth}"),
         };
-        format!("{}{inner}{mark}{}", self.name, thread.asked - 1)
+        format!("{}{inner}{mark}{number}", self.name)
     }
 
     /// Assigns. Left-hand indices come first, then the values, then the writes.

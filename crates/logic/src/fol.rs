@@ -107,6 +107,7 @@ impl Lower<'_> {
                 locals: bound.to_vec(),
                 children: 0,
                 asked: 0,
+                inputs: 0,
                 depth: 0,
                 events: 0,
             }],

@@ -55,8 +55,9 @@ pub(crate) struct Thread<'p> {
     pub locals: Vec<Term>,
     /// How many it has spawned.
     pub children: u32,
-    /// How many values it has asked for, by `input` or `choose`.
+    /// How many values it has asked for by `choose`, and how many by `input`.
     pub asked: u32,
+    pub inputs: u32,
     /// How many boxes lie around the one it runs in: what is asked for in an inner one is another value.
     pub depth: u32,
     /// How many events it has made.
@@ -73,6 +74,7 @@ impl<'p> Thread<'p> {
             locals: vec![Term::FALSE; frame_size(&process.frame)],
             children: 0,
             asked: 0,
+            inputs: 0,
             depth,
             events: 0,
         }
@@ -95,6 +97,7 @@ impl<'p> Thread<'p> {
             locals,
             children: 0,
             asked: 0,
+            inputs: 0,
             depth: self.depth,
             events: 0,
         }

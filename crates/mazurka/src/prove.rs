@@ -6,18 +6,20 @@ use std::time::Instant;
 use mazurka_core::proof::{
     Answered, GoalOutcome, GoalRecord, LeafRecord, OpenGoal, Proof, RuleRecord, Status, VERSION,
 };
-use mazurka_core::record::{ProgramRecord, Record, VERSION as RECORD, Witness, WitnessKind};
+use mazurka_core::record::{
+    Binding, ProgramRecord, Record, VERSION as RECORD, Witness, WitnessKind,
+};
 use mazurka_core::{Bound, Counts, Limits, Scope, StopReason, Verdict};
 use mazurka_explore::Progress;
 use mazurka_lang::diagnostic::Diagnostic;
 use mazurka_lang::hir::{self, Atomicity};
 use mazurka_lang::{Setting, source::Span};
 use mazurka_logic::{Formula, FormulaError, Outcome, Refutation, Rejected, Theorem, Unsupported};
-use mazurka_smt::{Assembly, Choice, Missing, Solver, assemble};
+use mazurka_smt::{Assembly, Choice, Embedded, Missing, Solver, assemble};
 use serde::{Deserialize, Serialize};
 
 use crate::program::hash;
-use crate::{Options, Plan, Program, Watch};
+use crate::{Options, Plan, Program, Watch, parse_input};
 
 /// How to prove.
 #[derive(Clone, Debug)]
@@ -140,10 +142,6 @@ impl Theory {
         source: &str,
         set: &[(String, String)],
     ) -> Result<Self, Vec<Diagnostic>> {
-        let setting = |(name, value): &(String, String)| Setting {
-            name: name.clone(),
-            value: value.clone(),
-        };
         let settings: Vec<Setting> = set.iter().map(setting).collect();
         Ok(Self {
             program: mazurka_lang::load(source, &settings)?,
@@ -361,16 +359,25 @@ impl Theory {
             };
             set.push((var.name.clone(), text));
         }
-        let program = Program::load(&self.record.file, &self.source, &set).ok()?;
+        let program = Program::load_with_inputs(&self.record.file, &self.source, &set).ok()?;
         let plan = Plan::Schedule(no.schedule.clone());
-        let told = program.run(&plan, &Options::default(), &mut crate::quietly());
+        let inputs = no.values.iter().filter(|(name, _)| name.contains('#'));
+        let inputs = inputs.filter_map(|(name, value)| Some((name.clone(), parse_input(value)?)));
+        let options = Options {
+            inputs: inputs.collect(),
+            ..Options::default()
+        };
+        let told = program.run(&plan, &options, &mut crate::quietly());
         let told = told.ok()?;
         if let Some(witness) = told.record.witnesses.into_iter().next() {
             return Some(witness);
         }
         // The run is fine, but it ends where the goal does not hold.
         let final_state = told.run.ending == mazurka_core::record::Ending::Final;
-        (final_state && no.leaf.what == "the goal").then(|| Witness {
+        let end: Vec<(String, String)> = told.run.state.iter().map(named).collect();
+        let formula = self.formula(goal).ok()?;
+        let shows = no.leaf.what == "the goal" && self.refutes(&formula, &set, &end);
+        (final_state && shows).then(|| Witness {
             kind: WitnessKind::Failure,
             message: format!("the goal does not hold: `{}`", self.stated(goal)),
             place: None,
@@ -379,6 +386,46 @@ impl Theory {
             differs: Vec::new(),
             condition: None,
         })
+    }
+
+    /// Whether a run from one state to another shows that a formula does not hold, as far as that can be told from the two.
+    fn refutes(
+        &self,
+        formula: &Formula,
+        start: &[(String, String)],
+        end: &[(String, String)],
+    ) -> bool {
+        match formula {
+            Formula::And(a, b) => self.refutes(a, start, end) || self.refutes(b, start, end),
+            Formula::Implies(a, b) if a.is_first_order() => {
+                self.holds(a, start) != Some(false) && self.refutes(b, start, end)
+            }
+            Formula::Box(_, post) if post.is_first_order() => self.holds(post, end) != Some(true),
+            _ => true,
+        }
+    }
+
+    /// Whether a formula without boxes holds where the variables have these values; none if nobody knows.
+    fn holds(&self, formula: &Formula, values: &[(String, String)]) -> Option<bool> {
+        let before = self.record.set.iter();
+        let mut settings: Vec<Setting> = before.map(setting).collect();
+        settings.retain(|setting| values.iter().all(|(name, _)| *name != setting.name));
+        settings.extend(values.iter().map(setting));
+        let mut program = mazurka_lang::load(&self.source, &settings).ok()?;
+        program.requires.clear();
+        let theorem = Theorem {
+            program: &program,
+            ..self.theorem(None, formula)
+        };
+        let options = mazurka_logic::Options::default();
+        let go_on = &mut |_| ControlFlow::Continue(());
+        let told =
+            mazurka_logic::prove(&theorem, &options, &mut Embedded::default(), go_on).ok()?;
+        match (told.proof.is_closed(), told.refutation) {
+            (true, _) => Some(true),
+            (false, Some(_)) => Some(false),
+            (false, None) => None,
+        }
     }
 
     /// Checks proofs about this program, with code of its own.
@@ -399,6 +446,17 @@ impl Theory {
         }
         Ok(())
     }
+}
+
+fn setting((name, value): &(String, String)) -> Setting {
+    Setting {
+        name: name.clone(),
+        value: value.clone(),
+    }
+}
+
+fn named(binding: &Binding) -> (String, String) {
+    (binding.name.clone(), binding.value.clone())
 }
 
 /// A mistake in a goal as a mistake in its text.

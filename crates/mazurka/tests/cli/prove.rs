@@ -66,6 +66,47 @@ fn a_false_goal_has_an_execution_that_shows_it() {
     assert_eq!(said.code, 1, "{said:?}");
     assert!(said.out.contains("assert x != 7"), "{said:?}");
     assert!(said.out.contains("x = 7"), "{said:?}");
+    // What is asked for is part of the execution.
+    let asks = "var x: i8 = 0 process { let a: i8 = choose(0..3); x := input(i8); x := x + a }";
+    let said = prove(asks, &["--goal", "[*] x != 7"]);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.out.contains("then: x = 7"), "{said:?}");
+}
+
+#[test]
+fn the_search_explores_what_symbolic_execution_explores() {
+    let fig8 = "corpus/maz/sympaths-fig8/program.maz";
+    for (por, no_por, figures) in [
+        ("canonical", None, (324, 25)),
+        ("none", Some("--no-por"), (14_495, 6_744)),
+    ] {
+        let args = [
+            "symbolic",
+            fig8,
+            "--no-feasible",
+            "--por",
+            por,
+            "--format",
+            "json",
+        ];
+        let record = mazurka(&args).json();
+        let symbolic = (record["steps"].as_u64(), record["states"]["count"].as_u64());
+        let args = [
+            "prove",
+            fig8,
+            "--no-feasible",
+            "--no-deadlock",
+            "--goal",
+            "[*] true",
+            "--format",
+            "json",
+        ];
+        let args: Vec<&str> = args.into_iter().chain(no_por).collect();
+        let goal = &mazurka(&args).json()["goals"][0];
+        let logic = (goal["schedules"].as_u64(), goal["leaves"].as_u64());
+        assert_eq!(logic, symbolic, "{por}");
+        assert_eq!(logic, (Some(figures.0), Some(figures.1)), "{por}");
+    }
 }
 
 #[test]
