@@ -124,6 +124,23 @@ fn what_is_left_out_is_said() {
     assert!(!found.is_complete());
 }
 
+#[test]
+fn what_the_solver_cannot_decide_is_said() {
+    // To find these factors is too hard for it.
+    const PRODUCT: u64 = 1_000_000_007 * 1_234_567_891;
+    let found = Builder::default().check(|| {
+        let (x, y) = (input_in(2..1 << 31), input_in(2..1 << 31));
+        assert!(x.wrapping_mul(y) != PRODUCT, "nobody comes here");
+    });
+    assert_eq!(found.executions, 1);
+    assert!(!found.is_complete());
+    let text = found.to_string();
+    assert!(
+        text.contains("not complete: inputs: the solver reached"),
+        "{text}"
+    );
+}
+
 fn count_down() {
     let mut n = input::<u32>();
     while n > 0 {
