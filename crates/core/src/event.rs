@@ -25,6 +25,8 @@ pub enum MishapKind {
     OutOfRange,
     /// A step did more local work than the limit allows.
     LocalLimit,
+    /// What comes next depends on values that are not known, and nobody could decide it.
+    Undecided,
 }
 
 /// A mishap and where it happened.

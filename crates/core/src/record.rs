@@ -491,6 +491,17 @@ pub struct OrderedEvent {
     pub after: Vec<usize>,
 }
 
+/// What `run --path` adds to a record: the run over initial values that are not known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathRecord {
+    /// path(θ): for which initial values of the shared variables the run would be the same.
+    pub condition: String,
+    /// The shared variables at its end, over the initial values.
+    pub state: Vec<Binding>,
+    /// The steps that could have gone another way, from 1: a choice, not only a guard.
+    pub branches: Vec<usize>,
+}
+
 /// What `symbolic` adds to a record: the symbolic states at the end, and how many there were on the way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SymbolicStates {
@@ -508,7 +519,7 @@ pub struct SymbolicStates {
     pub curve: Vec<(u64, u64)>,
     /// What can go wrong, on the way or at the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub mishaps: Vec<String>,
+    pub mishaps: Vec<SymbolicMishap>,
     /// The states at the end, as many as were asked for.
     pub listed: Vec<SymbolicStateRecord>,
 }
@@ -527,4 +538,20 @@ pub struct SymbolicStateRecord {
     /// What is wrong with it as a final state, for some of the values that end here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mishaps: Vec<String>,
+    /// Initial values (and inputs) from which a run ends here; it was run with them. Empty if there are none to choose, or
+    /// nobody knows any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub example: Vec<Binding>,
+}
+
+/// Something that can go wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SymbolicMishap {
+    /// In a sentence.
+    pub what: String,
+    /// A run in which it does: as of a state.
+    pub schedule: String,
+    /// Initial values (and inputs) with which it does: as of a state.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub example: Vec<Binding>,
 }

@@ -296,6 +296,7 @@ impl<'a> Ledger<'a> {
             MishapKind::Discarded => return,
             MishapKind::OutOfRange => return self.found.bound(Bound::IntRange),
             MishapKind::LocalLimit => return self.found.bound(Bound::MaxLocal(self.limits.local)),
+            MishapKind::Undecided => return self.found.bound(Bound::Undecided),
             MishapKind::Failure => {}
         }
         let known = self

@@ -46,7 +46,7 @@ pub use parallel::{Parts, Saver, search_with};
 pub use race::{first_difference, racing};
 pub use rehearse::{Violation, past_is_discarded};
 pub use suffix::Suffix;
-pub use symbolic::{Audience, Reduction, SymbolicFindings, UnknownReduction, symbolic};
+pub use symbolic::{Audience, LeadsHere, Reduction, SymbolicFindings, UnknownReduction, symbolic};
 pub use unfold::{
     Arcs, Drawing, Drawn, NetKind, Place, Placed, Question, Structure, Unfolding, UnknownNet,
     Valued, unfold, unfold_observed, walk_states,

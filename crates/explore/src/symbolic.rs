@@ -101,13 +101,43 @@ impl std::str::FromStr for Reduction {
     }
 }
 
-/// Hears what a search finds, while the program is there. `schedule` is a run that leads there.
+/// Hears what a search finds, while the program is there.
 pub trait Audience<E> {
     /// A symbolic state in which nobody can go on.
-    fn ended(&mut self, program: &E, end: End, schedule: &dyn Fn() -> Schedule);
+    fn ended(&mut self, program: &E, end: End, leads_here: &dyn LeadsHere);
 
     /// Something is wrong: with the last event, or with a final state.
-    fn failed(&mut self, program: &E, mishap: Mishap, schedule: &dyn Fn() -> Schedule);
+    fn failed(&mut self, program: &E, mishap: Mishap, leads_here: &dyn LeadsHere);
+}
+
+/// Runs that lead to what was found.
+pub trait LeadsHere {
+    /// One in the order of its path's form, without steps that leave no trace.
+    fn schedule(&self) -> Schedule;
+
+    /// The one that was made, step by step.
+    fn run(&self) -> Schedule;
+}
+
+struct Here<'a, E: Symbolic> {
+    program: &'a E,
+    path: &'a Path,
+    made: &'a Made,
+}
+
+impl<E: Symbolic> LeadsHere for Here<'_, E> {
+    fn schedule(&self) -> Schedule {
+        schedule(self.program, self.path)
+    }
+
+    fn run(&self) -> Schedule {
+        let before = std::iter::successors(self.made.as_deref(), |made| made.before.as_deref());
+        let mut steps: Vec<ScheduledStep> = before.map(|made| made.step.clone()).collect();
+        steps.reverse();
+        let since = Schedule::of(self.program.events(), self.program.processes());
+        steps.extend(since.0);
+        Schedule(steps)
+    }
 }
 
 /// What a search over symbolic states has found.
@@ -153,6 +183,7 @@ pub fn symbolic<E: Symbolic>(
         audience,
         start: Instant::now(),
         until_check: 0,
+        made: None,
         open: 1,
         stride: 1,
         found: SymbolicFindings {
@@ -170,9 +201,12 @@ pub fn symbolic<E: Symbolic>(
     };
     search.program.back_to(0);
     for &mishap in search.program.initial_mishaps() {
-        search
-            .audience
-            .failed(search.program, mishap, &Schedule::default);
+        let here = Here {
+            program: &*search.program,
+            path: &None,
+            made: &None,
+        };
+        search.audience.failed(search.program, mishap, &here);
     }
     let broken_off = match reduction {
         Reduction::None => search.depth_first(),
@@ -232,10 +266,29 @@ fn nodes(path: &Path) -> impl Iterator<Item = &Node> {
     std::iter::successors(path.as_deref(), |node| node.before.as_deref())
 }
 
+/// The steps that led to a state, the last one first.
+type Made = Option<Rc<MadeStep>>;
+
+struct MadeStep {
+    step: ScheduledStep,
+    before: Made,
+}
+
+// As for paths.
+impl Drop for MadeStep {
+    fn drop(&mut self) {
+        let mut next = self.before.take();
+        while let Some(mut step) = next.and_then(Rc::into_inner) {
+            next = step.before.take();
+        }
+    }
+}
+
 /// A state that is still to be expanded.
 struct Entry<E: Symbolic> {
     state: E::State,
     path: Path,
+    made: Made,
 }
 
 /// The states of a level, and those by which they are known.
@@ -258,6 +311,8 @@ struct Search<'a, 'w, E: Symbolic> {
     audience: &'a mut dyn Audience<E>,
     start: Instant,
     until_check: u32,
+    /// Breadth first: the steps to the state that is being expanded, of which the program has no events.
+    made: Made,
     /// States that have not ended.
     open: u64,
     /// So many steps lie between two points of the curve.
@@ -270,6 +325,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
         let mut level = vec![Entry::<E> {
             state: self.program.state(),
             path: None,
+            made: None,
         }];
         let mut depth = 0;
         while !level.is_empty() {
@@ -280,8 +336,9 @@ impl<E: Symbolic> Search<'_, '_, E> {
                 entries: Vec::new(),
                 known: FxHashSet::default(),
             };
-            for Entry { state, path } in level {
+            for Entry { state, path, made } in level {
                 self.program.restore(&state);
+                self.made = made;
                 let (mut kept, mut covered) = (false, None);
                 self.expand(&path, |search, choice| {
                     if search.pruned && search.is_covered() {
@@ -315,8 +372,16 @@ impl<E: Symbolic> Search<'_, '_, E> {
             self.end(&path);
         } else {
             let state = self.program.state();
-            next.entries.push(Entry { state, path });
+            let made = self.made_to_here();
+            next.entries.push(Entry { state, path, made });
         }
+    }
+
+    fn made_to_here(&self) -> Made {
+        let since = Schedule::of(self.program.events(), self.program.processes());
+        since.0.into_iter().fold(self.made.clone(), |before, step| {
+            Some(Rc::new(MadeStep { step, before }))
+        })
     }
 
     /// Whether the last step left no event, and its process has nothing more to do: then it can as well wait until all others
@@ -451,21 +516,25 @@ impl<E: Symbolic> Search<'_, '_, E> {
         }
         self.found.states += 1;
         self.found.deadlocks += u64::from(end == End::Deadlock);
-        let schedule = || schedule(self.program, path);
+        let here = Here {
+            program: &*self.program,
+            path,
+            made: &self.made,
+        };
         let mut failed = end == End::Failure;
         if end == End::Final {
             for mishap in self.program.final_mishaps() {
                 match mishap.kind {
                     MishapKind::Failure => {
                         failed = true;
-                        self.audience.failed(self.program, mishap, &schedule);
+                        self.audience.failed(self.program, mishap, &here);
                     }
                     kind => bound_of(kind, self.limits, &mut self.found.bounds),
                 }
             }
         }
         self.found.failures += u64::from(failed);
-        self.audience.ended(self.program, end, &schedule);
+        self.audience.ended(self.program, end, &here);
     }
 
     /// Looks at what went wrong in the last event.
@@ -483,8 +552,12 @@ impl<E: Symbolic> Search<'_, '_, E> {
             };
             match mishap.kind {
                 MishapKind::Failure if !discarded => {
-                    let schedule = || schedule(self.program, path);
-                    self.audience.failed(self.program, mishap, &schedule);
+                    let here = Here {
+                        program: &*self.program,
+                        path,
+                        made: &self.made,
+                    };
+                    self.audience.failed(self.program, mishap, &here);
                 }
                 MishapKind::Failure | MishapKind::Discarded => {}
                 kind => bound_of(kind, self.limits, &mut self.found.bounds),
@@ -650,6 +723,7 @@ fn is_silent(event: &Event) -> bool {
 fn bound_of(kind: MishapKind, limits: &Limits, bounds: &mut Vec<Bound>) {
     let bound = match kind {
         MishapKind::LocalLimit => Bound::MaxLocal(limits.local),
+        MishapKind::Undecided => Bound::Undecided,
         _ => Bound::IntRange,
     };
     if !bounds.contains(&bound) {

@@ -16,7 +16,7 @@ pub(crate) enum Fault {
     Assumption,
     OutOfRange,
     LocalLimit,
-    /// A `choose` between bounds that are not known.
+    /// A `choose` between bounds that are not known, and perhaps far apart.
     SymbolicChoose,
 }
 
@@ -37,7 +37,8 @@ impl Fault {
     pub fn kind(self) -> MishapKind {
         match self {
             Fault::Assumption => MishapKind::Discarded,
-            Fault::OutOfRange | Fault::SymbolicChoose => MishapKind::OutOfRange,
+            Fault::OutOfRange => MishapKind::OutOfRange,
+            Fault::SymbolicChoose => MishapKind::Undecided,
             Fault::LocalLimit => MishapKind::LocalLimit,
             _ => MishapKind::Failure,
         }

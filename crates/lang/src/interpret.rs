@@ -137,7 +137,9 @@ impl<L: Listener> Cpu<'_, L> {
             r.life = match kind {
                 MishapKind::Failure => Life::Failed,
                 MishapKind::Discarded => Life::Discarded,
-                MishapKind::OutOfRange | MishapKind::LocalLimit => Life::Lost,
+                MishapKind::OutOfRange | MishapKind::LocalLimit | MishapKind::Undecided => {
+                    Life::Lost
+                }
             };
             self.event.mishaps.push(Mishap {
                 process: Some(process),

@@ -36,7 +36,7 @@ pub(crate) fn symbolic_values(program: &Program) -> Vec<Diagnostic> {
             label: "this command needs a concrete value here".to_owned(),
             related: Vec::new(),
             help: Some(format!(
-                "give it one: write `= …` in its declaration or add `--set {name}=0`; `mazurka check` and `mazurka symbolic` take all values at once"
+                "give it one: write `= …` in its declaration or add `--set {name}=0`; `mazurka check`, `explore`, `symbolic` and `prove` take all values at once"
             )),
         });
     }

@@ -17,10 +17,10 @@
 use std::sync::Arc;
 
 use mazurka_core::record::{Binding, Record, Witness};
-use mazurka_core::{Bound, Execution, Mishap, Schedule, Status, StopReason, with_status};
+use mazurka_core::{Execution, Mishap, Schedule, Status, StopReason, with_status};
 use mazurka_explore::{Findings, Goal, Observer, Violation, closest, minimise, search_states};
 use mazurka_lang::{Agreement, Code, Concrete, Machine, Observed, SymbolicMachine, Valuation};
-use mazurka_smt::{Assembly, Effort, Embedded, Solver, assemble};
+use mazurka_smt::{Embedded, Solver};
 
 use crate::front::Front;
 use crate::{Algorithm, Options, Program, Watch, evidence};
@@ -74,16 +74,7 @@ impl Front for Open {
 impl Open {
     /// What runs it for all inputs.
     pub fn symbolic(&self, options: &Options) -> SymbolicMachine {
-        let assembly = Assembly {
-            choice: options.solver,
-            effort: Effort {
-                conflicts: CONFLICTS,
-                ..Effort::default()
-            },
-            patience: options.limits.time,
-            ..Assembly::default()
-        };
-        let solver: Box<dyn Solver> = match assemble(assembly) {
+        let solver: Box<dyn Solver> = match options.solver.assemble(CONFLICTS) {
             Ok(solver) => solver,
             // Who asks for another program has looked whether it is there.
             Err(_) => Box::new(Embedded::default()),
@@ -203,6 +194,7 @@ impl Program {
             },
             _ => Goal::Everything,
         };
+        let options = &options.started();
         let mut machine = open.symbolic(options);
         let mut results = Results {
             classes: Vec::new(),
@@ -213,7 +205,8 @@ impl Program {
         };
         let limits = &options.limits;
         let mut found = search_states(&mut machine, algorithm, limits, goal, watch, &mut results);
-        doubt(&machine, &mut found);
+        doubt(&machine, options, &mut found);
+        options.solver.show();
         let mut record = self.judge_with(command, algorithm, options, &found, |_| {
             witnesses(&mut machine, options, &found, &results, deterministic)
         });
@@ -229,11 +222,12 @@ impl Program {
 }
 
 /// What the solver could not decide becomes a bound of the search.
-pub(crate) fn doubt(machine: &SymbolicMachine, found: &mut Findings) {
-    let doubts = machine.doubts();
-    let within = doubts.within.map(Bound::IntWithin);
-    let undecided = doubts.undecided.map(|_| Bound::Undecided);
-    found.bounds.extend(within.into_iter().chain(undecided));
+pub(crate) fn doubt(machine: &SymbolicMachine, options: &Options, found: &mut Findings) {
+    for bound in options.bounds_of(&machine.doubts()) {
+        if !found.bounds.contains(&bound) {
+            found.bounds.push(bound);
+        }
+    }
     if !found.bounds.is_empty() && found.stopped == StopReason::Complete {
         found.stopped = StopReason::Bound;
     }

@@ -5,6 +5,9 @@ use std::ops::ControlFlow;
 use mazurka_core::record::OptionsRecord;
 use mazurka_core::{Bound, Limits};
 use mazurka_explore::Progress;
+use mazurka_lang::Doubts;
+
+use crate::Solving;
 
 /// How to search.
 #[derive(Clone, Debug, Default)]
@@ -17,11 +20,28 @@ pub struct Options {
     pub jobs: usize,
     /// The values of inputs by name, for a single run: `0.1#0` is the first input of process 0.1. Others are 0.
     pub inputs: Vec<(String, i64)>,
-    /// Which solver decides conditions over inputs. Another program must be on the path.
-    pub solver: mazurka_smt::Choice,
+    /// Who decides conditions over inputs and initial values.
+    pub solver: Solving,
 }
 
 impl Options {
+    /// The same for a search that starts now.
+    pub(crate) fn started(&self) -> Self {
+        Self {
+            solver: self.solver.started(&self.limits),
+            ..self.clone()
+        }
+    }
+
+    /// What the solver could not decide, as bounds of the search. When it was interrupted, the search was, too.
+    pub(crate) fn bounds_of(&self, doubts: &Doubts) -> impl Iterator<Item = Bound> {
+        let time = self.limits.time.filter(|_| doubts.out_of_time);
+        let time = time.map(|time| Bound::TimeLimit(time.as_millis() as u64));
+        let within = doubts.within.map(Bound::IntWithin);
+        let undecided = doubts.undecided.as_ref().map(|_| Bound::Undecided);
+        [time, within, undecided].into_iter().flatten()
+    }
+
     /// What a record says of them, for a search that looks no deeper than `depth`.
     pub(crate) fn record(&self, depth: Option<u64>) -> OptionsRecord {
         let limits = &self.limits;

@@ -15,11 +15,11 @@ use mazurka_lang::diagnostic::Diagnostic;
 use mazurka_lang::hir::{self, Atomicity};
 use mazurka_lang::{Setting, source::Span};
 use mazurka_logic::{Formula, FormulaError, Outcome, Refutation, Rejected, Theorem, Unsupported};
-use mazurka_smt::{Assembly, Choice, Embedded, Missing, Solver, assemble};
+use mazurka_smt::{Effort, Embedded, Missing, Solver};
 use serde::{Deserialize, Serialize};
 
 use crate::program::hash;
-use crate::{Options, Plan, Program, Watch, parse_input};
+use crate::{Options, Plan, Program, Solving, Watch, parse_input};
 
 /// How to prove.
 #[derive(Clone, Debug)]
@@ -32,8 +32,8 @@ pub struct ProveOptions {
     pub deadlock: bool,
     /// How often a loop without an invariant may go round.
     pub unfold: u32,
-    /// Which solver answers.
-    pub solver: Choice,
+    /// Who answers questions.
+    pub solver: Solving,
     /// How far to go: steps are applications of SCHEDULE.
     pub limits: Limits,
 }
@@ -46,7 +46,7 @@ impl Default for ProveOptions {
             feasible: options.feasible,
             deadlock: true,
             unfold: options.unfold,
-            solver: Choice::default(),
+            solver: Solving::default(),
             limits: Limits::default(),
         }
     }
@@ -184,6 +184,10 @@ impl Theory {
         watch: &mut Watch<'_>,
     ) -> Result<(ProveRecord, ProofFile), ProveError> {
         let start = Instant::now();
+        let options = &ProveOptions {
+            solver: options.solver.started(&options.limits),
+            ..options.clone()
+        };
         let mut wanted: Vec<Option<String>> = goals.iter().cloned().map(Some).collect();
         if wanted.is_empty() {
             wanted = self.goals().into_iter().map(Some).collect();
@@ -275,7 +279,7 @@ impl Theory {
         watch: &mut Watch<'_>,
     ) -> Result<Outcome, ProveError> {
         let formula = self.formula(goal)?;
-        let mut solver = self.solver(options.solver)?;
+        let mut solver = self.solver(&options.solver)?;
         let limits = &options.limits;
         let mut look = |goals: u64| {
             let elapsed = start.elapsed();
@@ -322,11 +326,8 @@ impl Theory {
         }
     }
 
-    fn solver(&self, choice: Choice) -> Result<Box<dyn Solver + Send>, ProveError> {
-        Ok(assemble(Assembly {
-            choice,
-            ..Assembly::default()
-        })?)
+    fn solver(&self, solving: &Solving) -> Result<Box<dyn Solver + Send>, ProveError> {
+        Ok(solving.assemble(Effort::default().conflicts)?)
     }
 
     /// Runs what is said to go wrong. Only what goes wrong then is believed.
@@ -429,7 +430,7 @@ impl Theory {
     }
 
     /// Checks proofs about this program, with code of its own.
-    pub fn check(&self, file: &ProofFile, solver: Choice) -> Result<(), ProofProblem> {
+    pub fn check(&self, file: &ProofFile, solver: &Solving) -> Result<(), ProofProblem> {
         if file.version != VERSION {
             return Err(Rejected::Version(file.version).into());
         }

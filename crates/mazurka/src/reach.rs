@@ -230,6 +230,7 @@ impl Program {
         watch: &mut Watch<'_>,
     ) -> Result<ReachRecord, NotTranslated> {
         let start = Instant::now();
+        let options = &options.started();
         let asked = Asked::new(&wanted.property);
         let (looked, mut found) = match &self.language {
             Language::Maz(front) => {
@@ -240,7 +241,7 @@ impl Program {
                 let looked = match method {
                     Method::Search => net.reach(&mut machine, &asked, tick),
                     Method::Smt => solve(&mut net, &mut machine, &asked, tick, |_, structure| {
-                        translation::solve(structure, asked.property)
+                        translation::solve(structure, asked.property, &options.solver)
                     })?,
                 };
                 let looked = note(looked, &mut net.found);
@@ -315,6 +316,7 @@ impl Program {
             })?,
         };
         let (schedule, markings) = note(looked, &mut net.found);
+        options.solver.show();
         let run = schedule.and_then(|schedule| {
             follow(&mut machine, &schedule);
             let lines = asked.lines(machine.processes(), |process| machine.line(process));
@@ -322,7 +324,7 @@ impl Program {
             let mut machine = Machine::new(run.code, limits.local);
             Some(shown(&mut machine, &run.schedule, asked))
         });
-        doubt(&machine, &mut net.found);
+        doubt(&machine, options, &mut net.found);
         Ok((Looked { run, markings }, net.found))
     }
 }

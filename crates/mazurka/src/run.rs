@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use mazurka_core::record::{Ending, Record, Run, VERSION};
+use mazurka_core::record::{Ending, PathRecord, Record, Run, VERSION};
 use mazurka_core::{
-    Bound, Counts, Execution, MishapKind, ProcessId, ReplayError, Schedule, Scope, Status,
-    StopReason, Verdict,
+    Bound, Counts, Execution, Labelled, MishapKind, ProcessId, ReplayError, Schedule, Scope,
+    Status, StopReason, Verdict,
 };
 use mazurka_explore::Progress;
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,20 @@ pub struct RunRecord {
     pub ready: Vec<String>,
     /// The run.
     pub run: Run,
+    /// The run over symbolic initial values, if asked: see [`Program::path`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathRecord>,
+}
+
+/// Why a run cannot be told over initial values that are not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoPath {
+    /// The language has no labels.
+    #[error("a path condition is told of `.maz` programs without inputs")]
+    NoLabels,
+    /// Terms cannot follow.
+    #[error("the numbers of this run cannot be told over symbolic initial values")]
+    Numbers,
 }
 
 impl Program {
@@ -73,6 +87,7 @@ impl Program {
                 bounds.extend(match mishap.kind {
                     MishapKind::OutOfRange => Some(Bound::IntRange),
                     MishapKind::LocalLimit => Some(Bound::MaxLocal(options.limits.local)),
+                    MishapKind::Undecided => Some(Bound::Undecided),
                     MishapKind::Failure | MishapKind::Discarded => None,
                 });
             }
@@ -139,6 +154,43 @@ impl Program {
             seed,
             ready: told.ready,
             run: told.run,
+            path: None,
+        })
+    }
+
+    /// A run as the guarded-command paper records it: its steps are the labels of θ, and this is path(θ), the effect of θ, and
+    /// which of its labels could have gone the other way (a guard could not).
+    ///
+    /// ```
+    /// use mazurka::{Options, Plan, Program, quietly};
+    /// let source = "var x: int = 1  process { x > 0 |> x := x + 1 }  process { x := 5 <| x > 3 |> x := 2 * x }";
+    /// let program = Program::load("path.maz", source, &[]).unwrap();
+    /// let plan = Plan::Schedule("0 1".parse().unwrap());
+    /// let ran = program.run(&plan, &Options::default(), &mut quietly()).unwrap();
+    /// let path = program.path(&ran.run, &Options::default()).unwrap();
+    /// assert_eq!(path.condition, "x > 0 && x <= 2");
+    /// assert_eq!(path.state[0].value, "2 * (x + 1)");
+    /// assert_eq!(path.branches, [2]);
+    /// ```
+    pub fn path(&self, run: &Run, options: &Options) -> Result<PathRecord, NoPath> {
+        let language = &self.language;
+        let mut concolic = language.concolic(options).ok_or(NoPath::NoLabels)?;
+        let mut labelled = language.labelled(options).ok_or(NoPath::NoLabels)?;
+        let schedule: Schedule = match run.schedule.parse() {
+            Ok(schedule) => schedule,
+            Err(error) => panic!("a schedule in a record is none: {error}"),
+        };
+        concolic.follow(&schedule).map_err(|_| NoPath::Numbers)?;
+        for step in &schedule.0 {
+            let process = labelled.processes().find(&step.process);
+            let made = process.map(|process| labelled.step(process, &step.outcomes).is_ok());
+            assert_eq!(made, Some(true), "a run cannot be run again: {schedule}");
+        }
+        let branches = (0..schedule.0.len()).filter(|&at| labelled.branches(at));
+        Ok(PathRecord {
+            condition: concolic.path_condition(),
+            state: concolic.state(),
+            branches: branches.map(|at| at + 1).collect(),
         })
     }
 }

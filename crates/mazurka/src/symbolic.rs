@@ -3,23 +3,26 @@
 use std::sync::Arc;
 
 use mazurka_core::record::{
-    Binding, Ending, ProgramRecord, Record, SymbolicStateRecord, SymbolicStates, VERSION, Witness,
+    Binding, Ending, ProgramRecord, Record, SymbolicMishap, SymbolicStateRecord, SymbolicStates,
+    VERSION, Witness,
 };
 use mazurka_core::{
-    Bound, Counts, Execution, Mishap, Schedule, Scope, Status, StopReason, Verdict, with_status,
+    Bound, Counts, Execution, Mishap, MishapKind, Schedule, Scope, Semantics, Status, StopReason,
+    Verdict, ending, with_status,
 };
 use mazurka_explore::{
-    Audience, End, Finding, Goal, Observer, Reduction, Violation, closest, minimise, search,
-    symbolic,
+    Audience, End, Finding, Goal, LeadsHere, Observer, Reduction, Violation, closest, minimise,
+    search, symbolic,
 };
 use mazurka_lang::diagnostic::Diagnostic;
 use mazurka_lang::{
     Code, Concrete, Difference, Machine, Observed, Setting, SymbolicMachine, compile_symbolic,
 };
-use mazurka_smt::{Assembly, Choice, Effort, Missing, Solver, assemble};
+use mazurka_smt::{Missing, Solver};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
+use crate::inputs::parse_input;
 use crate::program::hash;
 use crate::{Algorithm, Options, Watch, evidence};
 
@@ -35,8 +38,6 @@ pub struct Symbolically {
     pub prefix_pruning: bool,
     /// Drop states whose path condition nothing satisfies.
     pub feasible: bool,
-    /// Who decides that.
-    pub solver: Choice,
     /// How many states to list.
     pub listed: usize,
 }
@@ -47,7 +48,6 @@ impl Default for Symbolically {
             por: Reduction::Canonical,
             prefix_pruning: false,
             feasible: true,
-            solver: Choice::Auto,
             listed: 100,
         }
     }
@@ -116,21 +116,12 @@ impl SymbolicProgram {
     fn machine(
         &self,
         code: &Arc<Code>,
-        solver: Option<Choice>,
+        solves: bool,
         options: &Options,
     ) -> Result<SymbolicMachine, NothingRequired> {
-        let assembly = |choice| Assembly {
-            choice,
-            effort: Effort {
-                conflicts: CONFLICTS,
-                ..Effort::default()
-            },
-            patience: options.limits.time,
-            ..Assembly::default()
-        };
-        let solver = match solver {
-            Some(choice) => Some(assemble(assembly(choice))? as Box<dyn Solver>),
-            None => None,
+        let solver = match solves {
+            true => Some(options.solver.assemble(CONFLICTS)? as Box<dyn Solver>),
+            false => None,
         };
         let machine = SymbolicMachine::new(Arc::clone(code), options.limits.local, solver);
         match machine.can_start() {
@@ -146,29 +137,65 @@ impl SymbolicProgram {
     /// use mazurka::{Options, SolverChoice, SymbolicProgram, Verdict, quietly};
     /// let source = "var x: i32  process { x := x * x }  ensures x >= 0";
     /// let program = SymbolicProgram::load("square.maz", source, &[]).unwrap();
-    /// let options = Options::default();
-    /// let record = program.check(SolverChoice::Embedded, &options, &mut quietly()).unwrap();
+    /// let options = Options {
+    ///     solver: SolverChoice::Embedded.into(),
+    ///     ..Options::default()
+    /// };
+    /// let record = program.check(&options, &mut quietly()).unwrap();
     /// assert_eq!(record.verdict, Verdict::Violated);
     /// let x: i32 = record.program.set[0].1.parse().unwrap();
     /// assert!(x.wrapping_mul(x) < 0);
     /// ```
     pub fn check(
         &self,
-        solver: Choice,
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<Record, NothingRequired> {
         let code = &self.plain;
         let deterministic =
             options.deterministic || code.observes() || !code.states_other_property();
-        let mut machine = self.machine(code, Some(solver), options)?;
-        let mut finals = Finals::default();
         let goal = Goal::Verdict {
             deterministic: false,
         };
-        let algorithm = Algorithm::Optimal;
+        self.search(
+            "check",
+            Algorithm::Optimal,
+            goal,
+            deterministic,
+            options,
+            watch,
+        )
+    }
+
+    /// The whole space for all initial values, with one engine, and its counts: one execution for each trace and each way through the
+    /// conditions on initial values. Failures and deadlocks violate, and one is shown, as by [`check`](Self::check). An engine that
+    /// compares states would have to know for which values they are: `None`.
+    pub fn explore(
+        &self,
+        algorithm: Algorithm,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Option<Result<Record, NothingRequired>> {
+        let goal = Goal::Everything;
+        let explores = !algorithm.compares_states();
+        explores.then(|| self.search("explore", algorithm, goal, false, options, watch))
+    }
+
+    fn search(
+        &self,
+        command: &str,
+        algorithm: Algorithm,
+        goal: Goal,
+        deterministic: bool,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<Record, NothingRequired> {
+        let options = &options.started();
+        let mut machine = self.machine(&self.plain, true, options)?;
+        let mut finals = Finals::default();
         let limits = &options.limits;
         let found = search(&mut machine, algorithm, limits, goal, watch, &mut finals);
+        options.solver.show();
         let mut bounds = found.bounds.clone();
         let mut evidence = None;
         for finding in found.failures.iter().chain(&found.deadlock) {
@@ -194,8 +221,13 @@ impl SymbolicProgram {
                 }
             }
         }
+        for bound in options.bounds_of(&machine.doubts()) {
+            // A side that nobody could decide matters only if something is wrong there.
+            if bound != Bound::Undecided && !bounds.contains(&bound) {
+                bounds.push(bound);
+            }
+        }
         bounds.extend(unsure.then_some(Bound::Undecided));
-        bounds.extend(machine.doubts().within.map(Bound::IntWithin));
         let verdict = match () {
             () if evidence.is_some() => Verdict::Violated,
             () if !bounds.is_empty() => Verdict::Inconclusive,
@@ -210,7 +242,7 @@ impl SymbolicProgram {
         Ok(Record {
             version: VERSION,
             program,
-            command: "check".to_owned(),
+            command: command.to_owned(),
             algorithm: algorithm.to_string(),
             options: Some(options.record(Some(limits.depth()))),
             verdict,
@@ -219,7 +251,7 @@ impl SymbolicProgram {
                 bounds,
             },
             stopped: match (found.stopped, verdict) {
-                (StopReason::Complete, Verdict::Inconclusive) => StopReason::Bound,
+                (_, Verdict::Inconclusive) => StopReason::Bound,
                 (stopped, _) => stopped,
             },
             deterministic: agree.filter(|&agree| !agree || verdict != Verdict::Inconclusive),
@@ -248,16 +280,16 @@ impl SymbolicProgram {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<SymbolicRecord, NothingRequired> {
-        let solver = wanted.feasible.then_some(wanted.solver);
-        let mut machine = self.machine(&self.code, solver, options)?;
+        let options = &options.started();
+        let mut machine = self.machine(&self.code, wanted.feasible, options)?;
         if !wanted.feasible {
             machine = machine.literally();
         }
         let mut collecting = Collecting {
             most: wanted.listed,
-            listed: Vec::new(),
-            mishaps: Vec::new(),
+            ..Collecting::default()
         };
+        let start = machine.state();
         let mut found = symbolic(
             &mut machine,
             wanted.por,
@@ -266,14 +298,20 @@ impl SymbolicProgram {
             watch,
             &mut collecting,
         );
-        let doubts = machine.doubts();
-        let within = doubts.within.map(Bound::IntWithin);
-        let unknown = doubts.undecided.map(|_| Bound::Undecided);
+        options.solver.show();
         let suspicious =
             found.failures > 0 || found.deadlocks > 0 || !collecting.mishaps.is_empty();
-        let unsure = suspicious && (!wanted.feasible || unknown.is_some());
-        found.bounds.extend(within);
-        if unsure {
+        let mut shown = false;
+        if wanted.feasible {
+            machine.restore(&start);
+            shown = collecting.examples(&mut machine, options);
+        }
+        for bound in options.bounds_of(&machine.doubts()) {
+            if bound != Bound::Undecided && !found.bounds.contains(&bound) {
+                found.bounds.push(bound);
+            }
+        }
+        if suspicious && !shown {
             found.bounds.push(Bound::Undecided);
         }
         let cut = found
@@ -281,7 +319,7 @@ impl SymbolicProgram {
             .iter()
             .any(|b| !matches!(b, Bound::IntWithin(_)));
         let verdict = match () {
-            () if suspicious && !unsure => Verdict::Violated,
+            () if shown => Verdict::Violated,
             () if cut => Verdict::Inconclusive,
             () => Verdict::Verified,
         };
@@ -322,7 +360,7 @@ impl SymbolicProgram {
             count: found.states,
             peak: found.peak,
             curve: found.curve,
-            mishaps: collecting.mishaps,
+            mishaps: collecting.mishaps.into_iter().map(|m| m.record).collect(),
             listed: collecting.listed,
         };
         Ok(SymbolicRecord { record, states })
@@ -444,16 +482,30 @@ fn settings(values: &[Binding]) -> Vec<(String, String)> {
     set
 }
 
-/// Writes down the first states.
+/// Writes down the first states, and of each kind of mishap the first.
+#[derive(Default)]
 struct Collecting {
     most: usize,
     listed: Vec<SymbolicStateRecord>,
-    /// What has gone wrong anywhere, in words.
-    mishaps: Vec<String>,
+    /// For each of these the run that ended there.
+    runs: Vec<Schedule>,
+    /// What has gone wrong anywhere.
+    mishaps: Vec<Wrong>,
+    /// The first run that ended in a deadlock.
+    deadlock: Option<Schedule>,
+}
+
+struct Wrong {
+    mishap: Mishap,
+    run: Schedule,
+    record: SymbolicMishap,
 }
 
 impl Audience<SymbolicMachine> for Collecting {
-    fn ended(&mut self, machine: &SymbolicMachine, end: End, schedule: &dyn Fn() -> Schedule) {
+    fn ended(&mut self, machine: &SymbolicMachine, end: End, leads_here: &dyn LeadsHere) {
+        if end == End::Deadlock && self.deadlock.is_none() {
+            self.deadlock = Some(leads_here.run());
+        }
         if self.listed.len() >= self.most {
             return;
         }
@@ -469,15 +521,89 @@ impl Audience<SymbolicMachine> for Collecting {
             },
             path_condition: machine.path_condition(),
             substitution: machine.substitution(),
-            schedule: schedule().to_string(),
+            schedule: leads_here.schedule().to_string(),
             mishaps: wrong.iter().map(|m| machine.explain(m).0).collect(),
+            example: Vec::new(),
         });
+        self.runs.push(leads_here.run());
     }
 
-    fn failed(&mut self, machine: &SymbolicMachine, mishap: Mishap, _: &dyn Fn() -> Schedule) {
-        let text = machine.explain(&mishap).0;
-        if !self.mishaps.contains(&text) {
-            self.mishaps.push(text);
+    fn failed(&mut self, machine: &SymbolicMachine, mishap: Mishap, leads_here: &dyn LeadsHere) {
+        let what = machine.explain(&mishap).0;
+        if !self.mishaps.iter().any(|known| known.record.what == what) {
+            self.mishaps.push(Wrong {
+                mishap,
+                record: SymbolicMishap {
+                    what,
+                    schedule: leads_here.schedule().to_string(),
+                    example: Vec::new(),
+                },
+                run: leads_here.run(),
+            });
         }
     }
+}
+
+impl Collecting {
+    /// Finds values for everything that was written down, and runs it with these. Says whether something went wrong again.
+    fn examples(&mut self, machine: &mut SymbolicMachine, options: &Options) -> bool {
+        let mut run_again = |run: &Schedule, mishap: Option<&Mishap>| {
+            follow(machine, run);
+            run_again(machine, mishap, options)
+        };
+        let mut wrong = false;
+        for found in &mut self.mishaps {
+            if let Some(shown) = run_again(&found.run, Some(&found.mishap)) {
+                found.record.example = shown.1;
+                wrong = true;
+            }
+        }
+        for (state, run) in self.listed.iter_mut().zip(&self.runs) {
+            if let Some((ends, values)) = run_again(run, None) {
+                assert_eq!(ends, state.ending, "a run ends differently: {run}");
+                state.example = values;
+            }
+        }
+        let deadlock = self.deadlock.as_ref();
+        let again = deadlock.and_then(|run| run_again(run, None));
+        wrong || again.is_some_and(|(ends, _)| ends == Ending::Deadlock)
+    }
+}
+
+/// The current run with concrete values: how it ends, and the values. None if nobody knows any, if an `int` leaves the range
+/// of the machine, or the mishap does not come again.
+fn run_again(
+    machine: &SymbolicMachine,
+    mishap: Option<&Mishap>,
+    options: &Options,
+) -> Option<(Ending, Vec<Binding>)> {
+    let concrete = machine.concrete(mishap)?;
+    let mut program = Machine::new(concrete.code, options.limits.local);
+    let told = evidence::tell(&mut program, &concrete.schedule);
+    let beyond = |m: &Mishap| m.kind == MishapKind::OutOfRange;
+    if program
+        .events()
+        .iter()
+        .any(|e| e.mishaps.iter().any(beyond))
+    {
+        return None;
+    }
+    let told = match told {
+        Ok(told) => told,
+        Err(error) => panic!("a symbolic run does not run with values: {error}"),
+    };
+    if let Some(wanted) = mishap {
+        told.failures.iter().find(|m| m.site == wanted.site)?;
+    } else if let Some(cells) = machine.under(|name| given_value(&concrete.values, name)) {
+        let same = |(cell, &value): (usize, &i64)| program.value(cell as u32) == value;
+        let all = cells.iter().enumerate().all(same);
+        assert!(all, "a run ends in another state: {}", concrete.schedule);
+    }
+    Some((ending(&program), concrete.values))
+}
+
+/// The value of a variable; what nobody has asked for is 0.
+fn given_value(values: &[Binding], name: &str) -> Option<i64> {
+    let known = values.iter().find(|binding| binding.name == name);
+    known.map_or(Some(0), |binding| parse_input(&binding.value))
 }

@@ -19,6 +19,8 @@ use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 use mazurka_lang::{Property, SymbolicMachine};
 use mazurka_smt::{Answer, Effort, Embedded, Kind, Solver, Sort, Term, Terms};
 
+use crate::Solving;
+
 /// What a property may not contain if a solver is to decide it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the solver is not asked about {0}; leave out `--method smt`")]
@@ -52,10 +54,19 @@ impl Value for Option<Term> {
 }
 
 /// Asks the solver whether a configuration of a net has a property.
-pub(crate) fn solve(net: &Structure<i64>, property: &Property) -> Result<Solved, NotTranslated> {
+pub(crate) fn solve(
+    net: &Structure<i64>,
+    property: &Property,
+    solving: &Solving,
+) -> Result<Solved, NotTranslated> {
     let mut terms = Terms::new();
     let (constraints, events) = translate(&mut terms, net, property)?;
-    let answer = Embedded::new(Effort::default()).check(&mut terms, &constraints);
+    let effort = Effort::default().conflicts;
+    let answer = match solving.assemble(effort) {
+        Ok(mut solver) => solver.check(&mut terms, &constraints),
+        // Who asks for another program has looked whether it is there.
+        Err(_) => Embedded::default().check(&mut terms, &constraints),
+    };
     Ok(happened(&answer, &events))
 }
 

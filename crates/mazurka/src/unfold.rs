@@ -117,6 +117,7 @@ impl Program {
         let (limits, goal) = (&options.limits, Goal::Everything);
         let (states, record) = match &self.language {
             Language::Open(open) => {
+                let options = &options.started();
                 let mut machine = open.symbolic(options).starting_in_any_order();
                 let mut walked = walk_states(&mut machine, seed, limits, goal, watch);
                 let record = self.judge_open(&mut walked.found, &mut machine, options);
@@ -236,7 +237,8 @@ impl Program {
         options: &Options,
     ) -> Record {
         self.leave_final_states(found);
-        doubt(machine, found);
+        doubt(machine, options, found);
+        options.solver.show();
         let algorithm = Algorithm::Optimal;
         let mut record = self.judge_with("unfold", algorithm, options, found, |found| {
             failures_and_deadlock(machine, options, found)

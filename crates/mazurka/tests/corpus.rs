@@ -214,6 +214,7 @@ fn run(job: &Job, size: Size) -> Wrong {
                 .0
                 .push("is not refused, though it needs what no engine can do yet".to_owned());
         }
+        for_all_values(job, &mut wrong);
         return wrong;
     }
     let program = match Program::load(&job.file, &job.source, &settings) {
@@ -396,6 +397,24 @@ fn replays(program: &Program, record: Record, options: &Options) -> Option<Strin
     }
 }
 
+/// The verdict for all initial values.
+fn for_all_values(job: &Job, wrong: &mut Wrong) {
+    let program = SymbolicProgram::load(&job.file, &job.source, &job.settings());
+    let program = match program {
+        Ok(program) => program,
+        Err(mistakes) => return wrong.0.push(format!("does not load: {mistakes:?}")),
+    };
+    let options = Options {
+        solver: SolverChoice::Embedded.into(),
+        ..Options::default()
+    };
+    let record = program.check(&options, &mut quietly());
+    let record = record.expect("some values are allowed");
+    wrong.compare("check", &job.case.check, &word(record.verdict));
+    let deterministic = job.case.deterministic.map(Some);
+    wrong.compare("deterministic", &deterministic, &record.deterministic);
+}
+
 /// The figures of symbolic execution.
 fn symbolic(name: &str, source: &str, case: &SymbolicCase) {
     let program = SymbolicProgram::load(name, source, &settings(&case.set)).expect("it loads");
@@ -403,10 +422,13 @@ fn symbolic(name: &str, source: &str, case: &SymbolicCase) {
         por: case.por.parse().expect("a reduction"),
         prefix_pruning: case.prefix_pruning,
         feasible: case.feasible,
-        solver: SolverChoice::Embedded,
         ..Symbolically::default()
     };
-    let found = program.execute(&wanted, &Options::default(), &mut quietly());
+    let options = Options {
+        solver: SolverChoice::Embedded.into(),
+        ..Options::default()
+    };
+    let found = program.execute(&wanted, &options, &mut quietly());
     let SymbolicRecord { record, states } = found.expect("it starts");
     let mut wrong = Wrong::default();
     wrong.compare("states", &case.states, &states.count);

@@ -1,7 +1,9 @@
 //! Programs with inputs, as a user sees them.
 
 use mazurka::record::{Binding, WitnessKind};
-use mazurka::{Algorithm, Bound, Options, Plan, Program, Recording, Verdict, quietly};
+use mazurka::{
+    Algorithm, Bound, Options, Plan, Program, Recording, SolverChoice, Verdict, quietly,
+};
 
 fn program(source: &str) -> Program {
     Program::load_with_inputs("test.maz", source, &[]).expect("a program")
@@ -25,7 +27,7 @@ fn the_inputs_of_example_2_wrap_around() {
     // Among the mathematical integers there is no such pair, and no range proves it.
     let source = source.replace("input()", "input(int)");
     let options = Options {
-        solver: "embedded".parse().unwrap(),
+        solver: SolverChoice::Embedded.into(),
         ..Options::default()
     };
     let record = program(&source).check(&options, &mut quietly());

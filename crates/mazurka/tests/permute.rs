@@ -450,3 +450,61 @@ fn complete_agrees_with_optimal_on_the_corpus() {
 fn complete_agrees_with_optimal_on_more_of_the_corpus() {
     whole_corpus(20_000, 100_000_000, 3);
 }
+
+/// The recorded run as `run` tells it: path(θ0) and path(θ3) of Example 7, path(θ2) of Example 11, and the effect of each.
+#[test]
+fn a_run_tells_its_path() {
+    let path = |x: &str, schedule: &str| {
+        let program = program("fagiani-example5", &[("x", x)]);
+        let plan = Plan::Schedule(schedule.parse().expect("a schedule"));
+        let ran = program.run(&plan, &Options::default(), &mut quietly());
+        let path = program.path(&ran.expect("it fits").run, &Options::default());
+        path.expect("a path")
+    };
+    let theta_0 = path("0", THETA_0);
+    assert_eq!(theta_0.condition, "flag");
+    let state: Vec<String> = theta_0.state.iter().map(|b| b.value.clone()).collect();
+    assert_eq!(state, ["2 * (x + 2)", "y + 1", "flag"]);
+    assert_eq!(theta_0.branches, [3, 5, 7, 9]);
+    let theta_2 = path("-2", "0 0 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.0 0.1 0.1");
+    assert_eq!(theta_2.condition, "flag && x == -2");
+    let theta_3 = path("0", "0 0 0.1 0.1 0.1 0.1 0.1 0.0 0.1 0.1 0.1 0.1");
+    assert_eq!(theta_3.condition, "flag");
+}
+
+/// In another order another lock of an array is taken: that is no other label.
+#[test]
+fn another_lock_is_no_other_label() {
+    let wanted = Permuting {
+        any_start: true,
+        ..by("1 0 0")
+    };
+    let permuted = permute(&program("found-permuted-lock", &[]), &wanted).permutations;
+    assert_eq!(permuted.executable, 3);
+    assert_eq!(permuted.any_start.expect("asked for").executable, 3);
+}
+
+/// What is chosen between bounds that depend on initial values is chosen again if it lies between them.
+#[test]
+fn a_choice_between_symbolic_bounds_is_part_of_the_path() {
+    let source =
+        "var n: int = 3 var x: int = 0 process { x := choose(0..n) } process { n := n + 1 }";
+    let program = Program::load("choose.maz", source, &[]).expect("a program");
+    let wanted = Permuting {
+        any_start: true,
+        ..by("1 0=3")
+    };
+    let permuted = permute(&program, &wanted).permutations;
+    assert_eq!(permuted.executable, 1);
+    let any_start = permuted.any_start.expect("asked for");
+    let conditions: Vec<_> = any_start
+        .classes
+        .iter()
+        .map(|c| c.path_condition.clone())
+        .collect();
+    assert_eq!(any_start.executable, 2, "{any_start:?}");
+    assert_eq!(
+        conditions,
+        [Some("n > 3".to_owned()), Some("n > 2".to_owned())]
+    );
+}

@@ -30,7 +30,7 @@ fn folder() -> PathBuf {
 #[test]
 fn every_goal_becomes_what_it_must() {
     let options = ProveOptions {
-        solver: SolverChoice::Embedded,
+        solver: SolverChoice::Embedded.into(),
         ..ProveOptions::default()
     };
     let (mut programs, mut refuted) = (0, 0);
@@ -50,7 +50,7 @@ fn every_goal_becomes_what_it_must() {
             let name = format!("{} {asked:?}", path.display());
             let found = &record.goals[0];
             assert_eq!(found.status, goal.status, "{name}: {:?}", found.open);
-            let checked = theory.check(&proofs, SolverChoice::Embedded);
+            let checked = theory.check(&proofs, &SolverChoice::Embedded.into());
             assert_eq!(
                 checked.is_ok(),
                 goal.status == Status::Proved,

@@ -99,7 +99,7 @@ proptest! {
     fn a_damaged_proof_is_refused_or_the_same(edits in edits()) {
         let (theory, proof, text) = proof();
         if let Ok(mut damaged) = ProofFile::parse(&damage(text, &edits)) {
-            let passes = theory.check(&damaged, SolverChoice::Embedded).is_ok();
+            let passes = theory.check(&damaged, &SolverChoice::Embedded.into()).is_ok();
             for (damaged, proof) in damaged.proofs.iter_mut().zip(&proof.proofs) {
                 // Where the program was does not matter, but which it is.
                 damaged.program = proof.program.clone();
@@ -112,7 +112,7 @@ proptest! {
     fn whatever_stands_in_a_formula_it_is_read_or_refused(text in formula()) {
         let (theory, _, _) = proof();
         let options = ProveOptions {
-            solver: SolverChoice::Embedded,
+            solver: SolverChoice::Embedded.into(),
             limits: Limits {
                 steps: Some(50),
                 ..Limits::default()
@@ -139,7 +139,7 @@ fn proof() -> &'static (Theory, ProofFile, String) {
             ensures c == n && x == 1";
         let theory = Theory::load("damaged.maz", source, &[]).expect("a good program");
         let options = ProveOptions {
-            solver: SolverChoice::Embedded,
+            solver: SolverChoice::Embedded.into(),
             ..ProveOptions::default()
         };
         let (record, proof) = theory

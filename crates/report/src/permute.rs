@@ -24,7 +24,7 @@ pub fn permutations(record: &Record, permuted: &Permutations, view: &View) -> St
     text += &format!("\n{}\n", paint.strong(&format!("recorded, {labels}:")));
     let columns = Columns::of(std::slice::from_ref(run));
     text += &columns.steps(run, 0..run.steps.len(), Some(LABELS_SHOWN), paint);
-    text += &branches(permuted);
+    text += &branches(&permuted.branches);
     let command = replay_command(&record.program, run, &view.flags);
     text += &format!("{} {command}\n\n", paint.strong("repeat with:"));
     text += &counts_with_meanings(&rows(record, permuted), paint);
@@ -98,8 +98,8 @@ fn headline(record: &Record, permuted: &Permutations, view: &View) -> String {
     format!("{word} {found} ({scope}); {results}\n")
 }
 
-fn branches(permuted: &Permutations) -> String {
-    let all: Vec<String> = permuted.branches.iter().map(ToString::to_string).collect();
+pub(crate) fn branches(branches: &[usize]) -> String {
+    let all: Vec<String> = branches.iter().map(ToString::to_string).collect();
     match &all[..] {
         [] => "  no label takes a branch: its guards can only open or stay closed\n".to_owned(),
         [one] => format!("  label {one} takes a branch: another path can start there\n"),

@@ -1,8 +1,9 @@
 //! One execution, in the papers' notation.
 
-use mazurka_core::record::{Ending, Record, Run};
+use mazurka_core::record::{Ending, PathRecord, Record, Run};
 
 use crate::events::{Columns, bindings};
+use crate::permute::branches;
 use crate::verdict::{cut, title};
 use crate::{View, replay_command, witness};
 
@@ -15,6 +16,8 @@ pub struct OneRun<'a> {
     pub seed: Option<u64>,
     /// Who could make the next step.
     pub ready: &'a [String],
+    /// The run over symbolic initial values, if asked.
+    pub path: Option<&'a PathRecord>,
 }
 
 /// The steps with the values that they changed, how the run ended, the final state, the way to see it again.
@@ -51,7 +54,15 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
     if !run.state.is_empty() {
         text += &format!("state: {}\n", bindings(&run.state));
     }
+    text += &one.path.map(path).unwrap_or_default();
     let command = replay_command(&record.program, run, &view.flags);
     text += &format!("{} {command}\n", paint.strong("repeat with:"));
     text
+}
+
+/// For which initial values the run would be the same, and what it does to them.
+fn path(path: &PathRecord) -> String {
+    let mut text = format!("path condition: {}\n", path.condition);
+    text += &format!("then: {}\n", bindings(&path.state));
+    text + &branches(&path.branches)
 }

@@ -24,7 +24,12 @@ pub fn symbolic_states(record: &Record, states: &SymbolicStates, view: &View) ->
     let paint = view.paint;
     let mut text = headline(record, states, view);
     for mishap in &states.mishaps {
-        text += &format!("  {mishap}\n");
+        let example = match &mishap.example[..] {
+            [] => String::new(),
+            values => format!(", for example if {}", clip(&bindings(values), STATE_WIDTH)),
+        };
+        let run = clip(&mishap.schedule, CONDITION_WIDTH);
+        text += &format!("  {}{example}\n    by {run}\n", mishap.what);
     }
     text += &cut(record, view);
     text.push('\n');
@@ -167,6 +172,10 @@ fn one(state: &SymbolicStateRecord) -> String {
         text += &format!("   but  {mishap}, for some of these\n");
     }
     text += &format!("   by   {}\n", clip(&state.schedule, CONDITION_WIDTH));
+    if !state.example.is_empty() {
+        let values = clip(&bindings(&state.example), STATE_WIDTH);
+        text += &format!("   e.g. {values}\n");
+    }
     text
 }
 

@@ -38,7 +38,7 @@ impl std::str::FromStr for Choice {
 pub struct Assembly {
     /// Which solver decides.
     pub choice: Choice,
-    /// How far the embedded one goes.
+    /// How far the embedded one goes; no solver goes beyond its deadline.
     pub effort: Effort,
     /// How long to wait for an external one; `None`: ten seconds.
     pub patience: Option<Duration>,
@@ -77,6 +77,8 @@ pub fn present() -> Option<Program> {
 /// ```
 pub fn assemble(assembly: Assembly) -> Result<Box<dyn Solver + Send>, Missing> {
     let patience = assembly.patience.unwrap_or(Duration::from_secs(10));
+    let deadline = assembly.effort.deadline.clone();
+    let external = |program| External::new(program, patience).until(deadline);
     let embedded = Embedded::new(assembly.effort);
     let core: Box<dyn Solver + Send> = match assembly.choice {
         _ if assembly.cross_check => {
@@ -84,16 +86,16 @@ pub fn assemble(assembly: Assembly) -> Result<Box<dyn Solver + Send>, Missing> {
                 Choice::External(program) if program.is_present() => Some(program),
                 _ => present(),
             };
-            let second = External::new(program.ok_or(Missing::Second)?, patience);
+            let second = external(program.ok_or(Missing::Second)?);
             Box::new(CrossCheck::new(embedded, second))
         }
         Choice::Embedded => Box::new(embedded),
         Choice::External(program) if !program.is_present() => {
             return Err(Missing::Program(program.name()));
         }
-        Choice::External(program) => Box::new(External::new(program, patience)),
+        Choice::External(program) => Box::new(external(program)),
         Choice::Auto => match present() {
-            Some(program) => Box::new(Fallback::new(embedded, External::new(program, patience))),
+            Some(program) => Box::new(Fallback::new(embedded, external(program))),
             None => Box::new(embedded),
         },
     };

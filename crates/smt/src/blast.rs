@@ -4,14 +4,11 @@
 //! a bit that says that it is *safe*: no `int` on the way to it leaves that width. A solution in
 //! which the constraints are true and safe is one among the mathematical integers too.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
 use batsat::Lit;
 use rustc_hash::FxHashMap;
 
 use crate::circuit::{Circuit, Word, invert};
-use crate::{Model, Node, Sort, Term, Terms};
+use crate::{Deadline, Model, Node, Sort, Term, Terms};
 
 /// Where a term's bits are, and whether they can be believed.
 #[derive(Clone, Copy)]
@@ -31,9 +28,9 @@ pub(crate) struct Blaster {
 }
 
 impl Blaster {
-    pub fn new(int_bits: u8, conflicts: u64, stop: Option<Arc<AtomicBool>>) -> Self {
+    pub fn new(int_bits: u8, conflicts: u64, deadline: Deadline) -> Self {
         Blaster {
-            circuit: Circuit::new(conflicts, stop),
+            circuit: Circuit::new(conflicts, deadline),
             int_bits,
             wires: FxHashMap::default(),
             bits: Vec::new(),

@@ -3,19 +3,18 @@
 //!
 //! A word is its bits, the lowest first.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use batsat::{Callbacks, ClauseKind, Lit, SolverInterface, lbool};
+
+use crate::Deadline;
 
 /// The bits of a number, the lowest first.
 pub(crate) type Word = Vec<Lit>;
 
-/// Stops the search at a number of conflicts, or when somebody says so.
+/// Stops the search at a number of conflicts, or at a deadline.
 struct Budget {
     learnt: u64,
     limit: u64,
-    stop: Option<Arc<AtomicBool>>,
+    deadline: Deadline,
 }
 
 impl Callbacks for Budget {
@@ -28,8 +27,7 @@ impl Callbacks for Budget {
     }
 
     fn stop(&self) -> bool {
-        let told = |stop: &Arc<AtomicBool>| stop.load(Ordering::Relaxed);
-        self.learnt >= self.limit || self.stop.as_ref().is_some_and(told)
+        self.learnt >= self.limit || self.deadline.has_passed()
     }
 }
 
@@ -40,12 +38,12 @@ pub(crate) struct Circuit {
 }
 
 impl Circuit {
-    /// An empty circuit, whose searches end undecided after so many conflicts.
-    pub fn new(conflicts: u64, stop: Option<Arc<AtomicBool>>) -> Self {
+    /// An empty circuit, whose searches end undecided after so many conflicts, or at the deadline.
+    pub fn new(conflicts: u64, deadline: Deadline) -> Self {
         let budget = Budget {
             learnt: 0,
             limit: conflicts,
-            stop,
+            deadline,
         };
         let mut sat = batsat::Solver::new(Default::default(), budget);
         let yes = Lit::new(sat.new_var_default(), true);

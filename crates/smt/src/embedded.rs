@@ -9,12 +9,9 @@
 //! It is complete for `bool` and machine integers. An `int` is searched in growing widths; that there
 //! is no solution is believed only if `ranges.rs` knows that the width is enough.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
 use crate::blast::Blaster;
 use crate::ranges;
-use crate::{Answer, Evaluator, Node, Solver, Sort, Statistics, Term, Terms, Why};
+use crate::{Answer, Deadline, Evaluator, Node, Solver, Sort, Statistics, Term, Terms, Why};
 
 /// How far the embedded solver goes.
 #[derive(Clone, Debug)]
@@ -23,8 +20,8 @@ pub struct Effort {
     pub conflicts: u64,
     /// The widest range in which an `int` is searched where no width is known to be enough.
     pub int_bits: u8,
-    /// Ends a search when set.
-    pub stop: Option<Arc<AtomicBool>>,
+    /// When every search ends, decided or not.
+    pub deadline: Deadline,
 }
 
 impl Default for Effort {
@@ -32,7 +29,7 @@ impl Default for Effort {
         Effort {
             conflicts: 200_000,
             int_bits: 32,
-            stop: None,
+            deadline: Deadline::default(),
         }
     }
 }
@@ -102,7 +99,7 @@ impl Embedded {
         let int_bits = width.map_or(1, |width| WIDTHS[width]);
         let effort = &self.effort;
         let fresh = || Instance {
-            blaster: Blaster::new(int_bits, effort.conflicts, effort.stop.clone()),
+            blaster: Blaster::new(int_bits, effort.conflicts, effort.deadline.clone()),
             limit: SMALL,
         };
         let slot = &mut self.blasters[width.map_or(0, |width| width + 1)];
@@ -148,12 +145,17 @@ impl Embedded {
             }
         }
         match decided {
-            Some(bits) => Answer::Unknown(Why::OnlyWithin { bits }),
-            None => self.given_up(),
+            Some(bits) if !self.effort.deadline.has_passed() => {
+                Answer::Unknown(Why::OnlyWithin { bits })
+            }
+            _ => self.given_up(),
         }
     }
 
     fn given_up(&self) -> Answer {
+        if self.effort.deadline.has_passed() {
+            return Answer::Unknown(Why::Time);
+        }
         let limit = format!("its limit of {} conflicts", self.effort.conflicts);
         Answer::Unknown(Why::Limit(limit))
     }
@@ -209,6 +211,9 @@ impl Solver for Embedded {
         };
         if conjuncts.is_empty() {
             return Answer::Sat(Default::default());
+        }
+        if self.effort.deadline.has_passed() {
+            return Answer::Unknown(Why::Time);
         }
         if conjuncts
             .iter()

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::embedded::validate;
 use crate::smtlib::{self, TooLarge};
-use crate::{Answer, Evaluator, Model, Solver, Sort, Statistics, Term, Terms, Why};
+use crate::{Answer, Deadline, Evaluator, Model, Solver, Sort, Statistics, Term, Terms, Why};
 
 /// Which program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,7 @@ impl Program {
 pub struct External {
     program: Program,
     patience: Duration,
+    deadline: Deadline,
     conversation: Option<Conversation>,
     asked: u64,
 }
@@ -67,17 +68,36 @@ impl External {
         External {
             program,
             patience,
+            deadline: Deadline::default(),
             conversation: None,
             asked: 0,
         }
     }
 
+    /// The same, for as long as there is time for all queries.
+    pub fn until(self, deadline: Deadline) -> Self {
+        External { deadline, ..self }
+    }
+
+    /// When to give up on a query that is asked now.
+    fn wait(&self) -> Wait {
+        Wait {
+            until: Instant::now() + self.patience,
+            deadline: self.deadline.clone(),
+        }
+    }
+
+    fn talk(&mut self) -> Result<Conversation, Why> {
+        match self.conversation.take() {
+            _ if self.deadline.has_passed() => Err(Why::Time),
+            Some(conversation) => Ok(conversation),
+            None => Conversation::start(self.program),
+        }
+    }
+
     fn ask(&mut self, terms: &Terms, constraints: &[Term], bounded: bool) -> Result<Asked, Why> {
-        let mut conversation = match self.conversation.take() {
-            Some(conversation) => conversation,
-            None => Conversation::start(self.program)?,
-        };
-        let deadline = Instant::now() + self.patience;
+        let mut conversation = self.talk()?;
+        let wait = self.wait();
         let variables = terms.variables_of(constraints);
         let mut script = format!("(push 1)\n{}", smtlib::script(terms, constraints));
         if bounded {
@@ -89,7 +109,7 @@ impl External {
         }
         script += "(check-sat)\n";
         conversation.say(&script)?;
-        let asked = match conversation.hear(deadline)?.as_str() {
+        let asked = match conversation.hear(&wait)?.as_str() {
             "unsat" => Asked::Unsat,
             "unknown" => {
                 return self.keep(
@@ -108,7 +128,7 @@ impl External {
                 let mut answer = String::new();
                 let open = |text: &str| text.matches('(').count() > text.matches(')').count();
                 while answer.is_empty() || open(&answer) {
-                    answer += &conversation.hear(deadline)?;
+                    answer += &conversation.hear(&wait)?;
                     answer.push('\n');
                 }
                 let sorts: Vec<Sort> = variables.iter().map(|&v| terms.sort(v)).collect();
@@ -130,14 +150,11 @@ impl External {
         constraints: &[Term],
         universal: &[(Term, Term)],
     ) -> Result<Asked, Why> {
-        let mut conversation = match self.conversation.take() {
-            Some(conversation) => conversation,
-            None => Conversation::start(self.program)?,
-        };
-        let deadline = Instant::now() + self.patience;
+        let mut conversation = self.talk()?;
+        let wait = self.wait();
         let script = smtlib::quantified(terms, constraints, universal);
         conversation.say(&format!("(push 1)\n{script}(check-sat)\n"))?;
-        let asked = match conversation.hear(deadline)?.as_str() {
+        let asked = match conversation.hear(&wait)?.as_str() {
             "unsat" => Ok(Asked::Unsat),
             "sat" | "unknown" => Err(Why::Failed(format!(
                 "{} does not refute it",
@@ -217,6 +234,15 @@ impl Solver for External {
     }
 }
 
+/// How often to look whether the time for all queries is over.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+
+/// How long to wait for an answer.
+struct Wait {
+    until: Instant,
+    deadline: Deadline,
+}
+
 /// A running process. It is killed when this is dropped.
 struct Conversation {
     child: Child,
@@ -264,12 +290,23 @@ impl Conversation {
         said.map_err(|error| Why::Failed(format!("it does not listen: {error}")))
     }
 
-    fn hear(&mut self, deadline: Instant) -> Result<String, Why> {
-        let left = deadline.saturating_duration_since(Instant::now());
-        self.lines.recv_timeout(left).map_err(|error| match error {
-            RecvTimeoutError::Timeout => Why::Limit("its time limit".to_owned()),
-            RecvTimeoutError::Disconnected => Why::Failed("it ended without an answer".to_owned()),
-        })
+    fn hear(&mut self, wait: &Wait) -> Result<String, Why> {
+        loop {
+            let left = wait.until.saturating_duration_since(Instant::now());
+            match self.lines.recv_timeout(left.min(BETWEEN_LOOKS)) {
+                Ok(line) => return Ok(line),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Why::Failed("it ended without an answer".to_owned()));
+                }
+                Err(RecvTimeoutError::Timeout) if wait.deadline.has_passed() => {
+                    return Err(Why::Time);
+                }
+                Err(RecvTimeoutError::Timeout) if left <= BETWEEN_LOOKS => {
+                    return Err(Why::Limit("its time limit".to_owned()));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod assemble;
 mod blast;
 mod build;
 mod circuit;
+mod deadline;
 mod embedded;
 mod external;
 mod linear;
@@ -22,6 +23,7 @@ mod walk;
 
 pub use around::{Cache, CrossCheck, Fallback, Log, Logged, Reuse, Slice};
 pub use assemble::{Assembly, Choice, Missing, assemble, present};
+pub use deadline::Deadline;
 pub use embedded::{Effort, Embedded};
 pub use external::{External, Program};
 pub use model::{Evaluator, Model};

@@ -117,6 +117,8 @@ pub enum Why {
     },
     /// A limit was reached first; it is named.
     Limit(String),
+    /// The time for all queries was over.
+    Time,
     /// The solver gave up or could not be asked.
     Failed(String),
     /// A solver said what cannot be: a defect of it or of ours, never a property of the program.
@@ -131,6 +133,7 @@ impl std::fmt::Display for Why {
                 write!(f, "`int` was decided within {least}..{} only", -least)
             }
             Why::Limit(limit) => write!(f, "the solver reached {limit}"),
+            Why::Time => write!(f, "the time was over before the solver had an answer"),
             Why::Defect(what) => write!(f, "the solver is wrong: {what}"),
             Why::Failed(why) => write!(f, "the solver gave no answer: {why}"),
         }

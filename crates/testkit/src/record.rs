@@ -77,7 +77,9 @@ impl Recorder {
                     recorder.summary.failures.insert(key);
                 }
                 MishapKind::Failure | MishapKind::Discarded => {}
-                MishapKind::OutOfRange | MishapKind::LocalLimit => recorder.summary.lost = true,
+                MishapKind::OutOfRange | MishapKind::LocalLimit | MishapKind::Undecided => {
+                    recorder.summary.lost = true
+                }
             }
         }
         recorder
@@ -99,7 +101,9 @@ impl Recorder {
         for mishap in &event.mishaps {
             match mishap.kind {
                 MishapKind::Discarded => {}
-                MishapKind::OutOfRange | MishapKind::LocalLimit => self.summary.lost = true,
+                MishapKind::OutOfRange | MishapKind::LocalLimit | MishapKind::Undecided => {
+                    self.summary.lost = true
+                }
                 MishapKind::Failure => self.failure(run, mishap),
             }
         }
@@ -178,11 +182,6 @@ impl Recorder {
     /// What was found so far.
     pub fn summary(&self) -> &Summary {
         &self.summary
-    }
-
-    /// For engines that tell traces apart in their own way.
-    pub(crate) fn summary_mut(&mut self) -> &mut Summary {
-        &mut self.summary
     }
 
     /// What was found.

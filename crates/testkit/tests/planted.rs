@@ -1,7 +1,7 @@
 //! Every planted defect is caught, and what catches it is small.
 
 use mazurka_lang::Machine;
-use mazurka_testkit::planted::{Switches, context, source, swapped_until_stable};
+use mazurka_testkit::planted::{Switches, context, source};
 use mazurka_testkit::{Aspect, Config, Dependence, Hunt, Summary, disagreement, hunt};
 
 fn caught(name: &str, where_to_look: &Hunt, engine: impl Fn(&mut Machine) -> Summary) {
@@ -83,30 +83,6 @@ fn ignoring_pending_guards_is_caught() {
         ..Switches::default()
     };
     caught("E3", &Hunt::default(), with(switches));
-}
-
-#[test]
-fn the_swapped_form_is_caught() {
-    let where_to_look = Hunt {
-        aspects: &[Aspect::TraceCount],
-        ..Hunt::default()
-    };
-    caught("E4", &where_to_look, swapped_until_stable);
-}
-
-#[test]
-fn the_swapped_form_counts_as_the_erratum_says() {
-    // Two writers with n independent processes between them: 2ⁿ + 1 classes instead of 2.
-    for n in 1..=3u32 {
-        let mut text = "var x: int = 0 var a: int[3] = 0 process { x := 1 }".to_owned();
-        for k in 0..n {
-            text += &format!(" process {{ a[{k}] := 1 }}");
-        }
-        text += " process { x := 2 }";
-        let mut program = mazurka_testkit::machine(&text).unwrap();
-        let classes = swapped_until_stable(&mut program).traces.len();
-        assert_eq!(classes, (1 << n) + 1);
-    }
 }
 
 #[test]

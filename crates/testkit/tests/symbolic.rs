@@ -4,12 +4,10 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use mazurka_core::{
-    Execution, Limits, Mishap, MishapKind, Narrator, Schedule, Status, with_status,
-};
+use mazurka_core::{Execution, Limits, Mishap, MishapKind, Narrator, Status, with_status};
 use mazurka_explore::{
-    Algorithm, Audience, End, Goal, Observer, Reduction, SymbolicFindings, past_is_discarded,
-    search_states, symbolic,
+    Algorithm, Audience, End, Goal, LeadsHere, Observer, Reduction, SymbolicFindings,
+    past_is_discarded, search_states, symbolic,
 };
 use mazurka_lang::{Machine, Setting, SymbolicMachine, compile, compile_symbolic, load};
 use mazurka_smt::{Assembly, Choice, assemble};
@@ -45,8 +43,8 @@ fn symbolic_machine(
 struct Deaf;
 
 impl<E> Audience<E> for Deaf {
-    fn ended(&mut self, _: &E, _: End, _: &dyn Fn() -> Schedule) {}
-    fn failed(&mut self, _: &E, _: Mishap, _: &dyn Fn() -> Schedule) {}
+    fn ended(&mut self, _: &E, _: End, _: &dyn LeadsHere) {}
+    fn failed(&mut self, _: &E, _: Mishap, _: &dyn LeadsHere) {}
 }
 
 fn run(
@@ -332,11 +330,11 @@ impl<'a> Scribe<'a> {
 }
 
 impl Audience<SymbolicMachine> for Scribe<'_> {
-    fn ended(&mut self, machine: &SymbolicMachine, end: End, _: &dyn Fn() -> Schedule) {
+    fn ended(&mut self, machine: &SymbolicMachine, end: End, _: &dyn LeadsHere) {
         self.complete(machine, end);
     }
 
-    fn failed(&mut self, machine: &SymbolicMachine, mishap: Mishap, _: &dyn Fn() -> Schedule) {
+    fn failed(&mut self, machine: &SymbolicMachine, mishap: Mishap, _: &dyn LeadsHere) {
         self.mishap(machine, mishap);
     }
 }

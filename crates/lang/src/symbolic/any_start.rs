@@ -184,8 +184,7 @@ impl AnyStart {
             return Disagreement::Never;
         };
         let condition = logic.terms.all(all);
-        let solver = logic.solve(&[condition]);
-        let model = match solver {
+        let model = match logic.ask(&[condition]) {
             Answer::Sat(model) => model,
             Answer::Unsat => return Disagreement::Never,
             Answer::Unknown(why) => return Disagreement::Unknown(why.to_string()),

@@ -30,6 +30,8 @@ pub struct Doubts {
     pub within: Option<u8>,
     /// Branches were followed though nobody knows whether they are possible, and why not.
     pub undecided: Option<String>,
+    /// The same, because the time was over.
+    pub out_of_time: bool,
 }
 
 /// The terms of a machine, and the solver that knows them.
@@ -245,25 +247,21 @@ impl Logic {
         self.typed(value, Sort::Bool)
     }
 
-    /// What the solver says of conditions that are to hold together.
-    pub fn solve(&mut self, conditions: &[Term]) -> Answer {
-        match &mut self.solver {
-            Some(solver) => solver.check(&mut self.terms, conditions),
-            None => Answer::Unknown(Why::Failed("there is no solver".to_owned())),
-        }
-    }
-
     /// Whether the conditions can all hold at once. Without a solver: unless the last is plainly false.
     pub fn feasible(&mut self, conditions: &[Term]) -> bool {
-        let Some(solver) = &mut self.solver else {
+        if self.solver.is_none() {
             return conditions.last() != Some(&Term::FALSE);
-        };
-        match solver.check(&mut self.terms, conditions) {
+        }
+        match self.ask(conditions) {
             Answer::Sat(_) => true,
             Answer::Unsat => false,
             Answer::Unknown(Why::OnlyWithin { bits }) => {
                 self.doubts.within = Some(self.doubts.within.map_or(bits, |known| known.min(bits)));
                 false
+            }
+            Answer::Unknown(Why::Time) => {
+                self.doubts.out_of_time = true;
+                true
             }
             Answer::Unknown(why) => {
                 self.doubts.undecided.get_or_insert(why.to_string());
@@ -292,23 +290,25 @@ impl Logic {
 
     /// Whether a condition certainly contradicts the others.
     pub fn excluded(&mut self, conditions: &[Term], condition: Term) -> bool {
-        match (self.known(condition), &mut self.solver) {
-            (Some(value), _) => value == 0,
-            (None, None) => false,
-            (None, Some(solver)) => {
-                let mut all = conditions.to_vec();
-                all.push(condition);
-                solver.check(&mut self.terms, &all) == Answer::Unsat
-            }
+        if let Some(value) = self.known(condition) {
+            return value == 0;
         }
+        let mut all = conditions.to_vec();
+        all.push(condition);
+        self.ask(&all) == Answer::Unsat
     }
 
     /// What the solver says about conditions.
     pub fn ask(&mut self, conditions: &[Term]) -> Answer {
-        match &mut self.solver {
-            Some(solver) => solver.check(&mut self.terms, conditions),
-            None => Answer::Unknown(Why::Failed("there is no solver".to_owned())),
+        let Some(solver) = &mut self.solver else {
+            return Answer::Unknown(Why::Failed("there is no solver".to_owned()));
+        };
+        let answer = solver.check(&mut self.terms, conditions);
+        // Whatever is built on it would be wrong, too.
+        if let Answer::Unknown(why @ Why::Defect(_)) = &answer {
+            panic!("{why}");
         }
+        answer
     }
 
     /// Values under which all conditions hold; none if there are none, or nobody knows any.

@@ -24,6 +24,7 @@
 //!   meet depends on the path (section 6.1): who wants to know asks [`apart`](mazurka_core::Symbolic::apart).
 
 mod any_start;
+mod choose;
 mod concolic;
 mod differ;
 mod guide;

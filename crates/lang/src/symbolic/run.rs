@@ -454,7 +454,7 @@ impl Cpu<'_> {
     }
 
     /// Whether an operation is defined.
-    fn defined(&mut self, condition: Term) -> Result<bool, Halt> {
+    pub(super) fn defined(&mut self, condition: Term) -> Result<bool, Halt> {
         match self.guided(condition, false) {
             Some(decided) => decided,
             None => self.decide_unguided(condition),
@@ -468,7 +468,7 @@ impl Cpu<'_> {
         if self.probing {
             return Err(Halt::Stop(Stop::Undecided));
         }
-        self.fuel = self.fuel.checked_sub(DECISION).ok_or(Fault::LocalLimit)?;
+        self.decided()?;
         let given = self.outcomes.get(self.event.outcomes.len()).copied();
         let opposite = self.logic.not(condition);
         let (value, end) = match given {
@@ -485,6 +485,12 @@ impl Cpu<'_> {
         let held = if value == 1 { condition } else { opposite };
         self.state.path.push(held);
         Ok(value == 1)
+    }
+
+    /// Counts a decision as local work.
+    pub(super) fn decided(&mut self) -> Result<(), Fault> {
+        self.fuel = self.fuel.checked_sub(DECISION).ok_or(Fault::LocalLimit)?;
+        Ok(())
     }
 
     /// The test of an `if` or `while`. Taken literally, rules COND and WHILE have two successors, even where the condition is constant.
@@ -506,7 +512,7 @@ impl Cpu<'_> {
         Ok(value == 1)
     }
 
-    fn possible(&mut self, condition: Term) -> bool {
+    pub(super) fn possible(&mut self, condition: Term) -> bool {
         let condition = self.logic.condition(condition);
         self.state.path.push(condition);
         let possible = self.logic.feasible(&self.state.path);
@@ -545,7 +551,7 @@ impl Cpu<'_> {
     fn pick(&mut self, range: Range) -> Result<u32, Halt> {
         let Selected::Somewhere(index) = (match self.select(range)? {
             Selected::Cell(cell) => {
-                self.guided_known(cell - range.first)?;
+                self.guided_known(cell - range.first);
                 return Ok(cell);
             }
             somewhere => somewhere,
@@ -584,24 +590,6 @@ impl Cpu<'_> {
         self.indices.push(Some(self.logic.number(index)));
         let all = Access::new(kind, range.first).over(range.len);
         self.event.touched.push(all);
-    }
-
-    fn choose(&mut self) -> Result<Term, Halt> {
-        let (end, first) = (self.pop(), self.pop());
-        let (Some(first), Some(end)) = (self.logic.known(first), self.logic.known(end)) else {
-            return Err(Halt::Fault(Fault::SymbolicChoose));
-        };
-        if first >= end {
-            return Err(Halt::Fault(Fault::NothingToChoose));
-        }
-        let given = self.outcomes.get(self.event.outcomes.len()).copied();
-        let value = given.unwrap_or(first);
-        if !(first..end).contains(&value) {
-            return Err(Halt::Stop(Stop::NoSuchOutcome));
-        }
-        self.event.outcomes.push(Outcome { value, end });
-        self.causes.push(Cause::Choose);
-        Ok(self.logic.constant(value))
     }
 
     /// A new variable, named by process and order, so that equivalent runs ask for the same.
@@ -763,6 +751,6 @@ pub(super) fn life_after(kind: MishapKind) -> Life {
     match kind {
         MishapKind::Failure => Life::Failed,
         MishapKind::Discarded => Life::Discarded,
-        MishapKind::OutOfRange | MishapKind::LocalLimit => Life::Lost,
+        MishapKind::OutOfRange | MishapKind::LocalLimit | MishapKind::Undecided => Life::Lost,
     }
 }

@@ -91,6 +91,7 @@ Exit codes: 0 unreachable, 1 reachable, 2 unknown (a bound was hit), 3 bad input
   mazurka symbolic fig8.maz --por none --no-feasible
   mazurka symbolic fig8.maz --por paper --prefix-pruning --no-feasible --set A=2
   mazurka symbolic fig8.maz --format svg > curve.svg
+  mazurka symbolic fig8.maz --dump-smt queries --cross-check
 
 A variable that is declared without `= …` stands for all values of its type. Every final state says for which of them it is
 reached (if), what the variables then are (then), and by which run (by). Failures and deadlocks that are possible are exit code 1.
@@ -105,6 +106,7 @@ reached (if), what the variables then are (then), and by which run (by). Failure
   mazurka run buffer.abs --format chart
   mazurka run buffer.abs --format svg > chart.svg
   mazurka run parity.maz --inputs 0#0=7 1#0=-2
+  mazurka run example5.maz --schedule \"0 0 0.0 0.1\" --path
 
 A schedule is a list of process names, one per step: 0.1 is the second child of process 0, and
 0.1=2 lets its `choose` give 2. An input is named by process and order: 0.1#0 is the first of process
@@ -333,12 +335,11 @@ pub(crate) struct SymbolicArgs {
     /// Keep states whose path condition nothing satisfies, as the paper does
     #[arg(long)]
     pub no_feasible: bool,
-    /// Who decides what is feasible: auto, embedded, z3 or cvc5
-    #[arg(long, value_name = "SOLVER", default_value = "auto", value_parser = |name: &str| name.parse::<SolverChoice>())]
-    pub solver: SolverChoice,
     /// How many states to list
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = values::count)]
     pub states: u64,
+    #[command(flatten)]
+    pub solver: SolverArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]
@@ -358,6 +359,9 @@ pub(crate) struct RunArgs {
     /// The values of inputs, by process and order; those not given are 0
     #[arg(long, value_name = "INPUT=VALUE", num_args = 1.., value_parser = values::input)]
     pub inputs: Vec<(String, i64)>,
+    /// Tell, too, for which other initial values the run would be the same, and how it could have gone otherwise
+    #[arg(long)]
+    pub path: bool,
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]
@@ -431,9 +435,8 @@ pub(crate) struct ProveArgs {
     /// How often a loop without an invariant may go round
     #[arg(long, value_name = "N", default_value_t = 16)]
     pub unfold: u32,
-    /// Who answers questions: auto, embedded, z3 or cvc5
-    #[arg(long, value_name = "SOLVER", default_value = "auto", value_parser = values::solver)]
-    pub solver: SolverChoice,
+    #[command(flatten)]
+    pub solver: SolverArgs,
     /// Show the proof as a tree, what is closed unfolded so deep
     #[arg(long, value_name = "DEPTH", num_args = 0..=1, default_missing_value = "3")]
     pub tree: Option<usize>,
@@ -461,9 +464,8 @@ pub(crate) struct CheckProofArgs {
     /// The program, if it is no longer where it was
     #[arg(long, value_name = "FILE")]
     pub file: Option<String>,
-    /// Who answers questions: auto, embedded, z3 or cvc5
-    #[arg(long, value_name = "SOLVER", default_value = "auto", value_parser = values::solver)]
-    pub solver: SolverChoice,
+    #[command(flatten)]
+    pub solver: SolverArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -540,12 +542,19 @@ impl ProgramArgs {
     }
 }
 
-/// What decides conditions over inputs.
+/// What decides conditions over values that are not known.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Solver")]
 pub(crate) struct SolverArgs {
-    /// The solver for conditions over inputs: auto, embedded, z3 or cvc5
+    /// Who decides conditions over inputs and initial values: auto, embedded, z3 or cvc5
     #[arg(long, value_name = "SOLVER", default_value = "auto")]
     pub solver: SolverChoice,
+    /// Ask the embedded solver and z3 or cvc5 everything, and compare their answers
+    #[arg(long)]
+    pub cross_check: bool,
+    /// Write every query that reaches a solver into this folder, as SMT-LIB with its answer
+    #[arg(long, value_name = "DIR")]
+    pub dump_smt: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -6,14 +6,15 @@ use clap::CommandFactory;
 use mazurka::record::{Record, Tree};
 use mazurka::{
     Algorithm, Bound, Checkpoint, Limits, Options, Permuting, Plan, Program, Recording,
-    RecordingError, ReplayProblem, Schedule, SolverChoice, SymbolicProgram,
+    RecordingError, ReplayProblem, Schedule, SymbolicProgram,
 };
 use mazurka_report::{OneRun, Paint, View};
 
 use super::args::{
     CheckArgs, ClassPicture, Cli, Command, ExploreArgs, Format, OutputArgs, PermuteArgs, Picture,
-    ReplayArgs, RunArgs, RunPicture, SolverArgs,
+    ProgramArgs, ReplayArgs, RunArgs, RunPicture,
 };
+use super::solver::solver;
 use super::watch::Watcher;
 use super::{Exit, bench, diagnose, files, output, prove, reach, symbolic, unfold};
 
@@ -77,7 +78,7 @@ pub(super) fn load(file: &str, set: &[(String, String)]) -> Result<Program, Refu
         .map_err(|mistakes| Refusal::Program(diagnose::render(file, &source, &mistakes)))
 }
 
-/// What `check` checks: for one choice of initial values, or for all.
+/// What `check` and `explore` look at: for one choice of initial values, or for all.
 enum Checked {
     Concrete(Program),
     Symbolic(SymbolicProgram),
@@ -116,7 +117,7 @@ fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     let watch = &mut |progress: &mazurka::Progress| watcher.look(progress);
     let record = match program {
         Checked::Concrete(program) => Ok(program.check(&options, watch)),
-        Checked::Symbolic(program) => program.check(options.solver, &options, watch),
+        Checked::Symbolic(program) => program.check(&options, watch),
     };
     watcher.finish();
     let record = record.map_err(|error| error.to_string())?;
@@ -127,33 +128,71 @@ fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     }
     let view = view(&options.limits);
     show(&record, &args.output, &record, || {
-        let text = mazurka_report::verdict(&record, &view);
-        // Initial values that a search has found are settings that nobody has made.
-        match record.program.set.get(args.program.settings().len()..) {
-            None | Some([]) => text,
-            Some(found) => {
-                let values: Vec<String> = found.iter().map(|(n, v)| format!("{n} = {v}")).collect();
-                let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
-                format!("{first}\ninitially: {}\n{rest}", values.join(", "))
-            }
-        }
+        initially(
+            mazurka_report::verdict(&record, &view),
+            &record,
+            &args.program,
+        )
     })
 }
 
-/// The solver that was asked for, if it is there.
-pub(super) fn solver(args: &SolverArgs) -> Result<SolverChoice, Refusal> {
-    match args.solver {
-        SolverChoice::External(program) if !program.is_present() => Err(Refusal::Message(format!(
-            "`{}` is not on the path; install it, or use --solver embedded",
-            program.name()
-        ))),
-        choice => Ok(choice),
+/// Says which initial values a search has found: settings that nobody has made.
+fn initially(text: String, record: &Record, args: &ProgramArgs) -> String {
+    match record.program.set.get(args.settings().len()..) {
+        None | Some([]) => text,
+        Some(found) => {
+            let values: Vec<String> = found.iter().map(|(n, v)| format!("{n} = {v}")).collect();
+            let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+            format!("{first}\ninitially: {}\n{rest}", values.join(", "))
+        }
     }
+}
+
+/// Explores for all initial values.
+fn explore_symbolic(args: &ExploreArgs, program: &SymbolicProgram) -> Result<Exit, Refusal> {
+    let algorithm = args.algorithm()?;
+    let format = match args.output.format {
+        Picture::Text => Format::Text,
+        Picture::Json => Format::Json,
+        Picture::Dot | Picture::Svg => return Err(not_symbolic("pictures are")),
+    };
+    if args.checkpoint.is_some() || args.resume.is_some() || args.tests.is_some() {
+        return Err(not_symbolic("--checkpoint, --resume and --tests are"));
+    }
+    let options = Options {
+        solver: solver(&args.solver)?,
+        limits: args.limits.limits(),
+        jobs: 1,
+        ..Options::default()
+    };
+    let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
+    let watch = &mut |progress: &mazurka::Progress| watcher.look(progress);
+    let explored = program.explore(algorithm, &options, watch);
+    watcher.finish();
+    let record = explored.ok_or_else(|| not_symbolic(&format!("--algorithm {algorithm} is")))?;
+    let record = record.map_err(|error| error.to_string())?;
+    let output = OutputArgs {
+        format,
+        quiet: args.output.quiet,
+    };
+    show(&record, &output, &record, || {
+        let text = mazurka_report::table(&record, &view(&options.limits));
+        initially(text, &record, &args.program)
+    })
+}
+
+fn not_symbolic(what: &str) -> Refusal {
+    Refusal::Message(format!(
+        "{what} for programs whose initial values are all known; give them with `= …` or --set NAME=VALUE"
+    ))
 }
 
 fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let algorithm = args.algorithm()?;
-    let program = load_with_inputs(&args.program.file, &args.program.settings())?;
+    let program = match Checked::load(&args.program.file, &args.program.settings())? {
+        Checked::Concrete(program) => program,
+        Checked::Symbolic(program) => return explore_symbolic(args, &program),
+    };
     if program.has_inputs() && algorithm.compares_states() && algorithm != Algorithm::Stateful {
         let no = format!("{algorithm} does not know inputs; try --algorithm optimal");
         return Err(Refusal::Message(no));
@@ -400,7 +439,11 @@ fn run_one(args: &RunArgs) -> Result<Exit, Refusal> {
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
     let record = program.run(&plan, &options, &mut |progress| watcher.look(progress));
     watcher.finish();
-    let record = record.map_err(|error| format!("the schedule does not fit: {error}"))?;
+    let mut record = record.map_err(|error| format!("the schedule does not fit: {error}"))?;
+    if args.path {
+        let path = program.path(&record.run, &options);
+        record.path = Some(path.map_err(|error| format!("--path: {error}"))?);
+    }
     let view = view(&options.limits);
     let exit = Exit::from(record.record.verdict);
     let format = match args.output.format {
@@ -424,6 +467,7 @@ fn run_one(args: &RunArgs) -> Result<Exit, Refusal> {
             run: &record.run,
             seed: record.seed,
             ready: &record.ready,
+            path: record.path.as_ref(),
         };
         mazurka_report::run(&record.record, one, &view)
     })

@@ -8,6 +8,7 @@ mod files;
 mod output;
 mod prove;
 mod reach;
+mod solver;
 mod symbolic;
 mod unfold;
 mod values;

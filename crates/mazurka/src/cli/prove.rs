@@ -4,6 +4,7 @@ use mazurka::{Limits, ProofFile, ProofProblem, ProveError, ProveOptions, Theory,
 
 use super::args::{CheckProofArgs, ProofFormat, ProveArgs};
 use super::commands::{Refusal, json, view};
+use super::solver::solver;
 use super::watch::{self, Watcher};
 use super::{Exit, diagnose, files, output};
 
@@ -30,7 +31,7 @@ pub(super) fn prove(args: &ProveArgs) -> Result<Exit, Refusal> {
         feasible: !args.no_feasible,
         deadlock: !args.no_deadlock,
         unfold: args.unfold,
-        solver: args.solver,
+        solver: solver(&args.solver)?,
         limits: Limits {
             steps: args.max_steps,
             time: args.time_limit,
@@ -97,7 +98,7 @@ pub(super) fn check_proof(args: &CheckProofArgs) -> Result<Exit, Refusal> {
     };
     let program = args.file.as_ref().unwrap_or(&first.program.file);
     let theory = load(program, &first.program.set)?;
-    Ok(match theory.check(&file, args.solver) {
+    Ok(match theory.check(&file, &solver(&args.solver)?) {
         Ok(()) => {
             let mut text = String::new();
             for proof in &file.proofs {

@@ -3,7 +3,8 @@
 use mazurka::{BadProperty, Options, Program, StateProperty};
 
 use super::args::ReachArgs;
-use super::commands::{Refusal, show, solver, view};
+use super::commands::{Refusal, show, view};
+use super::solver::solver;
 use super::watch::Watcher;
 use super::{Exit, diagnose, files, unfold};
 

@@ -4,6 +4,7 @@ use mazurka::{Options, SymbolicProgram, Symbolically};
 
 use super::args::{Curve, Format, OutputArgs, SymbolicArgs};
 use super::commands::{Refusal, show, view};
+use super::solver::solver;
 use super::watch::Watcher;
 use super::{Exit, diagnose, files, output};
 
@@ -14,6 +15,7 @@ pub(super) fn symbolic(args: &SymbolicArgs) -> Result<Exit, Refusal> {
     let program = SymbolicProgram::load(file, &source, &args.program.set)
         .map_err(|mistakes| Refusal::Program(diagnose::render(file, &source, &mistakes)))?;
     let options = Options {
+        solver: solver(&args.solver)?,
         limits: args.limits.limits(),
         ..Options::default()
     };
@@ -21,7 +23,6 @@ pub(super) fn symbolic(args: &SymbolicArgs) -> Result<Exit, Refusal> {
         por: args.por,
         prefix_pruning: args.prefix_pruning,
         feasible: !args.no_feasible,
-        solver: args.solver,
         listed: usize::try_from(args.states).unwrap_or(usize::MAX),
     };
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;

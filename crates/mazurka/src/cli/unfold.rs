@@ -3,7 +3,8 @@
 use mazurka::{NetKind, Options, UnfoldRecord};
 
 use super::args::{Format, OutputArgs, Picture, UnfoldArgs};
-use super::commands::{Refusal, into_folder, load_with_inputs, show, solver, view};
+use super::commands::{Refusal, into_folder, load_with_inputs, show, view};
+use super::solver::solver;
 use super::watch::Watcher;
 use super::{Exit, output};
 

@@ -89,11 +89,6 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     }
 }
 
-/// The name of a solver.
-pub(crate) fn solver(name: &str) -> Result<mazurka::SolverChoice, String> {
-    name.parse()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

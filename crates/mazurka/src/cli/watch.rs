@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -13,7 +14,12 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// What ends sooner needs no progress.
 const BEFORE_PROGRESS: Duration = Duration::from_millis(500);
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// Set when Ctrl-C has been pressed.
+pub(crate) fn interrupted() -> Arc<AtomicBool> {
+    Arc::clone(&INTERRUPTED)
+}
 
 /// Looks after one search.
 pub(crate) struct Watcher {

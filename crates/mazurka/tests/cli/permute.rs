@@ -87,3 +87,38 @@ fn long_lists_are_cut_and_say_so() {
             .starts_with("permuted: 120 executable permutations")
     );
 }
+
+#[test]
+fn run_tells_the_path_condition() {
+    let schedule = "0 0 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.0 0.1 0.1";
+    let run = |more: &[&str]| {
+        let mut all = vec![
+            "run",
+            EXAMPLE,
+            "--set",
+            "x=-2",
+            "--schedule",
+            schedule,
+            "--path",
+        ];
+        all.extend(more);
+        mazurka(&all)
+    };
+    let said = run(&[]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(
+        said.out.contains("path condition: flag && x == -2\n"),
+        "{said:?}"
+    );
+    assert!(
+        said.out
+            .contains("where another path can start: 3, 5, 7, 9\n"),
+        "{said:?}"
+    );
+    let record = run(&["--format", "json"]).json();
+    assert_eq!(record["path"]["condition"], "flag && x == -2");
+    assert_eq!(record["path"]["branches"][3], 9);
+    let said = with_input(&["run", "-", "--path"], "process { let x = input(); skip }");
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("--path"), "{said:?}");
+}

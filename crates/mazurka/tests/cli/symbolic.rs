@@ -145,3 +145,165 @@ fn results_differ_if_they_do_so_for_the_same_values() {
         "{record}"
     );
 }
+
+#[test]
+fn every_state_and_every_failure_has_an_example_that_was_run() {
+    let program = "var x, y: i32 process { if x > 3 { y := x } else { assert y != 7 } }";
+    let record = with_input(&["symbolic", "-", "--format", "json"], program).json();
+    let value = |example: &serde_json::Value, name: &str| -> i64 {
+        let all = example.as_array().expect("an example");
+        let one = all.iter().find(|b| b["name"] == name).expect("a value");
+        one["value"]
+            .as_str()
+            .expect("text")
+            .parse()
+            .expect("a number")
+    };
+    let states = &record["states"];
+    let wrong = &states["mishaps"][0]["example"];
+    assert!(value(wrong, "x") <= 3 && value(wrong, "y") == 7, "{record}");
+    for state in states["listed"].as_array().expect("states") {
+        let taken = value(&state["example"], "x") > 3;
+        assert_eq!(taken, state["path_condition"][0] == "x > 3", "{record}");
+    }
+    let said = with_input(&["symbolic", "-"], program);
+    assert!(
+        said.out
+            .contains("assertion failed: `assert y != 7`, for example if x = "),
+        "{said:?}"
+    );
+    assert!(said.out.contains("   e.g. x = "), "{said:?}");
+}
+
+#[test]
+fn explore_takes_all_initial_values_at_once() {
+    let counts = |algorithm: &str| {
+        let record = mazurka(&[
+            "explore",
+            FIG8,
+            "--algorithm",
+            algorithm,
+            "--format",
+            "json",
+        ]);
+        let record = record.json();
+        (
+            record["traces"].clone(),
+            record["deadlocks"].clone(),
+            record["final_states"].clone(),
+        )
+    };
+    let truth = counts("naive");
+    for algorithm in ["sleep", "dpor", "source", "optimal"] {
+        assert_eq!(counts(algorithm), truth, "{algorithm}");
+    }
+    let fails = "var x: i32 process { assert x != 7 } process { x := x + 1 }";
+    let said = with_input(&["explore", "-"], fails);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.out.contains("initially: x = "), "{said:?}");
+    let said = with_input(&["explore", "-", "--algorithm", "stateful"], fails);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("--set"), "{said:?}");
+    let said = with_input(&["run", "-"], fails);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("`explore`, `symbolic`"), "{said:?}");
+}
+
+#[test]
+fn a_choice_between_symbolic_bounds_is_explored() {
+    let few = "var n: u8 var x: u8 = 0 requires n < 9 process { if n > 4 { x := choose(4..n) } } ensures x != 6";
+    let (code, record) = checked(few);
+    assert_eq!(code, 1, "{record}");
+    let n = record["program"]["set"][0][1].as_str().expect("a value");
+    assert!(["7", "8"].contains(&n), "{record}");
+    // Without bounds on the bounds there is no end of values: said, never lost.
+    let many =
+        "var n: int var x: int = 0 process { if n > 4 { x := choose(4..n) } } ensures x != 6";
+    for command in ["check", "symbolic"] {
+        let said = with_input(&[command, "-", "--solver", "embedded"], many);
+        assert_eq!(said.code, 2, "{said:?}");
+        assert!(said.out.contains("the solver gave no answer"), "{said:?}");
+    }
+    let nothing = "var n: i8 var x: i8 = 0 requires -3 < n && n < 3 process { x := choose(0..n) }";
+    let (code, record) = checked(nothing);
+    assert_eq!(
+        (code, &record["witnesses"][0]["kind"]),
+        (1, &"failure".into()),
+        "{record}"
+    );
+}
+
+/// A prime that is a product: a query that takes longer than anybody waits.
+const HARD: &str = "var x, y: u64 requires 1 < x && x < 4294967296 && 1 < y && y < 4294967296
+    process { assert x * y != 4611686018427387847 }";
+
+#[test]
+fn a_query_is_broken_off_at_the_time_limit() {
+    let mut solvers = vec!["embedded", "auto"];
+    solvers.extend(mazurka::second_solver().map(|program| program.name()));
+    for solver in solvers {
+        for command in ["check", "symbolic", "explore"] {
+            let start = std::time::Instant::now();
+            let flags = [
+                "-",
+                "--solver",
+                solver,
+                "--time-limit",
+                "1",
+                "--format",
+                "json",
+            ];
+            let said = with_input(&[&[command], &flags[..]].concat(), HARD);
+            assert_eq!(said.code, 2, "{command} {solver}: {said:?}");
+            let bounds = said.json()["scope"]["bounds"].to_string();
+            assert!(
+                bounds.contains("time-limit"),
+                "{command} {solver}: {bounds}"
+            );
+            assert!(start.elapsed().as_secs() < 20, "{command} {solver}");
+        }
+    }
+}
+
+#[test]
+fn queries_are_written_as_smt_lib() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = "var x: i32 requires x > 2 process { if x * x == 49 { x := 1 } }";
+    for command in ["symbolic", "check", "explore", "prove"] {
+        let queries = folder.path().join(command);
+        let name = queries.to_str().expect("a name");
+        let said = with_input(&[command, "-", "--dump-smt", name], program);
+        assert!(said.code <= 1, "{said:?}");
+        let files = std::fs::read_dir(&queries).expect("it is there");
+        let mut texts: Vec<String> = files
+            .map(|file| std::fs::read_to_string(file.expect("a file").path()).expect("text"))
+            .collect();
+        texts.sort();
+        assert!(!texts.is_empty(), "{command}");
+        for text in &texts {
+            let answer = text.lines().next().unwrap_or_default();
+            assert!(
+                answer.starts_with("; sat") || answer.starts_with("; unsat"),
+                "{text}"
+            );
+            assert!(text.contains("(set-logic ALL)\n"), "{text}");
+            assert!(text.ends_with("(check-sat)\n"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn solvers_are_compared() {
+    let program = "var x: i32 process { if x * x == 49 { x := 1 } } ensures x != 7";
+    for command in ["symbolic", "check", "explore", "prove"] {
+        let said = with_input(&[command, "-", "--cross-check"], program);
+        match mazurka::second_solver() {
+            Some(_) => assert!(said.code <= 1, "{said:?}"),
+            None => {
+                println!("{command}: skipped, there is no second solver");
+                assert_eq!(said.code, 3, "{said:?}");
+                assert!(said.err.contains("z3 or cvc5"), "{said:?}");
+            }
+        }
+    }
+}

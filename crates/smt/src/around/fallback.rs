@@ -21,7 +21,7 @@ impl<A: Solver, B: Solver> Solver for Fallback<A, B> {
         let Answer::Unknown(why) = &first else {
             return first;
         };
-        if let Why::Defect(_) = why {
+        if let Why::Defect(_) | Why::Time = why {
             return first;
         }
         match self.second.check(terms, constraints) {

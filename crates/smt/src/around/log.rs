@@ -27,36 +27,36 @@ impl<S: Solver> Log<S> {
             number: 0,
         }
     }
+
+    /// Tells the sink of a query and its answer.
+    fn tell(&mut self, terms: &Terms, answer: &Answer, query: &str) {
+        self.number += 1;
+        let value = |(variable, value): (Term, i64)| {
+            let shown = terms.sort(variable).show(value);
+            format!(" {} = {shown}", terms.show(variable))
+        };
+        let comment = match answer {
+            Answer::Sat(model) => {
+                let values: Vec<String> = model.iter().map(value).collect();
+                format!("sat:{}", values.join(","))
+            }
+            Answer::Unsat => "unsat".to_owned(),
+            Answer::Unknown(why) => format!("unknown: {why}"),
+        };
+        // A name may contain a line break; the comment may not.
+        let comment = comment.replace(['\n', '\r'], " ");
+        (self.sink)(Logged {
+            number: self.number,
+            script: format!("; {comment}\n(set-logic ALL)\n{query}(check-sat)\n"),
+        });
+    }
 }
 
 impl<S: Solver> Solver for Log<S> {
     fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer {
         let answer = self.inner.check(terms, constraints);
-        self.number += 1;
-        let comment = match &answer {
-            Answer::Sat(model) => {
-                let value = |(variable, value): (Term, i64)| {
-                    format!(
-                        " {} = {}",
-                        terms.show(variable),
-                        terms.sort(variable).show(value)
-                    )
-                };
-                format!(
-                    "sat:{}",
-                    model.iter().map(value).collect::<Vec<_>>().join(",")
-                )
-            }
-            Answer::Unsat => "unsat".to_owned(),
-            Answer::Unknown(why) => format!("unknown: {why}"),
-        };
-        (self.sink)(Logged {
-            number: self.number,
-            script: format!(
-                "; {comment}\n{}(check-sat)\n",
-                smtlib::script(terms, constraints)
-            ),
-        });
+        let query = smtlib::script(terms, constraints);
+        self.tell(terms, &answer, &query);
         answer
     }
 
@@ -66,7 +66,10 @@ impl<S: Solver> Solver for Log<S> {
         constraints: &[Term],
         universal: &[(Term, Term)],
     ) -> Answer {
-        self.inner.refute(terms, constraints, universal)
+        let answer = self.inner.refute(terms, constraints, universal);
+        let query = smtlib::quantified(terms, constraints, universal);
+        self.tell(terms, &answer, &query);
+        answer
     }
 
     fn statistics(&self) -> Statistics {

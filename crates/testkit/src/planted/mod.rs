@@ -12,13 +12,10 @@
 //! | pending steps race only at the ends of runs | [`Switches::pending_only_at_ends`] |
 //! | errata E12: a failure or a false `assume` stops the execution | [`Switches::stop_at_mishap`] |
 //! | errata E1: context-sensitive DPOR as printed | [`context`] |
-//! | errata E4: Definition 12's swaps | [`swapped_until_stable`] |
 
-mod canon;
 mod context;
 mod races;
 mod source;
 
-pub use canon::swapped_until_stable;
 pub use context::context;
 pub use source::{Switches, source};

@@ -1,0 +1,92 @@
+//! Who decides conditions, for how long, and who may listen.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use mazurka_core::Limits;
+use mazurka_smt::{Assembly, Choice, Deadline, Effort, Missing, Solver, assemble};
+
+/// Evidence for what has been found is looked for at least so long, whatever the time limit.
+const FOR_EVIDENCE: Duration = Duration::from_secs(1);
+
+/// Hears of every query that reaches a solver, as text in SMT-LIB with the answer as a comment.
+pub type QueryLog = Arc<Mutex<dyn FnMut(&str) + Send>>;
+
+/// How conditions are decided.
+///
+/// ```
+/// use mazurka::{SolverChoice, Solving};
+/// let solving = Solving::from(SolverChoice::Embedded);
+/// assert!(!solving.cross_check);
+/// ```
+#[derive(Clone, Default)]
+pub struct Solving {
+    /// Which solver decides. Another program must be on the path.
+    pub choice: Choice,
+    /// Ask the embedded solver and another program everything, and compare.
+    pub cross_check: bool,
+    /// Who hears of it.
+    pub log: Option<QueryLog>,
+    /// Queries are broken off when this is set.
+    pub stop: Option<Arc<AtomicBool>>,
+    /// Queries are broken off then. A search sets it by its time limit.
+    pub deadline: Deadline,
+}
+
+impl From<Choice> for Solving {
+    fn from(choice: Choice) -> Self {
+        Self {
+            choice,
+            ..Self::default()
+        }
+    }
+}
+
+impl std::fmt::Debug for Solving {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            choice,
+            cross_check,
+            ..
+        } = self;
+        write!(f, "Solving({choice:?}, cross_check: {cross_check})")
+    }
+}
+
+impl Solving {
+    /// The same for a search that starts now.
+    pub(crate) fn started(&self, limits: &Limits) -> Self {
+        let deadline = limits.time.map_or_else(Deadline::default, Deadline::after);
+        Self {
+            deadline: deadline.or_when(self.stop.clone()),
+            ..self.clone()
+        }
+    }
+
+    /// The search is over; what it has found is to be shown.
+    pub(crate) fn show(&self) {
+        self.deadline.put_off(FOR_EVIDENCE);
+    }
+
+    /// A solver whose embedded one gives up on a query after so many conflicts.
+    pub(crate) fn assemble(&self, conflicts: u64) -> Result<Box<dyn Solver + Send>, Missing> {
+        let log = self.log.clone().map(|log| -> Box<dyn FnMut(_) + Send> {
+            Box::new(move |logged: mazurka_smt::Logged| {
+                let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+                log(&logged.script);
+            })
+        });
+        assemble(Assembly {
+            choice: self.choice,
+            effort: Effort {
+                conflicts,
+                deadline: self.deadline.clone(),
+                ..Effort::default()
+            },
+            patience: self.deadline.left(),
+            cross_check: self.cross_check,
+            log,
+        })
+    }
+}
