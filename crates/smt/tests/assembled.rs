@@ -163,7 +163,7 @@ fn queries_are_logged_as_smt_lib() {
     let log = log.lock().unwrap();
     assert_eq!(
         log[0],
-        "; unknown: `int` was decided within -2147483648..2147483648 only\n\
+        "; unknown: `int` was decided within -2147483648..2147483648 only\n(set-logic ALL)\n\
          (declare-const v0 Int) ; 0#0\n\
          (define-fun t1 () Int (ite (= 3 0) v0 (ite (>= v0 0) (mod v0 3) (- (mod (- v0) 3)))))\n\
          (define-fun t2 () Bool (= t1 (- 7)))\n\
@@ -171,7 +171,7 @@ fn queries_are_logged_as_smt_lib() {
     );
     assert_eq!(
         log[1],
-        "; sat: p = true\n(declare-const v1 Bool) ; p\n(assert v1)\n(check-sat)\n"
+        "; sat: p = true\n(set-logic ALL)\n(declare-const v1 Bool) ; p\n(assert v1)\n(check-sat)\n"
     );
 }
 
