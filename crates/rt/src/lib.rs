@@ -48,6 +48,8 @@
 //! Threads are coroutines ([corosensei](https://docs.rs/corosensei)); a step is one operation on something shared and the local work
 //! after it. `simulate.rs` makes an [`Execution`](mazurka_core::Execution) of that, and the explorers of `mazurka-explore` do not notice.
 
+#[cfg(feature = "symbolic")]
+mod arithmetic;
 mod builder;
 pub mod cell;
 mod check;
