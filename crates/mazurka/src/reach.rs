@@ -240,9 +240,16 @@ impl Program {
                 let tick = &mut ticker(start, &net.found, options, watch);
                 let looked = match method {
                     Method::Search => net.reach(&mut machine, &asked, tick),
-                    Method::Smt => solve(&mut net, &mut machine, &asked, tick, |_, structure| {
-                        translation::solve(structure, asked.property, &options.solver)
-                    })?,
+                    Method::Smt => solve(
+                        &mut net,
+                        &mut machine,
+                        &asked,
+                        tick,
+                        options,
+                        |_, structure| {
+                            translation::solve(structure, asked.property, &options.solver)
+                        },
+                    )?,
                 };
                 let looked = note(looked, &mut net.found);
                 let shown = looked
@@ -310,10 +317,17 @@ impl Program {
         let tick = &mut ticker(start, &net.found, options, watch);
         let looked = match method {
             Method::Search => net.reach(&mut machine, asked, tick),
-            Method::Smt => solve(&mut net, &mut machine, asked, tick, |machine, structure| {
-                machine.back_to(0);
-                translation::solve_for_inputs(machine, structure, asked.property)
-            })?,
+            Method::Smt => solve(
+                &mut net,
+                &mut machine,
+                asked,
+                tick,
+                options,
+                |machine, structure| {
+                    machine.back_to(0);
+                    translation::solve_for_inputs(machine, structure, asked.property)
+                },
+            )?,
         };
         let (schedule, markings) = note(looked, &mut net.found);
         options.solver.show();
@@ -367,6 +381,7 @@ fn solve<E: Execution, Q: Question<E>>(
     machine: &mut E,
     asked: &Q,
     tick: &mut dyn FnMut() -> ControlFlow<Bound>,
+    options: &Options,
     solver: impl FnOnce(&mut E, &Structure<Q::Value>) -> Result<Solved, NotTranslated>,
 ) -> Result<Outcome, NotTranslated> {
     let structure = match net.structure(machine, asked, tick) {
@@ -378,7 +393,12 @@ fn solve<E: Execution, Q: Question<E>>(
             let schedule = happened.map(|all| net.schedule_of_all(&all));
             ControlFlow::Continue((schedule, 0))
         }
-        None => ControlFlow::Break(Bound::Undecided),
+        None => ControlFlow::Break(match options.limits.time {
+            Some(limit) if options.solver.deadline.has_passed() => {
+                Bound::TimeLimit(limit.as_millis() as u64)
+            }
+            _ => Bound::Undecided,
+        }),
     })
 }
 

@@ -200,6 +200,7 @@ impl Program {
         watch: &mut Watch<'_>,
         observer: &mut dyn Observer<SymbolicMachine>,
     ) -> (UnfoldRecord, Unfolding, SymbolicMachine) {
+        let options = &options.started();
         let mut machine = open.symbolic(options).starting_in_any_order();
         let (limits, goal) = (&options.limits, Goal::Everything);
         let mut net = unfold_observed(&mut machine, kind, seed, limits, goal, watch, observer);
