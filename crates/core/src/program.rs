@@ -147,6 +147,17 @@ pub trait Semantics: Execution {
         self.fingerprint()
     }
 
+    /// Whether states are equal only if their sums are. If not, whoever has found two sums to differ may ask
+    /// [`covers`](Semantics::covers).
+    fn sums_say_all(&self) -> bool {
+        true
+    }
+
+    /// Whether all that can follow another state of this program can follow the current one. To say no is always safe.
+    fn covers(&self, _other: &Self::State) -> bool {
+        false
+    }
+
     /// Whether a run may come back to a state that it was in, or go on without end. If not, nobody need
     /// look for cycles.
     fn may_repeat(&self) -> bool {

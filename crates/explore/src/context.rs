@@ -9,7 +9,7 @@
 //! | E, backtrack(E), the processes of sleep(E) | [`Source`] |
 //! | the sequences of sleep(E) (lines 11 to 14, 16) | [`Sequences`] |
 //! | v.u | the steps that happen before p from e on, those after e last: [`Context::start_sequence`] |
-//! | s_\[E.p\] = s_\[E'.v.u\] (line 13) | asked when the sequence has been made, as in section 6.2: [`Sequences::follow`] |
+//! | s_\[E.p\] = s_\[E'.v.u\] (line 13) | asked when the sequence has been made, as in section 6.2: [`Sequences::follow`], [`Semantics::covers`] |
 //! | E ⊨ p ♦ v (line 15) | nothing left of the sequence conflicts with p; if something does, `look_around` |
 //! | O (section 5.3) | `Execution::future` |
 //! | (nothing) | whom what follows a cut asks for: [`Wants`] |
@@ -44,6 +44,15 @@
 //!
 //! *Failures.* All steps of a cut run are made, so what fails in them is seen, and what fails later fails in the run that takes its place. A failure counts if
 //! no false `assume` is in its past, and pasts differ; so after a false `assume` nothing is swapped.
+//!
+//! *Symbolic states.* A state may stand for many, one for each input that its path condition allows; which side of a condition a step takes is
+//! an outcome of it. Then sums compare terms and conditions as they are written, and where sums differ the program is asked whether one state *covers* the
+//! other: every input of the other's path takes its own path too, and both are the same state for it. To ask, the steps are made in the order in which the
+//! sequence was found, `covered`: so the state that is compared is one on a run through E'.e, and was really reached. Path conditions are
+//! compared as conditions, so a sequence may well cross a branch, and decide other terms there. The claim above holds for each input
+//! alone. For fix an input: the nodes whose path it takes are a tree that the algorithm makes for the program with this input (all outcomes of a step are tried,
+//! so one of them is the input's; more processes may be wanted than this program asks for, which loses nothing), and where a run is cut, the input takes the
+//! path of the state that covers, and is in the same state there. An outcome that no solver decides is named as a bound, not lost in silence.
 //!
 //! Proved is what is said above, for steps that need not wait. Locks and guards are treated as in `source`, and the futures of a cut include whatever waits;
 //! that this is enough is tested, not proved: on the corpus and on tens of thousands of random programs, with all switches
@@ -136,6 +145,7 @@ pub(crate) struct Context<S> {
     looked_at: Vec<usize>,
     /// A sequence in the making, and claims that are looked at: kept for their memory.
     steps: Vec<Step>,
+    places: Vec<usize>,
     claims: Claims,
     buffer: Claims,
 }
@@ -158,6 +168,7 @@ impl<S: Set> Context<S> {
             known: false,
             looked_at: Vec::new(),
             steps: Vec::new(),
+            places: Vec::new(),
             claims: Claims::new(),
             buffer: Claims::new(),
         }
@@ -205,6 +216,7 @@ impl<S: Set> Context<S> {
         past.insert(last);
         let mut sum = self.meter.before(first);
         self.steps.clear();
+        self.places.clear();
         // What does not happen after the first event comes before it, and so does the other process.
         for after in [false, true] {
             for at in members(&past).filter(|&at| at >= first) {
@@ -218,9 +230,10 @@ impl<S: Set> Context<S> {
                 }
                 sum = sum.and(self.meter.change(at));
                 self.steps.push(self.made[at].clone());
+                self.places.push(at);
             }
         }
-        self.sequences.add(first, &self.steps, sum);
+        self.sequences.add(first, &self.steps, &self.places, sum);
     }
 
     /// A process whose step ends a sequence and is independent of all that others could ever do: nobody else need run here.
@@ -251,6 +264,29 @@ impl<S: Set> Context<S> {
         }
         None
     }
+}
+
+/// Whether a sequence has come to its end in the state that is expected there, though the sums differ. To see that, the steps are made
+/// in the order in which the sequence was found, and the states compared.
+fn covered<E: Semantics>(
+    sequences: &mut Sequences,
+    trip: &mut Trip<'_, E>,
+    made: &[Step],
+    state: &E::State,
+) -> bool {
+    for one in sequences.unlike() {
+        if trip.is_long() || made.len() - one.home > trip::LONG as usize {
+            return false;
+        }
+        trip.visit(made, one.home);
+        let equal = trip.go(sequences.as_found(one, &made[one.home..])) && trip.covers(state);
+        trip.back_to(one.home);
+        sequences.compared(one, equal);
+        if equal {
+            return true;
+        }
+    }
+    false
 }
 
 impl<E: Semantics, S: Set> Policy<E> for Context<S> {
@@ -292,10 +328,13 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
     }
 
     fn look_around(&mut self, program: &mut E) -> u64 {
-        if self.overflowed() || self.known || !self.sequences.has_doubts() {
+        let further = !program.sums_say_all();
+        let busy = self.sequences.has_doubts() || further && self.sequences.has_unlike();
+        if self.overflowed() || self.known || !busy {
             return 0;
         }
         let (here, now) = (self.made.len(), self.meter.sum());
+        let state = further.then(|| program.state());
         let mut trip = Trip::new(program, &mut self.meter);
         let doubts = self.sequences.doubts();
         for &doubt in &doubts {
@@ -311,8 +350,14 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
             if there && self.sequences.go_on(doubt, sum) {
                 self.known |= sum == now;
             }
+            if doubt.sequence.len() == 1 && !self.known {
+                self.sequences.ended_unlike(doubt.sequence);
+            }
         }
         self.sequences.no_doubts(doubts);
+        if let Some(state) = state.filter(|_| !self.known) {
+            self.known = covered(&mut self.sequences, &mut trip, &self.made, &state);
+        }
         trip.home(&self.made)
     }
 

@@ -182,11 +182,6 @@ impl Program {
         watch: &mut Watch<'_>,
         tests: Option<Sink<'_>>,
     ) -> Record {
-        // An engine that cuts by comparing states would have to know which inputs they are for.
-        let algorithm = match algorithm.compares_states() && algorithm != Algorithm::Stateful {
-            true => Algorithm::Optimal,
-            false => algorithm,
-        };
         let deterministic = command == "check" && self.must_be_deterministic(options);
         let goal = match command {
             "check" => Goal::Verdict {

@@ -9,10 +9,10 @@ use mazurka_core::{
     Execution, Fingerprint, Limits, MishapKind, Narrator, Schedule, ScheduledStep, StopReason,
     TraceHasher, ending,
 };
-use mazurka_explore::{Algorithm, Goal, Observer, search_states};
+use mazurka_explore::{Algorithm, Goal, Observer, Variant, search_states};
 use mazurka_lang::{Code, Machine, SymbolicMachine, compile, compile_open, load};
 use mazurka_smt::{Assembly, Choice, Sort, assemble};
-use mazurka_testkit::{Config, Limit, Visit, every_run, generate};
+use mazurka_testkit::{Config, Limit, Visit, every_run, generate, shrink, tree};
 
 /// How many programs: `MAZURKA_PROGRAMS=20000 cargo test --release -p mazurka-testkit --test inputs` for a long run.
 fn programs() -> u64 {
@@ -99,7 +99,7 @@ fn show(code: &Code, schedule: &Schedule, inputs: &Valuation) -> Option<Shown> {
 /// What brute force finds; none if there is too much of it.
 fn truth(text: &str, code: &Code) -> Option<BTreeSet<Shown>> {
     let text = with_choices(text);
-    let program = load(&text, &[]).unwrap_or_else(|_| panic!("{text}"));
+    let program = load(&text, &[]).ok()?;
     let mut machine = Machine::new(Arc::new(compile(&program, &text).ok()?), 1_000_000);
     let mut runs: Vec<(Schedule, Valuation)> = Vec::new();
     let mut lost = false;
@@ -146,12 +146,44 @@ fn truth(text: &str, code: &Code) -> Option<BTreeSet<Shown>> {
 struct All<'a> {
     code: &'a Code,
     shown: BTreeSet<Shown>,
+    /// Where something fails, and for which of the inputs asked for so far.
+    failed: BTreeSet<(Valuation, u32)>,
     lost: bool,
 }
 
+/// All values of the inputs that the current run has asked for and that take its path.
+fn valuations(program: &SymbolicMachine) -> Vec<Valuation> {
+    let mut valuations = vec![Valuation::new()];
+    for (name, sort) in program.inputs_asked() {
+        let values = if sort == Sort::Bool { 0..2 } else { 0..3 };
+        let with = |valuation: Valuation| {
+            let name = name.clone();
+            values.clone().map(move |value| {
+                let mut longer = valuation.clone();
+                longer.insert(name.clone(), value);
+                longer
+            })
+        };
+        valuations = valuations.into_iter().flat_map(with).collect();
+    }
+    valuations.retain(|valuation| program.under(|name| valuation.get(name).copied()).is_some());
+    valuations
+}
+
 impl Observer<SymbolicMachine> for All<'_> {
-    fn start(&mut self, _: &SymbolicMachine) {
+    fn start(&mut self, program: &SymbolicMachine) {
         self.shown.clear();
+        let always = program.initial_mishaps().iter();
+        let always = always.map(|mishap| (Valuation::new(), mishap.site));
+        self.failed = always.collect();
+    }
+
+    fn pushed(&mut self, program: &SymbolicMachine) {
+        let mishaps = program.events().last().map_or(&[][..], |e| &e.mishaps);
+        for mishap in mishaps.iter().filter(|m| m.kind == MishapKind::Failure) {
+            let all = valuations(program).into_iter();
+            self.failed.extend(all.map(|v| (v, mishap.site)));
+        }
     }
 
     fn complete(&mut self, program: &SymbolicMachine) {
@@ -163,29 +195,21 @@ impl Observer<SymbolicMachine> for All<'_> {
         let run = program
             .concrete(None)
             .expect("a path that was taken is possible");
-        let mut valuations = vec![Valuation::new()];
-        for (name, sort) in program.inputs_asked() {
-            let values = if sort == Sort::Bool { 0..2 } else { 0..3 };
-            let with = |valuation: Valuation| {
-                let name = name.clone();
-                values.clone().map(move |value| {
-                    let mut longer = valuation.clone();
-                    longer.insert(name.clone(), value);
-                    longer
-                })
-            };
-            valuations = valuations.into_iter().flat_map(with).collect();
-        }
-        for valuation in valuations {
-            if program.under(|name| valuation.get(name).copied()).is_some() {
-                self.shown
-                    .extend(show(self.code, &run.schedule, &valuation));
-            }
+        for valuation in valuations(program) {
+            self.shown
+                .extend(show(self.code, &run.schedule, &valuation));
         }
     }
 }
 
-fn explored(code: &Arc<Code>, algorithm: Algorithm) -> Option<BTreeSet<Shown>> {
+/// What a search has found.
+struct Explored {
+    shown: BTreeSet<Shown>,
+    failed: BTreeSet<(Valuation, u32)>,
+    sites: BTreeSet<u32>,
+}
+
+fn explored(code: &Arc<Code>, algorithm: Algorithm) -> Option<Explored> {
     let embedded = Assembly {
         choice: Choice::Embedded,
         ..Assembly::default()
@@ -195,6 +219,7 @@ fn explored(code: &Arc<Code>, algorithm: Algorithm) -> Option<BTreeSet<Shown>> {
     let mut all = All {
         code,
         shown: BTreeSet::new(),
+        failed: BTreeSet::new(),
         lost: false,
     };
     let limits = Limits {
@@ -212,7 +237,88 @@ fn explored(code: &Arc<Code>, algorithm: Algorithm) -> Option<BTreeSet<Shown>> {
     );
     let doubts = machine.doubts();
     let sure = doubts.within.is_none() && doubts.undecided.is_none();
-    (found.stopped == StopReason::Complete && sure && !all.lost).then_some(all.shown)
+    let mishaps = found.failures.iter().filter_map(|finding| finding.mishap);
+    let explored = Explored {
+        shown: all.shown,
+        failed: all.failed,
+        sites: mishaps.map(|mishap| mishap.site).collect(),
+    };
+    (found.stopped == StopReason::Complete && sure && !all.lost).then_some(explored)
+}
+
+/// Every combination of the switches of `context`, and both choices of the first process.
+fn variants() -> impl Iterator<Item = Variant> {
+    (0..8).map(|bits| Variant {
+        anticipate: bits & 1 == 0,
+        guide: bits & 2 == 0,
+        last_first: bits & 4 != 0,
+        paper: false,
+    })
+}
+
+/// What `context` gets wrong: it need not meet every trace, but for each input every final state, deadlock and failure.
+fn wrong_in_context(code: &Arc<Code>, truth: &BTreeSet<Shown>, variant: Variant) -> Option<String> {
+    let found = explored(code, Algorithm::Context(variant))?;
+    let all = explored(code, Algorithm::Naive)?;
+    let ends = |shown: &BTreeSet<Shown>| -> BTreeSet<(Valuation, String, Vec<String>)> {
+        let all = shown.iter().cloned();
+        all.map(|(inputs, _, end, state, _)| (inputs, end, state))
+            .collect()
+    };
+    let (is, seen) = (ends(truth), ends(&found.shown));
+    if let Some(wrong) = is.symmetric_difference(&seen).next() {
+        return Some(format!("{variant:?}: {wrong:?}"));
+    }
+    if found.sites != all.sites {
+        return Some(format!("{variant:?}: {:?} fail", found.sites));
+    }
+    // A failure of the final state has no event.
+    let steps: BTreeSet<u32> = all.failed.iter().map(|(_, site)| *site).collect();
+    for (inputs, _, _, _, sites) in truth {
+        for &site in sites.iter().filter(|site| steps.contains(site)) {
+            let seen = found.failed.iter().any(|(some, place)| {
+                let mut given = some.iter();
+                *place == site && given.all(|(name, value)| inputs.get(name) == Some(value))
+            });
+            if !seen {
+                return Some(format!("{variant:?}: {site} does not fail for {inputs:?}"));
+            }
+        }
+    }
+    None
+}
+
+/// The program, compiled for all inputs, and what brute force finds of it.
+fn with_truth(text: &str) -> Option<(Arc<Code>, BTreeSet<Shown>)> {
+    let program = load(text, &[]).ok()?;
+    if !text.contains("input(") {
+        return None;
+    }
+    let code = Arc::new(compile_open(&program, text).ok()?);
+    let truth = truth(text, &code)?;
+    Some((code, truth))
+}
+
+#[test]
+fn context_finds_what_brute_force_finds() {
+    let config = Config {
+        inputs: true,
+        choose: false,
+        interleavings: 150.0,
+        ..Config::default()
+    };
+    let wrong = |text: &str| {
+        let (code, truth) = with_truth(text)?;
+        variants().find_map(|variant| wrong_in_context(&code, &truth, variant))
+    };
+    for seed in 0..programs() {
+        let program = generate(seed, &config);
+        if wrong(&program.to_string()).is_some() {
+            let small = shrink(program, |p: &tree::Program| wrong(&p.to_string()).is_some());
+            let what = wrong(&small.to_string()).unwrap_or_default();
+            panic!("seed {seed}: {what}\n{small}");
+        }
+    }
 }
 
 #[test]
@@ -226,12 +332,7 @@ fn every_algorithm_finds_what_brute_force_finds() {
     let (mut compared, mut several, mut inputs) = (0, 0, 0);
     for seed in 0..programs() {
         let text = generate(seed, &config).to_string();
-        let program = load(&text, &[]).unwrap_or_else(|errors| panic!("{text}\n{errors:?}"));
-        if !text.contains("input(") {
-            continue;
-        }
-        let code = Arc::new(compile_open(&program, &text).expect("nothing to refuse"));
-        let Some(truth) = truth(&text, &code) else {
+        let Some((code, truth)) = with_truth(&text) else {
             continue;
         };
         inputs += 1;
@@ -246,6 +347,7 @@ fn every_algorithm_finds_what_brute_force_finds() {
             let Some(found) = explored(&code, algorithm) else {
                 continue;
             };
+            let found = found.shown;
             if let Some(missing) = truth.difference(&found).next() {
                 panic!("seed {seed}, {algorithm}: misses {missing:?} of\n{text}");
             }
@@ -268,6 +370,52 @@ fn every_algorithm_finds_what_brute_force_finds() {
         compared * 3 > programs() && several * 3 > inputs,
         "the programs are worth little"
     );
+}
+
+/// Executions and blocked runs.
+fn counts(text: &str, algorithm: Algorithm) -> (u64, u64) {
+    let code = Arc::new(compile_open(&load(text, &[]).unwrap(), text).unwrap());
+    let solver = assemble(Assembly::default()).expect("a solver");
+    let mut machine = SymbolicMachine::new(code, 1_000_000, Some(solver));
+    let watch = &mut |_: &_| ControlFlow::Continue(());
+    let limits = Limits::default();
+    let goal = Goal::Everything;
+    let counts = search_states(&mut machine, algorithm, &limits, goal, watch, &mut ()).counts;
+    (counts.executions, counts.blocked)
+}
+
+/// Terms that are the same where they are written differently, and where only the path says so.
+#[test]
+fn orders_that_are_equal_for_all_inputs_are_tried_once() {
+    let by_the_path = include_str!("../../../corpus/maz/context-inputs/program.maz");
+    let sums = "var x: u8 = 1 process { x := x + input(u8) } process { x := input(u8) + x }
+        process { x := x - input(u8) }";
+    let branches =
+        "var x: i32 = 0 process { let a = input(); if a > 0 { x := x + 1 } else { x := x + 2 } }
+        process { let b = input(); if b > 0 { x := x + 3 } else { x := x + 4 } }";
+    for (text, by_source, by_context) in [
+        (by_the_path, (2, 0), (1, 1)),
+        (sums, (6, 0), (1, 5)),
+        (branches, (8, 0), (4, 4)),
+    ] {
+        assert_eq!(counts(text, Algorithm::Source), by_source, "{text}");
+        for variant in variants() {
+            let found = counts(text, Algorithm::Context(variant));
+            assert_eq!(found, by_context, "{variant:?} {text}");
+        }
+    }
+    // Terms that are written alike are all that `stateful` knows.
+    assert_eq!(counts(by_the_path, Algorithm::Stateful).0, 2);
+}
+
+/// Whether two orders are equal depends on the path: here they are for some inputs only.
+#[test]
+fn orders_that_differ_for_some_inputs_are_both_tried() {
+    let text = "var x: i32 = 0 process { let a = input(); let b = input(); assume a <= b;
+        spawn { x := a }; spawn { x := b }; join }";
+    for variant in variants() {
+        assert_eq!(counts(text, Algorithm::Context(variant)), (2, 0));
+    }
 }
 
 /// Nine of ten decisions of the thesis's Pairs are made without the SAT solver.

@@ -54,19 +54,23 @@ struct Sequence {
     sum: Fingerprint,
     /// It has been seen to lead to another state: here the order of its steps matters.
     useless: bool,
+    /// The states themselves have been compared, in vain.
+    compared: bool,
 }
 
 /// What starts from a state.
 #[derive(Debug, Default)]
 struct Home {
     steps: Vec<Step>,
+    /// For each step its place in the run that it was made in.
+    places: Vec<usize>,
     sequences: Vec<Sequence>,
 }
 
 /// A sequence that has been followed up to a state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Followed {
-    home: usize,
+    pub home: usize,
     at: usize,
     /// The steps that are left, as bits.
     left: u64,
@@ -110,6 +114,8 @@ pub(super) struct Sequences {
     followed: Vec<Followed>,
     starts: Vec<usize>,
     doubts: Vec<Doubt>,
+    /// Those that the last step has ended in a state with another sum.
+    unlike: Vec<Followed>,
     stored: usize,
     most: usize,
 }
@@ -130,6 +136,7 @@ impl Sequences {
             self.homes.push(Home::default());
         }
         self.homes[depth].steps.clear();
+        self.homes[depth].places.clear();
         self.homes[depth].sequences.clear();
     }
 
@@ -153,6 +160,7 @@ impl Sequences {
         let handed = self.starts[from]..self.followed.len();
         self.enter();
         self.doubts.clear();
+        self.unlike.clear();
         let mut known = false;
         for at in handed {
             known |= self.hand_down(self.followed[at], made, catalogue);
@@ -204,7 +212,11 @@ impl Sequences {
                 }
                 one.left &= !(1 << at);
                 if one.left == 0 {
-                    return self.expects(one, made.sum);
+                    let known = self.expects(one, made.sum);
+                    if !known {
+                        self.ended_unlike(one);
+                    }
+                    return known;
                 }
                 self.followed.push(one);
             }
@@ -263,6 +275,45 @@ impl Sequences {
         one.sum == sum
     }
 
+    /// A sequence has come to its end in a state with another sum than the one expected.
+    pub fn ended_unlike(&mut self, one: Followed) {
+        if !self.homes[one.home].sequences[one.at].compared {
+            self.unlike.push(one);
+        }
+    }
+
+    pub fn has_unlike(&self) -> bool {
+        !self.unlike.is_empty()
+    }
+
+    /// Those that the last step has ended in a state with another sum, and that may still lead to the expected state.
+    pub fn unlike(&mut self) -> Vec<Followed> {
+        std::mem::take(&mut self.unlike)
+    }
+
+    /// The states themselves have been compared at the end of a sequence.
+    pub fn compared(&mut self, one: Followed, equal: bool) {
+        let sequence = &mut self.homes[one.home].sequences[one.at];
+        (sequence.useless, sequence.compared) = (!equal, !equal);
+    }
+
+    /// The steps since the home of a sequence that has been followed to its end, in the order of the run that it was found in:
+    /// its own as they were made there, and then the others.
+    pub fn as_found<'a>(&'a self, one: Followed, since: &'a [Step]) -> Vec<&'a Step> {
+        let home = &self.homes[one.home];
+        let Sequence { first, end, .. } = home.sequences[one.at];
+        let mut own: Vec<usize> = (first..end).collect();
+        own.sort_unstable_by_key(|&at| home.places[at]);
+        let own = own.into_iter().map(|at| &home.steps[at]);
+        // The steps of a process in the sequence are its first since then.
+        let mut left: SmallVec<[ProcessId; 16]> = own.clone().map(|step| step.process).collect();
+        let others = since.iter().filter(|step| {
+            let mine = left.iter().position(|&process| process == step.process);
+            mine.map(|at| left.swap_remove(at)).is_none()
+        });
+        own.chain(others).collect()
+    }
+
     /// A sequence goes on with the step that was made, and ends in a state with this sum. Whether it is at its end.
     pub fn go_on(&mut self, doubt: Doubt, sum: Fingerprint) -> bool {
         let mut one = doubt.sequence;
@@ -276,9 +327,10 @@ impl Sequences {
     }
 
     /// A sequence starts from a state of the path, to a state with this sum, unless it is known.
-    pub fn add(&mut self, home: usize, steps: &[Step], sum: Fingerprint) {
+    pub fn add(&mut self, home: usize, steps: &[Step], places: &[usize], sum: Fingerprint) {
         let Home {
             steps: all,
+            places: all_places,
             sequences,
         } = &mut self.homes[home];
         let same = |known: &Sequence| known.sum == sum && all[known.first..known.end] == *steps;
@@ -287,11 +339,13 @@ impl Sequences {
         }
         let first = all.len();
         all.extend_from_slice(steps);
+        all_places.extend_from_slice(places);
         sequences.push(Sequence {
             first,
             end: all.len(),
             sum,
             useless: false,
+            compared: false,
         });
         self.stored += 1;
         self.most = self.most.max(self.stored);
@@ -334,5 +388,6 @@ impl Sequences {
             self.followed.truncate(start);
         }
         self.doubts.clear();
+        self.unlike.clear();
     }
 }

@@ -6,7 +6,7 @@ use super::meter::Meter;
 use super::sequences::Step;
 
 /// Longer trips are not worth while.
-const LONG: u64 = 64;
+pub(super) const LONG: u64 = 64;
 
 /// A program that is away from its run.
 pub(super) struct Trip<'a, E> {
@@ -61,6 +61,11 @@ impl<'a, E: Semantics> Trip<'a, E> {
     /// The sum of the state.
     pub fn sum(&self) -> Fingerprint {
         self.meter.sum()
+    }
+
+    /// Whether the state stands for another one.
+    pub fn covers(&self, other: &E::State) -> bool {
+        self.program.covers(other)
     }
 
     /// Returns to the end of the run. The number of steps of the trip.

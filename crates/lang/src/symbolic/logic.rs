@@ -175,6 +175,19 @@ impl Logic {
         self.plain(result)
     }
 
+    /// That two values are equal, as a condition, simplified: sums in another order are the same sum, and a SAT solver
+    /// finds that hard.
+    pub fn equal(&mut self, a: Term, b: Term) -> Term {
+        let equal = self.compare(Compare::Eq, false, a, b);
+        match self.known(equal) {
+            Some(_) => equal,
+            None => {
+                let simple = self.terms.simplify(equal);
+                self.plain(simple)
+            }
+        }
+    }
+
     /// Whether an index that is not known lies within an array, as a condition.
     pub fn within(&mut self, index: Term, len: u32) -> Term {
         let sort = self.terms.sort(index);

@@ -25,6 +25,7 @@
 
 mod any_start;
 mod choose;
+mod compare;
 mod concolic;
 mod differ;
 mod guide;
@@ -324,6 +325,7 @@ impl SymbolicMachine {
                 let born = event.spawned.iter().filter(|p| !ended(p)).count();
                 self.unfinished += born;
                 self.unfinished -= usize::from(self.life(process) == Life::Ended);
+                self.sum_up(process, taken.path);
             }
             // Some values of the variables close its way, and these are the values from here on.
             Err(Stop::Blocked(joins))
@@ -338,6 +340,7 @@ impl SymbolicMachine {
                 *place = taken.place;
                 place.registers.steps += 1;
                 place.stayed = Some(Stayed { seen, joins });
+                self.sum_up(process, taken.path);
             }
             Err(stop) => {
                 self.run[depth] = event;
@@ -347,6 +350,15 @@ impl SymbolicMachine {
         }
         self.run[depth] = event;
         Ok(())
+    }
+
+    /// Adds the conditions since a place of the path to those that a process has decided.
+    fn sum_up(&mut self, process: ProcessId, since: usize) {
+        let mut logic = self.logic.borrow_mut();
+        let decided = &mut self.state.processes[process.index()].place.decided;
+        for &condition in &self.state.path[since..] {
+            *decided = decided.and(logic.print(condition).then(1));
+        }
     }
 
     fn undo_to(&mut self, mark: usize) {
@@ -512,40 +524,6 @@ impl SymbolicMachine {
             Err(Stop::Blocked(_) | Stop::NoSuchOutcome) => Possible::No,
         }
     }
-
-    /// All of a process that can matter later, as a fingerprint.
-    fn essence(&self, logic: &mut Logic, id: ProcessId, process: &Process) -> Fingerprint {
-        let Place {
-            registers: r,
-            inputs,
-            stayed,
-        } = &process.place;
-        let mut all = self.table.name(id);
-        if r.life != Life::Alive {
-            return all.then(u64::MAX - r.life as u64);
-        }
-        let (mut pc, mut frame) = (r.pc, r.frame as usize);
-        all = all.then((u64::from(r.children) << 32) | u64::from(pc));
-        all = all.then(u64::from(*inputs));
-        if let Some(stayed) = stayed {
-            all = all.then_all(stayed.seen);
-        }
-        loop {
-            for slot in self.code.live.at(pc) {
-                let value = process.stack[frame + slot.at as usize];
-                all = match (slot.handle, logic.known(value)) {
-                    (true, Some(handle)) => all.then_all(self.table.name(ProcessId(handle as u32))),
-                    _ => all.then_all(logic.print(value)),
-                };
-            }
-            if frame == 0 {
-                return all;
-            }
-            let number = |slot: usize| logic.known(process.stack[slot]).unwrap_or(0);
-            (pc, frame) = (number(frame - 2) as u32, number(frame - 1) as usize);
-            all = all.then(u64::from(pc));
-        }
-    }
 }
 
 /// The initial values: a variable of its own name for each that the program does not give.
@@ -664,6 +642,22 @@ impl Execution for SymbolicMachine {
         true
     }
 
+    fn future(&self, process: ProcessId, into: &mut Claims) {
+        into.clear();
+        // Of those that have not started nobody knows.
+        if self.unstarted > 0 {
+            return into.push(Access::write(0).over(u32::MAX));
+        }
+        if let Some(state) = self.state.processes.get(process.index())
+            && state.place.registers.life == Life::Alive
+        {
+            let reach = self.code.reach();
+            for (pc, _) in state.stands_at(&self.logic.borrow().terms) {
+                reach.add_from(pc, into);
+            }
+        }
+    }
+
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
         // Whoever is alive rests at a mark.
         if self.life(process) != Life::Alive {
@@ -716,53 +710,6 @@ impl Execution for SymbolicMachine {
         cells.fold(Fingerprint::EMPTY, |all, &cell| {
             all.then_all(logic.print(self.state.cells[cell as usize]))
         })
-    }
-}
-
-impl Semantics for SymbolicMachine {
-    type State = SymbolicState;
-
-    fn state(&self) -> SymbolicState {
-        self.state.clone()
-    }
-
-    /// Dead locals are left out, processes stand by their names, and the order of conditions does not matter.
-    fn fingerprint(&self) -> Fingerprint {
-        let logic = &mut *self.logic.borrow_mut();
-        let (variables, locks) = self.state.cells.split_at(self.code.first_lock as usize);
-        // No process starts like this.
-        let mut all = Fingerprint::EMPTY.then(u64::MAX);
-        for &value in variables {
-            all = all.then_all(logic.print(value));
-        }
-        for &owner in locks {
-            all = match logic.known(owner).unwrap_or(0) {
-                0 => all.then(0),
-                owner => all.then_all(self.table.name(ProcessId(owner as u32 - 1))),
-            };
-        }
-        for &condition in &self.state.path {
-            all = all.and(logic.print(condition).then(1));
-        }
-        for (at, process) in self.state.processes.iter().enumerate() {
-            if process.place.registers.life != Life::Unborn {
-                all = all.and(self.essence(logic, ProcessId(at as u32), process));
-            }
-        }
-        all
-    }
-
-    fn may_repeat(&self) -> bool {
-        self.code.may_loop
-    }
-
-    fn restore(&mut self, state: &SymbolicState) {
-        self.state.clone_from(state);
-        self.taken.clear();
-        self.undo.clear();
-        self.causes.clear();
-        self.unfinished = self.count_unfinished();
-        self.unstarted = self.count_unstarted();
     }
 }
 

@@ -3,7 +3,6 @@
 use mazurka_smt::{Answer, Kind, Model, Sort, Term};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::code::Compare;
 use crate::interpret::input_name;
 
 use super::SymbolicMachine;
@@ -44,7 +43,7 @@ impl Logic {
         }
         let mut same = self.truth(true);
         for (&a, &b) in one.values.iter().zip(&other.values) {
-            let equal = self.compare(Compare::Eq, false, a, b);
+            let equal = self.equal(a, b);
             same = self.and(same, equal);
         }
         let differ = self.not(same);

@@ -3,7 +3,8 @@
 use std::hash::{Hash, Hasher};
 
 use mazurka_core::{Fingerprint, ProcessId};
-use mazurka_smt::Term;
+use mazurka_smt::{Term, Terms};
+use smallvec::SmallVec;
 
 use crate::state::{Life, Registers, UNBORN};
 
@@ -23,12 +24,15 @@ pub(super) struct Place {
     /// How many inputs it has asked for.
     pub inputs: u32,
     pub stayed: Option<Stayed>,
+    /// The conditions that its steps have decided, as a sum.
+    pub decided: Fingerprint,
 }
 
 pub(super) const NOWHERE: Place = Place {
     registers: UNBORN,
     inputs: 0,
     stayed: None,
+    decided: Fingerprint::ZERO,
 };
 
 /// A process. As in a concrete state, with terms.
@@ -46,12 +50,28 @@ impl Process {
         }
     }
 
+    /// Where it rests, and where the calls that it is in return to; each with the frame there.
+    pub fn stands_at(&self, terms: &Terms) -> SmallVec<[(u32, usize); 4]> {
+        let (mut pc, mut frame) = (self.place.registers.pc, self.place.registers.frame as usize);
+        let mut all = SmallVec::new();
+        loop {
+            all.push((pc, frame));
+            if frame == 0 {
+                return all;
+            }
+            // These are always known.
+            let number = |slot: usize| terms.value(self.stack[slot]).unwrap_or(0);
+            (pc, frame) = (number(frame - 2) as u32, number(frame - 1) as usize);
+        }
+    }
+
     /// Everything that can matter later.
     fn essence(&self) -> Essence<'_> {
         let Place {
             registers: r,
             inputs,
             stayed,
+            ..
         } = &self.place;
         let here = || {
             let stack = &self.stack[..r.top as usize];

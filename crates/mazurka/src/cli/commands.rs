@@ -193,10 +193,6 @@ fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
         Checked::Concrete(program) => program,
         Checked::Symbolic(program) => return explore_symbolic(args, &program),
     };
-    if program.has_inputs() && algorithm.compares_states() && algorithm != Algorithm::Stateful {
-        let no = format!("{algorithm} does not know inputs; try --algorithm optimal");
-        return Err(Refusal::Message(no));
-    }
     let options = Options {
         solver: solver(&args.solver)?,
         limits: args.limits.limits(),
