@@ -115,7 +115,8 @@ impl Graph {
         (component, components)
     }
 
-    /// A shortest way along `allowed` edges to a state that is `wanted`, or past an edge that is.
+    /// A shortest way along `allowed` edges to a state that is `wanted`, or past an edge that is. Where several are equally short, it
+    /// rather stays with a process than changes to another one.
     pub fn way(
         &self,
         from: u32,
@@ -140,7 +141,11 @@ impl Graph {
             way
         };
         while let Some(state) = queue.pop_front() {
-            for place in self.places(state) {
+            let last = came.get(&state).map(|&place| self.edges[place].process);
+            let stays = |place: &usize| Some(self.edges[*place].process) == last;
+            let changes = |place: &usize| !stays(place);
+            let places = || self.places(state);
+            for place in places().filter(stays).chain(places().filter(changes)) {
                 let edge = &self.edges[place];
                 if !allowed(edge) {
                     continue;
@@ -161,6 +166,23 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_the_shortest_ways_one_with_few_changes() {
+        let edges = [
+            (0, 1, 1),
+            (1, 0, 2),
+            (1, 1, 3),
+            (2, 1, 4),
+            (3, 0, 4),
+            (4, 0, 5),
+        ];
+        let edges = edges.map(|(from, process, to)| edge(from, process, to));
+        let graph = Graph::new(6, edges.to_vec());
+        let way = graph.way(0, |_| true, |state| state == 5, |_| false);
+        let processes: Vec<u32> = way.expect("a way").iter().map(|e| e.process.0).collect();
+        assert_eq!(processes, [1, 1, 0, 0]);
+    }
 
     pub(crate) fn edge(from: u32, process: u32, to: u32) -> Edge {
         Edge {

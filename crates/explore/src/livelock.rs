@@ -17,7 +17,7 @@
 //! Deviations: steps from states with a failed process are left out: that failure has been
 //! reported, and what the others make of it is not their fault. So are steps after a false `assume`.
 //! The finding is a *lasso*: a shortest way into a fair component and a cycle there that shows its
-//! fairness, made of shortest ways, so short though not always shortest.
+//! fairness, made of shortest ways with few changes between processes, so short though not always shortest.
 //!
 //! Memory: besides the table of the states 16 bytes for each and 12 for each step.
 
