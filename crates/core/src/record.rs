@@ -36,8 +36,26 @@ pub struct Record {
     pub counts: Counts,
     /// Wall-clock time of the search.
     pub seconds: f64,
+    /// What a solver was asked, where values are symbolic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub solver: Option<SolverRecord>,
     /// Evidence for a violation.
     pub witnesses: Vec<Witness>,
+}
+
+/// What a solver was asked, and who gave the answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SolverRecord {
+    /// Questions: can these conditions hold together?
+    pub queries: u64,
+    /// Those that an earlier model answered.
+    pub reused: u64,
+    /// Parts of questions that were known from before.
+    pub cached: u64,
+    /// Searches of the SAT solver.
+    pub searches: u64,
+    /// Questions to another program.
+    pub external: u64,
 }
 
 /// Which program, exactly.

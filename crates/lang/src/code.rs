@@ -240,6 +240,8 @@ pub struct Code {
     pub(crate) processes: Vec<Entry>,
     /// The values of inputs, by name. Those that are not given are 0.
     pub(crate) inputs: FxHashMap<String, i64>,
+    /// Whether initial values that the file does not give are inputs.
+    pub(crate) open: bool,
     /// The initial cells: variables, then locks.
     pub(crate) initial: Vec<i64>,
     pub(crate) first_lock: u32,
@@ -263,17 +265,6 @@ pub struct Code {
 }
 
 impl Code {
-    /// The same program with values for its inputs, by name: `0.1#0` is the first of process 0.1.
-    pub fn with_inputs<'a>(&self, values: impl IntoIterator<Item = (&'a str, i64)>) -> Self {
-        let values = values.into_iter();
-        Self {
-            inputs: values
-                .map(|(name, value)| (name.to_owned(), value))
-                .collect(),
-            ..self.clone()
-        }
-    }
-
     /// Whether a run may not end, or come back to a state that it was in: there is a loop without a constant
     /// bound, or recursion.
     pub fn may_loop(&self) -> bool {

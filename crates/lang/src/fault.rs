@@ -18,10 +18,12 @@ pub(crate) enum Fault {
     LocalLimit,
     /// A `choose` between bounds that are not known, and perhaps far apart.
     SymbolicChoose,
+    /// A condition of which no solver knows whether it can hold, nor whether it can fail.
+    Undecided,
 }
 
 impl Fault {
-    pub const ALL: [Fault; 10] = [
+    pub const ALL: [Fault; 11] = [
         Fault::DivisionByZero,
         Fault::OutOfBounds,
         Fault::NotHeld,
@@ -32,6 +34,7 @@ impl Fault {
         Fault::OutOfRange,
         Fault::LocalLimit,
         Fault::SymbolicChoose,
+        Fault::Undecided,
     ];
 
     pub fn kind(self) -> MishapKind {
@@ -40,6 +43,7 @@ impl Fault {
             Fault::OutOfRange => MishapKind::OutOfRange,
             Fault::SymbolicChoose => MishapKind::Undecided,
             Fault::LocalLimit => MishapKind::LocalLimit,
+            Fault::Undecided => MishapKind::Undecided,
             _ => MishapKind::Failure,
         }
     }

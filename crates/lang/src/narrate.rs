@@ -177,6 +177,7 @@ impl Code {
                         format!("the bounds of `{text}` are symbolic")
                     }
                     (Fault::LocalLimit, _) => "too much local work in one step".to_owned(),
+                    (Fault::Undecided, _) => "no solver can tell which way this goes".to_owned(),
                 };
                 (message, Some(code.place(span)))
             }
@@ -247,7 +248,7 @@ impl Narrator for Machine {
     }
 
     fn inputs(&self) -> Vec<Binding> {
-        let mut inputs = Vec::new();
+        let mut inputs: Vec<Binding> = self.initial_inputs().collect();
         for &process in self.table.in_order() {
             let Some(state) = self.state.processes.get(process.index()) else {
                 continue;

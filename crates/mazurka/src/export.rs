@@ -36,22 +36,23 @@ impl Program {
     ) -> (Record, Coverage) {
         let mut sides = Sides::default();
         let mut tests = 0;
-        let mut test = |code: Option<Arc<Code>>, schedule: Schedule, inputs: Vec<(String, i64)>| {
-            if let Some(code) = code {
-                Machine::new(code, options.limits.local).cover(&schedule, &mut sides);
-            }
-            let options = Options {
-                inputs,
-                ..options.clone()
-            };
-            match self.run(&Plan::Schedule(schedule), &options, &mut quietly()) {
-                Ok(record) => {
-                    tests += 1;
-                    sink(tests, &record);
+        let mut test =
+            |code: Option<Arc<Code>>, schedule: Schedule, inputs: Vec<(String, i128)>| {
+                if let Some(code) = code {
+                    Machine::new(code, options.limits.local).cover(&schedule, &mut sides);
                 }
-                Err(error) => panic!("an explored run does not run again: {error}"),
-            }
-        };
+                let options = Options {
+                    inputs,
+                    ..options.clone()
+                };
+                match self.run(&Plan::Schedule(schedule), &options, &mut quietly()) {
+                    Ok(record) => {
+                        tests += 1;
+                        sink(tests, &record);
+                    }
+                    Err(error) => panic!("an explored run does not run again: {error}"),
+                }
+            };
         let (limits, goal) = (&options.limits, Goal::Everything);
         let (record, code) = match &self.language {
             Language::Maz(code) => {

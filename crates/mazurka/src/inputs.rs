@@ -16,7 +16,7 @@
 
 use std::sync::Arc;
 
-use mazurka_core::record::{Binding, Record, Witness};
+use mazurka_core::record::{Binding, Record, SolverRecord, Witness};
 use mazurka_core::{Execution, Mishap, Schedule, Status, StopReason, with_status};
 use mazurka_explore::{Findings, Goal, Observer, Violation, closest, minimise, search_states};
 use mazurka_lang::{Agreement, Code, Concrete, Machine, Observed, SymbolicMachine, Valuation};
@@ -32,19 +32,19 @@ const CONFLICTS: u64 = 20_000;
 const MOST_COMPARISONS: u64 = 200_000;
 
 /// An input as a machine takes it.
-pub(crate) fn given(input: &Binding) -> Option<(String, i64)> {
+pub(crate) fn given(input: &Binding) -> Option<(String, i128)> {
     Some((input.name.clone(), parse_input(&input.value)?))
 }
 
 /// The value of an input, of whatever type: `true`, `-3`, `18446744073709551615`.
-pub fn parse_input(value: &str) -> Option<i64> {
+pub fn parse_input(value: &str) -> Option<i128> {
     match value {
         "true" => Some(1),
         "false" => Some(0),
         _ => {
             let number: i128 = value.parse().ok()?;
-            let signed = i64::try_from(number).ok();
-            signed.or_else(|| u64::try_from(number).ok().map(|bits| bits as i64))
+            let possible = i64::MIN.into()..=u64::MAX.into();
+            possible.contains(&number).then_some(number)
         }
     }
 }
@@ -60,10 +60,9 @@ impl Front for Open {
     type Machine = Machine;
 
     fn machine(&self, options: &Options) -> Machine {
-        let inputs = options
-            .inputs
-            .iter()
-            .map(|(name, value)| (name.as_str(), *value));
+        // A `u64` is kept as the bits of an `i64`.
+        let inputs = options.inputs.iter();
+        let inputs = inputs.map(|(name, value)| (name.as_str(), *value as i64));
         Machine::new(
             Arc::new(self.code.with_inputs(inputs)),
             options.limits.local,
@@ -72,6 +71,11 @@ impl Front for Open {
 }
 
 impl Open {
+    /// Whether any initial values satisfy what the program requires, as far as anybody knows.
+    pub fn can_start(&self) -> bool {
+        self.symbolic(&Options::default()).can_start()
+    }
+
     /// What runs it for all inputs.
     pub fn symbolic(&self, options: &Options) -> SymbolicMachine {
         let solver: Box<dyn Solver> = match options.solver.assemble(CONFLICTS) {
@@ -182,6 +186,11 @@ impl Program {
         watch: &mut Watch<'_>,
         tests: Option<Sink<'_>>,
     ) -> Record {
+        // The terms and what is known of them belong to one solver, so one worker explores.
+        let options = &Options {
+            jobs: 1,
+            ..options.clone()
+        };
         let deterministic = command == "check" && self.must_be_deterministic(options);
         let goal = match command {
             "check" => Goal::Verdict {
@@ -204,6 +213,14 @@ impl Program {
         options.solver.show();
         let mut record = self.judge_with(command, algorithm, options, &found, |_| {
             witnesses(&mut machine, options, &found, &results, deterministic)
+        });
+        let asked = machine.solver_statistics();
+        record.solver = Some(SolverRecord {
+            queries: asked.queries,
+            reused: asked.reused,
+            cached: asked.cached,
+            searches: asked.searches,
+            external: asked.external,
         });
         record.deterministic = match (&results.differ, results.classes.is_empty()) {
             (Some(_), _) => Some(false),

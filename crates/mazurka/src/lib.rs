@@ -62,7 +62,7 @@ pub use prove::{
 };
 pub use reach::{Method, ReachRecord, Reached, StateProperty};
 pub use replay::{Recording, RecordingError, ReplayProblem};
-pub use run::{NoPath, Plan, RunRecord};
+pub use run::{NoPath, Plan, RunError, RunRecord};
 pub use solving::{QueryLog, Solving};
 pub use symbolic::{NothingRequired, SymbolicProgram, SymbolicRecord, Symbolically};
 pub use translation::NotTranslated;

@@ -18,8 +18,9 @@ pub struct Options {
     pub deterministic: bool,
     /// How many workers explore at the same time, where an engine can have several; 0 stands for 1.
     pub jobs: usize,
-    /// The values of inputs by name, for a single run: `0.1#0` is the first input of process 0.1. Others are 0.
-    pub inputs: Vec<(String, i64)>,
+    /// The values of inputs by name, for a single run: `0.1#0` is the first input of process 0.1, `x` the initial value of a
+    /// variable that the file gives none. Others are 0.
+    pub inputs: Vec<(String, i128)>,
     /// Who decides conditions over inputs and initial values.
     pub solver: Solving,
 }

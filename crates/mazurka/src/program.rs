@@ -113,12 +113,22 @@ fn load_maz(
     };
     let settings: Vec<Setting> = set.iter().map(setting).collect();
     let checked = mazurka_lang::load(source, &settings)?;
-    Ok(match inputs && mazurka_lang::has_inputs(&checked) {
-        true => Language::Open(Open {
-            code: Arc::new(mazurka_lang::compile_open(&checked, source)?),
-        }),
-        false => Language::Maz(Arc::new(mazurka_lang::compile(&checked, source)?)),
-    })
+    if !inputs || !mazurka_lang::has_inputs(&checked) {
+        let code = mazurka_lang::compile(&checked, source)?;
+        return Ok(Language::Maz(Arc::new(code)));
+    }
+    let open = Open {
+        code: Arc::new(mazurka_lang::compile_open(&checked, source)?),
+    };
+    match checked.requires.first() {
+        Some(required) if !open.can_start() => {
+            let message = "no initial values satisfy what the program `requires`";
+            let help = "take a `requires` out, or give the variables other initial values";
+            let mistake = Diagnostic::new("M0603", required.span, message.to_owned()).help(help);
+            Err(vec![mistake])
+        }
+        _ => Ok(Language::Open(open)),
+    }
 }
 
 /// Constants, and options by names that start with `@`.

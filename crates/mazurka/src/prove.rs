@@ -251,6 +251,7 @@ impl Theory {
             deterministic: None,
             counts,
             seconds: start.elapsed().as_secs_f64(),
+            solver: None,
             witnesses,
         };
         Ok((ProveRecord { record, goals: all }, file))

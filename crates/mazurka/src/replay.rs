@@ -168,6 +168,7 @@ impl Program {
             deterministic: old.deterministic.filter(|_| has_nondeterminism(&witnesses)),
             counts,
             seconds: start.elapsed().as_secs_f64(),
+            solver: None,
             witnesses,
         })
     }

@@ -8,10 +8,11 @@ use mazurka_core::{
     Status, StopReason, Verdict,
 };
 use mazurka_explore::Progress;
+use mazurka_lang::UnfitInput;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use crate::front::{Front, on_front};
+use crate::front::{Front, Language, on_front};
 use crate::{Options, Program, Random, Watch, evidence};
 
 /// Which execution to run.
@@ -53,6 +54,17 @@ pub enum NoPath {
     Numbers,
 }
 
+/// Why a run cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// A step of the schedule is not possible.
+    #[error("the schedule does not fit: {0}")]
+    Schedule(#[from] ReplayError),
+    /// An input cannot have the value that it is given.
+    #[error(transparent)]
+    Input(#[from] UnfitInput),
+}
+
 impl Program {
     /// Runs one execution to its end, to the end of the schedule, or to a limit.
     pub fn run(
@@ -60,8 +72,17 @@ impl Program {
         plan: &Plan,
         options: &Options,
         watch: &mut Watch<'_>,
-    ) -> Result<RunRecord, ReplayError> {
-        on_front!(self.language, front => self.run_on(front, plan, options, watch))
+    ) -> Result<RunRecord, RunError> {
+        let record = on_front!(self.language, front => self.run_on(front, plan, options, watch))?;
+        if let Language::Open(open) = &self.language {
+            // What an input is, is known where it is asked for.
+            let mut machine = open.machine(options);
+            if let Ok(schedule) = record.run.schedule.parse() {
+                evidence::tell(&mut machine, &schedule)?;
+            }
+            machine.check_inputs(&options.inputs)?;
+        }
+        Ok(record)
     }
 
     fn run_on<F: Front>(
@@ -143,6 +164,7 @@ impl Program {
                 steps,
             },
             seconds: start.elapsed().as_secs_f64(),
+            solver: None,
             witnesses,
         };
         let seed = match plan {

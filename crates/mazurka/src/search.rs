@@ -177,6 +177,7 @@ impl Program {
             deterministic: found.deterministic(),
             counts: found.counts,
             seconds: found.elapsed.as_secs_f64(),
+            solver: None,
             witnesses,
         }
     }

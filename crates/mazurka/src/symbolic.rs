@@ -257,6 +257,7 @@ impl SymbolicProgram {
             deterministic: agree.filter(|&agree| !agree || verdict != Verdict::Inconclusive),
             counts: found.counts,
             seconds: found.elapsed.as_secs_f64(),
+            solver: None,
             witnesses: witnesses.into_iter().collect(),
         })
     }
@@ -351,6 +352,7 @@ impl SymbolicProgram {
                 blocked: 0,
             },
             seconds: found.elapsed.as_secs_f64(),
+            solver: None,
             witnesses: Vec::new(),
         };
         let states = SymbolicStates {

@@ -135,6 +135,101 @@ fn a_run_takes_the_inputs_that_it_is_given() {
 }
 
 #[test]
+fn values_that_an_input_cannot_have_are_refused() {
+    let program = program(
+        "var x: u8 process { x := input(u8) } process { let b = input(bool) } process { let i = input(u64) }",
+    );
+    let run = |name: &str, value: i128| {
+        let options = Options {
+            inputs: vec![(name.to_owned(), value)],
+            ..Options::default()
+        };
+        let record = program.run(&Plan::Seed(1), &options, &mut quietly());
+        record.map_err(|error| error.to_string())
+    };
+    for (name, value) in [("0#0", 255), ("1#0", 1), ("2#0", u64::MAX.into()), ("x", 7)] {
+        assert!(run(name, value).is_ok(), "{name}={value}");
+    }
+    for (name, value, why) in [
+        (
+            "0#0",
+            256,
+            "`0#0` is a `u8`, so write a number from 0 to 255",
+        ),
+        ("0#0", -1, "a number from 0 to 255"),
+        ("1#0", 2, "write true or false"),
+        ("2#0", -1, "from 0 to 18446744073709551615"),
+        ("x", 300, "`x` is a `u8`"),
+        ("y", 1, "`y` is no variable without an initial value"),
+    ] {
+        let error = run(name, value).expect_err("it does not fit");
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[test]
+fn initial_values_that_the_file_does_not_give_are_inputs_too() {
+    let source = "var x: i32 var y: i32 = 0 requires x > 3
+        process { let a = input(); if a == x { error }; y := y + x } process { y := y - 1 }";
+    let program = program(source);
+    let record = program.check(&Options::default(), &mut quietly());
+    assert_eq!(record.verdict, Verdict::Violated);
+    let inputs = pairs(&record.witnesses[0].runs[0].inputs);
+    let (x, a) = (inputs[0], inputs[1]);
+    assert_eq!((x.0, a.0, x.1), ("x", "0#0", a.1));
+    assert!(x.1.parse::<i32>().unwrap() > 3);
+    let recording = Recording::parse(&serde_json::to_string(&record).unwrap()).unwrap();
+    program.replay(&recording, &Options::default()).unwrap();
+    for &algorithm in Algorithm::ALL {
+        let explored = program.explore(algorithm, &Options::default(), &mut quietly());
+        assert!(
+            explored.scope.exhaustive && explored.deterministic == Some(true),
+            "{algorithm}"
+        );
+        assert_eq!(
+            explored.counts.failures > 0,
+            explored.verdict == Verdict::Violated
+        );
+    }
+    // A run starts with what it is given, and that must be what the program requires.
+    let run = |x: i128| {
+        let inputs = vec![("x".to_owned(), x)];
+        let options = Options {
+            inputs,
+            ..Options::default()
+        };
+        program.run(&Plan::Seed(1), &options, &mut quietly())
+    };
+    let record = run(7).unwrap();
+    assert_eq!(pairs(&record.run.state), [("x", "7"), ("y", "6")]);
+    let error = run(2).expect_err("2 is not above 3").to_string();
+    assert!(error.contains("break `requires x > 3`"), "{error}");
+    let impossible = source.replace("x > 3", "x > 3 && x < 4");
+    assert!(Program::load_with_inputs("test.maz", &impossible, &[]).is_err());
+}
+
+/// Two factors of a large number: the embedded solver gives up.
+#[test]
+fn what_no_solver_decides_is_explored_no_further_and_named() {
+    let source = "var x: i64 = 0 process { let a = input(i64); let b = input(i64);
+        assume a > 1 && a < 4000000000 && b > 1 && b < 4000000000;
+        if a * b == 1000000016000000063 { error }; x := 1 }";
+    let options = Options {
+        solver: "embedded".parse().unwrap(),
+        ..Options::default()
+    };
+    let record = program(source).check(&options, &mut quietly());
+    assert_eq!(record.verdict, Verdict::Inconclusive);
+    assert_eq!(record.scope.bounds, [Bound::Undecided]);
+    assert_eq!((record.counts.failures, record.counts.executions), (0, 1));
+    let asked = record.solver.expect("there are inputs");
+    assert!(
+        asked.searches > 0 && asked.queries >= asked.reused + 1,
+        "{asked:?}"
+    );
+}
+
+#[test]
 fn programs_with_inputs_are_refused_where_nobody_knows_them() {
     let source = "process { let x = input() }";
     assert!(Program::load("test.maz", source, &[]).is_err());

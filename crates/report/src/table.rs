@@ -26,7 +26,7 @@ pub fn table(record: &Record, view: &View) -> String {
         ],
         None => ["deadlocked states", "failing steps, each from its state"],
     };
-    let rows = [
+    let mut rows = vec![
         ("executions", counts.executions.to_string(), "complete runs"),
         ("traces", traces, "really different ones"),
         ("deadlocks", counts.deadlocks.to_string(), deadlocked),
@@ -48,8 +48,18 @@ pub fn table(record: &Record, view: &View) -> String {
             "edges of the exploration tree",
         ),
         ("steps", counts.steps.to_string(), "transitions executed"),
-        ("seconds", format!("{:.3}", record.seconds), ""),
     ];
+    let solved = record.solver.map(|asked| {
+        let models = share(asked.reused, asked.queries);
+        let searches = asked.searches + asked.external;
+        format!(
+            "questions to the solver: {models} % known from earlier models, {searches} searches"
+        )
+    });
+    if let (Some(asked), Some(solved)) = (record.solver, &solved) {
+        rows.push(("queries", asked.queries.to_string(), solved));
+    }
+    rows.push(("seconds", format!("{:.3}", record.seconds), ""));
     listed(
         record,
         &record.algorithm,
@@ -57,6 +67,11 @@ pub fn table(record: &Record, view: &View) -> String {
         &rows,
         view,
     )
+}
+
+/// How many of a hundred, rounded down.
+fn share(part: u64, whole: u64) -> u64 {
+    (part * 100).checked_div(whole).unwrap_or(100)
 }
 
 /// Rows of a name, a number and its meaning, below what was done and above what was found.

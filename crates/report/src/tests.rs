@@ -34,6 +34,7 @@ fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witness>) -> Reco
             ..Counts::default()
         },
         seconds: 0.5,
+        solver: None,
         witnesses,
     }
 }

@@ -13,7 +13,7 @@ mod globals;
 mod processes;
 mod settings;
 mod stmt;
-mod types;
+pub(crate) mod types;
 
 use std::rc::Rc;
 

@@ -4,7 +4,7 @@ use crate::hir::{Expr, Type};
 
 /// The type of an expression while it is being checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ty {
+pub(crate) enum Ty {
     Known(Type),
     /// Made of literals and constants only: takes the integer type of its context.
     Literal,
@@ -35,7 +35,7 @@ pub(super) fn show(ty: Type) -> String {
 }
 
 /// What the values of a type are, for a message.
-pub(super) fn noun(ty: Ty) -> String {
+pub(crate) fn noun(ty: Ty) -> String {
     match ty {
         Ty::Known(Type::Bool) => "a `bool`".to_owned(),
         Ty::Known(Type::Process) => "a process".to_owned(),
@@ -48,7 +48,7 @@ pub(super) fn noun(ty: Ty) -> String {
 
 /// Smallest and largest value of an integer type. `int` is unbounded, but the
 /// evaluator's values are 64 bits wide.
-pub(super) fn range(ty: Type) -> (i128, i128) {
+pub(crate) fn range(ty: Type) -> (i128, i128) {
     match ty {
         Type::Bool => (0, 1),
         Type::Int | Type::Process => (i64::MIN.into(), i64::MAX.into()),

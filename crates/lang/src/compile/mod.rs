@@ -70,15 +70,16 @@ pub fn has_inputs(program: &Program) -> bool {
     found
 }
 
-/// Compiles a program with inputs. Its variables must have initial values: the error names those that have none, or a
-/// `requires` that they break.
+/// Compiles a program with inputs. Initial values that it does not give are inputs too. The error names a `requires` that no
+/// initial values satisfy, if it gives all of them.
 pub fn compile_open(program: &Program, source: &str) -> Result<Code, Vec<Diagnostic>> {
-    let refused = refuse::symbolic_values(program);
-    if !refused.is_empty() {
-        return Err(refused);
-    }
-    let code = compile_symbolic(program, source, false);
-    let broken = broken_requires(&code, program);
+    let mut code = compile_symbolic(program, source, false);
+    code.open = true;
+    let all_given = program.vars.iter().all(|var| var.init.is_some());
+    let broken = match all_given {
+        true => broken_requires(&code, program),
+        false => Vec::new(),
+    };
     if broken.is_empty() {
         Ok(code)
     } else {
@@ -168,6 +169,7 @@ impl<'a> Compiler<'a> {
                 _ => vec![SmallVec::new(); initial.len()],
             },
             inputs: FxHashMap::default(),
+            open: false,
             initial,
             first_lock,
             requires: Vec::new(),

@@ -60,7 +60,7 @@ impl Cpu<'_> {
         let mut possible = |value: &i64| {
             let [low, high] = self.between(first, end, *value);
             let both = self.logic.and(low, high);
-            self.possible(both)
+            self.may_hold(both)
         };
         let Some(value) = (from..beyond).find(&mut possible) else {
             return Err(Halt::Stop(Stop::NoSuchOutcome));
@@ -138,7 +138,7 @@ impl Cpu<'_> {
                 _ => Compare::Ge,
             };
             let reached = self.logic.compare(comparison, false, bound, value);
-            self.possible(reached)
+            self.may_hold(reached)
         };
         if reaches(MOST) {
             return None;

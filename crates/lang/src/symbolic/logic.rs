@@ -28,7 +28,7 @@ pub(super) fn sort_of(ty: Type) -> Sort {
 pub struct Doubts {
     /// Branches were given up that have no solution in which every `int` fits into so many bits.
     pub within: Option<u8>,
-    /// Branches were followed though nobody knows whether they are possible, and why not.
+    /// Branches were given up because nobody knows whether they are possible, and why not.
     pub undecided: Option<String>,
     /// The same, because the time was over.
     pub out_of_time: bool,
@@ -260,26 +260,19 @@ impl Logic {
         self.typed(value, Sort::Bool)
     }
 
-    /// Whether the conditions can all hold at once. Without a solver: unless the last is plainly false.
-    pub fn feasible(&mut self, conditions: &[Term]) -> bool {
+    /// Whether the conditions can all hold at once, or why nobody knows. Without a solver: unless the last is plainly false.
+    pub fn possible(&mut self, conditions: &[Term]) -> Result<bool, Why> {
         if self.solver.is_none() {
-            return conditions.last() != Some(&Term::FALSE);
+            return Ok(conditions.last() != Some(&Term::FALSE));
         }
         match self.ask(conditions) {
-            Answer::Sat(_) => true,
-            Answer::Unsat => false,
+            Answer::Sat(_) => Ok(true),
+            Answer::Unsat => Ok(false),
             Answer::Unknown(Why::OnlyWithin { bits }) => {
                 self.doubts.within = Some(self.doubts.within.map_or(bits, |known| known.min(bits)));
-                false
+                Ok(false)
             }
-            Answer::Unknown(Why::Time) => {
-                self.doubts.out_of_time = true;
-                true
-            }
-            Answer::Unknown(why) => {
-                self.doubts.undecided.get_or_insert(why.to_string());
-                true
-            }
+            Answer::Unknown(why) => Err(why),
         }
     }
 
@@ -289,10 +282,28 @@ impl Logic {
             Answer::Sat(_) => true,
             Answer::Unsat => false,
             Answer::Unknown(why) => {
-                self.doubts.undecided.get_or_insert(why.to_string());
+                self.doubt(why);
                 false
             }
         }
+    }
+
+    /// Something is given up because of this.
+    pub fn doubt(&mut self, why: Why) {
+        match why {
+            Why::Time => self.doubts.out_of_time = true,
+            why => {
+                self.doubts.undecided.get_or_insert(why.to_string());
+            }
+        }
+    }
+
+    /// Whether the conditions can all hold at once, as far as anybody knows: what is not decided is a doubt.
+    pub fn feasible(&mut self, conditions: &[Term]) -> bool {
+        self.possible(conditions).unwrap_or_else(|why| {
+            self.doubt(why);
+            true
+        })
     }
 
     /// What the solver has done.

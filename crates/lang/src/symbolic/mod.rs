@@ -11,7 +11,8 @@
 //!
 //! Where it deviates:
 //! - What is decided by a condition that is not known is an *outcome* of the step, as what a `choose` gives.
-//!   So every explorer runs here unchanged. A side that the solver knows to be impossible is no outcome.
+//!   So every explorer runs here unchanged. A side that the solver knows to be impossible is no outcome,
+//!   nor is one that it cannot decide; that becomes a doubt, and a step of which both sides are undecided halts its process.
 //!   An outcome is there whenever the term is not constant, even if only one side is possible: terms are the same in equivalent
 //!   runs (Corollary 3), what is possible depends on everything that was decided before.
 //! - A guard that holds for some values only is both open and closed (the paper's section 6.3 looks at the open side).
@@ -27,6 +28,7 @@ mod any_start;
 mod choose;
 mod compare;
 mod concolic;
+mod decide;
 mod differ;
 mod guide;
 mod logic;
@@ -569,7 +571,12 @@ fn broken(
             let mut conditions = state.path.clone();
             let broken = logic.not(holds);
             conditions.push(logic.condition(broken));
-            logic.feasible(&conditions).then_some(MishapKind::Failure)?
+            let possible = logic.possible(&conditions);
+            let possible = possible.unwrap_or_else(|why| {
+                logic.doubt(why);
+                false
+            });
+            possible.then_some(MishapKind::Failure)?
         }
         Err(fault) => fault.kind(),
     };

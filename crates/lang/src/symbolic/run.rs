@@ -18,9 +18,6 @@ use crate::state::{Life, Registers};
 use super::logic::{Logic, sort_of};
 use super::state::{Process, SymbolicState};
 
-/// How much local work a decision counts for: each splits the run, so a few hundred in one step are a lot.
-const DECISION: u64 = 4000;
-
 /// Why a step could not be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
@@ -90,7 +87,7 @@ impl From<Fault> for Halt {
 }
 
 /// Where an index leads.
-enum Selected {
+pub(super) enum Selected {
     Cell(u32),
     /// Somewhere in the array, but certainly there.
     Somewhere(Term),
@@ -445,81 +442,6 @@ impl Cpu<'_> {
         Ok(self.logic.arith(op, ty, a, b)?)
     }
 
-    /// Which side of a condition to go on with.
-    pub fn decide(&mut self, condition: Term) -> Result<bool, Halt> {
-        match self.guided(condition, true) {
-            Some(decided) => decided,
-            None => self.decide_unguided(condition),
-        }
-    }
-
-    /// Whether an operation is defined.
-    pub(super) fn defined(&mut self, condition: Term) -> Result<bool, Halt> {
-        match self.guided(condition, false) {
-            Some(decided) => decided,
-            None => self.decide_unguided(condition),
-        }
-    }
-
-    fn decide_unguided(&mut self, condition: Term) -> Result<bool, Halt> {
-        if let Some(value) = self.logic.known(condition) {
-            return Ok(value != 0);
-        }
-        if self.probing {
-            return Err(Halt::Stop(Stop::Undecided));
-        }
-        self.decided()?;
-        let given = self.outcomes.get(self.event.outcomes.len()).copied();
-        let opposite = self.logic.not(condition);
-        let (value, end) = match given {
-            Some(1) if self.possible(condition) => (1, 2),
-            Some(0) | None if self.possible(opposite) => {
-                (0, 1 + i64::from(self.possible(condition)))
-            }
-            // One of the sides is possible, for the path is.
-            None => (1, 2),
-            Some(_) => return Err(Halt::Stop(Stop::NoSuchOutcome)),
-        };
-        self.event.outcomes.push(Outcome { value, end });
-        self.causes.push(Cause::Decision);
-        let held = if value == 1 { condition } else { opposite };
-        self.state.path.push(held);
-        Ok(value == 1)
-    }
-
-    /// Counts a decision as local work.
-    pub(super) fn decided(&mut self) -> Result<(), Fault> {
-        self.fuel = self.fuel.checked_sub(DECISION).ok_or(Fault::LocalLimit)?;
-        Ok(())
-    }
-
-    /// The test of an `if` or `while`. Taken literally, rules COND and WHILE have two successors, even where the condition is constant.
-    fn test(&mut self, pc: u32, condition: Term) -> Result<bool, Halt> {
-        let known = self.logic.known(condition);
-        let literal = self.literal && !self.probing;
-        let (true, Some(truth)) = (literal && self.code.notes.contains_key(&pc), known) else {
-            return self.decide(condition);
-        };
-        let given = self.outcomes.get(self.event.outcomes.len()).copied();
-        let value = given.unwrap_or(0);
-        if !(0..2).contains(&value) {
-            return Err(Halt::Stop(Stop::NoSuchOutcome));
-        }
-        self.event.outcomes.push(Outcome { value, end: 2 });
-        self.causes.push(Cause::Decision);
-        let held = self.logic.terms.bool((truth != 0) == (value == 1));
-        self.state.path.push(held);
-        Ok(value == 1)
-    }
-
-    pub(super) fn possible(&mut self, condition: Term) -> bool {
-        let condition = self.logic.condition(condition);
-        self.state.path.push(condition);
-        let possible = self.logic.feasible(&self.state.path);
-        self.state.path.pop();
-        possible
-    }
-
     fn check(&mut self, fault: Fault) -> Result<(), Halt> {
         let condition = self.pop();
         match self.decide(condition)? {
@@ -530,7 +452,7 @@ impl Cpu<'_> {
 
     /// The element of an array that an index selects, if it is known; else the index, which then lies
     /// within the array.
-    fn select(&mut self, range: Range) -> Result<Selected, Halt> {
+    pub fn select(&mut self, range: Range) -> Result<Selected, Halt> {
         let index = self.pop();
         match self.logic.known(index) {
             Some(at) if (0..i64::from(range.len)).contains(&at) => {
@@ -545,43 +467,6 @@ impl Cpu<'_> {
                 }
             }
         }
-    }
-
-    /// The element of an array that an index selects; one after the other, if it is not known.
-    fn pick(&mut self, range: Range) -> Result<u32, Halt> {
-        let Selected::Somewhere(index) = (match self.select(range)? {
-            Selected::Cell(cell) => {
-                self.guided_known(cell - range.first);
-                return Ok(cell);
-            }
-            somewhere => somewhere,
-        }) else {
-            return Err(Halt::Fault(Fault::OutOfBounds));
-        };
-        if let Some(element) = self.guided_element(index, range.len) {
-            return element.map(|at| range.first + at);
-        }
-        if self.probing {
-            return Err(Halt::Stop(Stop::Undecided));
-        }
-        let given = self.outcomes.get(self.event.outcomes.len()).copied();
-        let mut at = |at: u32| {
-            let here = self.logic.is_at(index, at);
-            self.possible(here)
-        };
-        let first = given.map_or(0, |given| given.clamp(0, i64::from(range.len)) as u32);
-        let Some(value) = (first..range.len).find(|&k| at(k)) else {
-            return Err(Halt::Stop(Stop::NoSuchOutcome));
-        };
-        let last = (value..range.len).rev().find(|&k| at(k)).unwrap_or(value);
-        self.event.outcomes.push(Outcome {
-            value: i64::from(value),
-            end: i64::from(last) + 1,
-        });
-        self.causes.push(Cause::Decision);
-        let here = self.logic.is_at(index, value);
-        self.state.path.push(self.logic.condition(here));
-        Ok(range.first + value)
     }
 
     /// Notes an access somewhere in an array, and by which index.

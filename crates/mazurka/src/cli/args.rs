@@ -356,9 +356,9 @@ pub(crate) struct RunArgs {
     /// Let chance choose, the same way for the same number
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
-    /// The values of inputs, by process and order; those not given are 0
+    /// The values of inputs, by process and order (or initial values, by variable); those not given are 0
     #[arg(long, value_name = "INPUT=VALUE", num_args = 1.., value_parser = values::input)]
-    pub inputs: Vec<(String, i64)>,
+    pub inputs: Vec<(String, i128)>,
     /// Tell, too, for which other initial values the run would be the same, and how it could have gone otherwise
     #[arg(long)]
     pub path: bool,

@@ -435,7 +435,7 @@ fn run_one(args: &RunArgs) -> Result<Exit, Refusal> {
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
     let record = program.run(&plan, &options, &mut |progress| watcher.look(progress));
     watcher.finish();
-    let mut record = record.map_err(|error| format!("the schedule does not fit: {error}"))?;
+    let mut record = record.map_err(|error| error.to_string())?;
     if args.path {
         let path = program.path(&record.run, &options);
         record.path = Some(path.map_err(|error| format!("--path: {error}"))?);

@@ -16,13 +16,20 @@ pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
 }
 
 /// An input and its value: `0#0=5`, `0.1#2=true`
-pub(crate) fn input(text: &str) -> Result<(String, i64), String> {
-    let hint = || "write PROCESS#NUMBER=VALUE, such as 0#0=5 or 0.1#2=true".to_owned();
+pub(crate) fn input(text: &str) -> Result<(String, i128), String> {
+    let hint = || {
+        "write PROCESS#NUMBER=VALUE, such as 0#0=5 or 0.1#2=true, or VARIABLE=VALUE for an initial value"
+            .to_owned()
+    };
     let (name, value) = text.split_once('=').ok_or_else(hint)?;
-    let (process, number) = name.trim().split_once('#').ok_or_else(hint)?;
+    let value = mazurka::parse_input(value.trim()).ok_or_else(hint)?;
+    let Some((process, number)) = name.trim().split_once('#') else {
+        let name: String = name.chars().filter(|c| !c.is_whitespace()).collect();
+        let starts = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        return starts.then_some((name, value)).ok_or_else(hint);
+    };
     let process: mazurka::ProcessPath = process.parse().map_err(|_| hint())?;
     let number: u32 = number.parse().map_err(|_| hint())?;
-    let value = mazurka::parse_input(value.trim()).ok_or_else(hint)?;
     Ok((format!("{process}#{number}"), value))
 }
 
@@ -121,12 +128,23 @@ mod tests {
     fn inputs() {
         assert_eq!(input("0#0=5"), Ok(("0#0".to_owned(), 5)));
         assert_eq!(input("0.1#2=true"), Ok(("0.1#2".to_owned(), 1)));
+        assert_eq!(input("a[ 1 ] = -2"), Ok(("a[1]".to_owned(), -2)));
         assert_eq!(
             input("1#0=18446744073709551615"),
-            Ok(("1#0".to_owned(), -1))
+            Ok(("1#0".to_owned(), u64::MAX.into()))
         );
         for bad in [
-            "", "0#0", "0=5", "#0=5", "0#=5", "0#0=", "0#0=x", "x#0=1", "0#-1=1",
+            "",
+            "0#0",
+            "0=5",
+            "#0=5",
+            "0#=5",
+            "0#0=",
+            "0#0=x",
+            "x#0=1",
+            "0#-1=1",
+            "=1",
+            "0#0=18446744073709551616",
         ] {
             assert!(input(bad).is_err(), "{bad}");
         }

@@ -1,0 +1,187 @@
+//! What happens next where that depends on a condition that is not known: an outcome of the step says which side to take.
+//!
+//! Sides that no values take are not offered. Nor are those of which no solver knows: the search gives them up and says so
+//! ([`Doubts`](super::Doubts)). So the path condition of a run has a solution, and what fails there fails for somebody. To follow such sides would be no
+//! better: whatever is found there may not exist, and a search for a verdict would stop at it.
+
+use mazurka_core::Outcome;
+use mazurka_smt::{Term, Why};
+
+use crate::code::Range;
+use crate::fault::Fault;
+
+use super::run::{Cause, Cpu, Halt, Selected, Stop};
+
+/// How much local work a decision counts for: each splits the run, so a few hundred in one step are a lot.
+const DECISION: u64 = 4000;
+
+impl Cpu<'_> {
+    /// Which side of a condition to go on with.
+    pub fn decide(&mut self, condition: Term) -> Result<bool, Halt> {
+        match self.guided(condition, true) {
+            Some(decided) => decided,
+            None => self.decide_unguided(condition),
+        }
+    }
+
+    /// Whether an operation is defined.
+    pub fn defined(&mut self, condition: Term) -> Result<bool, Halt> {
+        match self.guided(condition, false) {
+            Some(decided) => decided,
+            None => self.decide_unguided(condition),
+        }
+    }
+
+    fn decide_unguided(&mut self, condition: Term) -> Result<bool, Halt> {
+        if let Some(value) = self.logic.known(condition) {
+            return Ok(value != 0);
+        }
+        if self.probing {
+            return Err(Halt::Stop(Stop::Undecided));
+        }
+        self.decided()?;
+        let given = self.outcomes.get(self.event.outcomes.len()).copied();
+        let opposite = self.logic.not(condition);
+        let (value, end) = match given {
+            // Whoever gives an outcome was offered it; a solver that was sure then may not be now.
+            Some(1) if self.possible(condition) != Ok(false) => (1, 2),
+            Some(0) if self.possible(opposite) != Ok(false) => {
+                (0, 1 + i64::from(self.possible(condition) == Ok(true)))
+            }
+            Some(_) => return Err(Halt::Stop(Stop::NoSuchOutcome)),
+            None => self.sides(condition, opposite)?,
+        };
+        self.event.outcomes.push(Outcome { value, end });
+        self.causes.push(Cause::Decision);
+        let held = if value == 1 { condition } else { opposite };
+        self.state.path.push(held);
+        Ok(value == 1)
+    }
+
+    /// The test of an `if` or `while`. Taken literally, rules COND and WHILE have two successors, even where the condition is constant.
+    pub fn test(&mut self, pc: u32, condition: Term) -> Result<bool, Halt> {
+        let known = self.logic.known(condition);
+        let literal = self.literal && !self.probing;
+        let (true, Some(truth)) = (literal && self.code.notes.contains_key(&pc), known) else {
+            return self.decide(condition);
+        };
+        let given = self.outcomes.get(self.event.outcomes.len()).copied();
+        let value = given.unwrap_or(0);
+        if !(0..2).contains(&value) {
+            return Err(Halt::Stop(Stop::NoSuchOutcome));
+        }
+        self.event.outcomes.push(Outcome { value, end: 2 });
+        self.causes.push(Cause::Decision);
+        let held = self.logic.terms.bool((truth != 0) == (value == 1));
+        self.state.path.push(held);
+        Ok(value == 1)
+    }
+
+    /// The least outcome of a decision and the end of all of them. A side that no solver decides is not offered, and becomes a doubt.
+    fn sides(&mut self, condition: Term, opposite: Term) -> Result<(i64, i64), Halt> {
+        let no = self.possible(opposite);
+        // One of the sides is possible, for the path is.
+        if no == Ok(false) {
+            return Ok((1, 2));
+        }
+        match (no, self.possible(condition)) {
+            (Ok(_), Ok(yes)) => Ok((0, 1 + i64::from(yes))),
+            (Err(_), Ok(false)) => Ok((0, 1)),
+            (Ok(_), Err(why)) => {
+                self.logic.doubt(why);
+                Ok((0, 1))
+            }
+            (Err(why), Ok(true)) => {
+                self.logic.doubt(why);
+                Ok((1, 2))
+            }
+            (Err(why), Err(_)) => {
+                self.logic.doubt(why);
+                Err(Halt::Fault(Fault::Undecided))
+            }
+        }
+    }
+
+    /// Counts a decision as local work.
+    pub fn decided(&mut self) -> Result<(), Fault> {
+        self.fuel = self.fuel.checked_sub(DECISION).ok_or(Fault::LocalLimit)?;
+        Ok(())
+    }
+
+    /// Whether a condition is possible here, or why nobody knows.
+    fn possible(&mut self, condition: Term) -> Result<bool, Why> {
+        let condition = self.logic.condition(condition);
+        self.state.path.push(condition);
+        let possible = self.logic.possible(&self.state.path);
+        self.state.path.pop();
+        possible
+    }
+
+    /// Whether a condition may be possible here: where nobody knows it may, and that is a doubt.
+    pub fn may_hold(&mut self, condition: Term) -> bool {
+        self.possible(condition).unwrap_or_else(|why| {
+            self.logic.doubt(why);
+            true
+        })
+    }
+
+    /// The element of an array that an index selects; one after the other, if it is not known.
+    pub fn pick(&mut self, range: Range) -> Result<u32, Halt> {
+        let Selected::Somewhere(index) = (match self.select(range)? {
+            Selected::Cell(cell) => {
+                self.guided_known(cell - range.first);
+                return Ok(cell);
+            }
+            somewhere => somewhere,
+        }) else {
+            return Err(Halt::Fault(Fault::OutOfBounds));
+        };
+        if let Some(element) = self.guided_element(index, range.len) {
+            return element.map(|at| range.first + at);
+        }
+        if self.probing {
+            return Err(Halt::Stop(Stop::Undecided));
+        }
+        let given = self.outcomes.get(self.event.outcomes.len()).copied();
+        let mut undecided = None;
+        let first = given.map_or(0, |given| given.clamp(0, i64::from(range.len)) as u32);
+        let value = (first..range.len).find(|&at| self.can_be(index, at, &mut undecided));
+        let value = match (value, &undecided) {
+            (Some(value), _) => value,
+            // It was offered when the solver was sure.
+            (None, Some((at, _))) if given == Some(i64::from(*at)) => *at,
+            (None, _) if given.is_some() => return Err(Halt::Stop(Stop::NoSuchOutcome)),
+            (None, _) => {
+                self.doubt(undecided);
+                return Err(Halt::Fault(Fault::Undecided));
+            }
+        };
+        let mut all = (value..range.len).rev();
+        let last = all.find(|&at| self.can_be(index, at, &mut undecided));
+        let last = last.unwrap_or(value);
+        self.doubt(undecided);
+        self.event.outcomes.push(Outcome {
+            value: i64::from(value),
+            end: i64::from(last) + 1,
+        });
+        self.causes.push(Cause::Decision);
+        let here = self.logic.is_at(index, value);
+        self.state.path.push(self.logic.condition(here));
+        Ok(range.first + value)
+    }
+
+    /// Whether an index can be this one; and the first of which nobody knows.
+    fn can_be(&mut self, index: Term, at: u32, undecided: &mut Option<(u32, Why)>) -> bool {
+        let here = self.logic.is_at(index, at);
+        self.possible(here).unwrap_or_else(|why| {
+            undecided.get_or_insert((at, why));
+            false
+        })
+    }
+
+    fn doubt(&mut self, undecided: Option<(u32, Why)>) {
+        if let Some((_, why)) = undecided {
+            self.logic.doubt(why);
+        }
+    }
+}
