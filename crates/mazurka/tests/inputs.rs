@@ -224,7 +224,7 @@ fn what_no_solver_decides_is_explored_no_further_and_named() {
     assert_eq!((record.counts.failures, record.counts.executions), (0, 1));
     let asked = record.solver.expect("there are inputs");
     assert!(
-        asked.searches > 0 && asked.queries >= asked.reused + 1,
+        asked.searches > 0 && asked.queries > asked.reused,
         "{asked:?}"
     );
 }
