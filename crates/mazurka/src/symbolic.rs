@@ -607,5 +607,6 @@ fn run_again(
 /// The value of a variable; what nobody has asked for is 0.
 fn given_value(values: &[Binding], name: &str) -> Option<i64> {
     let known = values.iter().find(|binding| binding.name == name);
-    known.map_or(Some(0), |binding| parse_input(&binding.value))
+    // A `u64` is kept as the bits of an `i64`.
+    known.map_or(Some(0), |binding| Some(parse_input(&binding.value)? as i64))
 }

@@ -215,7 +215,7 @@ fn what_no_solver_decides_is_explored_no_further_and_named() {
         assume a > 1 && a < 4000000000 && b > 1 && b < 4000000000;
         if a * b == 1000000016000000063 { error }; x := 1 }";
     let options = Options {
-        solver: "embedded".parse().unwrap(),
+        solver: SolverChoice::Embedded.into(),
         ..Options::default()
     };
     let record = program(source).check(&options, &mut quietly());

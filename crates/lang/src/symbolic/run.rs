@@ -4,9 +4,7 @@
 //! depends on a condition that is not known, the step *decides*: which side to take is an outcome
 //! of the step, as a `choose` is, and the condition joins the path condition.
 
-use mazurka_core::{
-    Access, AccessKind, Event, Mishap, MishapKind, Outcome, ProcessId, ProcessTable,
-};
+use mazurka_core::{Access, AccessKind, Event, Mishap, MishapKind, ProcessId, ProcessTable};
 use mazurka_smt::{Kind, Term};
 
 use crate::code::{Arith, Code, Compare, Op, Range};
