@@ -30,6 +30,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
             seen: FxHashMap::default(),
             claims: Vec::new(),
             blockers: Vec::new(),
+            late: false,
             lost: false,
         };
         walk.from(pc);
@@ -39,6 +40,9 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
         } else {
             walk.claims
         };
+        if walk.late {
+            code.late.push(code.steps[step as usize].span);
+        }
         let wait = kind_of_wait(waits, &claims, &code.ops);
         if wait == Wait::Guard {
             for claim in &claims {
@@ -108,6 +112,8 @@ struct At {
     open: bool,
     merged: bool,
     atomic: u32,
+    /// Whether something has been chosen in this step.
+    chosen: bool,
     returns: Vec<u32>,
 }
 
@@ -118,6 +124,8 @@ struct Walk<'a> {
     seen: FxHashMap<At, Vec<u32>>,
     claims: Vec<Claim>,
     blockers: Vec<u32>,
+    /// Whether it may have to wait after something has been chosen.
+    late: bool,
     lost: bool,
 }
 
@@ -129,6 +137,7 @@ impl Walk<'_> {
             open,
             merged: false,
             atomic: 0,
+            chosen: false,
             returns: Vec::new(),
         };
         let mut work = vec![(start, Vec::new())];
@@ -179,10 +188,10 @@ impl Walk<'_> {
             | Op::Or
             | Op::Select(_)
             | Op::Input(_)
-            | Op::Choose
             | Op::Drop
             | Op::Assert
             | Op::Assume => {}
+            Op::Choose => at.chosen = true,
             Op::Load(cell) => self.claim(Claim::Fixed(Access::read(cell))),
             Op::LoadAt(range) => self.element(pc, AccessKind::Read, range, &at, &changed),
             Op::Fetch { cell, slot } => {
@@ -203,13 +212,13 @@ impl Walk<'_> {
                 other.pc = to;
                 work.push((other, changed.clone()));
             }
-            Op::Guard | Op::Join | Op::JoinAll => self.blockers.push(pc),
+            Op::Guard | Op::Join | Op::JoinAll => self.blocks(pc, &at),
             Op::Lock(cell) => {
-                self.blockers.push(pc);
+                self.blocks(pc, &at);
                 self.claim(Claim::Fixed(Access::new(AccessKind::Acquire, cell)));
             }
             Op::LockAt(range) => {
-                self.blockers.push(pc);
+                self.blocks(pc, &at);
                 self.element(pc, AccessKind::Acquire, range, &at, &changed);
             }
             Op::Unlock(cell) => {
@@ -237,6 +246,11 @@ impl Walk<'_> {
         changed.sort_unstable();
         changed.dedup();
         work.push((at, changed));
+    }
+
+    fn blocks(&mut self, pc: u32, at: &At) {
+        self.blockers.push(pc);
+        self.late |= at.chosen;
     }
 
     fn claim(&mut self, claim: Claim) {

@@ -16,10 +16,12 @@ use mazurka_core::{Access, AccessKind, Claims, Wait};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use crate::diagnostic::Diagnostic;
 use crate::hir::{self, Type};
 use crate::liveness::Live;
 use crate::quick::Quick;
 use crate::reach::{self, Reach};
+use crate::refuse;
 use crate::source::Span;
 
 /// Arithmetic that can fail or wrap.
@@ -259,6 +261,8 @@ pub struct Code {
     pub(crate) states_property: bool,
     /// What steps may touch that wait for a condition.
     pub(crate) guards: Claims,
+    /// Steps that may have to wait after they have chosen something.
+    pub(crate) late: Vec<Span>,
     pub(crate) may_loop: bool,
     pub(crate) live: Live,
     pub(crate) reach: OnceLock<Reach>,
@@ -284,6 +288,11 @@ impl Code {
     /// Whether the file states something about final states.
     pub fn states_ensures(&self) -> bool {
         !self.ensures.is_empty()
+    }
+
+    /// Why the program cannot be explored, if it cannot.
+    pub fn refused(&self) -> Vec<Diagnostic> {
+        refuse::late_waits(&self.late)
     }
 
     /// What can still be touched from each place on.

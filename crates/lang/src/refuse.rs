@@ -3,6 +3,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::hir::{ExprKind, Program};
 use crate::shared::Shared;
+use crate::source::Span;
 
 /// Inputs and symbolic initial values.
 pub(crate) fn unexplorable(program: &Program) -> Vec<Diagnostic> {
@@ -43,6 +44,27 @@ pub(crate) fn symbolic_values(program: &Program) -> Vec<Diagnostic> {
     refused
 }
 
+/// Steps that may have to wait after they have chosen something: whether they can be made would depend on the outcome.
+pub(crate) fn late_waits(steps: &[Span]) -> Vec<Diagnostic> {
+    let within =
+        |one: &Span, other: &Span| one != other && other.start <= one.start && one.end <= other.end;
+    let mut outer: Vec<Span> = Vec::new();
+    for span in steps {
+        if !outer.contains(span) && !steps.iter().any(|other| within(span, other)) {
+            outer.push(*span);
+        }
+    }
+    let refused = outer.into_iter().map(|span| Diagnostic {
+        code: "M0604",
+        message: "this step may have to wait after `choose`".to_owned(),
+        span,
+        label: "whether it can be made depends on what is chosen".to_owned(),
+        related: Vec::new(),
+        help: Some("choose before the atomic block, or after all that can wait in it".to_owned()),
+    });
+    refused.collect()
+}
+
 /// The assumptions on the initial state that its values break.
 pub(crate) fn broken_requires(program: &Program, holds: &[bool]) -> Vec<Diagnostic> {
     let broken = program.requires.iter().zip(holds);
@@ -57,4 +79,35 @@ pub(crate) fn broken_requires(program: &Program, holds: &[bool]) -> Vec<Diagnost
             help: Some("change the initial values, in the file or with `--set`".to_owned()),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    fn codes(source: &str) -> Vec<&'static str> {
+        let program = crate::load(source, &[]).expect("a program");
+        let refused = crate::compile(&program, source).err().unwrap_or_default();
+        refused.iter().map(|mistake| mistake.code).collect()
+    }
+
+    #[test]
+    fn nothing_waits_after_a_choice() {
+        let program = |body: &str| {
+            format!("lock m var x: int = 0 process main {{ let p = spawn {{ x := 1 }}; {body} }}")
+        };
+        for waits in [
+            "atomic { let a = choose(0..2); if a == 1 { join p }; x := a }",
+            "atomic { let a = choose(0..2); if a == 0 { await x == 1 }; x := a }",
+            "atomic { x := choose(0..2); lock(m) }",
+            "atomic { for i in 0..2 { lock(m); unlock(m); x := choose(0..2) } }",
+        ] {
+            assert_eq!(codes(&program(waits)), ["M0604"], "{waits}");
+        }
+        for fine in [
+            "atomic { await x == 1; x := choose(0..2) }",
+            "atomic { lock(m); x := choose(0..2); unlock(m) }",
+            "x := choose(0..2); await x == 1; join p",
+        ] {
+            assert_eq!(codes(&program(fine)), [""; 0], "{fine}");
+        }
+    }
 }

@@ -101,13 +101,18 @@ impl SymbolicProgram {
         };
         let settings: Vec<Setting> = set.iter().map(setting).collect();
         let checked = mazurka_lang::load(source, &settings)?;
+        let code = compile_symbolic(&checked, source, true);
+        let refused = code.refused();
+        if !refused.is_empty() {
+            return Err(refused);
+        }
         Ok(Self {
             record: ProgramRecord {
                 file: file.to_owned(),
                 hash: hash(source, set),
                 set: set.to_vec(),
             },
-            code: Arc::new(compile_symbolic(&checked, source, true)),
+            code: Arc::new(code),
             plain: Arc::new(compile_symbolic(&checked, source, false)),
             source: source.into(),
         })

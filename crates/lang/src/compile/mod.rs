@@ -44,11 +44,11 @@ pub fn compile(program: &Program, source: &str) -> Result<Code, Vec<Diagnostic>>
         return Err(refused);
     }
     let code = Compiler::new(program, source, Values::Concrete).compile();
-    let broken = broken_requires(&code, program);
-    if broken.is_empty() {
-        Ok(code)
-    } else {
-        Err(broken)
+    let mut refused = code.refused();
+    refused.extend(broken_requires(&code, program));
+    match refused.is_empty() {
+        true => Ok(code),
+        false => Err(refused),
     }
 }
 
@@ -75,15 +75,13 @@ pub fn has_inputs(program: &Program) -> bool {
 pub fn compile_open(program: &Program, source: &str) -> Result<Code, Vec<Diagnostic>> {
     let mut code = compile_symbolic(program, source, false);
     code.open = true;
-    let all_given = program.vars.iter().all(|var| var.init.is_some());
-    let broken = match all_given {
-        true => broken_requires(&code, program),
-        false => Vec::new(),
-    };
-    if broken.is_empty() {
-        Ok(code)
-    } else {
-        Err(broken)
+    let mut refused = code.refused();
+    if program.vars.iter().all(|var| var.init.is_some()) {
+        refused.extend(broken_requires(&code, program));
+    }
+    match refused.is_empty() {
+        true => Ok(code),
+        false => Err(refused),
     }
 }
 
@@ -182,6 +180,7 @@ impl<'a> Compiler<'a> {
             lock_cells,
             states_property: !program.invariants.is_empty() || !program.ensures.is_empty(),
             guards: mazurka_core::Claims::new(),
+            late: Vec::new(),
             may_loop: false,
             live: Live::default(),
             reach: std::sync::OnceLock::new(),
