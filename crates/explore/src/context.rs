@@ -144,8 +144,8 @@ pub(crate) struct Context<S> {
     /// For each state how many sequences have been looked at there.
     looked_at: Vec<usize>,
     /// A sequence in the making, and claims that are looked at: kept for their memory.
-    steps: Vec<Step>,
     places: Vec<usize>,
+    after: Vec<usize>,
     claims: Claims,
     buffer: Claims,
 }
@@ -167,8 +167,8 @@ impl<S: Set> Context<S> {
             discards: 0,
             known: false,
             looked_at: Vec::new(),
-            steps: Vec::new(),
             places: Vec::new(),
+            after: Vec::new(),
             claims: Claims::new(),
             buffer: Claims::new(),
         }
@@ -215,25 +215,22 @@ impl<S: Set> Context<S> {
         let mut past = self.source.order.events[last].before.clone();
         past.insert(last);
         let mut sum = self.meter.before(first);
-        self.steps.clear();
-        self.places.clear();
         // What does not happen after the first event comes before it, and so does the other process.
-        for after in [false, true] {
-            for at in members(&past).filter(|&at| at >= first) {
-                let occurrence = &self.source.order.events[at];
-                let follows = at == first || occurrence.before.contains(first);
-                if after != (follows && occurrence.process != self.made[last].process) {
-                    continue;
-                }
-                if self.steps.len() == MOST_STEPS {
-                    return;
-                }
-                sum = sum.and(self.meter.change(at));
-                self.steps.push(self.made[at].clone());
-                self.places.push(at);
+        self.places.clear();
+        self.after.clear();
+        for at in members(&past).filter(|&at| at >= first) {
+            let occurrence = &self.source.order.events[at];
+            let follows = at == first || occurrence.before.contains(first);
+            match follows && occurrence.process != self.made[last].process {
+                true => self.after.push(at),
+                false => self.places.push(at),
             }
+            sum = sum.and(self.meter.change(at));
         }
-        self.sequences.add(first, &self.steps, &self.places, sum);
+        self.places.append(&mut self.after);
+        if self.places.len() <= MOST_STEPS {
+            self.sequences.add(first, &self.places, &self.made, sum);
+        }
     }
 
     /// A process whose step ends a sequence and is independent of all that others could ever do: nobody else need run here.

@@ -327,18 +327,22 @@ impl Sequences {
     }
 
     /// A sequence starts from a state of the path, to a state with this sum, unless it is known.
-    pub fn add(&mut self, home: usize, steps: &[Step], places: &[usize], sum: Fingerprint) {
+    /// It has the steps at some places of the run.
+    pub fn add(&mut self, home: usize, places: &[usize], run: &[Step], sum: Fingerprint) {
         let Home {
             steps: all,
             places: all_places,
             sequences,
         } = &mut self.homes[home];
-        let same = |known: &Sequence| known.sum == sum && all[known.first..known.end] == *steps;
+        let steps = places.iter().map(|&at| &run[at]);
+        let same = |known: &Sequence| {
+            known.sum == sum && all[known.first..known.end].iter().eq(steps.clone())
+        };
         if sequences.len() == MOST_SEQUENCES || sequences.iter().any(same) {
             return;
         }
         let first = all.len();
-        all.extend_from_slice(steps);
+        all.extend(steps.cloned());
         all_places.extend_from_slice(places);
         sequences.push(Sequence {
             first,
