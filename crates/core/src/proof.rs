@@ -2,6 +2,8 @@
 //!
 //! It is written to be read by people, and by a checker that believes none of it.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::record::ProgramRecord;
@@ -72,8 +74,9 @@ pub struct GoalRecord {
     pub id: usize,
     /// Whose Γ and Ψ it has.
     pub context: usize,
-    /// φ: the steps since the box, or since a goal that was generalised.
-    pub path: Vec<EventRecord>,
+    /// φ: the steps since the box, or since a goal that was generalised. Paths share their steps: there are many, and they are long.
+    #[serde(with = "shared")]
+    pub path: Vec<Arc<EventRecord>>,
     /// ⌈φ⌉: what was assumed.
     pub condition: Vec<String>,
     /// σ: what differs from the variable's own name aside.
@@ -84,6 +87,29 @@ pub struct GoalRecord {
     pub locks: Vec<(String, String)>,
     /// What was done about it.
     pub rule: RuleRecord,
+}
+
+/// Paths are written out, and shared only in memory.
+mod shared {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::EventRecord;
+
+    pub(super) fn serialize<S: Serializer>(
+        path: &[Arc<EventRecord>],
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_seq(path.iter().map(|event| &**event))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<Arc<EventRecord>>, D::Error> {
+        let path = Vec::<EventRecord>::deserialize(from)?;
+        Ok(path.into_iter().map(Arc::new).collect())
+    }
 }
 
 /// ι⟨e, W, R⟩ of a path, the condition aside, which the goal has.

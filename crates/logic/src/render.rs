@@ -1,5 +1,7 @@
 //! Goals in words, for the file and for people.
 
+use std::sync::Arc;
+
 use mazurka_core::{AccessKind, Event, ProcessId, ProcessTable};
 use mazurka_lang::hir::{Program, Stmt, StmtKind};
 use mazurka_smt::{Model, Node, Term, Terms};
@@ -75,7 +77,7 @@ impl Names<'_, '_> {
         id: usize,
         context: usize,
         state: &State<'_>,
-        path: Vec<EventRecord>,
+        path: Vec<Arc<EventRecord>>,
         rule: RuleRecord,
     ) -> GoalRecord {
         GoalRecord {
@@ -286,6 +288,7 @@ impl<'p> Search<'p, '_> {
     /// The goals as they are to be written.
     pub fn record(&self) -> Vec<GoalRecord> {
         let names = self.world.names();
+        let mut paths: Vec<Vec<Arc<EventRecord>>> = Vec::new();
         let goals = self.nodes.iter().enumerate().map(|(id, node)| {
             let leaves = |leaves: &[Leaf]| leaves.iter().map(|leaf| names.leaf(leaf)).collect();
             let rule = match &node.by {
@@ -339,8 +342,12 @@ impl<'p> Search<'p, '_> {
                     to: *to,
                 },
             };
-            let path = node.path.iter().map(|event| names.event(event));
-            names.goal(id, node.context, &node.state, path.collect(), rule)
+            // A path begins anew where a segment does; a goal has a greater number than the one before it.
+            let before = node.parent.filter(|_| node.segment != id);
+            let mut path = before.map_or_else(Vec::new, |before| paths[before].clone());
+            path.extend(node.event.iter().map(|event| Arc::new(names.event(event))));
+            paths.push(path.clone());
+            names.goal(id, node.context, &node.state, path, rule)
         });
         goals.collect()
     }

@@ -38,7 +38,8 @@ pub(crate) struct Node<'p> {
     pub context: usize,
     /// The goal where its path begins: that of the box, or one that was generalised.
     pub segment: usize,
-    pub path: Vec<Event>,
+    /// The step that led here, if it has an event; the path is that of the goal before and this.
+    pub event: Option<Event>,
     hasher: TraceHasher,
     pub parent: Option<usize>,
     /// The process whose step led here.
@@ -205,7 +206,7 @@ impl<'p, 's> Search<'p, 's> {
             state,
             context,
             segment: at,
-            path: Vec::new(),
+            event: None,
             hasher: TraceHasher::new(),
             parent,
             process: None,
@@ -386,11 +387,9 @@ impl<'p, 's> Search<'p, 's> {
         let parent = &self.nodes[from];
         let (context, segment) = (parent.context, parent.segment);
         let mut hasher = parent.hasher.clone();
-        let mut path = parent.path.clone();
         let mut state = branch.state;
-        if let Some(event) = event {
-            hasher.push(&event, &self.world.table);
-            path.push(event);
+        if let Some(event) = &event {
+            hasher.push(event, &self.world.table);
             if let Some(thread) = state.threads.iter_mut().find(|t| t.process == process) {
                 thread.events += 1;
             }
@@ -417,7 +416,7 @@ impl<'p, 's> Search<'p, 's> {
             state,
             context,
             segment,
-            path,
+            event,
             hasher,
             parent: Some(from),
             process: Some(process),

@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{checked, options, search};
 use mazurka_core::proof::{
     Answered, EventRecord, GoalRecord, LeafRecord, Proof, Rule, RuleRecord, StepRecord,
@@ -269,7 +271,8 @@ fn easy() -> LeafRecord {
 }
 
 fn last(goal: &mut GoalRecord, change: impl Fn(&mut EventRecord)) {
-    goal.path.last_mut().into_iter().for_each(change);
+    let last = goal.path.last_mut().map(Arc::make_mut);
+    last.into_iter().for_each(change);
 }
 
 fn steps(goal: &mut GoalRecord, change: impl Fn(&mut StepRecord)) {

@@ -8,6 +8,8 @@
 
 mod step;
 
+use std::sync::Arc;
+
 use mazurka_core::proof::{
     EventRecord, LeafRecord, Proof, Rule, RuleRecord, StepRecord, VERSION, WayRecord,
 };
@@ -123,7 +125,7 @@ impl<'p> Checker<'p, '_> {
                         leaves.extend(self.invariants(&goal)?);
                         let at = *goals.get(boxes.len()).ok_or("a goal of it is missing")?;
                         boxes.push(at);
-                        self.derive(at, goal, Vec::new())?;
+                        self.derive(at, goal, &[])?;
                     }
                 }
             }
@@ -194,11 +196,11 @@ impl<'p> Checker<'p, '_> {
     }
 
     /// A goal is derived: it must be what the file says it is.
-    fn derive(&mut self, at: usize, goal: Sequent<'p>, path: Vec<EventRecord>) -> Checked {
+    fn derive(&mut self, at: usize, goal: Sequent<'p>, path: &[Arc<EventRecord>]) -> Checked {
         let written = self.proof.goals.get(at);
         let written = written.ok_or_else(|| format!("there is no goal {at}"))?;
         let (names, rule) = (self.world.names(), written.rule.clone());
-        if names.goal(at, goal.context, &goal.state, path, rule) != *written {
+        if names.goal(at, goal.context, &goal.state, path.to_vec(), rule) != *written {
             return Err(format!("goal {at} does not follow as it is written"));
         }
         match self.derived[at].replace(goal) {
@@ -249,14 +251,8 @@ impl<'p> Checker<'p, '_> {
                 written.rule.clone()
             }
             RuleRecord::Schedule { steps, .. } => self.schedule(&goal, &written.path, steps)?,
-            RuleRecord::Generalise { values, to, .. } => {
-                self.rests(*to)?;
-                self.generalise(&goal, values, *to)?
-            }
-            RuleRecord::Back { to, .. } => {
-                self.rests(*to)?;
-                self.back(&goal, *to)?
-            }
+            RuleRecord::Generalise { values, to, .. } => self.generalise(&goal, values, *to)?,
+            RuleRecord::Back { to, .. } => self.back(&goal, *to)?,
         };
         match anew == written.rule {
             true => Ok(()),
@@ -274,15 +270,15 @@ impl<'p> Checker<'p, '_> {
         let (known, cells) = (context.known, &goal.state.cells);
         let taken = lower.parts(known, cells, &mut bound, &context.post, &mut parts);
         taken.map_err(|error| error.to_string())?;
-        let depth = context.depth + 1;
-        let (leaves, goals) = self.parts(parts, &goal.state.condition, depth, goals)?;
+        let (condition, depth) = (&goal.state.condition, context.depth + 1);
+        let (leaves, goals) = self.parts(parts, condition, depth, goals)?;
         Ok(RuleRecord::Reduce { leaves, goals })
     }
 
     fn schedule(
         &mut self,
         goal: &Sequent<'p>,
-        path: &[EventRecord],
+        path: &[Arc<EventRecord>],
         written: &[StepRecord],
     ) -> Checked<RuleRecord> {
         let context = goal.context;
@@ -308,12 +304,12 @@ impl<'p> Checker<'p, '_> {
             for (way, WayRecord { to, .. }) in ways.into_iter().zip(&step.ways) {
                 let mut path = path.to_vec();
                 if rule != Rule::Spent {
-                    path.push(self.event(thread, &way)?);
+                    path.push(Arc::new(self.event(thread, &way)?));
                 }
                 let state = way.state;
                 let next = Sequent { context, state };
                 let leaves = self.invariants(&next)?;
-                self.derive(*to, next, path)?;
+                self.derive(*to, next, &path)?;
                 after.push(WayRecord { leaves, to: *to });
             }
             steps.push(StepRecord {
@@ -354,6 +350,7 @@ impl<'p> Checker<'p, '_> {
         replaced: &[String],
         to: usize,
     ) -> Checked<RuleRecord> {
+        self.rests(to)?;
         if self.derived.get(to).is_none_or(Option::is_some) {
             return Err(format!("goal {to} is not new"));
         }
@@ -383,7 +380,7 @@ impl<'p> Checker<'p, '_> {
             }
         }
         let context = goal.context;
-        self.derive(to, Sequent { context, state }, Vec::new())?;
+        self.derive(to, Sequent { context, state }, &[])?;
         Ok(RuleRecord::Generalise {
             leaves,
             values: found,
@@ -392,6 +389,7 @@ impl<'p> Checker<'p, '_> {
     }
 
     fn back(&mut self, goal: &Sequent<'p>, to: usize) -> Checked<RuleRecord> {
+        self.rests(to)?;
         let general = self.other(to, goal)?;
         let terms = &mut self.world.terms;
         let pairs: Vec<(Term, Term)> = general.values().zip(goal.state.values()).collect();
@@ -423,10 +421,9 @@ impl<'p> Checker<'p, '_> {
     }
 }
 
-/// Whether one path is the other with steps swapped that do not conflict: each step must be the first of those left that it
-/// conflicts with.
-fn commute(a: &[EventRecord], b: &[EventRecord]) -> bool {
-    let mut rest: Vec<&EventRecord> = b.iter().collect();
+/// Whether one path is the other with steps swapped: each is the first of those left that it conflicts with.
+fn commute(a: &[Arc<EventRecord>], b: &[Arc<EventRecord>]) -> bool {
+    let mut rest: Vec<&Arc<EventRecord>> = b.iter().collect();
     let found = a.iter().all(|event| {
         let first = rest.iter().position(|other| other.conflicts(event));
         first.is_some_and(|at| rest.remove(at) == event)
