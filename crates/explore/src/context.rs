@@ -383,7 +383,7 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
         }
         let place = |at: usize| if last_first { usize::MAX - at } else { at };
         let path = &mut self.source.path;
-        match count > 0 && guide {
+        match count > 0 && guide && path.is_contested() {
             true => {
                 let first = self.sequences.shortest(depth);
                 let length = |process: ProcessId| {

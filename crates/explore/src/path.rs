@@ -170,6 +170,19 @@ impl Path {
         last.is_some_and(|node| !node.closed && node.again.is_none())
     }
 
+    /// Whether several could be the one that runs next from the last state.
+    pub fn is_contested(&self) -> bool {
+        let Some(node) = self.nodes.last() else {
+            return false;
+        };
+        let here = &self.candidates[node.first..];
+        let count = |mark: Mark| here.iter().filter(|c| c.mark == mark).count();
+        match count(Mark::Wanted) {
+            0 if !node.tried => count(Mark::Idle) > 1,
+            wanted => wanted > 1,
+        }
+    }
+
     /// Runs a process from the last state that is awake and was not run there, and nobody else after it.
     pub fn take_only(&mut self, process: ProcessId) -> Option<Choice> {
         let node = self.nodes.last_mut()?;
