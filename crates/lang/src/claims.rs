@@ -105,6 +105,80 @@ fn everything(code: &Code) -> Vec<Claim> {
     vec![Claim::Fixed(Access::write(0).over(cells as u32))]
 }
 
+/// What depends on what the step has chosen.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+struct Outcome {
+    /// What is being computed.
+    read: bool,
+    /// Which way it goes.
+    sways: bool,
+    /// What is in these variables: cells, and slots with the number of calls around them; sorted.
+    held: Vec<Place>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Place {
+    Cell(u32),
+    Slot(usize, u32),
+}
+
+impl Outcome {
+    /// Follows an instruction, made with so many calls around it.
+    fn follow(&mut self, op: Op, calls: usize) {
+        let cells = |range: Range| (range.first..range.first + range.len).map(Place::Cell);
+        let slots = |range: Range| {
+            let all = range.first..range.first + range.len;
+            all.map(move |slot| Place::Slot(calls, slot))
+        };
+        match op {
+            Op::Choose => self.read = true,
+            Op::Load(cell) => self.reads([Place::Cell(cell)]),
+            Op::LoadAt(range) => self.reads(cells(range)),
+            Op::Local(slot) => self.reads([Place::Slot(calls, slot)]),
+            Op::LocalAt(range) => self.reads(slots(range)),
+            Op::ArithLocals(_, _, both) => {
+                self.reads(both.map(|slot| Place::Slot(calls, u32::from(slot))));
+            }
+            Op::Fetch { cell, slot } => {
+                self.reads([Place::Cell(cell)]);
+                self.writes([Place::Slot(calls, slot)], true);
+            }
+            Op::Store(cell) => self.writes([Place::Cell(cell)], true),
+            Op::SetLocal(slot) => self.writes([Place::Slot(calls, slot)], true),
+            Op::StoreAt(range) => self.writes(cells(range), false),
+            Op::SetLocalAt(range) => self.writes(slots(range), false),
+            Op::JumpUnlessLess { slots, .. } => {
+                self.reads(slots.map(|slot| Place::Slot(calls, u32::from(slot))));
+                self.turns();
+            }
+            // What an argument is in the procedure is not followed.
+            Op::JumpIfFalse(_) | Op::Call(_) | Op::SpawnCall(_) => self.turns(),
+            Op::Drop | Op::Assert | Op::Assume => self.read = false,
+            _ => {}
+        }
+    }
+
+    fn turns(&mut self) {
+        self.sways |= std::mem::take(&mut self.read);
+    }
+
+    fn reads(&mut self, places: impl IntoIterator<Item = Place>) {
+        self.read |= places.into_iter().any(|place| self.held.contains(&place));
+    }
+
+    /// A value goes into one of these, and into no other if it is `certain`.
+    fn writes(&mut self, places: impl IntoIterator<Item = Place>, certain: bool) {
+        for place in places {
+            match self.held.binary_search(&place) {
+                Err(at) if self.read => self.held.insert(at, place),
+                Ok(at) if !self.read && certain => drop(self.held.remove(at)),
+                _ => {}
+            }
+        }
+        self.read = false;
+    }
+}
+
 /// Where a walk is: the instruction, what marks do here, and where calls return to.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct At {
@@ -112,8 +186,7 @@ struct At {
     open: bool,
     merged: bool,
     atomic: u32,
-    /// Whether something has been chosen in this step.
-    chosen: bool,
+    outcome: Outcome,
     returns: Vec<u32>,
 }
 
@@ -137,7 +210,7 @@ impl Walk<'_> {
             open,
             merged: false,
             atomic: 0,
-            chosen: false,
+            outcome: Outcome::default(),
             returns: Vec::new(),
         };
         let mut work = vec![(start, Vec::new())];
@@ -164,6 +237,8 @@ impl Walk<'_> {
     fn step(&mut self, mut at: At, mut changed: Vec<u32>, work: &mut Vec<(At, Vec<u32>)>) {
         let pc = at.pc;
         at.pc += 1;
+        at.outcome
+            .follow(self.code.ops[pc as usize], at.returns.len());
         match self.code.ops[pc as usize] {
             Op::Mark(_) if at.atomic > 0 || at.merged => {}
             Op::Mark(_) if at.open => at.open = false,
@@ -191,7 +266,7 @@ impl Walk<'_> {
             | Op::Drop
             | Op::Assert
             | Op::Assume => {}
-            Op::Choose => at.chosen = true,
+            Op::Choose => {}
             Op::Load(cell) => self.claim(Claim::Fixed(Access::read(cell))),
             Op::LoadAt(range) => self.element(pc, AccessKind::Read, range, &at, &changed),
             Op::Fetch { cell, slot } => {
@@ -250,7 +325,7 @@ impl Walk<'_> {
 
     fn blocks(&mut self, pc: u32, at: &At) {
         self.blockers.push(pc);
-        self.late |= at.chosen;
+        self.late |= at.outcome.read || at.outcome.sways;
     }
 
     fn claim(&mut self, claim: Claim) {

@@ -261,7 +261,7 @@ pub struct Code {
     pub(crate) states_property: bool,
     /// What steps may touch that wait for a condition.
     pub(crate) guards: Claims,
-    /// Steps that may have to wait after they have chosen something.
+    /// Steps that may have to wait or not, depending on what they have chosen.
     pub(crate) late: Vec<Span>,
     pub(crate) may_loop: bool,
     pub(crate) live: Live,

@@ -44,7 +44,7 @@ pub(crate) fn symbolic_values(program: &Program) -> Vec<Diagnostic> {
     refused
 }
 
-/// Steps that may have to wait after they have chosen something: whether they can be made would depend on the outcome.
+/// Steps that may have to wait or not, depending on what they have chosen.
 pub(crate) fn late_waits(steps: &[Span]) -> Vec<Diagnostic> {
     let within =
         |one: &Span, other: &Span| one != other && other.start <= one.start && one.end <= other.end;
@@ -56,9 +56,9 @@ pub(crate) fn late_waits(steps: &[Span]) -> Vec<Diagnostic> {
     }
     let refused = outer.into_iter().map(|span| Diagnostic {
         code: "M0604",
-        message: "this step may have to wait after `choose`".to_owned(),
+        message: "whether this step has to wait depends on what it chooses".to_owned(),
         span,
-        label: "whether it can be made depends on what is chosen".to_owned(),
+        label: "it chooses first, and then may have to wait".to_owned(),
         related: Vec::new(),
         help: Some("choose before the atomic block, or after all that can wait in it".to_owned()),
     });
@@ -90,21 +90,22 @@ mod tests {
     }
 
     #[test]
-    fn nothing_waits_after_a_choice() {
+    fn nothing_waits_because_of_a_choice() {
         let program = |body: &str| {
             format!("lock m var x: int = 0 process main {{ let p = spawn {{ x := 1 }}; {body} }}")
         };
         for waits in [
             "atomic { let a = choose(0..2); if a == 1 { join p }; x := a }",
             "atomic { let a = choose(0..2); if a == 0 { await x == 1 }; x := a }",
-            "atomic { x := choose(0..2); lock(m) }",
-            "atomic { for i in 0..2 { lock(m); unlock(m); x := choose(0..2) } }",
+            "atomic { x := choose(0..2); let b = x + 1; if b > 1 { skip }; lock(m) }",
+            "atomic { for i in 0..2 { x < 1 |> skip; x := choose(0..2) } }",
         ] {
             assert_eq!(codes(&program(waits)), ["M0604"], "{waits}");
         }
         for fine in [
             "atomic { await x == 1; x := choose(0..2) }",
             "atomic { lock(m); x := choose(0..2); unlock(m) }",
+            "atomic { x := choose(0..2); lock(m); x := 1; await x == 1; unlock(m) }",
             "x := choose(0..2); await x == 1; join p",
         ] {
             assert_eq!(codes(&program(fine)), [""; 0], "{fine}");
