@@ -21,6 +21,28 @@ use crate::{Config, Rng};
 /// assert!(program.processes.len() >= 2);
 /// ```
 pub fn generate(seed: u64, config: &Config) -> Program {
+    let program = make(seed, config);
+    // Whether a step has to wait must not depend on what it chooses.
+    match config.choose && is_refused(&program.to_string()) {
+        true => {
+            let config = Config {
+                choose: false,
+                ..config.clone()
+            };
+            make(seed, &config)
+        }
+        false => program,
+    }
+}
+
+fn is_refused(text: &str) -> bool {
+    mazurka_lang::load(text, &[]).is_ok_and(|program| {
+        let code = mazurka_lang::compile_symbolic(&program, text, false);
+        !code.refused().is_empty()
+    })
+}
+
+fn make(seed: u64, config: &Config) -> Program {
     let mut generator = Generator {
         rng: Rng::new(seed),
         config,
