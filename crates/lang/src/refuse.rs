@@ -90,6 +90,17 @@ mod tests {
     }
 
     #[test]
+    fn each_reason_has_its_code() {
+        let rest = "process { x := x + 1 }";
+        assert_eq!(codes(&format!("var x: int {rest}")), ["M0601"]);
+        let asks = "var x: i32 = 0 process { x := input() }";
+        assert_eq!(codes(asks), ["M0602"]);
+        let broken = format!("var x: int = 0 requires x > 0 {rest}");
+        assert_eq!(codes(&broken), ["M0603"]);
+        assert_eq!(codes(&format!("var x: int = 0 {rest}")), [""; 0]);
+    }
+
+    #[test]
     fn nothing_waits_because_of_a_choice() {
         let program = |body: &str| {
             format!("lock m var x: int = 0 process main {{ let p = spawn {{ x := 1 }}; {body} }}")

@@ -121,17 +121,19 @@ impl Program {
                 let mut machine = open.symbolic(options).starting_in_any_order();
                 let mut walked = walk_states(&mut machine, seed, limits, goal, watch);
                 let record = self.judge_open(&mut walked.found, &mut machine, options);
-                (walked.states, finish(record, &walked.found, 0, seed))
+                (
+                    walked.states,
+                    finish(record, NetKind::Stateful, &walked.found, 0, seed),
+                )
             }
             _ => on_front!(self.language, front => {
                 let mut machine = front.machine(options);
                 let mut walked = walk_states(&mut machine, seed, limits, goal, watch);
                 let record = self.judge_net(&mut walked.found, &mut machine, options);
-                (walked.states, finish(record, &walked.found, 0, seed))
+                (walked.states, finish(record, NetKind::Stateful, &walked.found, 0, seed))
             }),
         };
         UnfoldRecord {
-            net: NetKind::Stateful.to_string(),
             states: Some(states),
             ..record
         }
@@ -179,15 +181,8 @@ impl Program {
         let (limits, goal) = (&options.limits, Goal::Everything);
         let mut net = unfold_observed(&mut machine, kind, seed, limits, goal, watch, observer);
         let record = self.judge_net(&mut net.found, &mut machine, options);
-        let record = finish(record, &net.found, net.conditions(), seed);
-        let net_name = kind.to_string();
-        (
-            UnfoldRecord {
-                net: net_name,
-                ..record
-            },
-            net,
-        )
+        let record = finish(record, kind, &net.found, net.conditions(), seed);
+        (record, net)
     }
 
     /// For all inputs: a net over symbolic values, in which the sides of conditions are events. The machine can follow its schedules.
@@ -205,16 +200,8 @@ impl Program {
         let (limits, goal) = (&options.limits, Goal::Everything);
         let mut net = unfold_observed(&mut machine, kind, seed, limits, goal, watch, observer);
         let record = self.judge_open(&mut net.found, &mut machine, options);
-        let record = finish(record, &net.found, net.conditions(), seed);
-        let net_name = kind.to_string();
-        (
-            UnfoldRecord {
-                net: net_name,
-                ..record
-            },
-            net,
-            machine,
-        )
+        let record = finish(record, kind, &net.found, net.conditions(), seed);
+        (record, net, machine)
     }
 
     fn judge_net<M: Narrator + Semantics>(
@@ -271,14 +258,20 @@ fn schedule_of<E: Execution>(program: &E) -> Schedule {
     Schedule::of(program.events(), program.processes())
 }
 
-/// The record of an unfolding whose net gets its name later.
-fn finish(mut record: Record, found: &Findings, conditions: u64, seed: u64) -> UnfoldRecord {
+/// The record of an unfolding.
+fn finish(
+    mut record: Record,
+    net: NetKind,
+    found: &Findings,
+    conditions: u64,
+    seed: u64,
+) -> UnfoldRecord {
     record.algorithm = "unfold".to_owned();
     debug_assert!(record.verdict != Verdict::Verified || record.scope.bounds.is_empty());
     let counts = found.counts;
     UnfoldRecord {
         record,
-        net: String::new(),
+        net: net.to_string(),
         seed,
         tests: counts.executions + counts.discarded,
         conditions,

@@ -81,3 +81,19 @@ pub fn hunt(hunt: &Hunt, engine: impl Fn(&mut Machine) -> Summary) -> Option<Cat
     }
     None
 }
+
+/// Panics at the first random program about which something is wrong, made small.
+pub fn assert_right(
+    seeds: std::ops::Range<u64>,
+    config: &Config,
+    wrong: impl Fn(&str) -> Option<String>,
+) {
+    let what = |program: &Program| wrong(&program.to_string());
+    for seed in seeds {
+        let program = generate(seed, config);
+        if what(&program).is_some() {
+            let small = shrink(program, |p| what(p).is_some());
+            panic!("seed {seed}: {}\n{small}", what(&small).unwrap_or_default());
+        }
+    }
+}

@@ -1,15 +1,18 @@
 //! Context-sensitive exploration loses nothing that counts, whatever its switches, and tries exponentially fewer orders.
 
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use common::programs;
 use mazurka_core::{Access, Bound, Claims, Execution, Fingerprint, Limits, Semantics, StopReason};
 use mazurka_explore::{Algorithm, Findings, Goal, Observer, Variant, search_states};
 use mazurka_lang::Machine;
 use mazurka_testkit::{
-    Config, Limit, States, Visit, every_run, every_state, generate, machine, shrink, tree,
+    Config, Limit, States, Visit, assert_right, every_run, every_state, generate, machine,
 };
 
 fn search(program: &mut Machine, algorithm: Algorithm, observer: &mut States) -> Findings {
@@ -62,21 +65,7 @@ fn wrong(text: &str, limit: Limit) -> Option<String> {
 
 fn agrees(first: u64, programs: u64, config: &Config) {
     let limit = Limit::default();
-    for seed in first..first + programs {
-        let program = generate(seed, config);
-        if wrong(&program.to_string(), limit).is_some() {
-            let still = |p: &tree::Program| wrong(&p.to_string(), limit).is_some();
-            let small = shrink(program, still);
-            let what = wrong(&small.to_string(), limit).unwrap_or_default();
-            panic!("seed {seed}: {what}\n{small}");
-        }
-    }
-}
-
-/// How many programs, unless the environment says otherwise.
-fn programs(unless_told: u64) -> u64 {
-    let told = std::env::var("MAZURKA_PROGRAMS").ok();
-    told.and_then(|n| n.parse().ok()).unwrap_or(unless_told)
+    assert_right(first..first + programs, config, |text| wrong(text, limit));
 }
 
 #[test]

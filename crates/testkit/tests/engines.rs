@@ -1,19 +1,16 @@
 //! Every engine finds what brute force finds, and each trace once.
 
+mod common;
+
 use std::ops::ControlFlow;
 
+use common::programs;
 use mazurka_core::{Execution, Limits};
 use mazurka_explore::{Algorithm, Goal, search};
 use mazurka_lang::Machine;
 use mazurka_testkit::{
     Aspect, Config, Dependence, Limit, Recording, Summary, generate, machine, naive, shrink,
 };
-
-/// How many programs, unless the environment says otherwise.
-fn programs(unless_told: u64) -> u64 {
-    let told = std::env::var("MAZURKA_PROGRAMS").ok();
-    told.and_then(|n| n.parse().ok()).unwrap_or(unless_told)
-}
 
 /// The engines that tell traces apart, brute force left out. `MAZURKA_ALGORITHM` names one of them.
 fn engines() -> Vec<Algorithm> {

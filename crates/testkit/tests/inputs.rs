@@ -1,5 +1,7 @@
 //! Inputs: every algorithm against brute force, which tries every value of every input.
 
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -16,8 +18,7 @@ use mazurka_testkit::{Config, Limit, Visit, every_run, generate, shrink, tree};
 
 /// How many programs: `MAZURKA_PROGRAMS=20000 cargo test --release -p mazurka-testkit --test inputs` for a long run.
 fn programs() -> u64 {
-    let wanted = std::env::var("MAZURKA_PROGRAMS").ok();
-    wanted.and_then(|n| n.parse().ok()).unwrap_or(150)
+    common::programs(150)
 }
 
 type Valuation = BTreeMap<String, i64>;

@@ -1,5 +1,7 @@
 //! What every program owes to its explorers, checked on all runs of random programs.
 
+mod common;
+
 use std::collections::HashMap;
 
 use mazurka_core::{
@@ -17,8 +19,7 @@ const LIMIT: Limit = Limit {
 
 /// Some programs, or as many as the environment says.
 fn programs(first: u64, count: u64) -> impl Iterator<Item = (String, Machine)> {
-    let told = std::env::var("MAZURKA_PROGRAMS").ok();
-    let count = told.and_then(|n| n.parse().ok()).unwrap_or(count);
+    let count = common::programs(count);
     (first..first + count).map(|seed| {
         let text = generate(seed, &Config::default()).to_string();
         let program = machine(&text).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));

@@ -1,21 +1,18 @@
 //! The parts of a search space: together they are the whole, no trace is in two of them, and it does not matter how many
 //! workers explore them.
 
+mod common;
+
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
+use common::programs;
 use mazurka_core::{Counts, Limits};
 use mazurka_explore::{Algorithm, Findings, Goal, Parts, search};
 use mazurka_lang::Machine;
 use mazurka_testkit::{
     Aspect, Config, Dependence, Limit, Recording, Summary, generate, machine, naive, shrink,
 };
-
-/// How many programs, unless the environment says otherwise.
-fn programs(unless_told: u64) -> u64 {
-    let told = std::env::var("MAZURKA_PROGRAMS").ok();
-    told.and_then(|n| n.parse().ok()).unwrap_or(unless_told)
-}
 
 const CUT: &[Algorithm] = &[
     Algorithm::Naive,

@@ -1,8 +1,11 @@
 //! Fagiani finds the executable permutations of a run and nothing else, and, made complete, what brute force finds.
 
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
+use common::programs;
 use mazurka_core::{Execution, Fingerprint, Labelled, Limits, Schedule, Status, TraceHasher};
 use mazurka_explore::{Extent, Observer, Permuted, permute};
 use mazurka_lang::hir::{Program, Type};
@@ -11,12 +14,6 @@ use mazurka_testkit::{
     Aspect, Config, Dependence, Limit, Recording, Rng, Summary, Visit, every_run, generate,
     machine, naive, shrink, tree,
 };
-
-/// How many programs, unless the environment says otherwise.
-fn programs(unless_told: u64) -> u64 {
-    let told = std::env::var("MAZURKA_PROGRAMS").ok();
-    told.and_then(|n| n.parse().ok()).unwrap_or(unless_told)
-}
 
 fn labelled(text: &str) -> Option<LabelledMachine> {
     machine(text).ok().map(LabelledMachine::new)

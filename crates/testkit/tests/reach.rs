@@ -1,5 +1,7 @@
 //! A state is found in a net if and only if brute force finds it.
 
+mod common;
+
 use std::ops::ControlFlow;
 
 use mazurka_core::{Execution, Limits, ProcessId, ProcessPath, StopReason};
@@ -93,8 +95,7 @@ fn property(rng: &mut Rng, text: &str) -> String {
 
 #[test]
 fn the_net_knows_what_brute_force_knows() {
-    let told = std::env::var("MAZURKA_PROGRAMS").ok();
-    let programs = told.and_then(|n| n.parse().ok()).unwrap_or(120);
+    let programs = common::programs(120);
     let (mut reachable, mut unreachable) = (0, 0);
     for seed in 700_000..700_000 + programs {
         let config = Config {

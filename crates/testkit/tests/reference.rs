@@ -1,16 +1,13 @@
 //! The reference Source-DPOR finds what brute force finds.
 
+mod common;
+
+use common::programs;
 use mazurka_explore::{Goal, Naive, explore};
 use mazurka_testkit::planted::{Switches, source};
 use mazurka_testkit::{
     Catch, Config, Dependence, Hunt, Limit, Recording, disagreement, generate, hunt, machine, naive,
 };
-
-/// How many programs, unless the environment says otherwise.
-fn programs(unless_told: u64) -> u64 {
-    let told = std::env::var("MAZURKA_PROGRAMS").ok();
-    told.and_then(|n| n.parse().ok()).unwrap_or(unless_told)
-}
 
 fn agrees(first: u64, programs: u64, config: Config) {
     let where_to_look = Hunt {

@@ -1,12 +1,15 @@
 //! Merging states loses nothing that counts: final states, deadlocked states, places of failures.
 
+mod common;
+
 use std::ops::ControlFlow;
 
+use common::programs;
 use mazurka_core::{Execution, Fingerprint, Limits, Semantics, Status, StopReason};
 use mazurka_explore::{Algorithm, Findings, Goal, search_states};
 use mazurka_lang::Machine;
 use mazurka_testkit::{
-    Config, Limit, States, Visit, every_run, every_state, generate, machine, shrink, tree,
+    Config, Limit, States, Visit, assert_right, every_run, every_state, generate, machine,
 };
 
 fn search(program: &mut Machine, observer: &mut States) -> Findings {
@@ -42,21 +45,7 @@ fn wrong(text: &str, limit: Limit) -> Option<String> {
 
 fn agrees(first: u64, programs: u64, config: &Config) {
     let limit = Limit::default();
-    for seed in first..first + programs {
-        let program = generate(seed, config);
-        if wrong(&program.to_string(), limit).is_some() {
-            let still = |p: &tree::Program| wrong(&p.to_string(), limit).is_some();
-            let small = shrink(program, still);
-            let what = wrong(&small.to_string(), limit).unwrap_or_default();
-            panic!("seed {seed}: {what}\n{small}");
-        }
-    }
-}
-
-/// How many programs, unless the environment says otherwise.
-fn programs(unless_told: u64) -> u64 {
-    let told = std::env::var("MAZURKA_PROGRAMS").ok();
-    told.and_then(|n| n.parse().ok()).unwrap_or(unless_told)
+    assert_right(first..first + programs, config, |text| wrong(text, limit));
 }
 
 #[test]

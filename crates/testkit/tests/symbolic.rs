@@ -1,5 +1,7 @@
 //! Symbolic execution: the figures of the SymPaths paper, and its Theorems 2 and 3 on random programs.
 
+mod common;
+
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -428,8 +430,7 @@ fn correct_and_complete(seed: u64, config: &Config) -> bool {
 /// How many programs are looked at: `MAZURKA_PROGRAMS=2000 cargo test -p mazurka-testkit --test symbolic`
 /// looks at more.
 fn programs(first: u64, count: u64, config: &Config) {
-    let told = std::env::var("MAZURKA_PROGRAMS").ok();
-    let count = told.and_then(|n| n.parse().ok()).unwrap_or(count);
+    let count = common::programs(count);
     let looked_at = (first..first + count).filter(|&seed| correct_and_complete(seed, config));
     assert!(
         looked_at.count() as u64 * 3 > count,

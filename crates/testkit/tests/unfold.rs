@@ -1,8 +1,11 @@
 //! A net represents exactly the traces of its program, however it was built.
 
+mod common;
+
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
+use common::programs;
 use mazurka_core::{Execution, Limits, MishapKind, Status};
 use mazurka_explore::{Findings, Goal, NetKind, Unfolding, unfold, walk_states};
 use mazurka_lang::Machine;
@@ -11,12 +14,6 @@ use mazurka_testkit::{
 };
 
 const NETS: [NetKind; 2] = [NetKind::Replicated, NetKind::Contextual];
-
-/// How many programs, unless the environment says otherwise.
-fn programs(unless_told: u64) -> u64 {
-    let told = std::env::var("MAZURKA_PROGRAMS").ok();
-    told.and_then(|n| n.parse().ok()).unwrap_or(unless_told)
-}
 
 fn net_of(program: &mut Machine, kind: NetKind, seed: u64) -> Unfolding {
     unfold(

@@ -2,6 +2,8 @@
 //!
 //! `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-testkit --test unfold_inputs` for a long run.
 
+mod common;
+
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -21,8 +23,7 @@ use mazurka_testkit::{Config, Rng, generate};
 
 /// How many programs, unless the environment says otherwise.
 fn programs() -> u64 {
-    let told = std::env::var("MAZURKA_PROGRAMS").ok();
-    told.and_then(|n| n.parse().ok()).unwrap_or(120)
+    common::programs(120)
 }
 
 fn machine(code: &Arc<Code>) -> SymbolicMachine {
