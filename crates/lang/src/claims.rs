@@ -3,17 +3,23 @@
 //! From every mark all paths are followed to where the step ends, through both sides of each
 //! test (errata E2: what a step *might* touch decides dependence). The walk keeps which slots
 //! the step may have changed: an index over other slots is fixed when the step starts and
-//! claims one element, any other claims the whole array.
+//! claims one element, any other claims the whole array. And it keeps what depends on what the step has
+//! chosen: no wait may. Ways that meet are put together, which loses nothing: each of the facts holds after
+//! an instruction because of at most one of those before it.
 
 use mazurka_core::{Access, AccessKind, Claims, Wait, add_claim};
 use rustc_hash::FxHashMap;
 
-use crate::code::{Claim, Code, Op, Range, Waits};
+use crate::code::{Claim, Code, Late, Op, Range, Waits};
 use crate::compile::Index;
 use crate::quick::quick;
+use crate::reach::followers;
 
 /// Nested calls within one step that are followed; deeper (recursive) ones make the step claim everything.
-const CALL_DEPTH: usize = 16;
+pub(crate) const CALL_DEPTH: usize = 16;
+
+/// With more places than this, each with the calls around it, no further calls are followed either.
+const MOST_PLACES: usize = 1 << 14;
 
 pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
     let marks: Vec<(u32, u32)> = (0..code.ops.len() as u32)
@@ -28,6 +34,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
             code,
             indices,
             seen: FxHashMap::default(),
+            bodies: FxHashMap::default(),
             claims: Vec::new(),
             blockers: Vec::new(),
             late: false,
@@ -41,7 +48,10 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
             walk.claims
         };
         if walk.late {
-            code.late.push(code.steps[step as usize].span);
+            code.late.push(Late {
+                span: code.steps[step as usize].span,
+                certain: !walk.lost,
+            });
         }
         let wait = kind_of_wait(waits, &claims, &code.ops);
         if wait == Wait::Guard {
@@ -106,7 +116,7 @@ fn everything(code: &Code) -> Vec<Claim> {
 }
 
 /// What depends on what the step has chosen.
-#[derive(Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Default, PartialEq, Eq)]
 struct Outcome {
     /// What is being computed.
     read: bool,
@@ -158,6 +168,21 @@ impl Outcome {
         }
     }
 
+    /// Leaves out a call. Whether something in it may depend on what was chosen, which it then decides about.
+    fn skip(&mut self, body: Body) -> bool {
+        let shared = self.held.iter().any(|at| matches!(at, Place::Cell(_)));
+        self.sways |= shared || body.chooses;
+        self.sways
+    }
+
+    fn join(&mut self, other: Outcome) {
+        self.read |= other.read;
+        self.sways |= other.sways;
+        self.held.extend(other.held);
+        self.held.sort_unstable();
+        self.held.dedup();
+    }
+
     fn turns(&mut self) {
         self.sways |= std::mem::take(&mut self.read);
     }
@@ -186,19 +211,48 @@ struct At {
     open: bool,
     merged: bool,
     atomic: u32,
-    outcome: Outcome,
     returns: Vec<u32>,
+}
+
+/// What may have happened on the ways to a place.
+#[derive(Clone, Default, PartialEq, Eq)]
+struct Before {
+    /// The slots that may have been changed; sorted.
+    changed: Vec<u32>,
+    outcome: Outcome,
+}
+
+impl Before {
+    /// Adds what may have happened on other ways. Whether that is anything new.
+    fn join(&mut self, other: Before) -> bool {
+        let known = self.clone();
+        self.changed.extend(other.changed);
+        self.changed.sort_unstable();
+        self.changed.dedup();
+        self.outcome.join(other.outcome);
+        *self != known
+    }
+}
+
+/// What a procedure, with all that it calls, may do.
+#[derive(Clone, Copy, Default)]
+struct Body {
+    chooses: bool,
+    waits: bool,
+    recursive: bool,
 }
 
 struct Walk<'a> {
     code: &'a Code,
     indices: &'a FxHashMap<u32, Index>,
-    /// The slots that may have been changed on the way to each place.
-    seen: FxHashMap<At, Vec<u32>>,
+    seen: FxHashMap<At, Before>,
+    /// The procedures that were asked about.
+    bodies: FxHashMap<u32, Body>,
     claims: Vec<Claim>,
     blockers: Vec<u32>,
     /// Whether it may have to wait after something has been chosen.
     late: bool,
+    /// Whether some call was not followed.
     lost: bool,
 }
 
@@ -210,35 +264,30 @@ impl Walk<'_> {
             open,
             merged: false,
             atomic: 0,
-            outcome: Outcome::default(),
             returns: Vec::new(),
         };
-        let mut work = vec![(start, Vec::new())];
-        while let Some((at, mut changed)) = work.pop() {
+        let mut work = vec![(start, Before::default())];
+        while let Some((at, mut before)) = work.pop() {
             if let Some(known) = self.seen.get_mut(&at) {
-                let before = known.len();
-                known.extend(changed);
-                known.sort_unstable();
-                known.dedup();
-                if known.len() == before {
+                if !known.join(before) {
                     continue;
                 }
-                changed = known.clone();
+                before = known.clone();
             } else {
-                self.seen.insert(at.clone(), changed.clone());
+                self.seen.insert(at.clone(), before.clone());
             }
-            self.step(at, changed, &mut work);
-            if self.lost {
-                return;
-            }
+            self.step(at, before, &mut work);
         }
     }
 
-    fn step(&mut self, mut at: At, mut changed: Vec<u32>, work: &mut Vec<(At, Vec<u32>)>) {
+    fn step(&mut self, mut at: At, before: Before, work: &mut Vec<(At, Before)>) {
+        let Before {
+            mut changed,
+            mut outcome,
+        } = before;
         let pc = at.pc;
         at.pc += 1;
-        at.outcome
-            .follow(self.code.ops[pc as usize], at.returns.len());
+        outcome.follow(self.code.ops[pc as usize], at.returns.len());
         match self.code.ops[pc as usize] {
             Op::Mark(_) if at.atomic > 0 || at.merged => {}
             Op::Mark(_) if at.open => at.open = false,
@@ -285,15 +334,19 @@ impl Walk<'_> {
             Op::JumpIfFalse(to) | Op::JumpUnlessLess { to, .. } => {
                 let mut other = at.clone();
                 other.pc = to;
-                work.push((other, changed.clone()));
+                let before = Before {
+                    changed: changed.clone(),
+                    outcome: outcome.clone(),
+                };
+                work.push((other, before));
             }
-            Op::Guard | Op::Join | Op::JoinAll => self.blocks(pc, &at),
+            Op::Guard | Op::Join | Op::JoinAll => self.blocks(pc, &outcome),
             Op::Lock(cell) => {
-                self.blocks(pc, &at);
+                self.blocks(pc, &outcome);
                 self.claim(Claim::Fixed(Access::new(AccessKind::Acquire, cell)));
             }
             Op::LockAt(range) => {
-                self.blocks(pc, &at);
+                self.blocks(pc, &outcome);
                 self.element(pc, AccessKind::Acquire, range, &at, &changed);
             }
             Op::Unlock(cell) => {
@@ -303,11 +356,12 @@ impl Walk<'_> {
             Op::SpawnBlock(_) | Op::SpawnCall(_) => {}
             // A body starts with marks of its own: unless they are swallowed, the step ends here.
             Op::Call(_) if !at.open && !at.merged && at.atomic == 0 => return,
+            Op::Call(procedure) if !self.follows(procedure, &at) => {
+                self.lost = true;
+                let body = self.body(procedure);
+                self.late |= outcome.skip(body) && body.waits;
+            }
             Op::Call(procedure) => {
-                if at.returns.len() == CALL_DEPTH {
-                    self.lost = true;
-                    return;
-                }
                 at.returns.push(at.pc);
                 at.pc = self.code.procedures[procedure as usize].pc;
             }
@@ -320,12 +374,25 @@ impl Walk<'_> {
         }
         changed.sort_unstable();
         changed.dedup();
-        work.push((at, changed));
+        work.push((at, Before { changed, outcome }));
     }
 
-    fn blocks(&mut self, pc: u32, at: &At) {
+    /// Whether a call is followed. Of recursive ones only until the first turns out to be too deep.
+    fn follows(&mut self, procedure: u32, at: &At) -> bool {
+        at.returns.len() < CALL_DEPTH
+            && self.seen.len() < MOST_PLACES
+            && !(self.lost && self.body(procedure).recursive)
+    }
+
+    fn body(&mut self, procedure: u32) -> Body {
+        let code = self.code;
+        let look = || body(code, procedure);
+        *self.bodies.entry(procedure).or_insert_with(look)
+    }
+
+    fn blocks(&mut self, pc: u32, outcome: &Outcome) {
         self.blockers.push(pc);
-        self.late |= at.outcome.read || at.outcome.sways;
+        self.late |= outcome.read || outcome.sways;
     }
 
     fn claim(&mut self, claim: Claim) {
@@ -404,4 +471,28 @@ impl Walk<'_> {
                 _ => false,
             })
     }
+}
+
+/// What a procedure may do, whatever it is called with; what it spawns does not count.
+fn body(code: &Code, procedure: u32) -> Body {
+    let mut body = Body::default();
+    let mut seen = vec![false; code.ops.len()];
+    let mut work = vec![code.procedures[procedure as usize].pc as usize];
+    while let Some(pc) = work.pop() {
+        if std::mem::replace(&mut seen[pc], true) {
+            continue;
+        }
+        match code.ops[pc] {
+            Op::Choose => body.chooses = true,
+            Op::Guard | Op::Join | Op::JoinAll | Op::Lock(_) | Op::LockAt(_) => body.waits = true,
+            Op::Call(callee) => body.recursive |= callee == procedure,
+            Op::SpawnBlock(_) | Op::SpawnCall(_) => {
+                work.push(pc + 1);
+                continue;
+            }
+            _ => {}
+        }
+        work.extend(followers(code, pc));
+    }
+    body
 }

@@ -141,6 +141,14 @@ pub(crate) enum Claim {
     },
 }
 
+/// A step in which a wait may depend on what was chosen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Late {
+    pub span: Span,
+    /// Otherwise there are calls that were not followed.
+    pub certain: bool,
+}
+
 /// How to find out whether a step is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
@@ -262,7 +270,7 @@ pub struct Code {
     /// What steps may touch that wait for a condition.
     pub(crate) guards: Claims,
     /// Steps that may have to wait or not, depending on what they have chosen.
-    pub(crate) late: Vec<Span>,
+    pub(crate) late: Vec<Late>,
     pub(crate) may_loop: bool,
     pub(crate) live: Live,
     pub(crate) reach: OnceLock<Reach>,

@@ -53,7 +53,7 @@ fn touches(op: Op) -> Option<Access> {
 }
 
 /// The instructions that may follow one, those of what it calls or starts included.
-fn followers(code: &Code, pc: usize) -> impl Iterator<Item = usize> {
+pub(crate) fn followers(code: &Code, pc: usize) -> impl Iterator<Item = usize> {
     let leads = match code.ops[pc] {
         Op::Jump(to) | Op::JumpIfFalse(to) | Op::JumpUnlessLess { to, .. } => Some(to),
         Op::SpawnBlock(to) => Some(to),

@@ -1,5 +1,7 @@
 //! What can be read and checked but not (yet) explored.
 
+use crate::claims::CALL_DEPTH;
+use crate::code::Late;
 use crate::diagnostic::Diagnostic;
 use crate::hir::{ExprKind, Program};
 use crate::shared::Shared;
@@ -45,24 +47,45 @@ pub(crate) fn symbolic_values(program: &Program) -> Vec<Diagnostic> {
 }
 
 /// Steps that may have to wait or not, depending on what they have chosen.
-pub(crate) fn late_waits(steps: &[Span]) -> Vec<Diagnostic> {
+pub(crate) fn late_waits(steps: &[Late]) -> Vec<Diagnostic> {
     let within =
         |one: &Span, other: &Span| one != other && other.start <= one.start && one.end <= other.end;
-    let mut outer: Vec<Span> = Vec::new();
-    for span in steps {
-        if !outer.contains(span) && !steps.iter().any(|other| within(span, other)) {
-            outer.push(*span);
+    let mut outer: Vec<Late> = Vec::new();
+    for late in steps {
+        let known = outer.iter().any(|other| other.span == late.span);
+        if !known && !steps.iter().any(|other| within(&late.span, &other.span)) {
+            outer.push(*late);
         }
     }
-    let refused = outer.into_iter().map(|span| Diagnostic {
-        code: "M0604",
-        message: "whether this step has to wait depends on what it chooses".to_owned(),
-        span,
-        label: "it chooses first, and then may have to wait".to_owned(),
+    outer.into_iter().map(late_wait).collect()
+}
+
+fn late_wait(late: Late) -> Diagnostic {
+    let (code, message, label, help) = if late.certain {
+        (
+            "M0604",
+            "whether this step has to wait depends on what it chooses".to_owned(),
+            "it chooses first, and then may have to wait",
+            "choose before the atomic block, or after all that can wait in it",
+        )
+    } else {
+        (
+            "M0605",
+            format!(
+                "whether this step has to wait may depend on what it chooses: more calls than can be followed ({CALL_DEPTH} deep) are in it"
+            ),
+            "it chooses, and may have to wait",
+            "choose or wait before the atomic block, or make fewer calls in it",
+        )
+    };
+    Diagnostic {
+        code,
+        message,
+        span: late.span,
+        label: label.to_owned(),
         related: Vec::new(),
-        help: Some("choose before the atomic block, or after all that can wait in it".to_owned()),
-    });
-    refused.collect()
+        help: Some(help.to_owned()),
+    }
 }
 
 /// The assumptions on the initial state that its values break.
@@ -121,5 +144,68 @@ mod tests {
         ] {
             assert_eq!(codes(&program(fine)), [""; 0], "{fine}");
         }
+    }
+
+    #[test]
+    fn calls_too_deep_to_follow() {
+        let program = |down: &str, body: &str| {
+            format!(
+                "lock m var x, y: int = 0
+                 proc locks() {{ lock(m); x := choose(0..2); unlock(m) }}
+                 proc waits(n: int) {{ await x == n }}
+                 proc down(n: int) {{ if n > 0 {{ down(n - 1) }} else {{ {down} }} }}
+                 process {{ atomic {{ {body} }} }}"
+            )
+        };
+        for (down, waits) in [
+            (
+                "skip",
+                "let a = choose(0..2); down(20); if a == 1 { lock(m) }",
+            ),
+            ("skip", "y := choose(0..2); down(20); lock(m)"),
+            ("if x == 1 { lock(m) }", "x := choose(0..2); down(20)"),
+            ("lock(m)", "down(choose(0..20))"),
+            ("waits(1)", "x := choose(0..2); down(20)"),
+            ("x := choose(0..2); lock(m)", "down(20)"),
+            ("x := choose(0..2)", "down(20); if x == 1 { lock(m) }"),
+        ] {
+            assert_eq!(codes(&program(down, waits)), ["M0605"], "{down}: {waits}");
+        }
+        for (down, fine) in [
+            ("y := x", "x := choose(0..2); down(20)"),
+            ("x := choose(0..2)", "down(20)"),
+            ("x := choose(0..2)", "lock(m); down(20); unlock(m)"),
+            ("lock(m)", "down(20); x := choose(0..2)"),
+            ("lock(m)", "let a = choose(0..2); down(20); x := a"),
+            ("spawn waits(1)", "x := choose(0..2); down(20)"),
+            ("skip", "down(20); locks()"),
+        ] {
+            assert_eq!(codes(&program(down, fine)), [""; 0], "{down}: {fine}");
+        }
+    }
+
+    /// Places are not followed once for every way to them.
+    #[test]
+    fn many_ways_through_a_step() {
+        let calls = |n: usize| format!("proc p{n}() {{ {} }}", format!("p{}(); ", n + 1).repeat(4));
+        let procs: String = (0..14).map(calls).collect();
+        let body = "process { atomic { x := choose(0..2); p0() } }";
+        let last = |does: &str| {
+            codes(&format!(
+                "var x: int = 0 proc p14() {{ {does} }} {procs} {body}"
+            ))
+        };
+        assert_eq!(last("x := x + 1"), [""; 0]);
+        assert_eq!(last("await x == 0"), ["M0605"]);
+        let sets: String = (0..40)
+            .map(|n| format!("if x == {n} {{ a[{n}] := choose(0..2) }};"))
+            .collect();
+        let wide = |end: &str| {
+            codes(&format!(
+                "var x: int = 0 var a: int[40] = 0 process {{ atomic {{ {sets} {end} }} }}"
+            ))
+        };
+        assert_eq!(wide("x := 1"), [""; 0]);
+        assert_eq!(wide("await a[3] == 0"), ["M0604"]);
     }
 }
