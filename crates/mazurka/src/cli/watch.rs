@@ -29,7 +29,8 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// Starts to look after a search: from now on Ctrl-C stops it. The error says why a limit cannot be honoured.
+    /// Starts to look after a search: from now on Ctrl-C stops it, and a second one the program, whatever it does. The error says why
+    /// a limit cannot be honoured.
     pub(crate) fn new(memory: Option<u64>, quiet: bool) -> Result<Self, String> {
         if memory.is_some() && used().is_none() {
             let no = "this system does not say how much memory is used; leave --memory-limit out";
@@ -37,6 +38,7 @@ impl Watcher {
         }
         // Without a handler Ctrl-C ends the program at once, which is no worse than before.
         let _ = ctrlc::set_handler(|| {
+            // This is a thread of its own: it need not wait for one that does not look.
             if INTERRUPTED.swap(true, Ordering::SeqCst) {
                 std::process::exit(super::Exit::Inconclusive as i32);
             }

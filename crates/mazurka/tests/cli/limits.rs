@@ -160,10 +160,17 @@ fn a_random_run_is_limited_too() {
 }
 
 #[cfg(unix)]
+fn send(child: &std::process::Child, signal: &str) {
+    let mut kill = std::process::Command::new("kill");
+    let sent = kill.args([signal, &child.id().to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+}
+
+#[cfg(unix)]
 #[test]
 fn an_interrupted_search_tells_what_it_knows() {
     use std::io::Write;
-    use std::process::{Command, Stdio};
+    use std::process::Stdio;
 
     let mut child = command()
         .args(["check", "-", "--format", "json"])
@@ -176,10 +183,7 @@ fn an_interrupted_search_tells_what_it_knows() {
     drop(stdin);
     std::thread::sleep(Duration::from_millis(1000));
     let start = Instant::now();
-    let sent = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(sent.expect("kill runs").success());
+    send(&child, "-INT");
     let output = child.wait_with_output().expect("it ends");
     assert!(start.elapsed() < Duration::from_secs(1));
     assert_eq!(output.status.code(), Some(2));
@@ -189,4 +193,34 @@ fn an_interrupted_search_tells_what_it_knows() {
         record["executions"].as_u64().is_some_and(|n| n > 0),
         "{record}"
     );
+}
+
+/// Whoever prints into a pipe that nobody reads does not look whether Ctrl-C was pressed.
+#[cfg(unix)]
+#[test]
+fn a_second_interrupt_ends_the_program_at_once() {
+    use std::io::{Read, Write};
+    use std::process::Stdio;
+
+    for signal in ["-INT", "-TERM"] {
+        let mut child = command()
+            .args(["run", "-", "--max-depth", "20000", "--format", "json"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let mut stdin = child.stdin.take().expect("piped");
+        stdin.write_all(LOOP.as_bytes()).expect("it reads");
+        drop(stdin);
+        let mut stdout = child.stdout.take().expect("piped");
+        stdout.read_exact(&mut [0]).expect("it prints");
+        send(&child, signal);
+        std::thread::sleep(Duration::from_millis(300));
+        assert_eq!(child.try_wait().expect("a child"), None, "{signal}");
+        let start = Instant::now();
+        send(&child, signal);
+        let status = child.wait().expect("it ends");
+        assert!(start.elapsed() < Duration::from_secs(2), "{signal}");
+        assert_eq!(status.code(), Some(2), "{signal}");
+    }
 }
