@@ -3,22 +3,27 @@
 //! The search space is cut into parts (`cut` in the explorers). A checkpoint has what was found in those that are done, put together, and the parts
 //! that are left. A part that was not finished counts as not begun, so going on gives exactly what one search
 //! would have given. It is only of use for the same program, explored in the same way by the same version of Mazurka: fingerprints and
-//! the numbers of places in the program mean nothing elsewhere.
+//! the numbers of places in the program mean nothing elsewhere. As a version may be forgotten to be raised, a checkpoint has fingerprints of
+//! one run too, for whoever reads it to compare with his own.
 
 use std::fmt;
+use std::ops::ControlFlow;
 
 use mazurka_core::record::ProgramRecord;
 use mazurka_core::{
-    Bound, Counts, Fingerprint, Mishap, MishapKind, ParseProcessError, Schedule, StopReason,
+    Bound, Counts, Fingerprint, Limits, Mishap, MishapKind, ParseProcessError, Schedule, StopReason,
 };
-use mazurka_explore::{Finding, Findings, Part, Parts, Seen, Tally};
+use mazurka_explore::{Finding, Findings, Goal, Part, Parts, Seen, Tally, search};
 use serde::{Deserialize, Serialize};
 
-use crate::front::Front;
+use crate::front::{Front, on_front};
 use crate::{Algorithm, Options, Program};
 
-/// The version of the format.
-const VERSION: u32 = 1;
+/// The version of the format, and of what the fingerprints in it are made of.
+const VERSION: u32 = 2;
+
+/// A run that is longer says nothing about fingerprints.
+const SAMPLE_STEPS: u64 = 10_000;
 
 /// What is needed to go on with an exploration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +33,8 @@ pub struct Checkpoint {
     mazurka: String,
     program: ProgramRecord,
     options: Way,
+    /// Fingerprints of one run, put together.
+    sample: Hex,
     seconds: f64,
     counts: Counts,
     bounds: Vec<Bound>,
@@ -113,6 +120,11 @@ pub enum ResumeError {
         /// Who reads it.
         here: String,
     },
+    /// A Mazurka that makes other fingerprints made it.
+    #[error(
+        "this checkpoint was made by another build of Mazurka, whose fingerprints differ from those of this one; start anew"
+    )]
+    Fingerprints,
     /// It is of another program.
     #[error(
         "this is a checkpoint of another program: `{file}` with the hash {made}, not {here}; restore that program and its --set, or start anew"
@@ -152,6 +164,31 @@ fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
 }
 
+/// Fingerprints of what checkpoints are about, trace, state and failures, of the first run by brute force.
+fn sample<F: Front>(front: &F, options: &Options) -> Hex {
+    let mut machine = front.machine(options);
+    let limits = Limits {
+        steps: Some(SAMPLE_STEPS),
+        executions: Some(1),
+        local: options.limits.local,
+        ..Limits::default()
+    };
+    let watch = &mut |_: &_| ControlFlow::Continue(());
+    let goal = Goal::Everything;
+    let seen = search(
+        &mut machine,
+        Algorithm::Naive,
+        &limits,
+        goal,
+        watch,
+        &mut (),
+    )
+    .seen;
+    let traces = seen.traces.iter().flatten().map(|(trace, _)| *trace);
+    let all = traces.chain(seen.observed).chain(seen.failed);
+    Hex(all.fold(Fingerprint::EMPTY, Fingerprint::and).bits())
+}
+
 impl Checkpoint {
     /// Reads a checkpoint.
     pub fn parse(text: &str) -> Result<Self, ResumeError> {
@@ -164,8 +201,11 @@ impl Checkpoint {
         }
         let made = of("mazurka").as_str().unwrap_or("?").to_owned();
         if of("checkpoint") != VERSION || made != version() {
-            let here = version();
-            return Err(ResumeError::Version { made, here });
+            let of = |version: String, format: String| format!("{version} (format {format})");
+            return Err(ResumeError::Version {
+                made: of(made, any["checkpoint"].to_string()),
+                here: of(version(), VERSION.to_string()),
+            });
         }
         serde_json::from_value(any).map_err(shape)
     }
@@ -201,6 +241,7 @@ impl Checkpoint {
             mazurka: version(),
             program: program.record().clone(),
             options: way(*algorithm, options),
+            sample: on_front!(program.language, front => sample(front, options)),
             seconds: found.elapsed.as_secs_f64(),
             counts: found.counts,
             bounds: found.bounds.clone(),
@@ -242,6 +283,9 @@ impl Checkpoint {
                 made: self.options.to_string(),
                 here: here.to_string(),
             });
+        }
+        if self.sample != sample(front, options) {
+            return Err(ResumeError::Fingerprints);
         }
         let parts = Parts {
             algorithm,

@@ -65,6 +65,38 @@ fn what_is_no_checkpoint_is_refused() {
 }
 
 #[test]
+fn a_checkpoint_of_another_mazurka_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("later.json");
+    let explore = |flag: &str| {
+        let mut command = command();
+        command.args(["explore", WRITERS, "--set", "N=7", "--max-executions"]);
+        command.args(["1000", flag]).arg(&file);
+        said(&mut command, "")
+    };
+    assert_eq!(explore("--checkpoint").code, 2);
+    let text = std::fs::read_to_string(&file).expect("a checkpoint");
+    let made: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    for (field, value, why) in [
+        ("checkpoint", 1.into(), "(format 1)"),
+        ("checkpoint", 999.into(), "(format 999)"),
+        ("mazurka", "0.0.7".into(), "made by Mazurka 0.0.7"),
+        ("sample", "0".repeat(32).into(), "fingerprints differ"),
+    ] {
+        let mut other = made.clone();
+        assert_ne!(other[field], value);
+        other[field] = value;
+        std::fs::write(&file, other.to_string()).expect("it can be written");
+        let refused = explore("--resume");
+        assert_eq!(refused.code, 3, "{field}: {refused:?}");
+        assert!(refused.err.contains(why), "{field}: {}", refused.err);
+        assert!(refused.err.contains("start anew"), "{}", refused.err);
+    }
+    std::fs::write(&file, text).expect("it can be written");
+    assert_eq!(explore("--resume").code, 2);
+}
+
+#[test]
 fn a_limit_without_a_checkpoint_says_how_to_make_one() {
     let mut limited = command();
     limited.args(["explore", WRITERS, "--set", "N=7", "--max-executions", "9"]);
