@@ -357,6 +357,21 @@ fn a_program_without_steps() {
     assert_eq!(permuted.record.counts.final_states, 1);
 }
 
+/// Steps are made for permutations, and not many to find out that there are none: 104 labels are recorded and permuted with N = 13.
+#[test]
+fn complete_makes_few_steps_in_vain() {
+    for (n, traces, most) in [("13", 1, 208), ("14", 2, 1_000), ("15", 4, 6_000)] {
+        let wanted = Permuting {
+            complete: true,
+            ..random(0)
+        };
+        let PermuteRecord { record, .. } = permute(&program("filesystem", &[("N", n)]), &wanted);
+        assert_eq!(record.counts.traces, Some(traces), "N = {n}");
+        let steps = record.counts.steps;
+        assert!(steps <= most, "N = {n}: {steps} steps");
+    }
+}
+
 /// `--complete` and `explore --algorithm optimal` agree. False if the permutations take more steps than that.
 fn agrees(name: &str, program: &Program, wanted: &Permuting, steps: u64) -> bool {
     let mut options = Options::default();

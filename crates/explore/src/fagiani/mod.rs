@@ -30,24 +30,35 @@
 //! goes the other way, `choose` gives something else, or a guard opens that stayed closed, is run to the end of some execution: the next
 //! seed. A prefix where nobody can go on is a seed as well.
 //!
-//! Why nothing is missed: let k be the length of the longest beginning of any run of a trace that agrees with some seed, process by process. That beginning
-//! is met among the prefixes of that seed's permutations. If the trace goes on, its next step deviates, so it is part of another seed, and k is not the longest.
-//! A prefix that was left because z sleeps for good is met with z's step added: as long as all the others claim what was recorded, whatever they do instead,
-//! z's step commutes with the deviating one too. That they do is looked at in every prefix; it cannot go unseen in a prefix that was left, since with z's step added
+//! Why nothing is missed: let k(T) be the length of the longest beginning C of any run of a trace T that agrees with some seed S, process by process. Suppose that
+//! some traces are part of no seed, and let T be one of these with the largest k(T). After C it goes on with a step that deviates from S. If C is met among the
+//! prefixes of S and that step is tried, then a seed begins with both, and k(T) is larger than it is. What could be in the way:
+//!
+//! - *The step is tried and not run to an end.* Then the prefix with it is the beginning of a known seed, process by process (`known.rs`). Which seed it is does not matter.
+//! - *C, or the step, is left out because z sleeps for good.* Then z's label is possible after C and commutes with the deviating step, as long as everybody claims what was
+//!   recorded, whatever he does instead. So there is a trace T' that begins with C, z's label and the step. It is part of no seed, for that seed would begin with C and the step; but C with z's label
+//!   agrees with S, so k(T') is larger than k(T).
+//!
+//! That is why a process need not even be tried where its label would lead to a prefix that is left, if nobody is tried after it (whether it sleeps then must be known).
+//! That everybody claims what was recorded is looked at in every prefix; it cannot go unseen in one that was left, since with z's step added
 //! nobody else's locals are different. Where it is not so, the seed is gone through again, without leaving prefixes early. Sleepers that
 //! choose are no reason to leave. Hence every trace belongs to exactly one seed, and is met once.
 
+mod known;
 mod printed;
 mod seed;
 
-use mazurka_core::{Claims, Event, Fingerprint, Labelled, Limits, ProcessId, Schedule, Status};
-use rustc_hash::FxHashSet;
+use mazurka_core::{
+    Access, Claims, Event, Fingerprint, Labelled, Limits, ProcessId, Schedule, Status,
+};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use crate::driver::{End, Goal, Observer, Policy, Watch, explore};
 use crate::naive::next_outcomes;
 use crate::{Choice, Findings};
+use known::Known;
 use seed::{Seed, conflict, print};
 
 pub use printed::PrintedForms;
@@ -147,6 +158,8 @@ struct Node {
     tries: usize,
     /// How many of them have been tried.
     tried: usize,
+    /// So many are to be tried for certain.
+    due: usize,
     /// The process that has just come back is to be tried again, with these outcomes.
     again: Option<SmallVec<[i64; 1]>>,
     /// The labels of all processes, whatever their order.
@@ -164,6 +177,27 @@ struct Try {
     matched: bool,
 }
 
+/// How far a run that is recorded has followed the seed that it deviates from.
+#[derive(Debug, Default)]
+struct Follow {
+    /// The next place in the order of the seed.
+    at: usize,
+    /// For each process its labels before that place.
+    passed: Vec<u32>,
+    /// Those that do not follow.
+    off: Vec<bool>,
+}
+
+impl Follow {
+    fn start(&mut self, processes: usize) {
+        self.at = 0;
+        self.passed.clear();
+        self.passed.resize(processes, 0);
+        self.off.clear();
+        self.off.resize(processes, false);
+    }
+}
+
 /// The policy.
 struct Fagiani {
     schedule: Schedule,
@@ -172,9 +206,9 @@ struct Fagiani {
     waiting: VecDeque<Seed>,
     /// The first seed, for those who want to permute it otherwise.
     recorded: Option<Seed>,
-    /// The labels of runs that were recorded, and of prefixes that were run to an end.
-    known_seeds: FxHashSet<Fingerprint>,
-    known_flips: FxHashSet<Fingerprint>,
+    /// The runs that were recorded, and the prefixes that were run to an end.
+    seeds: Known,
+    follow: Follow,
     nodes: Vec<Node>,
     sleepers: Vec<ProcessId>,
     tries: Vec<Try>,
@@ -203,8 +237,8 @@ impl Fagiani {
             seed: Seed::empty(),
             waiting: VecDeque::new(),
             recorded: None,
-            known_seeds: FxHashSet::default(),
-            known_flips: FxHashSet::default(),
+            seeds: Known::default(),
+            follow: Follow::default(),
             nodes: Vec::new(),
             sleepers: Vec::new(),
             tries: Vec::new(),
@@ -226,6 +260,7 @@ impl Fagiani {
             sleepers: self.sleepers.len(),
             tries: self.tries.len(),
             tried: 0,
+            due: 0,
             again: None,
             labels,
         });
@@ -239,7 +274,7 @@ impl Fagiani {
     /// Keeps the current run as a seed, unless its labels are known.
     fn record<E: Labelled>(&mut self, program: &E) {
         let seed = Seed::of(program, &self.fixed);
-        if self.known_seeds.insert(seed.print) {
+        if self.seeds.add(&seed) {
             if self.recorded.is_none() {
                 self.recorded = Some(seed.clone());
             }
@@ -249,26 +284,41 @@ impl Fagiani {
     }
 
     /// Who makes the next step of a run that is recorded.
-    fn recording<E: Labelled>(&self, program: &E) -> Option<Choice> {
-        let depth = program.events().len();
-        let ready = |process: &ProcessId| program.status(*process) == Status::Ready;
-        let processes = program.processes();
-        // Only the first run follows the schedule; later ones start where a permutation deviates.
-        let step = self.schedule.0.get(depth);
-        let scheduled = step.filter(|_| self.recorded.is_none()).and_then(|step| {
-            let process = processes.find(&step.process).filter(ready)?;
-            Some(Choice {
-                process,
-                outcomes: step.outcomes.clone(),
-            })
-        });
-        scheduled.or_else(|| {
-            let first = processes.in_order().iter().copied().find(ready)?;
-            Some(Choice {
-                process: first,
-                outcomes: SmallVec::new(),
-            })
+    fn recording<E: Labelled>(&mut self, program: &E) -> Option<Choice> {
+        let choice = match self.recorded {
+            None => self.scheduled(program),
+            Some(_) => self.following(program).map(plain),
+        };
+        choice.or_else(|| first_ready(program).map(plain))
+    }
+
+    /// What the schedule says: it is about the first run.
+    fn scheduled<E: Labelled>(&self, program: &E) -> Option<Choice> {
+        let step = self.schedule.0.get(program.events().len())?;
+        let process = program.processes().find(&step.process)?;
+        (program.status(process) == Status::Ready).then(|| Choice {
+            process,
+            outcomes: step.outcomes.clone(),
         })
+    }
+
+    /// Later runs start where a permutation deviates. Whoever can does what he did in the seed: then prefixes that
+    /// deviate in the same way later are likely to be part of the new one.
+    fn following<E: Labelled>(&mut self, program: &E) -> Option<ProcessId> {
+        let follow = &mut self.follow;
+        while let Some(&process) = self.seed.order.get(follow.at) {
+            follow.at += 1;
+            let q = process.index();
+            follow.passed[q] += 1;
+            if follow.passed[q] <= self.made[q] || follow.off[q] {
+                continue;
+            }
+            if program.status(process) == Status::Ready {
+                return Some(process);
+            }
+            follow.off[q] = true;
+        }
+        None
     }
 
     /// A step has been made from a prefix that permutes.
@@ -277,9 +327,10 @@ impl Fagiani {
         let event = &program.events()[at];
         let process = event.process;
         let print = print(program, at);
-        let before = self.seed.chain(program, process, event.number);
+        let chain = self.seed.chain(program, process, event.number);
+        let chain = chain.then_all(print);
         let node = &self.nodes[at];
-        let labels = node.labels.and(before.then_all(print));
+        let labels = node.labels.and(chain);
         let (sleeping, tried) = (node.sleepers, node.tries..node.tries + node.tried - 1);
         let active = self.tries[tried.end];
         let expected = self.seed.next(process, event.number);
@@ -288,33 +339,78 @@ impl Fagiani {
             self.tries[tried.end].matched = true;
             self.made[process.index()] += 1;
             let first = self.sleepers.len();
-            for z in sleeping..first {
-                self.sleep_on(self.sleepers[z], event);
-            }
-            for z in tried {
-                if self.tries[z].matched {
-                    self.sleep_on(self.tries[z].process, event);
-                }
-            }
+            self.sleep_on(sleeping..first, tried, process, &event.claims);
             self.push(Kind::Permutes, labels);
             if let Some(node) = self.nodes.last_mut() {
                 node.sleepers = first;
             }
             self.open(program);
-        } else if !agrees && self.complete && self.known_flips.insert(labels) {
+        } else if !agrees
+            && self.complete
+            && (self.seeds).is_new(labels, &self.seed, &self.made, process, chain)
+        {
             self.push(Kind::Records, labels);
+            self.follow.start(self.made.len());
         } else {
             self.push(Kind::Dead, labels);
             self.pass_over();
         }
     }
 
-    /// A process goes on sleeping if the event does not conflict with its label.
-    fn sleep_on(&mut self, process: ProcessId, event: &Event) {
-        let label = self.seed.next(process, self.made[process.index()]);
-        if process != event.process && label.is_some_and(|l| !conflict(&l.claims, &event.claims)) {
-            self.sleepers.push(process);
+    /// Who sleeps after a step: those who slept, and those whose label was met before, unless it conflicts with the step.
+    fn sleep_on(
+        &mut self,
+        sleepers: Range<usize>,
+        tries: Range<usize>,
+        mover: ProcessId,
+        claims: &[Access],
+    ) {
+        let (seed, made) = (&self.seed, &self.made);
+        let goes_on = |z: ProcessId| {
+            let label = seed.next(z, made[z.index()]);
+            z != mover && label.is_some_and(|label| !conflict(&label.claims, claims))
+        };
+        for at in sleepers {
+            if goes_on(self.sleepers[at]) {
+                self.sleepers.push(self.sleepers[at]);
+            }
         }
+        let matched = self.tries[tries].iter().filter(|tried| tried.matched);
+        let matched = matched.map(|tried| tried.process);
+        self.sleepers.extend(matched.filter(|&z| goes_on(z)));
+    }
+
+    /// Whether the last prefix, extended by the label of a process to try, would be left because of a sleeper; and if it deviates instead, it does so with
+    /// the sleeper's step added too.
+    fn is_idle(&mut self, at: usize) -> bool {
+        let (Some(node), to_try) = (self.nodes.last(), self.tries[at]) else {
+            return false;
+        };
+        let q = to_try.process.index();
+        if !self.complete || self.again || !to_try.recorded {
+            return false;
+        }
+        let Some(label) = self.seed.next(to_try.process, self.made[q]) else {
+            return false;
+        };
+        if !label.outcomes.is_empty() {
+            return false;
+        }
+        let mut claims = std::mem::take(&mut self.claims);
+        claims.clone_from(&label.claims);
+        let first = self.sleepers.len();
+        self.sleep_on(
+            node.sleepers..first,
+            node.tries..at,
+            to_try.process,
+            &claims,
+        );
+        self.claims = claims;
+        self.made[q] += 1;
+        let idle = self.asleep_for_good(first);
+        self.made[q] -= 1;
+        self.sleepers.truncate(first);
+        idle
     }
 
     /// Finds out who may extend the last prefix.
@@ -374,7 +470,7 @@ impl Fagiani {
                 self.counts.stuck += 1;
                 // It may agree with several seeds, so it is one itself and counts there.
                 if self.complete {
-                    if !self.known_seeds.contains(&labels) {
+                    if !self.seeds.has(labels) {
                         self.record(program);
                     }
                     self.pass_over();
@@ -439,12 +535,17 @@ impl Fagiani {
             let process = self.tries[node.tries + node.tried - 1].process;
             return Some(Choice { process, outcomes });
         }
-        let next = self.tries.get(node.tries + node.tried)?;
+        if node.tried >= node.due {
+            // Others must be tried before, to know whether they sleep.
+            let first = node.tries;
+            let mut rest = first + node.tried..self.tries.len();
+            let due = rest.find(|&at| !self.is_idle(at))? + 1 - first;
+            self.nodes.last_mut()?.due = due;
+        }
+        let node = self.nodes.last_mut()?;
+        let next = self.tries[node.tries + node.tried];
         node.tried += 1;
-        Some(Choice {
-            process: next.process,
-            outcomes: SmallVec::new(),
-        })
+        Some(plain(next.process))
     }
 
     /// What a process is to be tried with after an event of it: whatever it can choose, or, if only the recorded path is looked
@@ -454,6 +555,19 @@ impl Fagiani {
             return next_outcomes(event);
         }
         self.seed.recorded_outcomes(event)
+    }
+}
+
+fn first_ready<E: Labelled>(program: &E) -> Option<ProcessId> {
+    let mut all = program.processes().in_order().iter().copied();
+    all.find(|&process| program.status(process) == Status::Ready)
+}
+
+/// A step of a process, whatever it chooses first.
+fn plain(process: ProcessId) -> Choice {
+    Choice {
+        process,
+        outcomes: SmallVec::new(),
     }
 }
 
@@ -469,7 +583,7 @@ impl<E: Labelled> Policy<E> for Fagiani {
             Some(_) => self.push(Kind::Records, Fingerprint::EMPTY),
         }
         let records = self.nodes.last().is_some_and(|n| n.kind == Kind::Records);
-        if records && parent.is_some() && self.recording(program).is_none() {
+        if records && parent.is_some() && first_ready(program).is_none() {
             self.pass_over();
         }
     }

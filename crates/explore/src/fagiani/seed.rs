@@ -58,6 +58,8 @@ pub(crate) struct Seed {
     labels: Vec<Vec<Label>>,
     /// How many labels there are in all.
     pub length: usize,
+    /// Whose they are, in the order of the run.
+    pub order: Vec<ProcessId>,
     /// The labels of all processes, whatever their order: runs with equal prints are permutations of each other.
     pub print: Fingerprint,
     /// For each process one more than the number of its last step whose place does not decide what it claims.
@@ -75,6 +77,7 @@ impl Seed {
         Self {
             labels: Vec::new(),
             length: 0,
+            order: Vec::new(),
             print: Fingerprint::EMPTY,
             varies: Vec::new(),
             steps: Vec::new(),
@@ -103,6 +106,7 @@ impl Seed {
             };
             labels.push(label);
             seed.length += 1;
+            seed.order.push(event.process);
             seed.print = seed.print.and(chain);
             seed.touch(event.process, &event.claims, fixed[at]);
         }
@@ -172,10 +176,20 @@ impl Seed {
 
     /// The print of all steps of a process after so many.
     pub fn chain<E: Labelled>(&self, program: &E, process: ProcessId, made: u32) -> Fingerprint {
-        let last = made
-            .checked_sub(1)
-            .and_then(|last| self.next(process, last));
-        last.map_or_else(|| program.processes().name(process), |label| label.chain)
+        let chain = self.chain_after(process.index(), made);
+        chain.unwrap_or_else(|| program.processes().name(process))
+    }
+
+    /// The same, if it has made any.
+    pub fn chain_after(&self, process: usize, made: u32) -> Option<Fingerprint> {
+        let labels = self.labels.get(process)?;
+        Some(labels.get(made.checked_sub(1)? as usize)?.chain)
+    }
+
+    /// The prints of [`chain`](Seed::chain) after one, two, … steps, process by process.
+    pub fn chains(&self) -> impl Iterator<Item = impl Iterator<Item = Fingerprint>> {
+        let labels = self.labels.iter();
+        labels.map(|labels| labels.iter().map(|label| label.chain))
     }
 
     /// What to try the step of an event again with, to get the recorded outcomes; none if that cannot be, or has been.
