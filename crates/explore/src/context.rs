@@ -70,7 +70,9 @@
 //! - `traces` are not known, `deadlocks` and `failures` count what was met: fewer than other engines do, and none only if there is none.
 //! - One worker explores: a part of the space would not know what is known in another.
 
-use mazurka_core::{AccessKind, Claims, Event, Execution, ProcessId, Semantics, Status, Wait};
+use mazurka_core::{
+    AccessKind, Claims, Event, Execution, Fingerprint, ProcessId, Semantics, Status, Wait,
+};
 
 mod meter;
 mod printed;
@@ -85,7 +87,7 @@ use crate::set::{Set, for_each, members};
 use crate::source::Source;
 use meter::Meter;
 pub(crate) use printed::Printed;
-use sequences::{MOST_STEPS, Made, Sequences, Step};
+use sequences::{Lengths, MOST_STEPS, Made, Sequences, Step};
 use trip::{Trip, discards};
 use wants::Wants;
 
@@ -141,11 +143,10 @@ pub(crate) struct Context<S> {
     discards: usize,
     /// The last state has been met, or can be reached from one that has.
     known: bool,
-    /// For each state how many sequences have been looked at there.
-    looked_at: Vec<usize>,
-    /// A sequence in the making, and claims that are looked at: kept for their memory.
+    /// A sequence in the making, lengths and claims that are looked at: kept for their memory.
     places: Vec<usize>,
     after: Vec<usize>,
+    lengths: Lengths,
     claims: Claims,
     buffer: Claims,
 }
@@ -166,9 +167,9 @@ impl<S: Set> Context<S> {
             made: Vec::new(),
             discards: 0,
             known: false,
-            looked_at: Vec::new(),
             places: Vec::new(),
             after: Vec::new(),
+            lengths: Lengths::default(),
             claims: Claims::new(),
             buffer: Claims::new(),
         }
@@ -214,7 +215,7 @@ impl<S: Set> Context<S> {
         }
         let mut past = self.source.order.events[last].before.clone();
         past.insert(last);
-        let mut sum = self.meter.before(first);
+        let mut adds = Fingerprint::ZERO;
         // What does not happen after the first event comes before it, and so does the other process.
         self.places.clear();
         self.after.clear();
@@ -225,38 +226,34 @@ impl<S: Set> Context<S> {
                 true => self.after.push(at),
                 false => self.places.push(at),
             }
-            sum = sum.and(self.meter.change(at));
+            adds = adds.and(self.meter.added(at));
         }
         self.places.append(&mut self.after);
         if self.places.len() <= MOST_STEPS {
-            self.sequences.add(first, &self.places, &self.made, sum);
+            self.sequences.add(first, &self.places, &self.made, adds);
         }
     }
 
     /// A process whose step ends a sequence and is independent of all that others could ever do: nobody else need run here.
     fn anticipated(&mut self, program: &impl Execution) -> Option<ProcessId> {
         let depth = program.events().len();
-        for one in self.sequences.at(depth) {
-            if one.len() > 1 {
-                continue;
-            }
-            let last = self.sequences.left(one).next()?;
-            let mark = self.source.path.mark(depth, last.process);
+        for last in self.sequences.ending() {
+            let mark = self.source.path.mark(depth, last);
             if !matches!(mark, Some(Mark::Idle | Mark::Wanted)) {
                 continue;
             }
-            program.claims(last.process, &mut self.claims);
+            program.claims(last, &mut self.claims);
             let mut others = program.processes().in_order().iter();
             let alone = others.all(|&other| {
                 let live = matches!(program.status(other), Status::Ready | Status::Waiting);
-                if !live || other == last.process {
+                if !live || other == last {
                     return true;
                 }
                 program.future(other, &mut self.buffer);
                 !conflict(&self.claims, &self.buffer)
             });
             if alone {
-                return Some(last.process);
+                return Some(last);
             }
         }
         None
@@ -272,12 +269,13 @@ fn covered<E: Semantics>(
     state: &E::State,
 ) -> bool {
     for one in sequences.unlike() {
-        if trip.is_long() || made.len() - one.home > trip::LONG as usize {
+        let home = sequences.home(one);
+        if trip.is_long() || made.len() - home > trip::LONG as usize {
             return false;
         }
-        trip.visit(made, one.home);
-        let equal = trip.go(sequences.as_found(one, &made[one.home..])) && trip.covers(state);
-        trip.back_to(one.home);
+        trip.visit(made, home);
+        let equal = trip.go(sequences.as_found(one, &made[home..])) && trip.covers(state);
+        trip.back_to(home);
         sequences.compared(one, equal);
         if equal {
             return true;
@@ -292,8 +290,6 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
 
     fn enter(&mut self, program: &E) {
         self.known = false;
-        self.looked_at.truncate(program.events().len());
-        self.looked_at.push(0);
         self.wants.enter(program.events().len());
         self.source.enter(program);
         match program.events().last() {
@@ -303,14 +299,13 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
                 self.sequences.start();
             }
             Some(event) => {
-                self.meter.push(program);
+                let adds = self.meter.push(program);
                 let claims = self.catalogue.of(event, single(&event.claims));
                 self.made.push(Step::of(event, claims));
                 let made = Made {
                     event,
                     claims,
-                    change: self.meter.change(self.made.len() - 1),
-                    sum: self.meter.sum(),
+                    adds,
                 };
                 self.known = self.sequences.follow(made, &self.catalogue);
                 self.discards += usize::from(discards(event));
@@ -339,15 +334,18 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
                 break;
             }
             trip.visit(&self.made, doubt.since);
+            let before = trip.sum();
             let there = trip.go(self.sequences.left(doubt.sequence))
-                && self.sequences.expects(doubt.sequence, trip.sum())
+                && self
+                    .sequences
+                    .expects(doubt.sequence, trip.sum().without(before))
                 && trip.go(&self.made[doubt.since..here - 1]);
             let sum = trip.sum();
             trip.back_to(doubt.since);
-            if there && self.sequences.go_on(doubt, sum) {
+            if there && self.sequences.go_on(doubt, sum.without(now)) {
                 self.known |= sum == now;
             }
-            if doubt.sequence.len() == 1 && !self.known {
+            if doubt.sequence.length() == 1 && !self.known {
                 self.sequences.ended_unlike(doubt.sequence);
             }
         }
@@ -368,29 +366,21 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
             last_first,
             ..
         } = self.variant;
-        let count = match self.source.path.is_open() {
-            true => self.sequences.count(),
-            false => 0,
-        };
         let depth = program.events().len();
         self.wants.settle(program, depth, &mut self.source.path);
-        // What could not be anticipated once cannot be later.
+        // What cannot be anticipated at once cannot be later: sequences that start from here have two steps or more.
         if anticipate
-            && count > std::mem::replace(&mut self.looked_at[depth], count)
+            && self.source.path.is_fresh()
             && let Some(process) = self.anticipated(program)
         {
             return self.source.path.take_only(process);
         }
         let place = |at: usize| if last_first { usize::MAX - at } else { at };
         let path = &mut self.source.path;
-        match count > 0 && guide && path.is_contested() {
+        match guide && self.sequences.lead_on() && path.is_contested() {
             true => {
-                let first = self.sequences.shortest(depth);
-                let length = |process: ProcessId| {
-                    let mut all = first.iter();
-                    all.find(|(p, _)| *p == process)
-                        .map_or(u32::MAX, |(_, length)| *length)
-                };
+                self.sequences.shortest(&mut self.lengths);
+                let length = |process| self.lengths.of(process);
                 path.next_least(|at, process| (length(process), place(at)))
             }
             false if last_first => path.next_least(|at, _| place(at)),

@@ -164,10 +164,9 @@ impl Path {
         })
     }
 
-    /// Whether the last state waits for a choice of who is to run there.
-    pub fn is_open(&self) -> bool {
-        let last = self.nodes.last();
-        last.is_some_and(|node| !node.closed && node.again.is_none())
+    /// Whether nobody has been run from the last state.
+    pub fn is_fresh(&self) -> bool {
+        self.nodes.last().is_some_and(|node| !node.tried)
     }
 
     /// Whether several could be the one that runs next from the last state.
@@ -175,6 +174,9 @@ impl Path {
         let Some(node) = self.nodes.last() else {
             return false;
         };
+        if node.closed || node.again.is_some() {
+            return false;
+        }
         let here = &self.candidates[node.first..];
         let count = |mark: Mark| here.iter().filter(|c| c.mark == mark).count();
         match count(Mark::Wanted) {

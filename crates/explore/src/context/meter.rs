@@ -5,107 +5,111 @@
 
 use mazurka_core::{Fingerprint, ProcessId, Semantics};
 
-/// A part of the state.
-#[derive(Clone, Copy, Debug)]
-enum Part {
-    Cell(usize),
-    Process(ProcessId),
-}
-
 /// The sums of the states on the current path. That of the initial state is 0.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
-    cells: Vec<Fingerprint>,
-    processes: Vec<Fingerprint>,
-    /// What parts were before they changed, and where the changes of each step start.
-    before: Vec<(Part, Fingerprint)>,
-    starts: Vec<usize>,
-    sums: Vec<Fingerprint>,
+    /// The parts of the state: cells and processes in turn.
+    parts: Vec<Fingerprint>,
+    /// What parts were before they changed.
+    before: Vec<(usize, Fingerprint)>,
+    /// For each state its sum, and where the changes of the step from it start.
+    states: Vec<(Fingerprint, usize)>,
+}
+
+/// The place of a cell among the parts.
+fn cell(cell: usize) -> usize {
+    2 * cell
+}
+
+/// The place of a process among the parts.
+fn process(process: ProcessId) -> usize {
+    2 * process.index() + 1
 }
 
 impl Meter {
     /// The program is in its initial state.
     pub fn start(&mut self, program: &impl Semantics) {
         *self = Self::default();
-        self.cells = (0..program.cells()).map(|at| program.cell(at)).collect();
-        for &process in program.processes().in_order() {
-            *self.process(process) = program.process(process);
+        for at in 0..program.cells() {
+            *self.part(cell(at)) = program.cell(at);
         }
-        self.sums.push(Fingerprint::ZERO);
+        for &one in program.processes().in_order() {
+            *self.part(process(one)) = program.process(one);
+        }
+        self.states.push((Fingerprint::ZERO, 0));
     }
 
-    fn process(&mut self, process: ProcessId) -> &mut Fingerprint {
-        if self.processes.len() <= process.index() {
-            let count = process.index() + 1;
-            self.processes.resize(count, Fingerprint::ZERO);
+    #[inline]
+    fn part(&mut self, at: usize) -> &mut Fingerprint {
+        if self.parts.len() <= at {
+            self.make_room(at);
         }
-        &mut self.processes[process.index()]
+        &mut self.parts[at]
     }
 
-    fn place(&mut self, part: Part) -> &mut Fingerprint {
-        match part {
-            Part::Cell(cell) => {
-                // Cells may come to be as a program runs; before that they are nothing.
-                if self.cells.len() <= cell {
-                    self.cells.resize(cell + 1, Fingerprint::ZERO);
-                }
-                &mut self.cells[cell]
-            }
-            Part::Process(process) => self.process(process),
-        }
+    /// Cells and processes may come to be as a program runs; before that they are nothing.
+    #[cold]
+    fn make_room(&mut self, at: usize) {
+        self.parts.resize(at + 1, Fingerprint::ZERO);
     }
 
-    /// A step has been made.
-    pub fn push(&mut self, program: &impl Semantics) {
-        self.starts.push(self.before.len());
-        let mut sum = self.sum();
+    /// A part has changed. Gives the difference.
+    #[inline]
+    fn change(&mut self, at: usize, now: Fingerprint) -> Fingerprint {
+        let before = std::mem::replace(self.part(at), now);
+        self.before.push((at, before));
+        now.without(before)
+    }
+
+    /// A step has been made. Gives what it adds to the sum.
+    pub fn push(&mut self, program: &impl Semantics) -> Fingerprint {
+        let mut adds = Fingerprint::ZERO;
         if let Some(event) = program.events().last() {
-            let mut change = |part: Part, now: Fingerprint| {
-                let before = std::mem::replace(self.place(part), now);
-                self.before.push((part, before));
-                sum = sum.without(before).and(now);
-            };
-            let written = event.touched.iter().filter(|access| access.writes());
-            for cell in written.flat_map(|access| access.cells()) {
-                if cell < program.cells() {
-                    change(Part::Cell(cell), program.cell(cell));
+            for access in event.touched.iter().filter(|access| access.writes()) {
+                for at in access.cells().take_while(|&at| at < program.cells()) {
+                    adds = adds.and(self.change(cell(at), program.cell(at)));
                 }
             }
-            for &process in event.spawned.iter().chain([&event.process]) {
-                change(Part::Process(process), program.process(process));
+            for &one in &event.spawned {
+                adds = adds.and(self.change(process(one), program.process(one)));
             }
+            let own = event.process;
+            adds = adds.and(self.change(process(own), program.process(own)));
         }
-        self.sums.push(sum);
+        self.states.push((self.sum().and(adds), self.before.len()));
+        adds
     }
 
     /// The last step is taken back.
     pub fn pop(&mut self) {
-        let start = self.starts.pop().unwrap_or(0);
-        while self.before.len() > start {
-            if let Some((part, before)) = self.before.pop() {
-                *self.place(part) = before;
-            }
+        self.states.pop();
+        let start = self.states.last().map_or(0, |(_, start)| *start);
+        while self.before.len() > start
+            && let Some((at, before)) = self.before.pop()
+        {
+            self.parts[at] = before;
         }
-        self.sums.pop();
     }
 
     /// How many steps have been made.
     pub fn depth(&self) -> usize {
-        self.starts.len()
+        self.states.len() - 1
     }
 
     /// The sum of the current state.
     pub fn sum(&self) -> Fingerprint {
-        self.sums.last().copied().unwrap_or(Fingerprint::ZERO)
+        self.states
+            .last()
+            .map_or(Fingerprint::ZERO, |(sum, _)| *sum)
     }
 
     /// The sum of the state before the event at a position.
     pub fn before(&self, at: usize) -> Fingerprint {
-        self.sums[at]
+        self.states[at].0
     }
 
     /// What the event at a position has added.
-    pub fn change(&self, at: usize) -> Fingerprint {
-        self.sums[at + 1].without(self.sums[at])
+    pub fn added(&self, at: usize) -> Fingerprint {
+        self.before(at + 1).without(self.before(at))
     }
 }

@@ -7,8 +7,11 @@
 //!
 //! The order of the steps does not matter: what counts is that all of them have been made, and the state. So sequences are sets
 //! of steps, with an order in which they can be tried.
+//!
+//! Of the sum that is expected at the end only the difference to the current one is kept: then an independent step changes nothing of
+//! a sequence, and most are handed down as they are.
 
-use mazurka_core::{Event, Fingerprint, ProcessId};
+use mazurka_core::{Claims, Event, Fingerprint, ProcessId};
 use smallvec::SmallVec;
 
 use crate::catalogue::{Catalogue, single};
@@ -18,7 +21,7 @@ pub(super) const MOST_STEPS: usize = 64;
 /// No more sequences start from a state than this.
 const MOST_SEQUENCES: usize = 256;
 /// A sequence that is suspended for so many steps, or has so many left, is given up.
-const MOST_AHEAD: usize = 32;
+const MOST_AHEAD: u32 = 32;
 
 /// A step of a sequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,9 +34,13 @@ pub(super) struct Step {
 
 impl Step {
     pub fn of(event: &Event, claims: u32) -> Self {
+        let outcomes = match &event.outcomes[..] {
+            [] => SmallVec::new(),
+            some => some.iter().map(|outcome| outcome.value).collect(),
+        };
         Self {
             process: event.process,
-            outcomes: event.outcomes.iter().map(|o| o.value).collect(),
+            outcomes,
             claims,
         }
     }
@@ -45,44 +52,67 @@ impl Step {
 }
 
 /// A sequence that starts from a state.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Sequence {
-    /// Where its steps start and end.
-    first: usize,
-    end: usize,
-    /// The sum of the state after them.
-    sum: Fingerprint,
+    /// The depth of that state.
+    home: usize,
+    steps: Vec<Step>,
+    /// For each step its place in the run that it was made in.
+    places: Vec<usize>,
+    /// What they add to the sum of the state.
+    adds: Fingerprint,
     /// It has been seen to lead to another state: here the order of its steps matters.
     useless: bool,
     /// The states themselves have been compared, in vain.
     compared: bool,
 }
 
-/// What starts from a state.
-#[derive(Debug, Default)]
-struct Home {
-    steps: Vec<Step>,
-    /// For each step its place in the run that it was made in.
-    places: Vec<usize>,
-    sequences: Vec<Sequence>,
-}
-
 /// A sequence that has been followed up to a state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Followed {
-    pub home: usize,
-    at: usize,
-    /// The steps that are left, as bits.
+    /// Which one.
+    number: u32,
+    /// The depth of the state after which steps were made that it depends on; `NEVER` unless it is suspended.
+    since: u32,
+    /// The steps that are left, as bits, and how many they are.
     left: u64,
-    /// The sum of the state after them, if they are made from the state `since`.
-    sum: Fingerprint,
-    /// The depth of the state after which steps were made that it depends on; none unless it is suspended.
-    since: Option<usize>,
+    length: u32,
+    /// Who makes the first of them.
+    first: ProcessId,
+    /// Who makes them, as bits: some others may have the same.
+    processes: u64,
+    /// What they add to the sum, if they are made from the state `since`, or else from the current one.
+    adds: Fingerprint,
+}
+
+const NEVER: u32 = u32::MAX;
+
+/// The bit of a process. Others may have the same.
+#[inline]
+fn bit(process: ProcessId) -> u64 {
+    1 << (process.index() % 64)
 }
 
 impl Followed {
-    pub fn len(&self) -> u32 {
-        self.left.count_ones()
+    pub fn length(&self) -> u32 {
+        self.length
+    }
+
+    /// The sequence is where these of its steps are left.
+    #[inline]
+    fn leave(&mut self, left: u64, steps: &[Step]) {
+        self.left = left;
+        (self.length, self.processes) = (0, 0);
+        let mut left = left;
+        while left != 0 {
+            let process = steps[left.trailing_zeros() as usize].process;
+            if self.length == 0 {
+                self.first = process;
+            }
+            self.length += 1;
+            self.processes |= bit(process);
+            left &= left - 1;
+        }
     }
 }
 
@@ -101,50 +131,51 @@ pub(super) struct Doubt {
 pub(super) struct Made<'a> {
     pub event: &'a Event,
     pub claims: u32,
-    /// What it has added to the sum, and what this is now.
-    pub change: Fingerprint,
-    pub sum: Fingerprint,
+    /// What it has added to the sum.
+    pub adds: Fingerprint,
 }
 
 /// The sequences of the states on the current path.
 #[derive(Debug, Default)]
 pub(super) struct Sequences {
-    homes: Vec<Home>,
+    /// All of them by their numbers, and the numbers that are free.
+    all: Vec<Sequence>,
+    free: Vec<u32>,
+    /// For each state those that start from it.
+    homes: Vec<Vec<u32>>,
     /// Those that have been handed down to each state, one state after the other, and where each state's start.
     followed: Vec<Followed>,
     starts: Vec<usize>,
     doubts: Vec<Doubt>,
     /// Those that the last step has ended in a state with another sum.
     unlike: Vec<Followed>,
-    stored: usize,
+    /// Some of those that were handed down to the last state when it was entered may have a single step left.
+    single: bool,
     most: usize,
 }
 
 impl Sequences {
     /// The initial state.
     pub fn start(&mut self) {
-        self.starts.clear();
-        self.followed.clear();
-        self.stored = 0;
+        *self = Self::default();
         self.enter();
     }
 
     fn enter(&mut self) {
-        let depth = self.starts.len();
         self.starts.push(self.followed.len());
-        if self.homes.len() == depth {
-            self.homes.push(Home::default());
+        if self.homes.len() < self.starts.len() {
+            self.homes.push(Vec::new());
         }
-        self.homes[depth].steps.clear();
-        self.homes[depth].places.clear();
-        self.homes[depth].sequences.clear();
+        self.doubts.clear();
+        self.unlike.clear();
+        self.single = false;
     }
 
     /// The last state is left.
     pub fn leave(&mut self) {
         if let Some(start) = self.starts.pop() {
             self.followed.truncate(start);
-            self.stored -= self.homes[self.starts.len()].sequences.len();
+            self.free.append(&mut self.homes[self.starts.len()]);
         }
     }
 
@@ -159,93 +190,97 @@ impl Sequences {
         let from = self.starts.len() - 1;
         let handed = self.starts[from]..self.followed.len();
         self.enter();
-        self.doubts.clear();
-        self.unlike.clear();
         let mut known = false;
         for at in handed {
             known |= self.hand_down(self.followed[at], made, catalogue);
         }
-        for at in 0..self.homes[from].sequences.len() {
-            known |= self.hand_down(self.whole(from, at), made, catalogue);
+        for at in 0..self.homes[from].len() {
+            let whole = self.whole(self.homes[from][at]);
+            known |= self.hand_down(whole, made, catalogue);
         }
         known
     }
 
-    fn whole(&self, home: usize, at: usize) -> Followed {
-        let Sequence {
-            first, end, sum, ..
-        } = self.homes[home].sequences[at];
-        let left = u64::MAX >> (MOST_STEPS - (end - first));
-        Followed {
-            home,
-            at,
-            left,
-            sum,
-            since: None,
-        }
+    fn whole(&self, number: u32) -> Followed {
+        let Sequence { steps, adds, .. } = &self.all[number as usize];
+        let mut one = Followed {
+            number,
+            since: NEVER,
+            left: 0,
+            length: 0,
+            first: steps[0].process,
+            processes: 0,
+            adds: *adds,
+        };
+        one.leave(u64::MAX >> (MOST_STEPS - steps.len()), steps);
+        one
     }
 
+    /// Hands a sequence down to the new state. Whether it has come to its end there, as expected.
+    #[inline]
     fn hand_down(&mut self, mut one: Followed, made: Made<'_>, catalogue: &Catalogue) -> bool {
-        let Made { event, claims, .. } = made;
-        if self.homes[one.home].sequences[one.at].useless {
+        let sequence = &self.all[one.number as usize];
+        if sequence.useless {
             return false;
         }
-        let steps = self.steps(one);
-        let mut conflicts = false;
-        let mut left = one.left;
-        while left != 0 {
-            let at = left.trailing_zeros();
-            left &= left - 1;
-            let step = &steps[at as usize];
-            if step.process != event.process {
-                conflicts |= catalogue.conflict(step.claims, single(&event.claims), &event.claims);
-                continue;
-            }
-            if step.is(event, claims) {
-                if let Some(since) = one.since {
-                    self.doubts.push(Doubt {
-                        sequence: one,
-                        since,
-                        made: at,
-                    });
-                    return false;
-                }
-                one.left &= !(1 << at);
-                if one.left == 0 {
-                    let known = self.expects(one, made.sum);
-                    if !known {
-                        self.ended_unlike(one);
-                    }
-                    return known;
-                }
-                self.followed.push(one);
-            }
-            return false;
+        if one.processes & bit(made.event.process) != 0
+            && let Some(at) = next_of(made.event.process, &one, &sequence.steps)
+        {
+            return self.touch(one, at, made);
         }
-        let from = self.starts.len() - 2;
-        match one.since {
-            None if conflicts => one.since = Some(from),
-            None => one.sum = one.sum.and(made.change),
-            Some(_) => {}
+        let from = self.starts.len() as u32 - 2;
+        if one.since == NEVER {
+            let Event { claims, .. } = made.event;
+            if !conflict(&one, &sequence.steps, claims, catalogue) {
+                self.push(one);
+                return false;
+            }
+            one.since = from;
         }
-        let ahead = one.len() as usize + from - one.since.unwrap_or(from);
-        if one.since.is_none() || ahead < MOST_AHEAD {
-            self.followed.push(one);
+        if one.length + from - one.since < MOST_AHEAD {
+            self.push(one);
         }
         false
     }
 
-    fn steps(&self, one: Followed) -> &[Step] {
-        let home = &self.homes[one.home];
-        let Sequence { first, end, .. } = home.sequences[one.at];
-        &home.steps[first..end]
+    #[inline]
+    fn push(&mut self, one: Followed) {
+        self.single |= one.length == 1;
+        self.followed.push(one);
+    }
+
+    /// A process has made a step that has a step left in the sequence. Whether this has come to its end, as expected.
+    fn touch(&mut self, mut one: Followed, at: u32, made: Made<'_>) -> bool {
+        let steps = &self.all[one.number as usize].steps;
+        if !steps[at as usize].is(made.event, made.claims) {
+            return false;
+        }
+        if one.since != NEVER {
+            self.doubts.push(Doubt {
+                sequence: one,
+                since: one.since as usize,
+                made: at,
+            });
+            return false;
+        }
+        one.leave(one.left & !(1 << at), steps);
+        one.adds = one.adds.without(made.adds);
+        if one.left == 0 {
+            let known = self.expects(one, Fingerprint::ZERO);
+            if !known {
+                self.ended_unlike(one);
+            }
+            return known;
+        }
+        self.push(one);
+        false
     }
 
     /// The suspended sequences that the last step goes on with: those that it ends first, and then those that were suspended last.
     pub fn doubts(&mut self) -> Vec<Doubt> {
         let mut doubts = std::mem::take(&mut self.doubts);
         doubts.sort_by_key(|doubt| {
-            let ends = doubt.sequence.len() == 1;
+            let ends = doubt.sequence.length == 1;
             (!ends, std::cmp::Reverse(doubt.since))
         });
         doubts
@@ -263,21 +298,21 @@ impl Sequences {
 
     /// The steps that are left of a sequence, in an order in which they can be tried.
     pub fn left(&self, one: Followed) -> impl Iterator<Item = &Step> {
-        let steps = self.steps(one).iter().enumerate();
+        let steps = self.all[one.number as usize].steps.iter().enumerate();
         steps
             .filter(move |(at, _)| one.left >> at & 1 == 1)
             .map(|(_, step)| step)
     }
 
-    /// Whether a sum is the one expected at the end. If not, it need not be tried again.
-    pub fn expects(&mut self, one: Followed, sum: Fingerprint) -> bool {
-        self.homes[one.home].sequences[one.at].useless |= one.sum != sum;
-        one.sum == sum
+    /// Whether the steps that are left add as much as they have been seen to add. If not, it need not be tried again.
+    pub fn expects(&mut self, one: Followed, adds: Fingerprint) -> bool {
+        self.all[one.number as usize].useless |= one.adds != adds;
+        one.adds == adds
     }
 
     /// A sequence has come to its end in a state with another sum than the one expected.
     pub fn ended_unlike(&mut self, one: Followed) {
-        if !self.homes[one.home].sequences[one.at].compared {
+        if !self.all[one.number as usize].compared {
             self.unlike.push(one);
         }
     }
@@ -291,20 +326,24 @@ impl Sequences {
         std::mem::take(&mut self.unlike)
     }
 
+    /// The depth of the state that a sequence starts from.
+    pub fn home(&self, one: Followed) -> usize {
+        self.all[one.number as usize].home
+    }
+
     /// The states themselves have been compared at the end of a sequence.
     pub fn compared(&mut self, one: Followed, equal: bool) {
-        let sequence = &mut self.homes[one.home].sequences[one.at];
+        let sequence = &mut self.all[one.number as usize];
         (sequence.useless, sequence.compared) = (!equal, !equal);
     }
 
     /// The steps since the home of a sequence that has been followed to its end, in the order of the run that it was found in:
     /// its own as they were made there, and then the others.
     pub fn as_found<'a>(&'a self, one: Followed, since: &'a [Step]) -> Vec<&'a Step> {
-        let home = &self.homes[one.home];
-        let Sequence { first, end, .. } = home.sequences[one.at];
-        let mut own: Vec<usize> = (first..end).collect();
-        own.sort_unstable_by_key(|&at| home.places[at]);
-        let own = own.into_iter().map(|at| &home.steps[at]);
+        let Sequence { steps, places, .. } = &self.all[one.number as usize];
+        let mut own: Vec<usize> = (0..steps.len()).collect();
+        own.sort_unstable_by_key(|&at| places[at]);
+        let own = own.into_iter().map(|at| &steps[at]);
         // The steps of a process in the sequence are its first since then.
         let mut left: SmallVec<[ProcessId; 16]> = own.clone().map(|step| step.process).collect();
         let others = since.iter().filter(|step| {
@@ -314,76 +353,85 @@ impl Sequences {
         own.chain(others).collect()
     }
 
-    /// A sequence goes on with the step that was made, and ends in a state with this sum. Whether it is at its end.
-    pub fn go_on(&mut self, doubt: Doubt, sum: Fingerprint) -> bool {
+    /// A sequence goes on with the step that was made, and what is left of it adds this to the sum. Whether it is at its end.
+    pub fn go_on(&mut self, doubt: Doubt, adds: Fingerprint) -> bool {
         let mut one = doubt.sequence;
-        one.left &= !(1 << doubt.made);
-        one.sum = sum;
-        one.since = None;
+        let steps = &self.all[one.number as usize].steps;
+        one.leave(one.left & !(1 << doubt.made), steps);
+        one.adds = adds;
+        one.since = NEVER;
         if one.left != 0 {
-            self.followed.push(one);
+            self.push(one);
         }
         one.left == 0
     }
 
-    /// A sequence starts from a state of the path, to a state with this sum, unless it is known.
+    /// A sequence starts from a state of the path, and adds this to its sum, unless it is known.
     /// It has the steps at some places of the run.
-    pub fn add(&mut self, home: usize, places: &[usize], run: &[Step], sum: Fingerprint) {
-        let Home {
-            steps: all,
-            places: all_places,
-            sequences,
-        } = &mut self.homes[home];
+    pub fn add(&mut self, home: usize, places: &[usize], run: &[Step], adds: Fingerprint) {
+        let here = &mut self.homes[home];
         let steps = places.iter().map(|&at| &run[at]);
-        let same = |known: &Sequence| {
-            known.sum == sum && all[known.first..known.end].iter().eq(steps.clone())
+        let same = |&known: &u32| {
+            let known = &self.all[known as usize];
+            known.adds == adds && known.steps.iter().eq(steps.clone())
         };
-        if sequences.len() == MOST_SEQUENCES || sequences.iter().any(same) {
+        if here.len() == MOST_SEQUENCES || here.iter().any(same) {
             return;
         }
-        let first = all.len();
-        all.extend(steps.cloned());
-        all_places.extend_from_slice(places);
-        sequences.push(Sequence {
-            first,
-            end: all.len(),
-            sum,
-            useless: false,
-            compared: false,
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.all.push(Sequence {
+                home,
+                steps: Vec::new(),
+                places: Vec::new(),
+                adds,
+                useless: false,
+                compared: false,
+            });
+            self.all.len() as u32 - 1
         });
-        self.stored += 1;
-        self.most = self.most.max(self.stored);
+        here.push(number);
+        let one = &mut self.all[number as usize];
+        (one.home, one.adds) = (home, adds);
+        (one.useless, one.compared) = (false, false);
+        one.steps.clear();
+        one.steps.extend(steps.cloned());
+        one.places.clear();
+        one.places.extend_from_slice(places);
+        self.most = self.most.max(self.all.len() - self.free.len());
     }
 
-    /// How many may lead on from the last state; there never become fewer.
-    pub fn count(&self) -> usize {
+    /// Whether some may lead on from the last state.
+    pub fn lead_on(&self) -> bool {
         let depth = self.starts.len() - 1;
-        self.followed.len() - self.starts[depth] + self.homes[depth].sequences.len()
+        self.followed.len() > self.starts[depth] || !self.homes[depth].is_empty()
     }
 
-    /// All sequences that lead on from a state of the path.
-    pub fn at(&self, depth: usize) -> impl Iterator<Item = Followed> {
-        let end = self.starts.get(depth + 1).copied();
-        let end = end.unwrap_or(self.followed.len());
-        let handed = self.followed[self.starts[depth]..end].iter().copied();
-        let own = 0..self.homes[depth].sequences.len();
-        let useful = |one: &Followed| !self.homes[one.home].sequences[one.at].useless;
-        let all = handed.chain(own.map(move |at| self.whole(depth, at)));
-        all.filter(useful)
+    /// The processes that would end a sequence with their next step, if the last state has just been entered.
+    pub fn ending(&self) -> impl Iterator<Item = ProcessId> {
+        let start = match self.single {
+            true => self.starts[self.starts.len() - 1],
+            false => self.followed.len(),
+        };
+        let singles = self.followed[start..].iter().filter(|one| one.length == 1);
+        let useful = singles.filter(|one| !self.all[one.number as usize].useless);
+        useful.map(|one| one.first)
     }
 
-    /// The processes that make the first steps of those, and how long the shortest of each is.
-    pub fn shortest(&self, depth: usize) -> SmallVec<[(ProcessId, u32); 8]> {
-        let mut shortest: SmallVec<[(ProcessId, u32); 8]> = SmallVec::new();
-        for one in self.at(depth) {
-            let (first, length) = (one.left.trailing_zeros(), one.len());
-            let process = self.steps(one)[first as usize].process;
-            match shortest.iter_mut().find(|(known, _)| *known == process) {
-                Some((_, known)) => *known = length.min(*known),
-                None => shortest.push((process, length)),
+    /// For each process how long the shortest of the sequences is that lead on from the last state with its step.
+    pub fn shortest(&self, lengths: &mut Lengths) {
+        lengths.clear();
+        let depth = self.starts.len() - 1;
+        for one in &self.followed[self.starts[depth]..] {
+            if !self.all[one.number as usize].useless {
+                lengths.add(one.first, one.length);
             }
         }
-        shortest
+        for &number in &self.homes[depth] {
+            let Sequence { steps, useless, .. } = &self.all[number as usize];
+            if !useless {
+                lengths.add(steps[0].process, steps.len() as u32);
+            }
+        }
     }
 
     /// Nothing leads on from the last state.
@@ -393,5 +441,71 @@ impl Sequences {
         }
         self.doubts.clear();
         self.unlike.clear();
+    }
+}
+
+/// The first step of a process that is left of a sequence.
+#[inline]
+fn next_of(process: ProcessId, one: &Followed, steps: &[Step]) -> Option<u32> {
+    let mut left = one.left;
+    while left != 0 {
+        let at = left.trailing_zeros();
+        if steps[at as usize].process == process {
+            return Some(at);
+        }
+        left &= left - 1;
+    }
+    None
+}
+
+/// Whether something that is left of a sequence conflicts with these claims.
+#[inline]
+fn conflict(one: &Followed, steps: &[Step], claims: &Claims, catalogue: &Catalogue) -> bool {
+    let number = single(claims);
+    let mut left = one.left;
+    while left != 0 {
+        let step = &steps[left.trailing_zeros() as usize];
+        if catalogue.conflict(step.claims, number, claims) {
+            return true;
+        }
+        left &= left - 1;
+    }
+    false
+}
+
+/// A length for each process, to be filled again and again.
+#[derive(Debug, Default)]
+pub(super) struct Lengths {
+    /// With the round in which it was entered.
+    all: Vec<(u32, u32)>,
+    round: u32,
+}
+
+impl Lengths {
+    fn clear(&mut self) {
+        self.round = self.round.wrapping_add(1);
+        if self.round == 0 {
+            self.all.clear();
+            self.round = 1;
+        }
+    }
+
+    fn add(&mut self, process: ProcessId, length: u32) {
+        if self.all.len() <= process.index() {
+            self.all.resize(process.index() + 1, (0, 0));
+        }
+        let (round, known) = &mut self.all[process.index()];
+        *known = match *round == self.round {
+            true => length.min(*known),
+            false => length,
+        };
+        *round = self.round;
+    }
+
+    /// The length of a process; the greatest if there is none.
+    pub fn of(&self, process: ProcessId) -> u32 {
+        let known = self.all.get(process.index());
+        let known = known.filter(|(round, _)| *round == self.round);
+        known.map_or(u32::MAX, |(_, length)| *length)
     }
 }

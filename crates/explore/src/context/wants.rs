@@ -42,10 +42,14 @@ impl Wants {
     }
 
     /// The run is back in the state of this depth: says who shall run from there.
+    #[inline]
     pub fn settle(&mut self, program: &impl Execution, depth: usize, path: &mut Path) {
-        if self.at[depth].is_empty() {
-            return;
+        if !self.at[depth].is_empty() {
+            self.settle_some(program, depth, path);
         }
+    }
+
+    fn settle_some(&mut self, program: &impl Execution, depth: usize, path: &mut Path) {
         let roots = std::mem::take(&mut self.at[depth]);
         if path.has_idle(depth) {
             match self.close(program, &roots) {
