@@ -73,6 +73,7 @@
 use mazurka_core::{
     AccessKind, Claims, Event, Execution, Fingerprint, ProcessId, Semantics, Status, Wait,
 };
+use smallvec::SmallVec;
 
 mod meter;
 mod printed;
@@ -137,6 +138,8 @@ pub(crate) struct Context<S> {
     sequences: Sequences,
     wants: Wants,
     catalogue: Catalogue,
+    /// The states of the run where there may be somebody whom nothing asks for running.
+    open: S,
     /// The steps of the run.
     made: Vec<Step>,
     /// How many events of the run have a false `assume`.
@@ -164,6 +167,7 @@ impl<S: Set> Context<S> {
             sequences: Sequences::default(),
             wants: Wants::default(),
             catalogue: Catalogue::new(),
+            open: S::default(),
             made: Vec::new(),
             discards: 0,
             known: false,
@@ -177,14 +181,21 @@ impl<S: Set> Context<S> {
 
     /// All that could follow where a run is cut races with what came before.
     fn futures(&mut self, program: &impl Execution) {
+        if self.open.is_empty() {
+            return;
+        }
         let mut claims = std::mem::take(&mut self.buffer);
         for &process in program.processes().in_order() {
             if matches!(program.status(process), Status::Ready | Status::Waiting) {
                 program.future(process, &mut claims);
-                let Self { source, wants, .. } = self;
-                source
-                    .order
-                    .for_each_rival(process, &claims, |at| wants.add(at, process));
+                let Source { order, path, .. } = &self.source;
+                let mut rivals = order.conflicting(&claims);
+                rivals.remove_all(&order.program_past(process, &[]));
+                rivals.keep_all(&self.open);
+                for_each(&rivals, |at| match path.has_idle(at) {
+                    true => self.wants.add(at, process),
+                    false => self.open.remove(at),
+                });
             }
         }
         self.buffer = claims;
@@ -237,7 +248,12 @@ impl<S: Set> Context<S> {
     /// A process whose step ends a sequence and is independent of all that others could ever do: nobody else need run here.
     fn anticipated(&mut self, program: &impl Execution) -> Option<ProcessId> {
         let depth = program.events().len();
+        let mut tried: SmallVec<[ProcessId; 16]> = SmallVec::new();
         for last in self.sequences.ending() {
+            if tried.contains(&last) {
+                continue;
+            }
+            tried.push(last);
             let mark = self.source.path.mark(depth, last);
             if !matches!(mark, Some(Mark::Idle | Mark::Wanted)) {
                 continue;
@@ -292,6 +308,9 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
         self.known = false;
         self.wants.enter(program.events().len());
         self.source.enter(program);
+        if !self.overflowed() {
+            self.open.insert(program.events().len());
+        }
         match program.events().last() {
             _ if self.overflowed() => {}
             None => {
@@ -400,6 +419,7 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
         self.known = false;
         if let Some(event) = program.events().last().filter(|_| !self.overflowed()) {
             self.meter.pop();
+            self.open.remove(self.made.len());
             self.made.pop();
             self.sequences.leave();
             self.discards -= usize::from(discards(event));

@@ -178,11 +178,12 @@ impl Path {
             return false;
         }
         let here = &self.candidates[node.first..];
-        let count = |mark: Mark| here.iter().filter(|c| c.mark == mark).count();
-        match count(Mark::Wanted) {
-            0 if !node.tried => count(Mark::Idle) > 1,
-            wanted => wanted > 1,
+        let (mut wanted, mut idle) = (0, 0);
+        for candidate in here {
+            wanted += usize::from(candidate.mark == Mark::Wanted);
+            idle += usize::from(candidate.mark == Mark::Idle);
         }
+        wanted > 1 || wanted == 0 && !node.tried && idle > 1
     }
 
     /// Runs a process from the last state that is awake and was not run there, and nobody else after it.

@@ -65,9 +65,13 @@ impl Meter {
     pub fn push(&mut self, program: &impl Semantics) -> Fingerprint {
         let mut adds = Fingerprint::ZERO;
         if let Some(event) = program.events().last() {
-            for access in event.touched.iter().filter(|access| access.writes()) {
-                for at in access.cells().take_while(|&at| at < program.cells()) {
-                    adds = adds.and(self.change(cell(at), program.cell(at)));
+            let cells = program.cells();
+            for access in &event.touched {
+                if access.writes() {
+                    let touched = access.cells();
+                    for at in touched.start..touched.end.min(cells) {
+                        adds = adds.and(self.change(cell(at), program.cell(at)));
+                    }
                 }
             }
             for &one in &event.spawned {

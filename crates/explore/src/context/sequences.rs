@@ -61,8 +61,6 @@ struct Sequence {
     places: Vec<usize>,
     /// What they add to the sum of the state.
     adds: Fingerprint,
-    /// It has been seen to lead to another state: here the order of its steps matters.
-    useless: bool,
     /// The states themselves have been compared, in vain.
     compared: bool,
 }
@@ -96,6 +94,12 @@ fn bit(process: ProcessId) -> u64 {
 impl Followed {
     pub fn length(&self) -> u32 {
         self.length
+    }
+
+    /// Whether it is not suspended, or not for long, where a state of this depth is left.
+    #[inline]
+    fn is_worth_while(&self, from: usize) -> bool {
+        self.since == NEVER || self.length + (from as u32 - self.since) < MOST_AHEAD
     }
 
     /// The sequence is where these of its steps are left.
@@ -141,6 +145,8 @@ pub(super) struct Sequences {
     /// All of them by their numbers, and the numbers that are free.
     all: Vec<Sequence>,
     free: Vec<u32>,
+    /// For each number whether it has been seen to lead to another state: here the order of its steps matters.
+    useless: Vec<bool>,
     /// For each state those that start from it.
     homes: Vec<Vec<u32>>,
     /// Those that have been handed down to each state, one state after the other, and where each state's start.
@@ -190,13 +196,25 @@ impl Sequences {
         let from = self.starts.len() - 1;
         let handed = self.starts[from]..self.followed.len();
         self.enter();
+        let mine = bit(made.event.process);
         let mut known = false;
         for at in handed {
-            known |= self.hand_down(self.followed[at], made, catalogue);
+            let one = &self.followed[at];
+            if self.useless[one.number as usize] {
+                continue;
+            }
+            if one.since == NEVER || one.processes & mine != 0 {
+                known |= self.hand_down(*one, made, catalogue);
+            } else if one.is_worth_while(from) {
+                self.single |= one.length == 1;
+                self.followed.push(*one);
+            }
         }
         for at in 0..self.homes[from].len() {
-            let whole = self.whole(self.homes[from][at]);
-            known |= self.hand_down(whole, made, catalogue);
+            let number = self.homes[from][at];
+            if !self.useless[number as usize] {
+                known |= self.hand_down(self.whole(number), made, catalogue);
+            }
         }
         known
     }
@@ -217,27 +235,21 @@ impl Sequences {
     }
 
     /// Hands a sequence down to the new state. Whether it has come to its end there, as expected.
-    #[inline]
     fn hand_down(&mut self, mut one: Followed, made: Made<'_>, catalogue: &Catalogue) -> bool {
-        let sequence = &self.all[one.number as usize];
-        if sequence.useless {
-            return false;
-        }
-        if one.processes & bit(made.event.process) != 0
-            && let Some(at) = next_of(made.event.process, &one, &sequence.steps)
+        let Event {
+            process, claims, ..
+        } = made.event;
+        let steps = &self.all[one.number as usize].steps;
+        if one.processes & bit(*process) != 0
+            && let Some(at) = next_of(*process, &one, steps)
         {
             return self.touch(one, at, made);
         }
-        let from = self.starts.len() as u32 - 2;
-        if one.since == NEVER {
-            let Event { claims, .. } = made.event;
-            if !conflict(&one, &sequence.steps, claims, catalogue) {
-                self.push(one);
-                return false;
-            }
-            one.since = from;
+        let from = self.starts.len() - 2;
+        if one.since == NEVER && conflict(&one, steps, claims, catalogue) {
+            one.since = from as u32;
         }
-        if one.length + from - one.since < MOST_AHEAD {
+        if one.is_worth_while(from) {
             self.push(one);
         }
         false
@@ -306,7 +318,7 @@ impl Sequences {
 
     /// Whether the steps that are left add as much as they have been seen to add. If not, it need not be tried again.
     pub fn expects(&mut self, one: Followed, adds: Fingerprint) -> bool {
-        self.all[one.number as usize].useless |= one.adds != adds;
+        self.useless[one.number as usize] |= one.adds != adds;
         one.adds == adds
     }
 
@@ -333,8 +345,8 @@ impl Sequences {
 
     /// The states themselves have been compared at the end of a sequence.
     pub fn compared(&mut self, one: Followed, equal: bool) {
-        let sequence = &mut self.all[one.number as usize];
-        (sequence.useless, sequence.compared) = (!equal, !equal);
+        self.useless[one.number as usize] = !equal;
+        self.all[one.number as usize].compared = !equal;
     }
 
     /// The steps since the home of a sequence that has been followed to its end, in the order of the run that it was found in:
@@ -384,15 +396,15 @@ impl Sequences {
                 steps: Vec::new(),
                 places: Vec::new(),
                 adds,
-                useless: false,
                 compared: false,
             });
+            self.useless.push(false);
             self.all.len() as u32 - 1
         });
         here.push(number);
+        self.useless[number as usize] = false;
         let one = &mut self.all[number as usize];
-        (one.home, one.adds) = (home, adds);
-        (one.useless, one.compared) = (false, false);
+        (one.home, one.adds, one.compared) = (home, adds, false);
         one.steps.clear();
         one.steps.extend(steps.cloned());
         one.places.clear();
@@ -413,7 +425,7 @@ impl Sequences {
             false => self.followed.len(),
         };
         let singles = self.followed[start..].iter().filter(|one| one.length == 1);
-        let useful = singles.filter(|one| !self.all[one.number as usize].useless);
+        let useful = singles.filter(|one| !self.useless[one.number as usize]);
         useful.map(|one| one.first)
     }
 
@@ -422,13 +434,13 @@ impl Sequences {
         lengths.clear();
         let depth = self.starts.len() - 1;
         for one in &self.followed[self.starts[depth]..] {
-            if !self.all[one.number as usize].useless {
+            if !self.useless[one.number as usize] {
                 lengths.add(one.first, one.length);
             }
         }
         for &number in &self.homes[depth] {
-            let Sequence { steps, useless, .. } = &self.all[number as usize];
-            if !useless {
+            if !self.useless[number as usize] {
+                let steps = &self.all[number as usize].steps;
                 lengths.add(steps[0].process, steps.len() as u32);
             }
         }
