@@ -179,6 +179,17 @@ impl<S: Set> Context<S> {
         }
     }
 
+    /// The last event of the run is about to be taken back.
+    fn take_back(&mut self, event: &Event) {
+        self.meter.pop();
+        self.open.remove(self.made.len());
+        self.made.pop();
+        self.sequences.leave();
+        self.discards -= usize::from(discards(event));
+        self.source.path.leave(event);
+        self.source.order.pop(event);
+    }
+
     /// All that could follow where a run is cut races with what came before.
     fn futures(&mut self, program: &impl Execution) {
         if self.open.is_empty() {
@@ -226,11 +237,13 @@ impl<S: Set> Context<S> {
         }
         let mut past = self.source.order.events[last].before.clone();
         past.insert(last);
+        past.keep_above(first);
+        past.insert(first);
         let mut adds = Fingerprint::ZERO;
         // What does not happen after the first event comes before it, and so does the other process.
         self.places.clear();
         self.after.clear();
-        for at in members(&past).filter(|&at| at >= first) {
+        for at in members(&past) {
             let occurrence = &self.source.order.events[at];
             let follows = at == first || occurrence.before.contains(first);
             match follows && occurrence.process != self.made[last].process {
@@ -418,13 +431,24 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
     fn leave(&mut self, program: &E) {
         self.known = false;
         if let Some(event) = program.events().last().filter(|_| !self.overflowed()) {
-            self.meter.pop();
-            self.open.remove(self.made.len());
-            self.made.pop();
-            self.sequences.leave();
-            self.discards -= usize::from(discards(event));
+            self.take_back(event);
         }
-        self.source.leave(program);
+    }
+
+    fn leave_to(&mut self, program: &E) -> usize {
+        self.known = false;
+        let mut left = program.events().len();
+        while let Some(event) = program.events()[..left].last() {
+            left -= 1;
+            if self.overflowed() {
+                break;
+            }
+            self.take_back(event);
+            if self.wants.has(left) || self.source.path.has_more() {
+                break;
+            }
+        }
+        left
     }
 
     fn leaf(&mut self, program: &E, end: End) {

@@ -164,6 +164,15 @@ impl Path {
         })
     }
 
+    /// Whether there is more to run from the last state, from which somebody has been run.
+    pub fn has_more(&self) -> bool {
+        let Some(node) = self.nodes.last() else {
+            return false;
+        };
+        let mut here = self.candidates[node.first..].iter();
+        node.again.is_some() || !node.closed && here.any(|c| c.mark == Mark::Wanted)
+    }
+
     /// Whether nobody has been run from the last state.
     pub fn is_fresh(&self) -> bool {
         self.nodes.last().is_some_and(|node| !node.tried)

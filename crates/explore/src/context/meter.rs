@@ -65,11 +65,11 @@ impl Meter {
     pub fn push(&mut self, program: &impl Semantics) -> Fingerprint {
         let mut adds = Fingerprint::ZERO;
         if let Some(event) = program.events().last() {
-            let cells = program.cells();
-            for access in &event.touched {
-                if access.writes() {
-                    let touched = access.cells();
-                    for at in touched.start..touched.end.min(cells) {
+            let own = event.process;
+            adds = self.change(process(own), program.process(own));
+            for access in event.touched.iter().filter(|access| access.writes()) {
+                for at in access.cells() {
+                    if at < program.cells() {
                         adds = adds.and(self.change(cell(at), program.cell(at)));
                     }
                 }
@@ -77,8 +77,6 @@ impl Meter {
             for &one in &event.spawned {
                 adds = adds.and(self.change(process(one), program.process(one)));
             }
-            let own = event.process;
-            adds = adds.and(self.change(process(own), program.process(own)));
         }
         self.states.push((self.sum().and(adds), self.before.len()));
         adds

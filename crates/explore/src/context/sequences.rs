@@ -52,15 +52,15 @@ impl Step {
 }
 
 /// A sequence that starts from a state.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Sequence {
     /// The depth of that state.
     home: usize,
     steps: Vec<Step>,
     /// For each step its place in the run that it was made in.
     places: Vec<usize>,
-    /// What they add to the sum of the state.
-    adds: Fingerprint,
+    /// It, with all of its steps left.
+    whole: Followed,
     /// The states themselves have been compared, in vain.
     compared: bool,
 }
@@ -84,6 +84,20 @@ pub(super) struct Followed {
 }
 
 const NEVER: u32 = u32::MAX;
+
+impl Default for Followed {
+    fn default() -> Self {
+        Self {
+            number: 0,
+            since: NEVER,
+            left: 0,
+            length: 0,
+            first: ProcessId(0),
+            processes: 0,
+            adds: Fingerprint::ZERO,
+        }
+    }
+}
 
 /// The bit of a process. Others may have the same.
 #[inline]
@@ -198,44 +212,50 @@ impl Sequences {
         self.enter();
         let mine = bit(made.event.process);
         let mut known = false;
-        for at in handed {
+        // All are copied, and where one goes the next takes its place: most stay as they are.
+        let start = self.followed.len();
+        self.followed.extend_from_within(handed);
+        let mut kept = start;
+        for at in start..self.followed.len() {
             let one = &self.followed[at];
             if self.useless[one.number as usize] {
                 continue;
             }
-            if one.since == NEVER || one.processes & mine != 0 {
-                known |= self.hand_down(*one, made, catalogue);
-            } else if one.is_worth_while(from) {
-                self.single |= one.length == 1;
-                self.followed.push(*one);
+            let touched = one.since == NEVER || one.processes & mine != 0;
+            if touched {
+                let Some(one) = self.hand_down(*one, made, catalogue, &mut known) else {
+                    continue;
+                };
+                self.followed[kept] = one;
+            } else if !one.is_worth_while(from) {
+                continue;
+            } else if kept < at {
+                self.followed[kept] = *one;
             }
+            self.single |= self.followed[kept].length == 1;
+            kept += 1;
         }
+        self.followed.truncate(kept);
         for at in 0..self.homes[from].len() {
-            let number = self.homes[from][at];
-            if !self.useless[number as usize] {
-                known |= self.hand_down(self.whole(number), made, catalogue);
+            let number = self.homes[from][at] as usize;
+            if !self.useless[number]
+                && let Some(one) =
+                    self.hand_down(self.all[number].whole, made, catalogue, &mut known)
+            {
+                self.push(one);
             }
         }
         known
     }
 
-    fn whole(&self, number: u32) -> Followed {
-        let Sequence { steps, adds, .. } = &self.all[number as usize];
-        let mut one = Followed {
-            number,
-            since: NEVER,
-            left: 0,
-            length: 0,
-            first: steps[0].process,
-            processes: 0,
-            adds: *adds,
-        };
-        one.leave(u64::MAX >> (MOST_STEPS - steps.len()), steps);
-        one
-    }
-
-    /// Hands a sequence down to the new state. Whether it has come to its end there, as expected.
-    fn hand_down(&mut self, mut one: Followed, made: Made<'_>, catalogue: &Catalogue) -> bool {
+    /// What becomes of a sequence in the new state, if anything. It may be known now that it has come to its end there, as expected.
+    fn hand_down(
+        &mut self,
+        mut one: Followed,
+        made: Made<'_>,
+        catalogue: &Catalogue,
+        known: &mut bool,
+    ) -> Option<Followed> {
         let Event {
             process, claims, ..
         } = made.event;
@@ -243,16 +263,13 @@ impl Sequences {
         if one.processes & bit(*process) != 0
             && let Some(at) = next_of(*process, &one, steps)
         {
-            return self.touch(one, at, made);
+            return self.touch(one, at, made, known);
         }
         let from = self.starts.len() - 2;
         if one.since == NEVER && conflict(&one, steps, claims, catalogue) {
             one.since = from as u32;
         }
-        if one.is_worth_while(from) {
-            self.push(one);
-        }
-        false
+        one.is_worth_while(from).then_some(one)
     }
 
     #[inline]
@@ -261,11 +278,17 @@ impl Sequences {
         self.followed.push(one);
     }
 
-    /// A process has made a step that has a step left in the sequence. Whether this has come to its end, as expected.
-    fn touch(&mut self, mut one: Followed, at: u32, made: Made<'_>) -> bool {
+    /// The same if the process that made a step has one left in the sequence.
+    fn touch(
+        &mut self,
+        mut one: Followed,
+        at: u32,
+        made: Made<'_>,
+        known: &mut bool,
+    ) -> Option<Followed> {
         let steps = &self.all[one.number as usize].steps;
         if !steps[at as usize].is(made.event, made.claims) {
-            return false;
+            return None;
         }
         if one.since != NEVER {
             self.doubts.push(Doubt {
@@ -273,19 +296,18 @@ impl Sequences {
                 since: one.since as usize,
                 made: at,
             });
-            return false;
+            return None;
         }
         one.leave(one.left & !(1 << at), steps);
         one.adds = one.adds.without(made.adds);
-        if one.left == 0 {
-            let known = self.expects(one, Fingerprint::ZERO);
-            if !known {
-                self.ended_unlike(one);
-            }
-            return known;
+        if one.left != 0 {
+            return Some(one);
         }
-        self.push(one);
-        false
+        match self.expects(one, Fingerprint::ZERO) {
+            true => *known = true,
+            false => self.ended_unlike(one),
+        }
+        None
     }
 
     /// The suspended sequences that the last step goes on with: those that it ends first, and then those that were suspended last.
@@ -385,30 +407,27 @@ impl Sequences {
         let steps = places.iter().map(|&at| &run[at]);
         let same = |&known: &u32| {
             let known = &self.all[known as usize];
-            known.adds == adds && known.steps.iter().eq(steps.clone())
+            known.whole.adds == adds && known.steps.iter().eq(steps.clone())
         };
         if here.len() == MOST_SEQUENCES || here.iter().any(same) {
             return;
         }
         let number = self.free.pop().unwrap_or_else(|| {
-            self.all.push(Sequence {
-                home,
-                steps: Vec::new(),
-                places: Vec::new(),
-                adds,
-                compared: false,
-            });
+            self.all.push(Sequence::default());
             self.useless.push(false);
             self.all.len() as u32 - 1
         });
         here.push(number);
         self.useless[number as usize] = false;
         let one = &mut self.all[number as usize];
-        (one.home, one.adds, one.compared) = (home, adds, false);
+        (one.home, one.compared) = (home, false);
         one.steps.clear();
         one.steps.extend(steps.cloned());
         one.places.clear();
         one.places.extend_from_slice(places);
+        (one.whole.number, one.whole.adds) = (number, adds);
+        let all = u64::MAX >> (MOST_STEPS - places.len());
+        one.whole.leave(all, &one.steps);
         self.most = self.most.max(self.all.len() - self.free.len());
     }
 
@@ -440,8 +459,8 @@ impl Sequences {
         }
         for &number in &self.homes[depth] {
             if !self.useless[number as usize] {
-                let steps = &self.all[number as usize].steps;
-                lengths.add(steps[0].process, steps.len() as u32);
+                let whole = &self.all[number as usize].whole;
+                lengths.add(whole.first, whole.length);
             }
         }
     }

@@ -41,10 +41,16 @@ impl Wants {
         }
     }
 
+    /// Whether something has been said about the state of this depth since it was looked at.
+    #[inline]
+    pub fn has(&self, depth: usize) -> bool {
+        !self.at[depth].is_empty()
+    }
+
     /// The run is back in the state of this depth: says who shall run from there.
     #[inline]
     pub fn settle(&mut self, program: &impl Execution, depth: usize, path: &mut Path) {
-        if !self.at[depth].is_empty() {
+        if self.has(depth) {
             self.settle_some(program, depth, path);
         }
     }
