@@ -258,6 +258,40 @@ impl<S: Set> Context<S> {
         }
     }
 
+    /// Goes where sequences were suspended, and to where some start whose states must be compared, to see whether the last state is
+    /// known. The number of steps that it took.
+    fn look_closer<E: Semantics>(&mut self, program: &mut E) -> u64 {
+        let (here, now) = (self.made.len(), self.meter.sum());
+        let state = (!program.sums_say_all()).then(|| program.state());
+        let mut trip = Trip::new(program, &mut self.meter);
+        let doubts = self.sequences.doubts();
+        for &doubt in &doubts {
+            if self.known || trip.is_long() {
+                break;
+            }
+            trip.visit(&self.made, doubt.since);
+            let before = trip.sum();
+            let there = trip.go(self.sequences.left(doubt.sequence))
+                && self
+                    .sequences
+                    .expects(doubt.sequence, trip.sum().without(before))
+                && trip.go(&self.made[doubt.since..here - 1]);
+            let sum = trip.sum();
+            trip.back_to(doubt.since);
+            if there && self.sequences.go_on(doubt, sum.without(now)) {
+                self.known |= sum == now;
+            }
+            if doubt.sequence.length() == 1 && !self.known {
+                self.sequences.ended_unlike(doubt.sequence);
+            }
+        }
+        self.sequences.no_doubts(doubts);
+        if let Some(state) = state.filter(|_| !self.known) {
+            self.known = covered(&mut self.sequences, &mut trip, &self.made, &state);
+        }
+        trip.home(&self.made)
+    }
+
     /// A process whose step ends a sequence and is independent of all that others could ever do: nobody else need run here.
     fn anticipated(&mut self, program: &impl Execution) -> Option<ProcessId> {
         let depth = program.events().len();
@@ -334,17 +368,15 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
                 let adds = self.meter.push(program);
                 let claims = self.catalogue.of(event, single(&event.claims));
                 self.made.push(Step::of(event, claims));
-                let made = Made {
-                    event,
-                    claims,
-                    adds,
-                };
-                self.known = self.sequences.follow(made, &self.catalogue);
                 self.discards += usize::from(discards(event));
                 if self.discards > 0 {
-                    self.sequences.forget();
-                    self.known = false;
+                    self.sequences.enter();
                 } else {
+                    self.known = self.sequences.follow(Made {
+                        event,
+                        claims,
+                        adds,
+                    });
                     self.start_sequences(event);
                 }
             }
@@ -352,40 +384,27 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
     }
 
     fn look_around(&mut self, program: &mut E) -> u64 {
-        let further = !program.sums_say_all();
-        let busy = self.sequences.has_doubts() || further && self.sequences.has_unlike();
-        if self.overflowed() || self.known || !busy {
+        if self.overflowed() || self.known || self.discards > 0 {
             return 0;
         }
-        let (here, now) = (self.made.len(), self.meter.sum());
-        let state = further.then(|| program.state());
-        let mut trip = Trip::new(program, &mut self.meter);
-        let doubts = self.sequences.doubts();
-        for &doubt in &doubts {
-            if self.known || trip.is_long() {
-                break;
-            }
-            trip.visit(&self.made, doubt.since);
-            let before = trip.sum();
-            let there = trip.go(self.sequences.left(doubt.sequence))
-                && self
-                    .sequences
-                    .expects(doubt.sequence, trip.sum().without(before))
-                && trip.go(&self.made[doubt.since..here - 1]);
-            let sum = trip.sum();
-            trip.back_to(doubt.since);
-            if there && self.sequences.go_on(doubt, sum.without(now)) {
-                self.known |= sum == now;
-            }
-            if doubt.sequence.length() == 1 && !self.known {
-                self.sequences.ended_unlike(doubt.sequence);
-            }
+        let doubts = self.sequences.has_doubts();
+        let steps = match doubts || !program.sums_say_all() && self.sequences.has_unlike() {
+            true => self.look_closer(program),
+            false => 0,
+        };
+        // Where the run ends, nothing need be handed down.
+        if let Some((step, at)) = self.made.last().zip(self.made.len().checked_sub(1))
+            && !self.known
+            && self.source.path.has_idle(at + 1)
+        {
+            let made = Made {
+                event: &program.events()[at],
+                claims: step.claims,
+                adds: self.meter.added(at),
+            };
+            self.sequences.hand_down(made, &self.catalogue);
         }
-        self.sequences.no_doubts(doubts);
-        if let Some(state) = state.filter(|_| !self.known) {
-            self.known = covered(&mut self.sequences, &mut trip, &self.made, &state);
-        }
-        trip.home(&self.made)
+        steps
     }
 
     fn next(&mut self, program: &E) -> Option<Choice> {

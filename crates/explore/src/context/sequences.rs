@@ -11,6 +11,8 @@
 //! Of the sum that is expected at the end only the difference to the current one is kept: then an independent step changes nothing of
 //! a sequence, and most are handed down as they are.
 
+use std::ops::Range;
+
 use mazurka_core::{Claims, Event, Fingerprint, ProcessId};
 use smallvec::SmallVec;
 
@@ -167,9 +169,11 @@ pub(super) struct Sequences {
     followed: Vec<Followed>,
     starts: Vec<usize>,
     doubts: Vec<Doubt>,
+    /// Those of them that have been found to go on.
+    went_on: Vec<Followed>,
     /// Those that the last step has ended in a state with another sum.
     unlike: Vec<Followed>,
-    /// Some of those that were handed down to the last state when it was entered may have a single step left.
+    /// Some of those that were handed down to the last state may have a single step left.
     single: bool,
     most: usize,
 }
@@ -181,12 +185,14 @@ impl Sequences {
         self.enter();
     }
 
-    fn enter(&mut self) {
+    /// A step has led from the last state to a new one, where no sequence leads on.
+    pub fn enter(&mut self) {
         self.starts.push(self.followed.len());
         if self.homes.len() < self.starts.len() {
             self.homes.push(Vec::new());
         }
         self.doubts.clear();
+        self.went_on.clear();
         self.unlike.clear();
         self.single = false;
     }
@@ -205,25 +211,67 @@ impl Sequences {
     }
 
     /// A step has led from the last state to a new one. Whether a sequence has come to its end with it, in the state that is
-    /// expected there.
-    pub fn follow(&mut self, made: Made<'_>, catalogue: &Catalogue) -> bool {
-        let from = self.starts.len() - 1;
-        let handed = self.starts[from]..self.followed.len();
+    /// expected there. Nothing is handed down yet.
+    pub fn follow(&mut self, made: Made<'_>) -> bool {
         self.enter();
         let mine = bit(made.event.process);
         let mut known = false;
+        // Those that start from the state before have two steps or more, and are not suspended.
+        for at in self.handed() {
+            if self.followed[at].processes & mine != 0 {
+                known |= self.ends(self.followed[at], made);
+            }
+        }
+        known
+    }
+
+    /// The places of those that were handed down to the state before the last.
+    fn handed(&self) -> Range<usize> {
+        let last = self.starts.len() - 1;
+        self.starts[last - 1]..self.starts[last]
+    }
+
+    /// Whether a sequence has come to its end with the last step, as expected. If it was suspended, it is one to doubt.
+    fn ends(&mut self, one: Followed, made: Made<'_>) -> bool {
+        let steps = &self.all[one.number as usize].steps;
+        let mine = next_of(made.event.process, &one, steps);
+        let Some(at) = mine.filter(|&at| steps[at as usize].is(made.event, made.claims)) else {
+            return false;
+        };
+        if self.useless[one.number as usize] {
+            return false;
+        }
+        if one.since != NEVER {
+            self.doubts.push(Doubt {
+                sequence: one,
+                since: one.since as usize,
+                made: at,
+            });
+            return false;
+        }
+        let known = one.length == 1 && self.expects(one, made.adds);
+        if one.length == 1 && !known {
+            self.ended_unlike(one);
+        }
+        known
+    }
+
+    /// Hands the sequences of the state before the last down to the last one, which is one to go on from. Those that were doubted
+    /// and go on come after them.
+    pub fn hand_down(&mut self, made: Made<'_>, catalogue: &Catalogue) {
+        let from = self.starts.len() - 2;
+        let mine = bit(made.event.process);
         // All are copied, and where one goes the next takes its place: most stay as they are.
         let start = self.followed.len();
-        self.followed.extend_from_within(handed);
+        self.followed.extend_from_within(self.handed());
         let mut kept = start;
         for at in start..self.followed.len() {
             let one = &self.followed[at];
             if self.useless[one.number as usize] {
                 continue;
             }
-            let touched = one.since == NEVER || one.processes & mine != 0;
-            if touched {
-                let Some(one) = self.hand_down(*one, made, catalogue, &mut known) else {
+            if one.since == NEVER || one.processes & mine != 0 {
+                let Some(one) = self.next(*one, made, catalogue) else {
                     continue;
                 };
                 self.followed[kept] = one;
@@ -239,23 +287,23 @@ impl Sequences {
         for at in 0..self.homes[from].len() {
             let number = self.homes[from][at] as usize;
             if !self.useless[number]
-                && let Some(one) =
-                    self.hand_down(self.all[number].whole, made, catalogue, &mut known)
+                && let Some(one) = self.next(self.all[number].whole, made, catalogue)
             {
                 self.push(one);
             }
         }
-        known
+        for at in 0..self.went_on.len() {
+            self.push(self.went_on[at]);
+        }
     }
 
-    /// What becomes of a sequence in the new state, if anything. It may be known now that it has come to its end there, as expected.
-    fn hand_down(
-        &mut self,
-        mut one: Followed,
-        made: Made<'_>,
-        catalogue: &Catalogue,
-        known: &mut bool,
-    ) -> Option<Followed> {
+    fn push(&mut self, one: Followed) {
+        self.single |= one.length == 1;
+        self.followed.push(one);
+    }
+
+    /// What a sequence is after the last step, if anything.
+    fn next(&self, mut one: Followed, made: Made<'_>, catalogue: &Catalogue) -> Option<Followed> {
         let Event {
             process, claims, ..
         } = made.event;
@@ -263,51 +311,19 @@ impl Sequences {
         if one.processes & bit(*process) != 0
             && let Some(at) = next_of(*process, &one, steps)
         {
-            return self.touch(one, at, made, known);
+            // If it was suspended, it was one to doubt.
+            let goes_on = one.since == NEVER
+                && one.length > 1
+                && steps[at as usize].is(made.event, made.claims);
+            one.leave(one.left & !(1 << at), steps);
+            one.adds = one.adds.without(made.adds);
+            return goes_on.then_some(one);
         }
         let from = self.starts.len() - 2;
         if one.since == NEVER && conflict(&one, steps, claims, catalogue) {
             one.since = from as u32;
         }
         one.is_worth_while(from).then_some(one)
-    }
-
-    #[inline]
-    fn push(&mut self, one: Followed) {
-        self.single |= one.length == 1;
-        self.followed.push(one);
-    }
-
-    /// The same if the process that made a step has one left in the sequence.
-    fn touch(
-        &mut self,
-        mut one: Followed,
-        at: u32,
-        made: Made<'_>,
-        known: &mut bool,
-    ) -> Option<Followed> {
-        let steps = &self.all[one.number as usize].steps;
-        if !steps[at as usize].is(made.event, made.claims) {
-            return None;
-        }
-        if one.since != NEVER {
-            self.doubts.push(Doubt {
-                sequence: one,
-                since: one.since as usize,
-                made: at,
-            });
-            return None;
-        }
-        one.leave(one.left & !(1 << at), steps);
-        one.adds = one.adds.without(made.adds);
-        if one.left != 0 {
-            return Some(one);
-        }
-        match self.expects(one, Fingerprint::ZERO) {
-            true => *known = true,
-            false => self.ended_unlike(one),
-        }
-        None
     }
 
     /// The suspended sequences that the last step goes on with: those that it ends first, and then those that were suspended last.
@@ -395,7 +411,7 @@ impl Sequences {
         one.adds = adds;
         one.since = NEVER;
         if one.left != 0 {
-            self.push(one);
+            self.went_on.push(one);
         }
         one.left == 0
     }
@@ -437,7 +453,7 @@ impl Sequences {
         self.followed.len() > self.starts[depth] || !self.homes[depth].is_empty()
     }
 
-    /// The processes that would end a sequence with their next step, if the last state has just been entered.
+    /// The processes that would end a sequence with their next step, if nobody has been run from the last state.
     pub fn ending(&self) -> impl Iterator<Item = ProcessId> {
         let start = match self.single {
             true => self.starts[self.starts.len() - 1],
@@ -463,15 +479,6 @@ impl Sequences {
                 lengths.add(whole.first, whole.length);
             }
         }
-    }
-
-    /// Nothing leads on from the last state.
-    pub fn forget(&mut self) {
-        if let Some(&start) = self.starts.last() {
-            self.followed.truncate(start);
-        }
-        self.doubts.clear();
-        self.unlike.clear();
     }
 }
 
