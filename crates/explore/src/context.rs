@@ -84,7 +84,7 @@ mod wants;
 use crate::catalogue::{Catalogue, conflict, single};
 use crate::driver::{Choice, End, Policy};
 use crate::path::Mark;
-use crate::set::{Set, for_each, members};
+use crate::set::{Set, for_each};
 use crate::source::Source;
 use meter::Meter;
 pub(crate) use printed::Printed;
@@ -192,6 +192,8 @@ impl<S: Set> Context<S> {
 
     /// All that could follow where a run is cut races with what came before.
     fn futures(&mut self, program: &impl Execution) {
+        // Nobody is run from the last state.
+        self.open.remove(self.made.len());
         if self.open.is_empty() {
             return;
         }
@@ -241,20 +243,28 @@ impl<S: Set> Context<S> {
         past.insert(first);
         let mut adds = Fingerprint::ZERO;
         // What does not happen after the first event comes before it, and so does the other process.
-        self.places.clear();
-        self.after.clear();
-        for at in members(&past) {
-            let occurrence = &self.source.order.events[at];
+        let Self {
+            source,
+            made,
+            meter,
+            places,
+            after,
+            ..
+        } = self;
+        places.clear();
+        after.clear();
+        for_each(&past, |at| {
+            let occurrence = &source.order.events[at];
             let follows = at == first || occurrence.before.contains(first);
-            match follows && occurrence.process != self.made[last].process {
-                true => self.after.push(at),
-                false => self.places.push(at),
+            match follows && occurrence.process != made[last].process {
+                true => after.push(at),
+                false => places.push(at),
             }
-            adds = adds.and(self.meter.added(at));
-        }
-        self.places.append(&mut self.after);
-        if self.places.len() <= MOST_STEPS {
-            self.sequences.add(first, &self.places, &self.made, adds);
+            adds = adds.and(meter.added(at));
+        });
+        places.append(after);
+        if places.len() <= MOST_STEPS {
+            self.sequences.add(first, places, made, adds);
         }
     }
 

@@ -35,6 +35,7 @@ pub(super) struct Step {
 }
 
 impl Step {
+    #[inline]
     pub fn of(event: &Event, claims: u32) -> Self {
         let outcomes = match &event.outcomes[..] {
             [] => SmallVec::new(),
@@ -186,6 +187,7 @@ impl Sequences {
     }
 
     /// A step has led from the last state to a new one, where no sequence leads on.
+    #[inline]
     pub fn enter(&mut self) {
         self.starts.push(self.followed.len());
         if self.homes.len() < self.starts.len() {
@@ -198,6 +200,7 @@ impl Sequences {
     }
 
     /// The last state is left.
+    #[inline]
     pub fn leave(&mut self) {
         if let Some(start) = self.starts.pop() {
             self.followed.truncate(start);
@@ -212,8 +215,13 @@ impl Sequences {
 
     /// A step has led from the last state to a new one. Whether a sequence has come to its end with it, in the state that is
     /// expected there. Nothing is handed down yet.
+    #[inline]
     pub fn follow(&mut self, made: Made<'_>) -> bool {
         self.enter();
+        !self.handed().is_empty() && self.follow_some(made)
+    }
+
+    fn follow_some(&mut self, made: Made<'_>) -> bool {
         let mine = bit(made.event.process);
         let mut known = false;
         // Those that start from the state before have two steps or more, and are not suspended.
@@ -226,6 +234,7 @@ impl Sequences {
     }
 
     /// The places of those that were handed down to the state before the last.
+    #[inline]
     fn handed(&self) -> Range<usize> {
         let last = self.starts.len() - 1;
         self.starts[last - 1]..self.starts[last]
@@ -258,7 +267,15 @@ impl Sequences {
 
     /// Hands the sequences of the state before the last down to the last one, which is one to go on from. Those that were doubted
     /// and go on come after them.
+    #[inline]
     pub fn hand_down(&mut self, made: Made<'_>, catalogue: &Catalogue) {
+        let from = self.starts.len() - 2;
+        if !self.handed().is_empty() || !self.homes[from].is_empty() {
+            self.hand_down_some(made, catalogue);
+        }
+    }
+
+    fn hand_down_some(&mut self, made: Made<'_>, catalogue: &Catalogue) {
         let from = self.starts.len() - 2;
         let mine = bit(made.event.process);
         // All are copied, and where one goes the next takes its place: most stay as they are.

@@ -55,6 +55,7 @@ impl Wants {
         }
     }
 
+    #[inline(never)]
     fn settle_some(&mut self, program: &impl Execution, depth: usize, path: &mut Path) {
         let roots = std::mem::take(&mut self.at[depth]);
         if path.has_idle(depth) {
