@@ -205,9 +205,11 @@ impl<S: Set> Context<S> {
                 let mut rivals = order.conflicting(&claims);
                 rivals.remove_all(&order.program_past(process, &[]));
                 rivals.keep_all(&self.open);
-                for_each(&rivals, |at| match path.has_idle(at) {
-                    true => self.wants.add(at, process),
-                    false => self.open.remove(at),
+                // What has been said about a state was said because somebody was idle there.
+                let (wants, open) = (&mut self.wants, &mut self.open);
+                for_each(&rivals, |at| match wants.has(at) || path.has_idle(at) {
+                    true => wants.add(at, process),
+                    false => open.remove(at),
                 });
             }
         }

@@ -234,10 +234,16 @@ impl Path {
         found.map(|candidate| candidate.mark)
     }
 
+    /// Those whom nothing asks for running.
+    pub fn idle(&self, node: usize) -> impl Iterator<Item = ProcessId> {
+        let here = self.candidates[self.range(node)].iter();
+        here.filter(|candidate| candidate.mark == Mark::Idle)
+            .map(|candidate| candidate.process)
+    }
+
     /// Whether there is somebody whom nothing asks for running.
     pub fn has_idle(&self, node: usize) -> bool {
-        let mut here = self.candidates[self.range(node)].iter();
-        here.any(|candidate| candidate.mark == Mark::Idle)
+        self.idle(node).next().is_some()
     }
 
     /// The process shall run from there.

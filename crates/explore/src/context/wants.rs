@@ -58,16 +58,16 @@ impl Wants {
     #[inline(never)]
     fn settle_some(&mut self, program: &impl Execution, depth: usize, path: &mut Path) {
         let roots = std::mem::take(&mut self.at[depth]);
-        if path.has_idle(depth) {
-            match self.close(program, &roots) {
-                true => {
-                    let chosen = self.live.iter().zip(&self.closed);
-                    for (&process, _) in chosen.filter(|(_, closed)| **closed) {
-                        path.want(depth, process);
-                    }
+        // Often those who are idle are in the set from the start.
+        let all = path.idle(depth).all(|process| roots.contains(&process));
+        match !all && self.close(program, &roots) {
+            true => {
+                let chosen = self.live.iter().zip(&self.closed);
+                for (&process, _) in chosen.filter(|(_, closed)| **closed) {
+                    path.want(depth, process);
                 }
-                false => path.want_all(depth),
             }
+            false => path.want_all(depth),
         }
         self.at[depth] = roots;
         self.at[depth].clear();
