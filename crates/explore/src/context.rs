@@ -191,6 +191,7 @@ impl<S: Set> Context<S> {
     }
 
     /// All that could follow where a run is cut races with what came before.
+    #[inline(never)]
     fn futures(&mut self, program: &impl Execution) {
         // Nobody is run from the last state.
         self.open.remove(self.made.len());
@@ -272,6 +273,7 @@ impl<S: Set> Context<S> {
 
     /// Goes where sequences were suspended, and to where some start whose states must be compared, to see whether the last state is
     /// known. The number of steps that it took.
+    #[inline(never)]
     fn look_closer<E: Semantics>(&mut self, program: &mut E) -> u64 {
         let (here, now) = (self.made.len(), self.meter.sum());
         let state = (!program.sums_say_all()).then(|| program.state());
@@ -305,6 +307,7 @@ impl<S: Set> Context<S> {
     }
 
     /// A process whose step ends a sequence and is independent of all that others could ever do: nobody else need run here.
+    #[inline(never)]
     fn anticipated(&mut self, program: &impl Execution) -> Option<ProcessId> {
         let depth = program.events().len();
         let mut tried: SmallVec<[ProcessId; 16]> = SmallVec::new();
@@ -434,6 +437,7 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
         // What cannot be anticipated at once cannot be later: sequences that start from here have two steps or more.
         if anticipate
             && self.source.path.is_fresh()
+            && self.sequences.may_end()
             && let Some(process) = self.anticipated(program)
         {
             return self.source.path.take_only(process);

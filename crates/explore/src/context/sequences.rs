@@ -470,12 +470,15 @@ impl Sequences {
         self.followed.len() > self.starts[depth] || !self.homes[depth].is_empty()
     }
 
-    /// The processes that would end a sequence with their next step, if nobody has been run from the last state.
+    /// Whether some sequence may end with the next step, if nobody has been run from the last state.
+    #[inline]
+    pub fn may_end(&self) -> bool {
+        self.single
+    }
+
+    /// The processes that would end one.
     pub fn ending(&self) -> impl Iterator<Item = ProcessId> {
-        let start = match self.single {
-            true => self.starts[self.starts.len() - 1],
-            false => self.followed.len(),
-        };
+        let start = self.starts[self.starts.len() - 1];
         let singles = self.followed[start..].iter().filter(|one| one.length == 1);
         let useful = singles.filter(|one| !self.useless[one.number as usize]);
         useful.map(|one| one.first)
