@@ -163,7 +163,7 @@ impl<S: Set> Context<S> {
         Self {
             variant,
             source: Source::new(),
-            meter: Meter::default(),
+            meter: Meter::new(),
             sequences: Sequences::default(),
             wants: Wants::default(),
             catalogue: Catalogue::new(),

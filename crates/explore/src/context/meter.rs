@@ -2,18 +2,23 @@
 //!
 //! What a step changes is known from its event, so a step costs a few parts and not the whole state; and what a step adds to
 //! the sum is the same after any steps that are independent of it, so sums of runs that were never made are known too.
+//!
+//! A [`Trip`](super::trip::Trip) goes back and makes other steps. The run is only *rewound* for that, so that its own steps can be repeated without looking
+//! at the program again. What a trip adds comes after the run in the lists.
 
 use mazurka_core::{Fingerprint, ProcessId, Semantics};
 
 /// The sums of the states on the current path. That of the initial state is 0.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Meter {
     /// The parts of the state: cells and processes in turn.
     parts: Vec<Fingerprint>,
-    /// What parts were before they changed.
-    before: Vec<(usize, Fingerprint)>,
+    /// What parts were before they changed; where the step is rewound, what they were after it.
+    others: Vec<(usize, Fingerprint)>,
     /// For each state its sum, and where the changes of the step from it start.
     states: Vec<(Fingerprint, usize)>,
+    /// The sum of the current state.
+    sum: Fingerprint,
 }
 
 /// The place of a cell among the parts.
@@ -27,9 +32,18 @@ fn process(process: ProcessId) -> usize {
 }
 
 impl Meter {
+    pub fn new() -> Self {
+        Self {
+            parts: Vec::new(),
+            others: Vec::new(),
+            states: Vec::new(),
+            sum: Fingerprint::ZERO,
+        }
+    }
+
     /// The program is in its initial state.
     pub fn start(&mut self, program: &impl Semantics) {
-        *self = Self::default();
+        *self = Self::new();
         for at in 0..program.cells() {
             *self.part(cell(at)) = program.cell(at);
         }
@@ -57,7 +71,7 @@ impl Meter {
     #[inline]
     fn change(&mut self, at: usize, now: Fingerprint) -> Fingerprint {
         let before = std::mem::replace(self.part(at), now);
-        self.before.push((at, before));
+        self.others.push((at, before));
         now.without(before)
     }
 
@@ -78,31 +92,63 @@ impl Meter {
                 adds = adds.and(self.change(process(one), program.process(one)));
             }
         }
-        self.states.push((self.sum().and(adds), self.before.len()));
+        self.sum = self.sum.and(adds);
+        self.states.push((self.sum, self.others.len()));
         adds
     }
 
     /// The last step is taken back.
     pub fn pop(&mut self) {
         self.states.pop();
-        let start = self.states.last().map_or(0, |(_, start)| *start);
-        while self.before.len() > start
-            && let Some((at, before)) = self.before.pop()
+        if let Some(&(sum, start)) = self.states.last() {
+            self.sum = sum;
+            self.forget(start);
+        }
+    }
+
+    /// Changes are taken back for good.
+    #[inline]
+    fn forget(&mut self, start: usize) {
+        while self.others.len() > start
+            && let Some((at, before)) = self.others.pop()
         {
             self.parts[at] = before;
         }
     }
 
-    /// How many steps have been made.
-    pub fn depth(&self) -> usize {
+    /// How many steps have been made, those that are rewound included.
+    pub fn steps(&self) -> usize {
         self.states.len() - 1
+    }
+
+    /// All steps that came after the first ones of the run are taken back, and what is left stands where so many steps were made.
+    pub fn back_to_run(&mut self, steps: usize, at: usize) {
+        self.states.truncate(steps + 1);
+        self.forget(self.states[steps].1);
+        self.sum = self.states[at].0;
+    }
+
+    /// Rewinds the run from where so many steps were made to where fewer were.
+    pub fn rewind(&mut self, from: usize, to: usize) {
+        let changes = self.states[to].1..self.states[from].1;
+        for (at, other) in self.others[changes].iter_mut().rev() {
+            std::mem::swap(&mut self.parts[*at], other);
+        }
+        self.sum = self.states[to].0;
+    }
+
+    /// Repeats the step at a position of the run, which was rewound.
+    pub fn repeat(&mut self, at: usize) {
+        let (sum, end) = self.states[at + 1];
+        for (at, other) in &mut self.others[self.states[at].1..end] {
+            std::mem::swap(&mut self.parts[*at], other);
+        }
+        self.sum = sum;
     }
 
     /// The sum of the current state.
     pub fn sum(&self) -> Fingerprint {
-        self.states
-            .last()
-            .map_or(Fingerprint::ZERO, |(sum, _)| *sum)
+        self.sum
     }
 
     /// The sum of the state before the event at a position.

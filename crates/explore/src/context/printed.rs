@@ -43,7 +43,7 @@ impl<S: Set> Printed<S> {
         Self {
             last_first,
             source: Source::new(),
-            meter: Meter::default(),
+            meter: Meter::new(),
             catalogue: Catalogue::new(),
             made: Vec::new(),
             sleep: Vec::new(),

@@ -12,33 +12,47 @@ pub(super) const LONG: u64 = 64;
 pub(super) struct Trip<'a, E> {
     program: &'a mut E,
     meter: &'a mut Meter,
+    /// How many steps the run has, and how many were made where the trip left it.
+    run: usize,
+    at: usize,
     steps: u64,
 }
 
 impl<'a, E: Semantics> Trip<'a, E> {
     pub fn new(program: &'a mut E, meter: &'a mut Meter) -> Self {
+        let run = meter.steps();
         Self {
             program,
             meter,
+            run,
+            at: run,
             steps: 0,
         }
     }
 
-    /// Goes back to a state of the run, or of this trip.
+    /// Goes back to a state of the run that is not after the one where the trip left it.
     pub fn back_to(&mut self, depth: usize) {
         self.program.back_to(depth);
-        while self.meter.depth() > depth {
-            self.meter.pop();
-        }
+        self.meter.back_to_run(self.run, self.at);
+        self.meter.rewind(self.at, depth);
+        self.at = depth;
     }
 
-    /// Goes to a state of the run from one that the run goes through too.
+    /// Goes to a state of the run from another one.
     pub fn visit(&mut self, run: &[Step], depth: usize) {
-        if self.meter.depth() > depth {
+        if self.at > depth {
             return self.back_to(depth);
         }
-        let there = self.go(&run[self.meter.depth()..depth]);
-        assert!(there, "a step that was made cannot be repeated");
+        while self.at < depth {
+            let Step {
+                process, outcomes, ..
+            } = &run[self.at];
+            let made = self.program.step(*process, outcomes);
+            assert!(made.is_ok(), "a step that was made cannot be repeated");
+            self.meter.repeat(self.at);
+            self.at += 1;
+            self.steps += 1;
+        }
     }
 
     /// Whether it has taken long.
@@ -48,14 +62,17 @@ impl<'a, E: Semantics> Trip<'a, E> {
 
     /// Makes some steps. Whether they are possible, and no `assume` is false in them.
     pub fn go<'s>(&mut self, steps: impl IntoIterator<Item = &'s Step>) -> bool {
-        steps.into_iter().all(|step| {
-            let made = self.program.step(step.process, &step.outcomes);
-            let Ok(event) = made else { return false };
-            let fine = !discards(event);
-            self.steps += 1;
-            self.meter.push(self.program);
-            fine
-        })
+        steps.into_iter().all(|step| self.make(step))
+    }
+
+    #[inline(never)]
+    fn make(&mut self, step: &Step) -> bool {
+        let made = self.program.step(step.process, &step.outcomes);
+        let Ok(event) = made else { return false };
+        let fine = !discards(event);
+        self.steps += 1;
+        self.meter.push(self.program);
+        fine
     }
 
     /// The sum of the state.
