@@ -408,14 +408,12 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
             false => 0,
         };
         // Where the run ends, nothing need be handed down.
-        if let Some((step, at)) = self.made.last().zip(self.made.len().checked_sub(1))
-            && !self.known
-            && self.source.path.has_idle(at + 1)
-        {
+        let depth = self.made.len();
+        if !self.known && self.sequences.can_hand_down() && self.source.path.has_idle(depth) {
             let made = Made {
-                event: &program.events()[at],
-                claims: step.claims,
-                adds: self.meter.added(at),
+                event: &program.events()[depth - 1],
+                claims: self.made[depth - 1].claims,
+                adds: self.meter.added(depth - 1),
             };
             self.sequences.hand_down(made, &self.catalogue);
         }

@@ -204,7 +204,10 @@ impl Sequences {
     pub fn leave(&mut self) {
         if let Some(start) = self.starts.pop() {
             self.followed.truncate(start);
-            self.free.append(&mut self.homes[self.starts.len()]);
+            let home = &mut self.homes[self.starts.len()];
+            if !home.is_empty() {
+                self.free.append(home);
+            }
         }
     }
 
@@ -265,17 +268,16 @@ impl Sequences {
         known
     }
 
-    /// Hands the sequences of the state before the last down to the last one, which is one to go on from. Those that were doubted
-    /// and go on come after them.
+    /// Whether there is something to hand down to the last state.
     #[inline]
-    pub fn hand_down(&mut self, made: Made<'_>, catalogue: &Catalogue) {
+    pub fn can_hand_down(&self) -> bool {
         let from = self.starts.len() - 2;
-        if !self.handed().is_empty() || !self.homes[from].is_empty() {
-            self.hand_down_some(made, catalogue);
-        }
+        !self.handed().is_empty() || !self.homes[from].is_empty()
     }
 
-    fn hand_down_some(&mut self, made: Made<'_>, catalogue: &Catalogue) {
+    /// Hands the sequences of the state before the last down to the last one, which is one to go on from. Those that were doubted
+    /// and go on come after them.
+    pub fn hand_down(&mut self, made: Made<'_>, catalogue: &Catalogue) {
         let from = self.starts.len() - 2;
         let mine = bit(made.event.process);
         // All are copied, and where one goes the next takes its place: most stay as they are.
