@@ -16,8 +16,8 @@
 //! | anticipating cuts, guiding | [`Variant::anticipate`], [`Variant::guide`] |
 //!
 //! When a step p races with an earlier event e, a sequence to sleep is kept with the state E' before e: p with its past, and e. The
-//! state after e and p in the order in which they were made is kept with it, as a sum of parts ([`Meter`]). If another run makes the steps of the
-//! sequence and comes to that state, it is *cut*: whatever follows has been looked at. A critical section is swapped with
+//! state after e and p in the order in which they were made is kept with it, as a sum of parts ([`Meter`]), or rather what is added to that of E'. If another run makes
+//! the steps of the sequence and comes to that state, it is *cut*: whatever follows has been looked at. A critical section is swapped with
 //! the one before it as if both were steps, for locks always race, and their order seldom matters.
 //!
 //! # Why nothing is lost
@@ -26,7 +26,7 @@
 //!
 //! *Cut states.* The sum that is compared is always that of a state on some run through E'.e, and E'.e has been left for good when a sequence of E' is
 //! followed. For what a sequence expects is the state after E', e, p; a step that is independent of all that is left of it adds to
-//! the sum what it adds anywhere else; and if one depends on it, the steps are made from a state whose sum was as expected. (A step that claims
+//! the sum what it adds anywhere else, so the difference that is left to the expected sum stays as it is; and if one depends on it, the steps are made from a state whose sum was as expected. (A step that claims
 //! something else than it did then is none of the sequence.) So all that can follow a cut can follow a node that was left before.
 //!
 //! *Every trace is met or cut.* Call a run w from a node E *free* if no sleeper of E can make its first step. Then, when E is left, a run from
@@ -36,8 +36,8 @@
 //! step of w₁ depends on d's; g does. The run E.d.w₁.g is free at E.d, so it was met or cut. If g was made, its race with d was seen, and
 //! an initial q of what reverses it wanted at E. It does not sleep there (else it could begin w), and its step is independent of w₁.g or the first in it, against
 //! the choice of d. If the run was cut before g, then g was in the *future* of the cut state, and conflicts with d. For that, at a cut, at every event of the run
-//! that conflicts with what some process may still do (and is not in its program past), enough processes are wanted that one of them can begin w ([`Wants`]).
-//! So one of D can after all.
+//! that conflicts with what some process may still do (and is not in its program past), enough processes are wanted that one of them can begin w ([`Wants`]);
+//! where nobody is idle, all are anyway. So one of D can after all.
 //!
 //! *So every state is met.* A complete run is met or cut. If it is cut, what is left of it can follow a node that was left earlier, and leads
 //! to the same state; that run is met or cut, and if it is cut, then before the first one. This ends.
@@ -69,6 +69,9 @@
 //!   itself is made: it tells whether the state is the expected one. *Guiding*: lines 3 and 5, not line 10.
 //! - `traces` are not known, `deadlocks` and `failures` count what was met: fewer than other engines do, and none only if there is none.
 //! - One worker explores: a part of the space would not know what is known in another.
+//!
+//! What a step costs beyond `source`: the sum, the sequences that it touches, and a copy of those that it does not; nothing of that in states that are
+//! cut or end a run, except the sum. Sequences that a step neither touches nor depends on are the same after it.
 
 use mazurka_core::{
     AccessKind, Claims, Event, Execution, Fingerprint, ProcessId, Semantics, Status, Wait,

@@ -322,9 +322,13 @@ const FIGURES: &[(&str, &[(&str, u32)])] = &[
     ("producer-consumer", &[("N", 7)]),
     ("producer-consumer", &[("N", 9)]),
     ("adders", &[("N", 7)]),
+    ("adders", &[("N", 9)]),
     ("equal-writes", &[("N", 6)]),
+    ("equal-writes", &[("N", 8)]),
     ("bounded-buffer", &[("ITEMS", 6), ("SIZE", 3)]),
+    ("bounded-buffer", &[("ITEMS", 12), ("SIZE", 3)]),
     ("thesis-pi", &[("N", 7)]),
+    ("thesis-fib", &[("N", 4)]),
     ("locking", &[("T", 4), ("B", 2), ("EXTRA", 1)]),
     ("philosophers", &[("N", 5)]),
     ("readers", &[("N", 12)]),
@@ -351,7 +355,7 @@ fn figures() {
         ("context", Algorithm::CONTEXT),
         ("stateful", Algorithm::Stateful),
     ];
-    println!("| program | engine | executions | blocked | steps | CPU ms | stored states |");
+    println!("| program | engine | executions | blocked | steps | ns a step | stored states |");
     println!("|---|---|---|---|---|---|---|");
     for (name, set) in FIGURES {
         let setting = |(name, value): &(&str, u32)| mazurka_lang::Setting {
@@ -378,34 +382,42 @@ fn figures() {
                 &mut |_| ControlFlow::Continue(()),
                 &mut states,
             );
-            let mut time = u64::MAX;
-            for _ in 0..5 {
-                let start = cpu_time();
-                search_states(
-                    &mut machine,
-                    algorithm,
-                    &Limits::default(),
-                    Goal::Everything,
-                    &mut |_| ControlFlow::Continue(()),
-                    &mut (),
-                );
-                time = time.min(cpu_time() - start);
-            }
+            let time = (0..5).map(|_| search_time(&mut machine, algorithm)).min();
             let counts = found.counts;
             let stored = match algorithm {
                 Algorithm::Stateful => states.0.len().to_string(),
                 _ => found.stored.unwrap_or(0).to_string(),
             };
             println!(
-                "| {title} | {engine} | {} | {} | {} | {:.1} | {stored} |",
+                "| {title} | {engine} | {} | {} | {} | {} | {stored} |",
                 counts.executions,
                 counts.blocked,
                 counts.steps,
-                time as f64 / 1e6
+                time.unwrap_or(0) / counts.steps
             );
             title.clear();
         }
     }
+}
+
+/// The CPU time of a search, in nanoseconds, made again and again until the ticks of the clock do not matter.
+fn search_time(machine: &mut Machine, algorithm: Algorithm) -> u64 {
+    let start = cpu_time();
+    for searches in 1.. {
+        search_states(
+            machine,
+            algorithm,
+            &Limits::default(),
+            Goal::Everything,
+            &mut |_| ControlFlow::Continue(()),
+            &mut (),
+        );
+        let time = cpu_time() - start;
+        if time > 200_000_000 {
+            return time / searches;
+        }
+    }
+    0
 }
 
 /// The CPU time of this thread, in nanoseconds: what else the machine does hardly matters.
