@@ -1,15 +1,15 @@
 //! Every program of the corpus, against every figure that its `expect.toml` states.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use mazurka::record::Record;
+use mazurka::record::{Record, WitnessKind};
 use mazurka::{
-    Algorithm, NetKind, Options, Program, Recording, SolverChoice, SymbolicProgram, SymbolicRecord,
-    Symbolically, Verdict, quietly,
+    Algorithm, Bound, NetKind, Options, Program, Recording, SolverChoice, SymbolicProgram,
+    SymbolicRecord, Symbolically, Verdict, quietly,
 };
 use serde::Deserialize;
 
@@ -271,6 +271,7 @@ fn word(verdict: Verdict) -> String {
 fn for_all_inputs(program: &Program, case: &Case, wrong: &mut Wrong) {
     let options = Options::default();
     let small = case.traces.is_none_or(|traces| traces < 100);
+    let mut all = None;
     for &algorithm in Algorithm::ALL {
         if algorithm == Algorithm::Naive && !small {
             continue;
@@ -317,6 +318,7 @@ fn for_all_inputs(program: &Program, case: &Case, wrong: &mut Wrong) {
                 wrong.compare("executions", &case.executions.naive, &counts.executions);
             }
             Algorithm::Optimal => {
+                all = Some(explored.clone());
                 wrong.compare("optimal: executions", &case.traces, &counts.executions);
                 wrong.compare("optimal: blocked", &Some(0), &counts.blocked);
             }
@@ -326,9 +328,12 @@ fn for_all_inputs(program: &Program, case: &Case, wrong: &mut Wrong) {
     }
     let checked = program.check(&options, &mut quietly());
     wrong.compare("check", &case.check, &word(checked.verdict));
-    wrong.0.extend(replays(program, checked, &options));
     let unfolded = unfolded(program, case, wrong);
-    wrong.0.extend(replays(program, unfolded, &options));
+    let explored = all.expect("optimal is an algorithm");
+    let stateful = stateful(program, &explored, unfolded.counts.events, wrong);
+    for record in [checked, unfolded].into_iter().chain(stateful) {
+        wrong.0.extend(replays(program, record, &options));
+    }
 }
 
 /// Every figure, exactly.
@@ -362,7 +367,8 @@ fn in_full(program: &Program, case: &Case, wrong: &mut Wrong) {
     let checked = program.check(&options, &mut quietly());
     wrong.compare("check", &case.check, &word(checked.verdict));
     let unfolded = unfolded(program, case, wrong);
-    for record in [explored, checked, unfolded] {
+    let stateful = stateful(program, &explored, unfolded.counts.events, wrong);
+    for record in [explored, checked, unfolded].into_iter().chain(stateful) {
         wrong.0.extend(replays(program, record, &options));
     }
 }
@@ -390,6 +396,68 @@ fn unfolded(program: &Program, case: &Case, wrong: &mut Wrong) -> Record {
         wrong.0.push("the contextual net is larger".to_owned());
     }
     replicated.record
+}
+
+/// How and where it fails.
+fn failing(record: &Record) -> BTreeSet<String> {
+    let failures = record.witnesses.iter();
+    let failures = failures.filter(|witness| witness.kind == WitnessKind::Failure);
+    failures
+        .map(|witness| format!("{} {:?}", witness.message, witness.place))
+        .collect()
+}
+
+/// The stateful net, against all executions: a deadlock if there is one, the same failures, no more events than the replicated one; and
+/// against all states of its model, where these are not too many.
+fn stateful(
+    program: &Program,
+    explored: &Record,
+    replicated: u64,
+    wrong: &mut Wrong,
+) -> Option<Record> {
+    if !program.unfolds() {
+        return None;
+    }
+    let options = Options::default();
+    let net = program.unfold(NetKind::Stateful, 0, &options, &mut quietly());
+    let mut few = Options::default();
+    few.limits.steps = Some(20_000);
+    let walked = program.walk_states(0, &few, &mut quietly());
+    let cut = walked
+        .record
+        .scope
+        .bounds
+        .contains(&Bound::MaxSteps(20_000));
+    let walked = (!cut).then_some(walked.record);
+    let records = [("stateful", Some(&net.record)), ("naive", walked.as_ref())];
+    for (what, record) in records {
+        let Some(record) = record else { continue };
+        let name = |of: &str| format!("{what} net: {of}");
+        let deadlock = explored.counts.deadlocks > 0;
+        let found = record.counts.deadlocks > 0;
+        wrong.compare(&name("deadlock"), &Some(deadlock), &found);
+        // Final states are not all looked at.
+        let (mut all, found) = (failing(explored), failing(record));
+        all.retain(|failure| !failure.starts_with("ensures ") || found.contains(failure));
+        wrong.compare(&name("failures"), &Some(all), &found);
+        if record.deterministic == Some(false) {
+            let deterministic = Some(explored.deterministic);
+            wrong.compare(&name("deterministic"), &deterministic, &Some(false));
+        }
+    }
+    let deadlocks = walked.map(|walked| walked.counts.deadlocks);
+    wrong.compare(
+        "stateful net: deadlocks",
+        &deadlocks,
+        &net.record.counts.deadlocks,
+    );
+    let events = net.record.counts.events;
+    if events > replicated {
+        wrong.0.push(format!(
+            "stateful net: {events} events, replicated {replicated}"
+        ));
+    }
+    Some(net.record)
 }
 
 /// Every witness replays, and through its file format too.
