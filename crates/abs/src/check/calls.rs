@@ -54,15 +54,19 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Learns what can be learnt from what is wanted of a result, before the arguments are looked at.
-    fn hint(&mut self, result: &Ty, wanted: Option<&Ty>) {
+    /// New types for so many parameters, and the type of the result with them. Learns what can be learnt from what is
+    /// wanted of it, before the arguments are looked at.
+    fn instance(&mut self, generics: usize, result: &Ty, wanted: Option<&Ty>) -> (Vec<Ty>, Ty) {
+        let types = self.unknowns.fresh_many(generics);
+        let result = result.with(&types);
         if let Some(wanted) = wanted {
             let known = self.unknowns.deep(wanted);
             // `Int` is fine where `Rat` is wanted: the arguments decide.
             if known != Ty::RAT && !matches!(known, Ty::Unknown(_)) {
-                self.unknowns.fits(result, &known, &self.inheritance);
+                self.unknowns.fits(&result, &known, &self.inheritance);
             }
         }
+        (types, result)
     }
 
     pub(super) fn construct(
@@ -81,9 +85,7 @@ impl<'a> Checker<'a> {
         let def = &self.constructors[number as usize];
         let (generics, parts) = (def.generics, def.parts.clone());
         let (result, special) = (def.result.clone(), def.special.clone());
-        let types = self.unknowns.fresh_many(generics);
-        let result = result.with(&types);
-        self.hint(&result, wanted);
+        let (types, result) = self.instance(generics, &result, wanted);
         let parts: Vec<Ty> = parts.iter().map(|part| part.with(&types)).collect();
         self.arguments(&format!("`{}`", name.text), args, &parts, span);
         match special {
@@ -154,9 +156,7 @@ impl<'a> Checker<'a> {
             .iter()
             .map(|(_, ty)| ty.clone())
             .collect();
-        let types = self.unknowns.fresh_many(generics);
-        let result = result.with(&types);
-        self.hint(&result, wanted);
+        let (types, result) = self.instance(generics, &result, wanted);
         let parameters: Vec<Ty> = parameters.iter().map(|ty| ty.with(&types)).collect();
         self.arguments(&format!("`{}`", name.text), args, &parameters, span);
         self.emit(Op::Call(number), span);
@@ -228,9 +228,7 @@ impl<'a> Checker<'a> {
             .map(|(_, ty)| ty.clone())
             .collect();
         let known = function.checked;
-        let types = self.unknowns.fresh_many(generics);
-        let result = result.with(&types);
-        self.hint(&result, wanted);
+        let (types, result) = self.instance(generics, &result, wanted);
         if taken.len() != functions.len() {
             let mistake = Diagnostic::new(
                 "A0217",
@@ -413,9 +411,7 @@ impl<'a> Checker<'a> {
             return self.wrong(mistake);
         };
         let parameter = parameter.clone();
-        let types = self.unknowns.fresh_many(generics);
-        let result = result.with(&types);
-        self.hint(&result, wanted);
+        let (types, result) = self.instance(generics, &result, wanted);
         let element = self.unknowns.fresh();
         let Some(TypeDef::Data(list)) = self.types.get(&format!("{STANDARD_NAME}.List")) else {
             return Ty::Wrong;
