@@ -53,6 +53,14 @@ impl Meter {
         self.states.push((Fingerprint::ZERO, 0));
     }
 
+    /// Whether the parts are those of the program's state.
+    pub fn agrees_with(&self, program: &impl Semantics) -> bool {
+        let known = |at: usize| self.parts.get(at).copied().unwrap_or(Fingerprint::ZERO);
+        let mut processes = program.processes().in_order().iter();
+        (0..program.cells()).all(|at| known(cell(at)) == program.cell(at))
+            && processes.all(|&one| known(process(one)) == program.process(one))
+    }
+
     #[inline]
     fn part(&mut self, at: usize) -> &mut Fingerprint {
         if self.parts.len() <= at {

@@ -88,6 +88,7 @@ impl<'a, E: Semantics> Trip<'a, E> {
     /// Returns to the end of the run. The number of steps of the trip.
     pub fn home(mut self, run: &[Step]) -> u64 {
         self.visit(run, run.len());
+        debug_assert!(self.meter.agrees_with(self.program));
         self.steps
     }
 }
