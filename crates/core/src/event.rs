@@ -77,6 +77,9 @@ pub struct Event {
     pub mishaps: Vec<Mishap>,
     /// What such a step may have to wait for.
     pub wait: Wait,
+    /// Whether it is known to read or write one cell and to do nothing else: its claims are that one access, it waits for
+    /// nothing, chooses nothing, and neither starts processes nor waits for their end.
+    pub plain: bool,
     /// Whether the process has only found that it has to wait, for the values that the path condition
     /// now allows. Where values are known, nobody makes such a step.
     pub stayed: bool,
@@ -96,6 +99,7 @@ impl Event {
             joined: Vec::new(),
             mishaps: Vec::new(),
             wait: Wait::Never,
+            plain: false,
             stayed: false,
         }
     }
@@ -121,6 +125,7 @@ impl Event {
         self.joined.clear();
         self.mishaps.clear();
         self.wait = Wait::Never;
+        self.plain = false;
         self.stayed = false;
     }
 }

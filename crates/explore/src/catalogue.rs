@@ -7,18 +7,24 @@
 use mazurka_core::{Access, Claims, Event, ProcessId};
 use rustc_hash::FxHashMap;
 
-/// What a step claims of one cell, as a number: twice the cell, and one more if it does not only read it. None if it claims
-/// another number of cells.
+/// Marks the numbers of claims of no cell or several. The rest of the number is their place in the catalogue.
+const LISTED: u32 = 1 << 31;
+
+/// What a step claims of one cell, as a number: twice the cell, and one more if it does not only read it. If it claims
+/// another number of cells, a number that [`is_single`] rejects.
 #[inline]
-pub(crate) fn single(claims: &[Access]) -> Option<u32> {
+pub(crate) fn single(claims: &[Access]) -> u32 {
     match claims {
-        [access] if access.len == 1 => Some(2 * access.first + u32::from(access.writes())),
-        _ => None,
+        [access] if access.len == 1 => 2 * access.first + u32::from(access.writes()),
+        _ => LISTED,
     }
 }
 
-/// Marks the numbers of claims of no cell or several. The rest of the number is their place in the catalogue.
-const LISTED: u32 = 1 << 31;
+/// Whether a number is itself what is claimed of one cell.
+#[inline]
+pub(crate) fn is_single(number: u32) -> bool {
+    number & LISTED == 0
+}
 
 /// All claims met so far that are not of one cell.
 #[derive(Debug)]
@@ -43,10 +49,10 @@ impl Catalogue {
 
     /// The number of what an event claims, which is as `single` says.
     #[inline]
-    pub fn of(&mut self, event: &Event, single: Option<u32>) -> u32 {
-        match single {
-            Some(number) => number,
-            None => match self.keyed.get(event.claims_key as usize) {
+    pub fn of(&mut self, event: &Event, single: u32) -> u32 {
+        match is_single(single) {
+            true => single,
+            false => match self.keyed.get(event.claims_key as usize) {
                 Some(Some(number)) => *number,
                 _ => self.meet(event),
             },
@@ -69,12 +75,13 @@ impl Catalogue {
     /// The claims of a number; none of a number that is itself what is claimed of one cell.
     #[inline]
     pub fn listed(&self, number: u32) -> Option<&[Access]> {
-        (number & LISTED != 0).then(|| &self.claims[(number & !LISTED) as usize][..])
+        (!is_single(number)).then(|| &self.claims[(number & !LISTED) as usize][..])
     }
 
     /// The number of what a step of a process claims.
     pub fn number(&mut self, process: ProcessId, claims: &Claims) -> u32 {
-        if let Some(number) = single(claims) {
+        let number = single(claims);
+        if is_single(number) {
             return number;
         }
         if self.last.len() <= process.index() {
@@ -92,17 +99,19 @@ impl Catalogue {
 
     /// Whether the claims of that number conflict with these, which are as `single` says.
     #[inline]
-    pub fn conflict(&self, number: u32, single: Option<u32>, with: &[Access]) -> bool {
-        match (self.listed(number), single) {
-            (None, Some(other)) => number / 2 == other / 2 && (number | other) & 1 == 1,
-            (None, None) => {
+    pub fn conflict(&self, number: u32, single: u32, with: &[Access]) -> bool {
+        if is_single(number | single) {
+            return number / 2 == single / 2 && (number | single) & 1 == 1;
+        }
+        match self.listed(number) {
+            None => {
                 let access = match number & 1 {
                     0 => Access::read(number / 2),
                     _ => Access::write(number / 2),
                 };
                 conflict(&[access], with)
             }
-            (Some(claims), _) => conflict(claims, with),
+            Some(claims) => conflict(claims, with),
         }
     }
 }

@@ -238,6 +238,7 @@ impl Search<'_> {
             policy.put_to_sleep(program, process);
         }
         let most_events = self.limits.depth();
+        let deepest = most_events.saturating_sub(before as u64);
         let counted = self.limits.executions.is_some() || self.limits.steps.is_some();
         let mut depth = 0;
         let mut fresh = true;
@@ -258,7 +259,7 @@ impl Search<'_> {
                 }
             }
             let too_deep = fresh
-                && (before + depth) as u64 >= most_events
+                && depth as u64 >= deepest
                 && !policy.known()
                 && End::of(program) == End::Blocked;
             if too_deep {
@@ -277,7 +278,9 @@ impl Search<'_> {
                     self.ledger.found.counts.steps += 1;
                     self.ledger.found.counts.events += 1;
                     until_check -= 1;
-                    if let Some(hasher) = &mut self.ledger.hasher {
+                    if !P::UNIQUE
+                        && let Some(hasher) = &mut self.ledger.hasher
+                    {
                         hasher.push(&program.events()[depth], program.processes());
                     }
                     if failed {

@@ -84,23 +84,26 @@ struct Node {
     active: Option<ProcessId>,
     /// The outcomes of the step that led here.
     key: Key,
-    /// The process is to be run again, with the outcomes on top of `Optimal::again`.
-    again: bool,
-    /// Whether anything has been run from here.
-    tried: bool,
-    /// Whether all ready processes are to be tried.
-    expand: bool,
+    /// What is to be done here beside the wakeup tree: some of the flags below.
+    todo: u8,
     /// Whether the step that is being explored is a guarded step's rival.
     rival: bool,
     /// How many processes have been explored from here.
     explored: u8,
 }
 
+/// Nothing has been run from a state yet.
+const FRESH: u8 = 1;
+/// The process is to be run again, with the outcomes on top of `Optimal::again`.
+const AGAIN: u8 = 2;
+/// All ready processes are to be tried.
+const EXPAND: u8 = 4;
+
 impl Node {
     /// Whether there is nothing more to run from here.
     #[inline]
     fn is_done(&self) -> bool {
-        self.tried && self.branches == NONE && !self.again && !self.expand
+        self.todo == 0 && self.branches == NONE
     }
 }
 
@@ -190,14 +193,12 @@ impl<S: Set> Optimal<S> {
     /// Whether a step can come first in v, or before all of it.
     #[inline(always)]
     fn weak_initial(&self, step: &Step, v: &Reversal<S>) -> Option<Initial> {
-        let events = self.order.events_of(step.process);
-        match events.and_then(|events| events.lowest_common(&v.all)) {
+        match self.order.first_of(step.process, &v.all) {
             Some(first) => {
-                let past = match first == v.last {
-                    true => self.past_in_reversal(first),
-                    false => &self.order.events[first].before,
-                };
-                (!past.meets(&v.all)).then_some(Initial::Own)
+                let event = &self.order.events[first];
+                let free = !event.before.meets(&v.all)
+                    || event.acquires && first == v.last && !event.program.meets(&v.all);
+                free.then_some(Initial::Own)
             }
             None => {
                 let free = !step.inherited && !self.conflicts(step.claims, &v.all);
@@ -250,6 +251,7 @@ impl<S: Set> Optimal<S> {
     }
 
     /// Makes sure that the runs are explored in which an event is reversed with a later one that it races with.
+    #[inline(never)]
     fn reverse(&mut self, first: usize, last: usize, run: &[Event]) {
         let mut v = self.needed(first, last);
         let mut cover = self.cover(first, &v);
@@ -324,17 +326,18 @@ impl<S: Set> Optimal<S> {
     }
 
     /// Who makes sure already that v is explored from a state.
-    #[inline]
+    #[inline(always)]
     fn cover(&self, node: usize, v: &Reversal<S>) -> Cover {
-        let mut sleepers = self.sleepers_of(node).iter();
-        if let Some(initial) = sleepers.find_map(|sleeper| self.weak_initial(sleeper, v)) {
-            return Cover::Sleeper(initial);
+        for sleeper in self.sleepers_of(node) {
+            if let Some(initial) = self.weak_initial(sleeper, v) {
+                return Cover::Sleeper(initial);
+            }
         }
         self.branch_for(self.nodes[node].branches, v)
     }
 
     /// The first of some siblings in a wakeup tree that v can start with.
-    #[inline]
+    #[inline(always)]
     fn branch_for(&self, mut at: u32, v: &Reversal<S>) -> Cover {
         let mut after = NONE;
         while at != NONE {
@@ -353,8 +356,7 @@ impl<S: Set> Optimal<S> {
     fn insert_below(&mut self, mut at: u32, mut v: Reversal<S>, all: bool, run: &[Event]) -> bool {
         loop {
             let branch = self.forest.nodes[at as usize];
-            let events = self.order.events_of(branch.step.process);
-            let first = events.and_then(|events| events.lowest_common(&v.all));
+            let first = self.order.first_of(branch.step.process, &v.all);
             if let Some(first) = first {
                 v.all.remove(first);
             }
@@ -465,7 +467,7 @@ impl<S: Set> Optimal<S> {
     fn expand_rivals(&mut self, process: ProcessId, claims: &[Access]) {
         let nodes = &mut self.nodes;
         self.order.for_each_rival(process, claims, |at| {
-            nodes[at].expand = true;
+            nodes[at].todo |= EXPAND;
             nodes[at].rival = true;
         });
     }
@@ -522,7 +524,7 @@ impl<S: Set> Optimal<S> {
                 continue;
             }
             program.claims(process, &mut claims);
-            self.order.make_room(process, &claims);
+            self.order.make_room_for(process, &claims);
             let claims = self.catalogue.number(process, &claims);
             let added = self.forest.add(Step {
                 process,
@@ -538,6 +540,34 @@ impl<S: Set> Optimal<S> {
         }
     }
 
+    /// What to run where there is something to do beside the wakeup tree.
+    #[inline(never)]
+    fn next_beside(&mut self, program: &impl Execution) -> Option<Choice> {
+        let last = self.nodes.len() - 1;
+        let node = &mut self.nodes[last];
+        if node.todo & AGAIN != 0 {
+            node.todo &= !AGAIN;
+            let outcomes = self.again.pop().unwrap_or_default();
+            return node.active.map(|process| Choice { process, outcomes });
+        }
+        let todo = std::mem::take(&mut node.todo);
+        let mut process = self.wake(last);
+        if process.is_some() {
+            self.nodes[last].todo = todo & EXPAND;
+        } else {
+            self.expand(program);
+            process = self.wake(last);
+        }
+        if process.is_none() && todo & FRESH != 0 && !program.is_final() {
+            process = self.preferred(program);
+        }
+        self.nodes[last].active = process;
+        process.map(|process| Choice {
+            process,
+            outcomes: SmallVec::new(),
+        })
+    }
+
     /// Keeps who is ready in the last state.
     #[inline(never)]
     fn note_ready(&mut self, program: &impl Execution) {
@@ -551,8 +581,9 @@ impl<S: Set> Optimal<S> {
     }
 
     /// Somebody who is ready and awake.
-    fn preferred(&self, program: &impl Execution, node: usize) -> Option<ProcessId> {
-        let sleepers = self.sleepers_of(node);
+    #[inline(always)]
+    fn preferred(&self, program: &impl Execution) -> Option<ProcessId> {
+        let sleepers = &self.sleepers[self.nodes.last()?.sleepers as usize..];
         let awake = |p: ProcessId| !sleepers.iter().any(|sleeper| sleeper.process == p);
         let can = |p: ProcessId| program.status(p) == Status::Ready && awake(p);
         match &self.preference {
@@ -626,12 +657,12 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
                 if self.overflow {
                     return;
                 }
-                if event.wait == Wait::Guard {
+                if !event.plain && event.wait == Wait::Guard {
                     self.expand_rivals(event.process, &event.claims);
                 }
                 self.order.push(event);
                 let parent = self.nodes.len() - 1;
-                if !event.outcomes.is_empty() {
+                if !event.plain && !event.outcomes.is_empty() {
                     key = self.key_of(event);
                     branches = self.wake_with(parent, event.process, key);
                 }
@@ -655,9 +686,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
             branches,
             active: None,
             key,
-            again: false,
-            tried: false,
-            expand: false,
+            todo: FRESH,
             rival: false,
             explored: 0,
         });
@@ -666,33 +695,23 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, program: &E) -> Option<Choice> {
         let last = self.nodes.len() - 1;
         let node = &mut self.nodes[last];
         if self.overflow {
             return None;
         }
-        if std::mem::take(&mut node.again) {
-            let outcomes = self.again.pop().unwrap_or_default();
-            return node.active.map(|process| Choice { process, outcomes });
+        if node.todo & !FRESH != 0 {
+            return self.next_beside(program);
         }
-        let fresh = !std::mem::replace(&mut node.tried, true);
-        let (branches, expand) = (node.branches, std::mem::take(&mut node.expand));
-        let mut process = match branches {
+        let fresh = std::mem::take(&mut node.todo) == FRESH;
+        let mut process = match node.branches {
             NONE => None,
             _ => self.wake(last),
         };
-        if expand {
-            if process.is_some() {
-                self.nodes[last].expand = true;
-            } else {
-                self.expand(program);
-                process = self.wake(last);
-            }
-        }
         if process.is_none() && fresh && !program.is_final() {
-            process = self.preferred(program, last);
+            process = self.preferred(program);
         }
         self.nodes[last].active = process;
         process.map(|process| Choice {
@@ -704,7 +723,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
     fn put_to_sleep(&mut self, program: &E, process: ProcessId) {
         let mut claims = Claims::new();
         program.claims(process, &mut claims);
-        self.order.make_room(process, &claims);
+        self.order.make_room_for(process, &claims);
         let claims = self.catalogue.number(process, &claims);
         self.sleepers.push(Step {
             process,
@@ -719,7 +738,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
     }
 
     /// To the last state from which there is more to explore.
-    #[inline]
+    #[inline(always)]
     fn leave_to(&mut self, program: &E) -> usize {
         let run = program.events();
         let mut depth = run.len();
@@ -743,7 +762,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
             self.sleepers.truncate(node.sleepers as usize);
             self.ready.truncate(node.ready as usize);
             if let Some(outcomes) = again {
-                parent.again = true;
+                parent.todo |= AGAIN;
                 self.again.push(outcomes);
                 break;
             }

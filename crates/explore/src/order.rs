@@ -11,21 +11,12 @@
 
 use mazurka_core::{Access, AccessKind, Event, ProcessId, Wait};
 
-use crate::catalogue::single;
+use crate::catalogue::{is_single, single};
 use crate::set::{Set, for_each};
 
 /// An event of the current execution.
 #[derive(Clone, Debug)]
 pub(crate) struct Occurrence<S> {
-    pub process: ProcessId,
-    /// What it claims, if that is one cell: see [`single`].
-    pub single: Option<u32>,
-    /// The step acquires one lock, does nothing else, and follows a critical section, or waits for its end.
-    pub acquires: bool,
-    /// The step could have had to wait for a condition.
-    pub guarded: bool,
-    /// The step may take a lock or give it back.
-    locks: bool,
     /// All that happens before it.
     pub before: S,
     /// The part of it that program order, spawns and joins account for.
@@ -34,8 +25,17 @@ pub(crate) struct Occurrence<S> {
     pub races: S,
     /// The first events of all races up to here whose second event is not guarded.
     pub firsts: S,
+    pub process: ProcessId,
+    /// What it claims, if that is one cell: see [`single`].
+    pub single: u32,
     /// What `Thread::latest` said.
     latest: u32,
+    /// The step acquires one lock, does nothing else, and follows a critical section, or waits for its end.
+    pub acquires: bool,
+    /// The step could have had to wait for a condition.
+    pub guarded: bool,
+    /// The step claims one cell, which is no lock, and starts nobody.
+    plain: bool,
 }
 
 /// What a process has done.
@@ -47,35 +47,6 @@ struct Thread<S> {
     latest: u32,
     /// How many they are.
     made: u32,
-}
-
-/// The events that claim a cell.
-#[derive(Clone, Debug, Default)]
-struct Claimed<S> {
-    /// Those that do not only read it: what conflicts with a read.
-    written: S,
-    /// All: what conflicts with a write.
-    all: S,
-}
-
-impl<S: Set> Claimed<S> {
-    /// The events that conflict with an access.
-    #[inline]
-    fn rivals(&self, writes: bool) -> &S {
-        if writes { &self.all } else { &self.written }
-    }
-
-    #[inline]
-    fn insert(&mut self, at: usize, writes: bool) {
-        self.all.insert(at);
-        self.written.insert_if(writes, at);
-    }
-
-    #[inline]
-    fn remove(&mut self, at: usize) {
-        self.all.remove(at);
-        self.written.remove(at);
-    }
 }
 
 /// The events that really took a lock, and that really gave it back.
@@ -91,26 +62,32 @@ pub(crate) struct Order<S> {
     pub events: Vec<Occurrence<S>>,
     /// For each process.
     threads: Vec<Thread<S>>,
-    /// For each cell.
-    cells: Vec<Claimed<S>>,
+    /// For each access of one cell, by its number (see [`single`]), the events that conflict with it: with a read those that do
+    /// not only read the cell, with a write all that claim it.
+    rivals: Vec<S>,
     /// For each cell, lock or not.
     locks: Vec<Lock<S>>,
 }
 
-/// A claim of one cell by its number (see [`single`]): the cell, and whether it is not only read.
-#[inline]
-fn cell_of(single: u32) -> (usize, bool) {
-    (single as usize / 2, single & 1 == 1)
+/// Enters an event with the cell that it claims, given by the access's number.
+#[inline(always)]
+fn insert<S: Set>(rivals: &mut [S], number: usize, at: usize) {
+    rivals[number | 1].insert(at);
+    rivals[number & !1].insert_if(number & 1 == 1, at);
 }
 
-/// Whether a step may take a lock or give it back.
+/// Takes an event back that was entered.
+#[inline(always)]
+fn remove<S: Set>(rivals: &mut [S], number: usize, at: usize) {
+    rivals[number | 1].remove(at);
+    rivals[number & !1].remove(at);
+}
+
+/// The numbers of an access, one for each of its cells.
 #[inline]
-fn takes_locks(claims: &[Access]) -> bool {
-    let takes = |access: &Access| matches!(access.kind, AccessKind::Acquire | AccessKind::Release);
-    match claims {
-        [access] => takes(access),
-        _ => claims.iter().any(takes),
-    }
+fn numbers(access: Access) -> impl Iterator<Item = usize> {
+    let writes = usize::from(access.writes());
+    access.cells().map(move |cell| 2 * cell + writes)
 }
 
 impl<S: Set> Order<S> {
@@ -118,7 +95,7 @@ impl<S: Set> Order<S> {
         Self {
             events: Vec::new(),
             threads: Vec::new(),
-            cells: Vec::new(),
+            rivals: Vec::new(),
             locks: Vec::new(),
         }
     }
@@ -128,8 +105,16 @@ impl<S: Set> Order<S> {
     }
 
     /// There may be events of this process, and with these claims.
+    #[inline]
+    pub fn make_room_for(&mut self, process: ProcessId, claims: &[Access]) {
+        let known = |access: &Access| access.cells().end <= self.locks.len();
+        if process.index() >= self.threads.len() || !claims.iter().all(known) {
+            self.make_room(process, claims);
+        }
+    }
+
     #[cold]
-    pub fn make_room(&mut self, process: ProcessId, claims: &[Access]) {
+    fn make_room(&mut self, process: ProcessId, claims: &[Access]) {
         if self.threads.len() <= process.index() {
             let len = process.index() + 1;
             self.threads.resize_with(len, Thread::default);
@@ -137,7 +122,7 @@ impl<S: Set> Order<S> {
         for access in claims {
             let cells = access.cells().end;
             if self.locks.len() < cells {
-                self.cells.resize_with(cells, Claimed::default);
+                self.rivals.resize_with(2 * cells, S::default);
                 self.locks.resize_with(cells, Lock::default);
             }
         }
@@ -166,7 +151,13 @@ impl<S: Set> Order<S> {
     #[inline]
     fn past_of_latest(&self, process: ProcessId) -> S {
         let thread = self.threads.get(process.index());
-        let Some(at) = thread.and_then(|thread| thread.latest.checked_sub(1)) else {
+        self.past_of(thread.map_or(0, |thread| thread.latest))
+    }
+
+    /// The event before a position, with all that happens before it.
+    #[inline(always)]
+    fn past_of(&self, latest: u32) -> S {
+        let Some(at) = latest.checked_sub(1) else {
             return S::default();
         };
         let mut past = self.events[at as usize].before.clone();
@@ -177,8 +168,7 @@ impl<S: Set> Order<S> {
     /// For each cell of an access the events that conflict with it there.
     #[inline]
     fn rivals(&self, access: Access) -> impl Iterator<Item = &S> {
-        let cells = access.cells().map_while(|cell| self.cells.get(cell));
-        cells.map(move |claimed| claimed.rivals(access.writes()))
+        numbers(access).map_while(|number| self.rivals.get(number))
     }
 
     /// The events of a process.
@@ -213,17 +203,60 @@ impl<S: Set> Order<S> {
         rivals.any(|rivals| with.meets(rivals))
     }
 
-    /// Whether an access of one cell, as a number, conflicts with an event of a set.
+    /// Whether an access of one cell, as a number, conflicts with an event of a set. There must be room for it.
     #[inline]
     pub fn single_conflicts(&self, number: u32, with: &S) -> bool {
-        let (cell, writes) = cell_of(number);
-        let claimed = self.cells.get(cell);
-        claimed.is_some_and(|claimed| with.meets(claimed.rivals(writes)))
+        with.meets(&self.rivals[number as usize])
+    }
+
+    /// The first event of a process in a set. There must be room for it.
+    #[inline]
+    pub fn first_of(&self, process: ProcessId, within: &S) -> Option<usize> {
+        self.threads[process.index()].events.lowest_common(within)
     }
 
     /// Extends the execution by an event.
     #[inline(always)]
     pub fn push(&mut self, event: &Event) {
+        match event.claims[..] {
+            [access] if event.plain => self.push_plain(event, access),
+            _ => self.push_any(event),
+        }
+    }
+
+    /// The same for a step that just reads or writes a cell.
+    #[inline(always)]
+    fn push_plain(&mut self, event: &Event, access: Access) {
+        let single = 2 * access.first + u32::from(access.writes());
+        let (at, number) = (self.events.len(), single as usize);
+        if event.process.index() >= self.threads.len() || number >= self.rivals.len() {
+            self.make_room(event.process, &event.claims);
+        }
+        let thread = &mut self.threads[event.process.index()];
+        let latest = std::mem::replace(&mut thread.latest, at as u32 + 1);
+        thread.events.insert(at);
+        thread.made += 1;
+        let program = self.past_of(latest);
+        let candidates = self.rivals[number].clone();
+        insert(&mut self.rivals, number, at);
+        let (before, races) = self.last_of(candidates, &program);
+        self.events.push(Occurrence {
+            firsts: self.firsts_with(&races),
+            before,
+            program,
+            races,
+            process: event.process,
+            single,
+            latest,
+            acquires: false,
+            guarded: false,
+            plain: true,
+        });
+    }
+
+    /// The same for any step.
+    #[inline(never)]
+    fn push_any(&mut self, event: &Event) {
         // An index out of bounds acquires nothing.
         let acquires = event.wait == Wait::Lock && !event.claims.is_empty();
         let guarded = event.wait == Wait::Guard;
@@ -235,13 +268,36 @@ impl<S: Set> Order<S> {
         }
     }
 
+    /// What happens before an event, and those of the candidates that nothing comes between.
+    #[inline(always)]
+    fn last_of(&self, mut candidates: S, program: &S) -> (S, S) {
+        candidates.remove_all(program);
+        let mut before = program.clone();
+        let mut races = S::default();
+        while let Some(last) = candidates.highest() {
+            races.insert(last);
+            before.insert(last);
+            before.add_all(&self.events[last].before);
+            candidates.remove_all(&before);
+        }
+        (before, races)
+    }
+
+    /// The first events of all races, with these.
+    #[inline(always)]
+    fn firsts_with(&self, races: &S) -> S {
+        let mut firsts = races.clone();
+        if let Some(last) = self.events.last() {
+            firsts.add_all(&last.firsts);
+        }
+        firsts
+    }
+
     /// The last event has started these processes; or nobody has.
     #[inline(never)]
     fn spawn(&mut self, spawned: &[ProcessId], latest: u32) {
         for &child in spawned {
-            if child.index() >= self.threads.len() {
-                self.make_room(child, &[]);
-            }
+            self.make_room_for(child, &[]);
             self.threads[child.index()].latest = latest;
         }
     }
@@ -264,16 +320,13 @@ impl<S: Set> Order<S> {
     ) {
         let at = self.events.len();
         let single = single(claims);
-        let mut candidates = self.claim(process, single, claims, at);
-        candidates.remove_all(&program);
-        let mut before = program.clone();
-        let mut races = S::default();
-        while let Some(last) = candidates.highest() {
-            races.insert(last);
-            before.insert(last);
-            before.add_all(&self.events[last].before);
-            candidates.remove_all(&before);
-        }
+        self.make_room_for(process, claims);
+        let candidates = match is_single(single) {
+            true => self.rivals[single as usize].clone(),
+            false => self.conflicting(claims),
+        };
+        self.claim(single, claims, |rivals, number| insert(rivals, number, at));
+        let (before, mut races) = self.last_of(candidates, &program);
         let mut follows = false;
         if acquires {
             let lock = claims[0].first as usize;
@@ -281,87 +334,41 @@ impl<S: Set> Order<S> {
                 (races, follows) = (race, true);
             }
         }
-        let locks = takes_locks(claims);
-        if locks {
-            self.lock_event(touched, |set| set.insert(at));
-        }
+        self.lock_event(touched, |set| set.insert(at));
         let thread = &mut self.threads[process.index()];
         thread.events.insert(at);
         thread.made += 1;
         let latest = std::mem::replace(&mut thread.latest, at as u32 + 1);
-        let mut firsts = match self.events.last() {
-            Some(last) => last.firsts.clone(),
-            None => S::default(),
-        };
-        if !guarded {
-            firsts.add_all(&races);
-        }
+        let counted = if guarded { &S::default() } else { &races };
         self.events.push(Occurrence {
-            process,
-            single,
-            acquires: follows,
-            guarded,
-            locks,
+            firsts: self.firsts_with(counted),
             before,
             program,
             races,
-            firsts,
+            process,
+            single,
             latest,
+            acquires: follows,
+            guarded,
+            plain: false,
         });
     }
 
-    /// Enters an event at a position with the cells that it claims. Gives the events that it conflicts with.
+    /// Enters or takes back what an event claims.
     #[inline(always)]
-    fn claim(
-        &mut self,
-        process: ProcessId,
-        single: Option<u32>,
-        claims: &[Access],
-        at: usize,
-    ) -> S {
-        if process.index() >= self.threads.len() {
-            self.make_room(process, claims);
+    fn claim(&mut self, single: u32, claims: &[Access], change: impl Fn(&mut [S], usize)) {
+        if is_single(single) {
+            return change(&mut self.rivals, single as usize);
         }
-        match single {
-            Some(number) => {
-                let (cell, writes) = cell_of(number);
-                if cell >= self.cells.len() {
-                    self.make_room(process, claims);
-                }
-                let claimed = &mut self.cells[cell];
-                let candidates = claimed.rivals(writes).clone();
-                claimed.insert(at, writes);
-                candidates
-            }
-            None => self.claim_all(process, claims, at),
-        }
-    }
-
-    /// The same with any number of cells.
-    #[inline(never)]
-    fn claim_all(&mut self, process: ProcessId, claims: &[Access], at: usize) -> S {
-        self.make_room(process, claims);
-        let candidates = self.conflicting(claims);
-        for access in claims {
-            for cell in access.cells() {
-                self.cells[cell].insert(at, access.writes());
-            }
-        }
-        candidates
-    }
-
-    /// Takes an event back that claims these cells.
-    #[inline(never)]
-    fn unclaim_all(&mut self, claims: &[Access], at: usize) {
-        for access in claims {
-            for cell in access.cells() {
-                self.cells[cell].remove(at);
+        for &access in claims {
+            for number in numbers(access) {
+                change(&mut self.rivals, number);
             }
         }
     }
 
     /// Changes the sets of the locks that an event really took or gave back.
-    #[inline(never)]
+    #[inline(always)]
     fn lock_event(&mut self, touched: &[Access], change: impl Fn(&mut S)) {
         for access in touched {
             match access.kind {
@@ -375,7 +382,7 @@ impl<S: Set> Order<S> {
     /// The race of an acquisition. It follows a release, and can only be moved before the acquisition that
     /// this belongs to; so can one that waits, which follows an acquisition. None where what comes before it claims the lock but leaves
     /// it as it is: that moves freely.
-    #[inline(never)]
+    #[inline(always)]
     fn lock_race(&self, lock: usize, last: &S, program: &S, waits: bool) -> Option<S> {
         let Lock { acquired, released } = &self.locks[lock];
         if !waits && !released.contains(last.highest()?) {
@@ -396,35 +403,54 @@ impl<S: Set> Order<S> {
 
     /// Takes the last event back; `event` must be the one that was pushed. Gives what it claims, if that is one cell.
     #[inline(always)]
-    pub fn pop(&mut self, event: &Event) -> Option<u32> {
-        let single = self.shrink(&event.claims, &event.touched);
-        if !event.spawned.is_empty() {
-            self.spawn(&event.spawned, 0);
+    pub fn pop(&mut self, event: &Event) -> u32 {
+        let Some(last) = self.events.last() else {
+            return single(&event.claims);
+        };
+        let (single, at) = (last.single, self.events.len() - 1);
+        match last.plain {
+            true => {
+                remove(&mut self.rivals, single as usize, at);
+                self.shrink();
+            }
+            false => self.pop_any(event),
         }
         single
     }
 
+    /// The same for any step.
+    #[inline(never)]
+    fn pop_any(&mut self, event: &Event) {
+        self.pop_claims(&event.claims);
+        let at = self.events.len();
+        self.lock_event(&event.touched, |set| set.remove(at));
+        if !event.spawned.is_empty() {
+            self.spawn(&event.spawned, 0);
+        }
+    }
+
     /// Takes the last step back, if it was not made.
     pub fn pop_virtual(&mut self, claims: &[Access]) {
-        self.shrink(claims, &[]);
+        self.pop_claims(claims);
     }
 
     #[inline(always)]
-    fn shrink(&mut self, claims: &[Access], touched: &[Access]) -> Option<u32> {
-        let last = self.events.pop()?;
+    fn pop_claims(&mut self, claims: &[Access]) {
+        self.shrink();
         let at = self.events.len();
-        let thread = &mut self.threads[last.process.index()];
-        thread.events.remove(at);
-        thread.made -= 1;
-        thread.latest = last.latest;
-        match last.single {
-            Some(number) => self.cells[cell_of(number).0].remove(at),
-            None => self.unclaim_all(claims, at),
+        self.claim(single(claims), claims, |rivals, number| {
+            remove(rivals, number, at);
+        });
+    }
+
+    #[inline(always)]
+    fn shrink(&mut self) {
+        if let Some(last) = self.events.pop() {
+            let thread = &mut self.threads[last.process.index()];
+            thread.events.remove(self.events.len());
+            thread.made -= 1;
+            thread.latest = last.latest;
         }
-        if last.locks {
-            self.lock_event(touched, |set| set.remove(at));
-        }
-        last.single
     }
 
     /// What happens before all of some events.

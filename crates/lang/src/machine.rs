@@ -309,6 +309,7 @@ impl Machine {
         event.touch(process, registers.steps, access);
         event.claims_key = key;
         event.wait = quick.wait;
+        event.plain = quick.plain;
         self.taken.push(Taken {
             process,
             pc: registers.pc,
@@ -354,6 +355,8 @@ impl Machine {
         listener: &mut L,
     ) -> Result<&Event, Stop> {
         let depth = self.taken.len() - 1;
+        // It may do anything now.
+        self.run[depth].plain = false;
         let mut cpu = self.cpu(depth, outcomes, fuel, listener);
         let result = cpu.run_on(process, half);
         self.operands.clear();
@@ -716,7 +719,7 @@ impl Execution for Machine {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
         let made = match self.step_quickly(process) {
             Some(Made::Whole) => return Ok(&self.run[self.taken.len() - 1]),

@@ -119,6 +119,8 @@ pub(crate) struct Quick {
     /// The number of its claims.
     pub key: u32,
     pub wait: Wait,
+    /// Whether it takes no lock and gives none back.
+    pub plain: bool,
     pub then: Then,
 }
 
@@ -148,6 +150,7 @@ pub(crate) fn quick(code: &Code, mark: u32, claims: &[Claim], wait: Wait) -> Opt
         access,
         key,
         wait,
+        plain: !matches!(deed, Deed::Lock | Deed::Unlock),
         then: then(&code.ops, mark + 1 + len)?,
     })
 }
