@@ -71,8 +71,9 @@ enum Cover {
     Nobody { after: u32 },
 }
 
-/// A state on the current path.
+/// A state on the current path. As large as a power of two, which makes a place in a vector cheaper to find.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 struct Node {
     /// Where its sleepers start; they end where the next node's start.
     sleepers: u32,
@@ -493,7 +494,7 @@ impl<S: Set> Optimal<S> {
                     for_each(&firsts, |first| {
                         self.reverse(first, second, program.events());
                     });
-                    self.order.pop_virtual(&claims);
+                    self.order.pop_virtual(process, &claims);
                 }
                 Wait::Guard => {
                     program.claims(process, &mut claims);

@@ -62,25 +62,27 @@ pub(crate) struct Order<S> {
     pub events: Vec<Occurrence<S>>,
     /// For each process.
     threads: Vec<Thread<S>>,
-    /// For each access of one cell, by its number (see [`single`]), the events that conflict with it: with a read those that do
-    /// not only read the cell, with a write all that claim it.
-    rivals: Vec<S>,
+    /// For each cell the events that conflict with an access of it: with a read those that do not only read it, with a
+    /// write all that claim it. So the number of an access (see [`single`]) is its place in the flattened list.
+    rivals: Vec<[S; 2]>,
     /// For each cell, lock or not.
     locks: Vec<Lock<S>>,
 }
 
 /// Enters an event with the cell that it claims, given by the access's number.
 #[inline(always)]
-fn insert<S: Set>(rivals: &mut [S], number: usize, at: usize) {
-    rivals[number | 1].insert(at);
-    rivals[number & !1].insert_if(number & 1 == 1, at);
+fn insert<S: Set>(rivals: &mut [[S; 2]], number: usize, at: usize) {
+    let [written, all] = &mut rivals[number / 2];
+    all.insert(at);
+    written.insert_if(number & 1 == 1, at);
 }
 
 /// Takes an event back that was entered.
 #[inline(always)]
-fn remove<S: Set>(rivals: &mut [S], number: usize, at: usize) {
-    rivals[number | 1].remove(at);
-    rivals[number & !1].remove(at);
+fn remove<S: Set>(rivals: &mut [[S; 2]], number: usize, at: usize) {
+    let [written, all] = &mut rivals[number / 2];
+    all.remove(at);
+    written.remove(at);
 }
 
 /// The numbers of an access, one for each of its cells.
@@ -122,7 +124,7 @@ impl<S: Set> Order<S> {
         for access in claims {
             let cells = access.cells().end;
             if self.locks.len() < cells {
-                self.rivals.resize_with(2 * cells, S::default);
+                self.rivals.resize_with(cells, Default::default);
                 self.locks.resize_with(cells, Lock::default);
             }
         }
@@ -168,7 +170,7 @@ impl<S: Set> Order<S> {
     /// For each cell of an access the events that conflict with it there.
     #[inline]
     fn rivals(&self, access: Access) -> impl Iterator<Item = &S> {
-        numbers(access).map_while(|number| self.rivals.get(number))
+        numbers(access).map_while(|number| self.rivals.as_flattened().get(number))
     }
 
     /// The events of a process.
@@ -206,7 +208,7 @@ impl<S: Set> Order<S> {
     /// Whether an access of one cell, as a number, conflicts with an event of a set. There must be room for it.
     #[inline]
     pub fn single_conflicts(&self, number: u32, with: &S) -> bool {
-        with.meets(&self.rivals[number as usize])
+        with.meets(&self.rivals.as_flattened()[number as usize])
     }
 
     /// The first event of a process in a set. There must be room for it.
@@ -229,7 +231,7 @@ impl<S: Set> Order<S> {
     fn push_plain(&mut self, event: &Event, access: Access) {
         let single = 2 * access.first + u32::from(access.writes());
         let (at, number) = (self.events.len(), single as usize);
-        if event.process.index() >= self.threads.len() || number >= self.rivals.len() {
+        if event.process.index() >= self.threads.len() || number / 2 >= self.rivals.len() {
             self.make_room(event.process, &event.claims);
         }
         let thread = &mut self.threads[event.process.index()];
@@ -237,7 +239,7 @@ impl<S: Set> Order<S> {
         thread.events.insert(at);
         thread.made += 1;
         let program = self.past_of(latest);
-        let candidates = self.rivals[number].clone();
+        let candidates = self.rivals[number / 2][number % 2].clone();
         insert(&mut self.rivals, number, at);
         let (before, races) = self.last_of(candidates, &program);
         self.events.push(Occurrence {
@@ -322,7 +324,7 @@ impl<S: Set> Order<S> {
         let single = single(claims);
         self.make_room_for(process, claims);
         let candidates = match is_single(single) {
-            true => self.rivals[single as usize].clone(),
+            true => self.rivals.as_flattened()[single as usize].clone(),
             false => self.conflicting(claims),
         };
         self.claim(single, claims, |rivals, number| insert(rivals, number, at));
@@ -356,7 +358,7 @@ impl<S: Set> Order<S> {
 
     /// Enters or takes back what an event claims.
     #[inline(always)]
-    fn claim(&mut self, single: u32, claims: &[Access], change: impl Fn(&mut [S], usize)) {
+    fn claim(&mut self, single: u32, claims: &[Access], change: impl Fn(&mut [[S; 2]], usize)) {
         if is_single(single) {
             return change(&mut self.rivals, single as usize);
         }
@@ -404,25 +406,28 @@ impl<S: Set> Order<S> {
     /// Takes the last event back; `event` must be the one that was pushed. Gives what it claims, if that is one cell.
     #[inline(always)]
     pub fn pop(&mut self, event: &Event) -> u32 {
-        let Some(last) = self.events.last() else {
+        let Some(last) = self.events.pop() else {
             return single(&event.claims);
         };
-        let (single, at) = (last.single, self.events.len() - 1);
+        let at = self.events.len();
+        let thread = &mut self.threads[last.process.index()];
+        thread.events.remove(at);
+        thread.made -= 1;
+        thread.latest = last.latest;
         match last.plain {
-            true => {
-                remove(&mut self.rivals, single as usize, at);
-                self.shrink();
-            }
-            false => self.pop_any(event),
+            true => remove(&mut self.rivals, last.single as usize, at),
+            false => self.forget(event, last.single),
         }
-        single
+        last.single
     }
 
-    /// The same for any step.
+    /// Forgets what an event that has been taken back claimed, took and started.
     #[inline(never)]
-    fn pop_any(&mut self, event: &Event) {
-        self.pop_claims(&event.claims);
+    fn forget(&mut self, event: &Event, single: u32) {
         let at = self.events.len();
+        self.claim(single, &event.claims, |rivals, number| {
+            remove(rivals, number, at);
+        });
         self.lock_event(&event.touched, |set| set.remove(at));
         if !event.spawned.is_empty() {
             self.spawn(&event.spawned, 0);
@@ -430,27 +435,10 @@ impl<S: Set> Order<S> {
     }
 
     /// Takes the last step back, if it was not made.
-    pub fn pop_virtual(&mut self, claims: &[Access]) {
-        self.pop_claims(claims);
-    }
-
-    #[inline(always)]
-    fn pop_claims(&mut self, claims: &[Access]) {
-        self.shrink();
-        let at = self.events.len();
-        self.claim(single(claims), claims, |rivals, number| {
-            remove(rivals, number, at);
-        });
-    }
-
-    #[inline(always)]
-    fn shrink(&mut self) {
-        if let Some(last) = self.events.pop() {
-            let thread = &mut self.threads[last.process.index()];
-            thread.events.remove(self.events.len());
-            thread.made -= 1;
-            thread.latest = last.latest;
-        }
+    pub fn pop_virtual(&mut self, process: ProcessId, claims: &[Access]) {
+        let mut event = Event::of(process, 0);
+        event.claims.extend_from_slice(claims);
+        self.pop(&event);
     }
 
     /// What happens before all of some events.

@@ -15,10 +15,8 @@ pub(crate) struct Preference {
     rivals: Vec<ProcessId>,
     /// For each process whether it is among them; those beyond the end are not.
     races: Vec<bool>,
-    /// For each process which of its steps race with nothing.
-    free: Vec<Vec<bool>>,
-    /// The processes that race, but not with all their steps.
-    partly_free: Vec<ProcessId>,
+    /// The processes that race, but not with all their steps: which of the first 64 race with nothing, as bits.
+    partly_free: Vec<(ProcessId, u64)>,
 }
 
 /// Which processes have done something.
@@ -96,21 +94,23 @@ impl Preference {
                 next.extend(of_process.iter().rev());
             }
         }
-        let mut steps = vec![Vec::new(); processes.len()];
+        let mut steps = vec![(0, 0_u64); processes.len()];
         for (event, free) in run.iter().zip(free(run)) {
-            steps[event.process.index()].push(free);
+            let (made, bits) = &mut steps[event.process.index()];
+            *bits |= u64::from(free).checked_shl(*made).unwrap_or(0);
+            *made += 1;
         }
-        let partly = |process: &&ProcessId| steps[process.index()].contains(&true);
+        let partly = |&process: &ProcessId| (process, steps[process.index()].1);
+        let partly_free = rivals.iter().map(partly).filter(|(_, free)| *free != 0);
         Self {
-            partly_free: rivals.iter().filter(partly).copied().collect(),
-            free: steps,
+            partly_free: partly_free.collect(),
             rivals,
             races,
         }
     }
 
     /// The first process that can be run.
-    #[inline]
+    #[inline(always)]
     pub fn first(
         &self,
         processes: &ProcessTable,
@@ -125,9 +125,9 @@ impl Preference {
                 return Some(*process);
             }
         }
-        for &process in &self.partly_free {
-            let step = self.free[process.index()].get(made(process) as usize);
-            if step == Some(&true) && can(process) {
+        for &(process, free) in &self.partly_free {
+            let step = free.checked_shr(made(process)).unwrap_or(0);
+            if step & 1 == 1 && can(process) {
                 return Some(process);
             }
         }

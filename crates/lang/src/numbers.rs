@@ -12,6 +12,7 @@ pub(crate) enum Undefined {
 }
 
 /// The value that a machine type keeps of a result.
+#[inline]
 pub(crate) fn wrap(value: i64, ty: Type) -> i64 {
     match ty {
         Type::Signed(bits) => value << (64 - bits) >> (64 - bits),
@@ -20,8 +21,19 @@ pub(crate) fn wrap(value: i64, ty: Type) -> i64 {
     }
 }
 
+/// A sum: by far the most frequent, so it has code of its own.
+#[inline(always)]
+pub(crate) fn add(ty: Type, a: i64, b: i64) -> Result<i64, Undefined> {
+    result(Arith::Add, ty, a, b)
+}
+
 #[inline]
 pub(crate) fn arith(op: Arith, ty: Type, a: i64, b: i64) -> Result<i64, Undefined> {
+    result(op, ty, a, b)
+}
+
+#[inline(always)]
+fn result(op: Arith, ty: Type, a: i64, b: i64) -> Result<i64, Undefined> {
     use Undefined::{DivisionByZero, OutOfRange};
     if matches!(op, Arith::Div | Arith::Rem) && b == 0 {
         return Err(DivisionByZero);

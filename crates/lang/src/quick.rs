@@ -48,13 +48,19 @@ impl Value {
     pub fn of(self, locals: &[i64]) -> Option<i64> {
         match self {
             Value::Slot(slot) => Some(locals[slot as usize]),
-            Value::Slots(op, ty, [a, b]) => {
-                numbers::arith(op, ty, locals[a as usize], locals[b as usize]).ok()
-            }
+            Value::Slots(op, ty, [a, b]) => arith(op, ty, locals[a as usize], locals[b as usize]),
             Value::SlotAndConst(op, ty, slot, value) => {
-                numbers::arith(op, ty, locals[slot as usize], i64::from(value)).ok()
+                arith(op, ty, locals[slot as usize], i64::from(value))
             }
         }
+    }
+}
+
+#[inline(always)]
+fn arith(op: Arith, ty: Type, a: i64, b: i64) -> Option<i64> {
+    match op {
+        Arith::Add => numbers::add(ty, a, b).ok(),
+        _ => numbers::arith(op, ty, a, b).ok(),
     }
 }
 
@@ -99,7 +105,7 @@ impl Next {
     #[inline(always)]
     pub fn of(self, locals: &[i64]) -> Option<Turn> {
         let [slot, end] = self.slots;
-        let value = numbers::arith(Arith::Add, self.ty, locals[slot as usize], 1).ok()?;
+        let value = numbers::add(self.ty, locals[slot as usize], 1).ok()?;
         let again = numbers::compare(Compare::Lt, self.unsigned, value, locals[end as usize]);
         Some(Turn {
             slot: u32::from(slot),
