@@ -61,10 +61,8 @@ enum Initial {
     Foreign,
 }
 
-/// Who makes sure that v is explored.
+/// Which branch of a wakeup tree makes sure that v is explored.
 enum Cover {
-    /// Whatever starts with a weak initial of v has been explored.
-    Sleeper(Initial),
     /// This branch is a weak initial of v.
     Branch(u32, Initial),
     /// Nobody: a branch has to be added after this one.
@@ -212,8 +210,17 @@ impl<S: Set> Optimal<S> {
     #[inline]
     fn conflicts(&self, claims: u32, with: &S) -> bool {
         match self.catalogue.listed(claims) {
-            None => self.order.single_conflicts(claims, with),
+            None => with.meets(self.order.rivals_of(claims)),
             Some(claims) => self.order.conflicts(claims, with),
+        }
+    }
+
+    /// The events that conflict with claims.
+    #[inline]
+    fn rivals_of(&self, claims: u32) -> S {
+        match self.catalogue.listed(claims) {
+            None => self.order.rivals_of(claims).clone(),
+            Some(claims) => self.order.conflicting(claims),
         }
     }
 
@@ -255,27 +262,49 @@ impl<S: Set> Optimal<S> {
     #[inline(never)]
     fn reverse(&mut self, first: usize, last: usize, run: &[Event]) {
         let mut v = self.needed(first, last);
-        let mut cover = self.cover(first, &v);
-        let done = match cover {
-            Cover::Sleeper(initial) => initial == Initial::Own,
-            Cover::Branch(at, Initial::Own) => self.insert_below(at, v.clone(), false, run),
-            Cover::Branch(_, Initial::Foreign) => false,
-            Cover::Nobody { after } => self.add(first, after, &v, run),
-        };
-        if done {
-            return;
+        let mut decides = true;
+        for sleeper in self.sleepers_of(first) {
+            match self.weak_initial(sleeper, &v) {
+                Some(Initial::Own) => return,
+                Some(Initial::Foreign) if self.leads(sleeper, first) => return,
+                Some(Initial::Foreign) => decides = false,
+                None => {}
+            }
         }
-        let mut all = self.not_after(first);
-        all.insert(last);
-        if all != v.all {
-            v.all = all;
-            cover = self.cover(first, &v);
+        if decides {
+            match self.branch_for(self.nodes[first].branches, &v) {
+                Cover::Branch(at, Initial::Own) => {
+                    if self.insert_below(at, v.clone(), false, run) {
+                        return;
+                    }
+                }
+                Cover::Branch(_, Initial::Foreign) => {}
+                Cover::Nobody { after } => return self.add(first, after, &v, run),
+            }
         }
-        match cover {
-            Cover::Sleeper(_) => true,
-            Cover::Branch(at, _) => self.insert_below(at, v, true, run),
+        v.all = self.not_after(first);
+        v.all.insert(last);
+        match self.branch_for(self.nodes[first].branches, &v) {
+            Cover::Branch(at, _) => {
+                self.insert_below(at, v, true, run);
+            }
             Cover::Nobody { after } => self.add(first, after, &v, run),
+        }
+    }
+
+    /// Whether a sleeper that is foreign to the part of v that its last event needs is a weak initial of all of v: whether
+    /// nothing else of v has to come before its step, if that is in v, or conflicts with it, if not.
+    #[inline]
+    fn leads(&self, sleeper: &Step, first: usize) -> bool {
+        let events = &self.order.events;
+        let in_v = |at: usize| !events[at].before.contains(first);
+        let own = self.order.next_of(sleeper.process, first);
+        let mut rivals = match own.filter(|&own| in_v(own)) {
+            Some(own) => events[own].before.clone(),
+            None => self.rivals_of(sleeper.claims),
         };
+        rivals.keep_above(first);
+        !members(&rivals).any(in_v)
     }
 
     /// The events of the run after a position that do not happen after the event there.
@@ -294,13 +323,12 @@ impl<S: Set> Optimal<S> {
     }
 
     /// Adds a branch for v to the wakeup tree of a state.
-    fn add(&mut self, node: usize, after: u32, v: &Reversal<S>, run: &[Event]) -> bool {
+    fn add(&mut self, node: usize, after: u32, v: &Reversal<S>, run: &[Event]) {
         let added = self.chain(v, run);
         match after {
             NONE => self.nodes[node].branches = added,
             after => self.forest.nodes[after as usize].sibling = added,
         }
-        true
     }
 
     /// The part of v that its last event needs.
@@ -324,17 +352,6 @@ impl<S: Set> Optimal<S> {
             true => &event.program,
             false => &event.before,
         }
-    }
-
-    /// Who makes sure already that v is explored from a state.
-    #[inline(always)]
-    fn cover(&self, node: usize, v: &Reversal<S>) -> Cover {
-        for sleeper in self.sleepers_of(node) {
-            if let Some(initial) = self.weak_initial(sleeper, v) {
-                return Cover::Sleeper(initial);
-            }
-        }
-        self.branch_for(self.nodes[node].branches, v)
     }
 
     /// The first of some siblings in a wakeup tree that v can start with.
@@ -378,7 +395,6 @@ impl<S: Set> Optimal<S> {
                     self.forest.nodes[after as usize].sibling = self.chain(&v, run);
                     return true;
                 }
-                Cover::Sleeper(_) => return true,
             }
         }
     }
@@ -408,7 +424,6 @@ impl<S: Set> Optimal<S> {
                     Cover::Nobody { after } => {
                         self.forest.nodes[after as usize].sibling = self.chain(v, run);
                     }
-                    Cover::Sleeper(_) => {}
                 }
             }
             at = branch.sibling;

@@ -205,10 +205,18 @@ impl<S: Set> Order<S> {
         rivals.any(|rivals| with.meets(rivals))
     }
 
-    /// Whether an access of one cell, as a number, conflicts with an event of a set. There must be room for it.
+    /// The events that conflict with an access of one cell, given by its number. There must be room for it.
     #[inline]
-    pub fn single_conflicts(&self, number: u32, with: &S) -> bool {
-        with.meets(&self.rivals.as_flattened()[number as usize])
+    pub fn rivals_of(&self, number: u32) -> &S {
+        &self.rivals.as_flattened()[number as usize]
+    }
+
+    /// The first event of a process after a position. There must be room for it.
+    #[inline]
+    pub fn next_of(&self, process: ProcessId, after: usize) -> Option<usize> {
+        let mut events = self.threads[process.index()].events.clone();
+        events.keep_above(after);
+        events.lowest()
     }
 
     /// The first event of a process in a set. There must be room for it.
@@ -324,7 +332,7 @@ impl<S: Set> Order<S> {
         let single = single(claims);
         self.make_room_for(process, claims);
         let candidates = match is_single(single) {
-            true => self.rivals.as_flattened()[single as usize].clone(),
+            true => self.rivals_of(single).clone(),
             false => self.conflicting(claims),
         };
         self.claim(single, claims, |rivals, number| insert(rivals, number, at));
@@ -456,11 +464,9 @@ impl<S: Set> Order<S> {
 
     /// The events after a position that do not happen after the event there.
     pub fn not_after(&self, at: usize) -> S {
-        let mut all = S::default();
-        for (offset, event) in self.events[at + 1..].iter().enumerate() {
-            all.insert_if(!event.before.contains(at), at + 1 + offset);
-        }
-        all
+        S::collect(at + 1..self.len(), |later| {
+            !self.events[later].before.contains(at)
+        })
     }
 
     /// The positions of events that a guarded step waits for or is closed by: all that conflict

@@ -23,6 +23,17 @@ pub(crate) trait Set: Clone + Default + PartialEq {
     fn meets(&self, other: &Self) -> bool;
     fn is_empty(&self) -> bool;
     fn highest(&self) -> Option<usize>;
+    fn lowest(&self) -> Option<usize> {
+        self.lowest_common(self)
+    }
+    /// Those of a range that satisfy a condition.
+    fn collect(range: std::ops::Range<usize>, condition: impl Fn(usize) -> bool) -> Self {
+        let mut all = Self::default();
+        for at in range {
+            all.insert_if(condition(at), at);
+        }
+        all
+    }
     /// The lowest number in both.
     fn lowest_common(&self, other: &Self) -> Option<usize>;
     /// Only the numbers above this stay.
