@@ -85,7 +85,7 @@ mod trip;
 mod wants;
 
 use crate::catalogue::{Catalogue, conflict, single};
-use crate::driver::{Choice, End, Policy};
+use crate::driver::{End, Policy};
 use crate::path::Mark;
 use crate::set::{Set, for_each};
 use crate::source::Source;
@@ -423,7 +423,7 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
         steps
     }
 
-    fn next(&mut self, program: &E) -> Option<Choice> {
+    fn next(&mut self, program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
         if self.overflowed() || self.known {
             return None;
         }
@@ -449,10 +449,10 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
             true => {
                 self.sequences.shortest(&mut self.lengths);
                 let length = |process| self.lengths.of(process);
-                path.next_least(|at, process| (length(process), place(at)))
+                path.next_least(outcomes, |at, process| (length(process), place(at)))
             }
-            false if last_first => path.next_least(|at, _| place(at)),
-            false => path.next(),
+            false if last_first => path.next_least(outcomes, |at, _| place(at)),
+            false => path.next(outcomes),
         }
     }
 

@@ -43,7 +43,7 @@
 use mazurka_core::{Claims, Event, Execution, ProcessId, Status, Wait};
 
 use crate::catalogue::conflict;
-use crate::driver::{Choice, Policy};
+use crate::driver::Policy;
 use crate::order::Order;
 use crate::path::{Mark, Path};
 use crate::set::{Set, for_each};
@@ -180,11 +180,11 @@ impl<E: Execution, S: Set> Policy<E> for Dpor<S> {
         self.path.enter(program);
     }
 
-    fn next(&mut self, _program: &E) -> Option<Choice> {
+    fn next(&mut self, _program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
         if self.overflow {
             return None;
         }
-        self.path.next()
+        self.path.next(outcomes)
     }
 
     fn put_to_sleep(&mut self, program: &E, process: ProcessId) {

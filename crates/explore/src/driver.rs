@@ -8,19 +8,9 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use mazurka_core::{Bound, Counts, Execution, Limits, ProcessId, Status};
-use smallvec::SmallVec;
 
 use crate::estimate::Estimate;
 use crate::findings::{Findings, Ledger};
-
-/// A process to run, and what its `choose` expressions give.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
-    /// Who makes the step.
-    pub process: ProcessId,
-    /// The outcomes; what is not given is the least value.
-    pub outcomes: SmallVec<[i64; 1]>,
-}
 
 /// An algorithm: what to run next.
 ///
@@ -47,9 +37,10 @@ pub trait Policy<E: Execution> {
         0
     }
 
-    /// What to run now. None means done here: if nothing was run from this state, and
-    /// somebody could, the run counts as blocked.
-    fn next(&mut self, program: &E) -> Option<Choice>;
+    /// Who is to run now. None means done here: if nothing was run from this state, and
+    /// somebody could, the run counts as blocked. What the `choose` expressions of the step are to give goes to `outcomes`, which is empty;
+    /// what is not given is the least value.
+    fn next(&mut self, program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId>;
 
     /// Whether the state that was entered last is covered elsewhere, even if nobody can go on.
     fn known(&self) -> bool {
@@ -240,6 +231,7 @@ impl Search<'_> {
         let most_events = self.limits.depth();
         let deepest = most_events.saturating_sub(before as u64);
         let counted = self.limits.executions.is_some() || self.limits.steps.is_some();
+        let mut outcomes = Vec::new();
         let mut depth = 0;
         let mut fresh = true;
         let mut batch = 1;
@@ -265,13 +257,17 @@ impl Search<'_> {
             if too_deep {
                 self.ledger.found.bound(Bound::MaxDepth(most_events));
             }
-            let choice = if too_deep { None } else { policy.next(program) };
-            match choice {
-                Some(choice) => {
+            outcomes.clear();
+            let chosen = match too_deep {
+                true => None,
+                false => policy.next(program, &mut outcomes),
+            };
+            match chosen {
+                Some(process) => {
                     if counted && let ControlFlow::Break(bound) = self.check_counts() {
                         return self.break_off(bound);
                     }
-                    let failed = match program.step(choice.process, &choice.outcomes) {
+                    let failed = match program.step(process, &outcomes) {
                         Ok(event) => !event.mishaps.is_empty(),
                         Err(error) => panic!("an explorer chose an impossible step: {error}"),
                     };

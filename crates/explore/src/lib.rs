@@ -35,7 +35,7 @@ mod wakeup;
 
 pub use context::Variant;
 pub use cut::Part;
-pub use driver::{Choice, End, Goal, Observer, Policy, Progress, Watch, explore};
+pub use driver::{End, Goal, Observer, Policy, Progress, Watch, explore};
 pub use engine::{Algorithm, UnknownAlgorithm, search, search_states};
 pub use estimate::Estimate;
 pub use fagiani::{Extent, Permutations, Permuted, PrintedForms, permute};

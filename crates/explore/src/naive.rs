@@ -6,7 +6,7 @@
 use mazurka_core::{Event, Execution, ProcessId, Status};
 use smallvec::SmallVec;
 
-use crate::{Choice, Policy};
+use crate::Policy;
 
 /// The policy that runs everything.
 #[derive(Debug, Default)]
@@ -42,22 +42,14 @@ impl<E: Execution> Policy<E> for Naive {
         });
     }
 
-    fn next(&mut self, _program: &E) -> Option<Choice> {
+    fn next(&mut self, _program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
         let node = self.nodes.last_mut()?;
-        if let Some(outcomes) = node.again.take() {
-            return Some(Choice {
-                process: self.ready[node.next - 1],
-                outcomes,
-            });
+        match node.again.take() {
+            Some(again) => outcomes.extend(again),
+            None if node.next == node.end => return None,
+            None => node.next += 1,
         }
-        if node.next == node.end {
-            return None;
-        }
-        node.next += 1;
-        Some(Choice {
-            process: self.ready[node.next - 1],
-            outcomes: SmallVec::new(),
-        })
+        Some(self.ready[node.next - 1])
     }
 
     fn leave(&mut self, program: &E) {

@@ -45,7 +45,7 @@ use mazurka_core::{Access, Claims, Event, Execution, ProcessId, ProcessTable, St
 use smallvec::SmallVec;
 
 use crate::catalogue::Catalogue;
-use crate::driver::{Choice, End, Policy};
+use crate::driver::{End, Policy};
 use crate::naive::next_outcomes;
 use crate::order::Order;
 use crate::preference::Preference;
@@ -558,13 +558,17 @@ impl<S: Set> Optimal<S> {
 
     /// What to run where there is something to do beside the wakeup tree.
     #[inline(never)]
-    fn next_beside(&mut self, program: &impl Execution) -> Option<Choice> {
+    fn next_beside(
+        &mut self,
+        program: &impl Execution,
+        outcomes: &mut Vec<i64>,
+    ) -> Option<ProcessId> {
         let last = self.nodes.len() - 1;
         let node = &mut self.nodes[last];
         if node.todo & AGAIN != 0 {
             node.todo &= !AGAIN;
-            let outcomes = self.again.pop().unwrap_or_default();
-            return node.active.map(|process| Choice { process, outcomes });
+            outcomes.extend(self.again.pop().unwrap_or_default());
+            return node.active;
         }
         let todo = std::mem::take(&mut node.todo);
         let mut process = self.wake(last);
@@ -578,10 +582,7 @@ impl<S: Set> Optimal<S> {
             process = self.preferred(program);
         }
         self.nodes[last].active = process;
-        process.map(|process| Choice {
-            process,
-            outcomes: SmallVec::new(),
-        })
+        process
     }
 
     /// Keeps who is ready in the last state.
@@ -712,14 +713,14 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
     }
 
     #[inline(always)]
-    fn next(&mut self, program: &E) -> Option<Choice> {
+    fn next(&mut self, program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
         let last = self.nodes.len() - 1;
         let node = &mut self.nodes[last];
         if self.overflow {
             return None;
         }
         if node.todo & !FRESH != 0 {
-            return self.next_beside(program);
+            return self.next_beside(program, outcomes);
         }
         let fresh = std::mem::take(&mut node.todo) == FRESH;
         let mut process = match node.branches {
@@ -730,10 +731,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
             process = self.preferred(program);
         }
         self.nodes[last].active = process;
-        process.map(|process| Choice {
-            process,
-            outcomes: SmallVec::new(),
-        })
+        process
     }
 
     fn put_to_sleep(&mut self, program: &E, process: ProcessId) {

@@ -10,7 +10,6 @@
 use mazurka_core::{Claims, Event, Execution, ProcessId, Status};
 use smallvec::SmallVec;
 
-use crate::Choice;
 use crate::catalogue::{Catalogue, single};
 use crate::naive::next_outcomes;
 
@@ -126,13 +125,19 @@ impl Path {
     }
 
     /// Who runs next from the last state: who is wanted, or, if nobody has been run from there, whoever is awake.
-    pub fn next(&mut self) -> Option<Choice> {
-        self.next_by(|here, mark| here.iter().position(|c| c.mark == mark))
+    pub fn next(&mut self, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
+        self.next_by(outcomes, |here, mark| {
+            here.iter().position(|c| c.mark == mark)
+        })
     }
 
     /// The same; of several the one with the least rank, which may depend on its place in the order of the names.
-    pub fn next_least<R: Ord>(&mut self, rank: impl Fn(usize, ProcessId) -> R) -> Option<Choice> {
-        self.next_by(|here, mark| {
+    pub fn next_least<R: Ord>(
+        &mut self,
+        outcomes: &mut Vec<i64>,
+        rank: impl Fn(usize, ProcessId) -> R,
+    ) -> Option<ProcessId> {
+        self.next_by(outcomes, |here, mark| {
             let all = here.iter().enumerate().filter(|(_, c)| c.mark == mark);
             let least = all.min_by_key(|(at, c)| rank(*at, c.process));
             least.map(|(at, _)| at)
@@ -140,10 +145,14 @@ impl Path {
     }
 
     #[inline]
-    fn next_by(&mut self, pick: impl Fn(&[Candidate], Mark) -> Option<usize>) -> Option<Choice> {
+    fn next_by(
+        &mut self,
+        outcomes: &mut Vec<i64>,
+        pick: impl Fn(&[Candidate], Mark) -> Option<usize>,
+    ) -> Option<ProcessId> {
         let node = self.nodes.last_mut()?;
-        let outcomes = match node.again.take() {
-            Some(outcomes) => outcomes,
+        match node.again.take() {
+            Some(again) => outcomes.extend(again),
             None if node.closed => return None,
             None => {
                 let here = &mut self.candidates[node.first..];
@@ -155,13 +164,9 @@ impl Path {
                 here[at].mark = Mark::Taken;
                 node.active = node.first + at;
                 node.tried = true;
-                SmallVec::new()
             }
-        };
-        Some(Choice {
-            process: self.candidates[node.active].process,
-            outcomes,
-        })
+        }
+        Some(self.candidates[node.active].process)
     }
 
     /// Whether there is more to run from the last state, from which somebody has been run.
@@ -196,7 +201,7 @@ impl Path {
     }
 
     /// Runs a process from the last state that is awake and was not run there, and nobody else after it.
-    pub fn take_only(&mut self, process: ProcessId) -> Option<Choice> {
+    pub fn take_only(&mut self, process: ProcessId) -> Option<ProcessId> {
         let node = self.nodes.last_mut()?;
         let here = &mut self.candidates[node.first..];
         let at = here.iter().position(|c| c.process == process)?;
@@ -204,10 +209,7 @@ impl Path {
         node.active = node.first + at;
         node.tried = true;
         node.closed = true;
-        Some(Choice {
-            process,
-            outcomes: SmallVec::new(),
-        })
+        Some(process)
     }
 
     /// The step that led to the last state is about to be taken back.

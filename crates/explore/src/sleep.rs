@@ -23,8 +23,8 @@
 
 use mazurka_core::{Execution, ProcessId};
 
+use crate::Policy;
 use crate::path::Path;
-use crate::{Choice, Policy};
 
 /// The policy.
 #[derive(Debug)]
@@ -46,8 +46,8 @@ impl<E: Execution> Policy<E> for Sleep {
         self.path.want_all(program.events().len());
     }
 
-    fn next(&mut self, _program: &E) -> Option<Choice> {
-        self.path.next()
+    fn next(&mut self, _program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
+        self.path.next(outcomes)
     }
 
     fn put_to_sleep(&mut self, program: &E, process: ProcessId) {

@@ -34,7 +34,7 @@
 
 use mazurka_core::{Claims, Execution, ProcessId, Status, Wait};
 
-use crate::driver::{Choice, End, Policy};
+use crate::driver::{End, Policy};
 use crate::order::Order;
 use crate::path::Path;
 use crate::reversal::Reversal;
@@ -120,11 +120,11 @@ impl<E: Execution, S: Set> Policy<E> for Source<S> {
         self.path.enter(program);
     }
 
-    fn next(&mut self, _program: &E) -> Option<Choice> {
+    fn next(&mut self, _program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
         if self.overflow {
             return None;
         }
-        self.path.next()
+        self.path.next(outcomes)
     }
 
     fn put_to_sleep(&mut self, program: &E, process: ProcessId) {

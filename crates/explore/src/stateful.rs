@@ -32,8 +32,8 @@ use hashbrown::hash_table::Entry;
 use mazurka_core::{Claims, Event, Fingerprint, ProcessId, Semantics, Status};
 use smallvec::SmallVec;
 
+use crate::Policy;
 use crate::naive::next_outcomes;
-use crate::{Choice, Policy};
 
 /// The policy that merges equal states.
 #[derive(Debug)]
@@ -156,20 +156,15 @@ impl<E: Semantics, M: Memory> Policy<E> for Stateful<M> {
         });
     }
 
-    fn next(&mut self, _program: &E) -> Option<Choice> {
+    fn next(&mut self, _program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
         let node = self.nodes.last_mut()?;
-        if let Some(outcomes) = node.again.take() {
-            return Some(Choice {
-                process: self.todo[node.next - 1],
-                outcomes,
-            });
+        if let Some(again) = node.again.take() {
+            outcomes.extend(again);
+            return Some(self.todo[node.next - 1]);
         }
         let process = *self.todo.get(node.next)?;
         node.next += 1;
-        Some(Choice {
-            process,
-            outcomes: SmallVec::new(),
-        })
+        Some(process)
     }
 
     fn leave(&mut self, program: &E) {

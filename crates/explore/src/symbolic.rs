@@ -41,7 +41,7 @@ use mazurka_core::{
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use crate::driver::{Choice, End, Progress, Watch};
+use crate::driver::{End, Progress, Watch};
 use crate::naive::next_outcomes;
 
 /// Which symbolic states are the same.
@@ -264,6 +264,12 @@ impl Drop for Node {
 
 fn nodes(path: &Path) -> impl Iterator<Item = &Node> {
     std::iter::successors(path.as_deref(), |node| node.before.as_deref())
+}
+
+/// A step to make.
+struct Choice {
+    process: ProcessId,
+    outcomes: SmallVec<[i64; 1]>,
 }
 
 /// The steps that led to a state, the last one first.

@@ -10,7 +10,7 @@
 //! | c | `most` |
 
 use mazurka_core::{Execution, ProcessId, Status};
-use mazurka_explore::{Choice, Policy, next_outcomes};
+use mazurka_explore::{Policy, next_outcomes};
 
 struct Node {
     /// Its ready threads: the range in `Preempting::ready`, and which is next.
@@ -19,8 +19,8 @@ struct Node {
     end: usize,
     /// Preemptions so far.
     preemptions: u32,
-    /// The thread that was run last, with what it is to choose next.
-    again: Option<Choice>,
+    /// What the thread that was run last is to choose next.
+    again: Option<Vec<i64>>,
 }
 
 /// The policy.
@@ -78,19 +78,14 @@ impl<E: Execution> Policy<E> for Preempting {
         });
     }
 
-    fn next(&mut self, _program: &E) -> Option<Choice> {
+    fn next(&mut self, _program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
         let node = self.nodes.last_mut()?;
-        if let Some(again) = node.again.take() {
-            return Some(again);
+        match node.again.take() {
+            Some(again) => outcomes.extend(again),
+            None if node.next == node.end => return None,
+            None => node.next += 1,
         }
-        if node.next == node.end {
-            return None;
-        }
-        node.next += 1;
-        Some(Choice {
-            process: self.ready[node.next - 1],
-            outcomes: Default::default(),
-        })
+        Some(self.ready[node.next - 1])
     }
 
     fn leave(&mut self, program: &E) {
@@ -98,10 +93,7 @@ impl<E: Execution> Policy<E> for Preempting {
             self.ready.truncate(node.first);
         }
         if let (Some(node), Some(event)) = (self.nodes.last_mut(), program.events().last()) {
-            node.again = next_outcomes(event).map(|outcomes| Choice {
-                process: event.process,
-                outcomes,
-            });
+            node.again = next_outcomes(event).map(|values| values.to_vec());
         }
     }
 }

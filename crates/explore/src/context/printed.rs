@@ -20,7 +20,7 @@ use super::meter::Meter;
 use super::sequences::Step;
 use super::trip::{Trip, discards};
 use crate::catalogue::{Catalogue, single};
-use crate::driver::{Choice, End, Policy};
+use crate::driver::{End, Policy};
 use crate::path::Mark;
 use crate::set::{Set, for_each};
 use crate::source::Source;
@@ -145,12 +145,12 @@ impl<E: Semantics, S: Set> Policy<E> for Printed<S> {
         trip.home(&self.made)
     }
 
-    fn next(&mut self, _program: &E) -> Option<Choice> {
+    fn next(&mut self, _program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
         let last_first = self.last_first;
         let rank = |at: usize, _: ProcessId| if last_first { usize::MAX - at } else { at };
         match self.source.overflow {
             true => None,
-            false => self.source.path.next_least(rank),
+            false => self.source.path.next_least(outcomes, rank),
         }
     }
 

@@ -55,9 +55,9 @@ use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use crate::Findings;
 use crate::driver::{End, Goal, Observer, Policy, Watch, explore};
 use crate::naive::next_outcomes;
-use crate::{Choice, Findings};
 use known::Known;
 use seed::{Seed, conflict, print};
 
@@ -284,22 +284,27 @@ impl Fagiani {
     }
 
     /// Who makes the next step of a run that is recorded.
-    fn recording<E: Labelled>(&mut self, program: &E) -> Option<Choice> {
-        let choice = match self.recorded {
-            None => self.scheduled(program),
-            Some(_) => self.following(program).map(plain),
+    fn recording<E: Labelled>(
+        &mut self,
+        program: &E,
+        outcomes: &mut Vec<i64>,
+    ) -> Option<ProcessId> {
+        let process = match self.recorded {
+            None => self.scheduled(program, outcomes),
+            Some(_) => self.following(program),
         };
-        choice.or_else(|| first_ready(program).map(plain))
+        process.or_else(|| first_ready(program))
     }
 
     /// What the schedule says: it is about the first run.
-    fn scheduled<E: Labelled>(&self, program: &E) -> Option<Choice> {
+    fn scheduled<E: Labelled>(&self, program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
         let step = self.schedule.0.get(program.events().len())?;
         let process = program.processes().find(&step.process)?;
-        (program.status(process) == Status::Ready).then(|| Choice {
-            process,
-            outcomes: step.outcomes.clone(),
-        })
+        if program.status(process) != Status::Ready {
+            return None;
+        }
+        outcomes.extend_from_slice(&step.outcomes);
+        Some(process)
     }
 
     /// Later runs start where a permutation deviates. Whoever can does what he did in the seed: then prefixes that
@@ -529,11 +534,11 @@ impl Fagiani {
     }
 
     /// The process to try next from the last prefix.
-    fn trying(&mut self) -> Option<Choice> {
+    fn trying(&mut self, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
         let node = self.nodes.last_mut()?;
-        if let Some(outcomes) = node.again.take() {
-            let process = self.tries[node.tries + node.tried - 1].process;
-            return Some(Choice { process, outcomes });
+        if let Some(again) = node.again.take() {
+            outcomes.extend(again);
+            return Some(self.tries[node.tries + node.tried - 1].process);
         }
         if node.tried >= node.due {
             // Others must be tried before, to know whether they sleep.
@@ -545,7 +550,7 @@ impl Fagiani {
         let node = self.nodes.last_mut()?;
         let next = self.tries[node.tries + node.tried];
         node.tried += 1;
-        Some(plain(next.process))
+        Some(next.process)
     }
 
     /// What a process is to be tried with after an event of it: whatever it can choose, or, if only the recorded path is looked
@@ -561,14 +566,6 @@ impl Fagiani {
 fn first_ready<E: Labelled>(program: &E) -> Option<ProcessId> {
     let mut all = program.processes().in_order().iter().copied();
     all.find(|&process| program.status(process) == Status::Ready)
-}
-
-/// A step of a process, whatever it chooses first.
-fn plain(process: ProcessId) -> Choice {
-    Choice {
-        process,
-        outcomes: SmallVec::new(),
-    }
 }
 
 impl<E: Labelled> Policy<E> for Fagiani {
@@ -588,26 +585,26 @@ impl<E: Labelled> Policy<E> for Fagiani {
         }
     }
 
-    fn next(&mut self, program: &E) -> Option<Choice> {
+    fn next(&mut self, program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
         loop {
             let node = self.nodes.last_mut()?;
-            let choice = match node.kind {
+            let process = match node.kind {
                 Kind::Dead => None,
-                Kind::Permutes => self.trying(),
+                Kind::Permutes => self.trying(outcomes),
                 Kind::Records if node.tried == 0 => {
                     node.tried = 1;
-                    let choice = self.recording(program);
-                    if choice.is_none() && self.nodes.len() == 1 {
+                    let process = self.recording(program, outcomes);
+                    if process.is_none() && self.nodes.len() == 1 {
                         self.record(program);
                     }
-                    choice
+                    process
                 }
                 Kind::Records => None,
             };
-            if let Some(choice) = choice {
+            if let Some(process) = process {
                 self.fixed.truncate(program.events().len());
-                self.fixed.push(program.claims_fixed(choice.process));
-                return Some(choice);
+                self.fixed.push(program.claims_fixed(process));
+                return Some(process);
             }
             if self.nodes.len() > 1 || self.known || !self.next_seed(program) {
                 return None;

@@ -19,7 +19,6 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::seed::{Label, Seed, conflict, print};
-use crate::Choice;
 use crate::driver::{Goal, Policy, Watch, explore};
 
 /// What Algorithm 1 as printed counts.
@@ -174,14 +173,13 @@ impl<E: Labelled> Policy<E> for Printed {
         self.nodes.push(node);
     }
 
-    fn next(&mut self, _program: &E) -> Option<Choice> {
+    fn next(&mut self, _program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
         let node = self.nodes.last_mut()?;
-        let outcomes = node.again.take();
-        node.tried += usize::from(outcomes.is_none());
-        Some(Choice {
-            process: *node.tries.get(node.tried - 1)?,
-            outcomes: outcomes.unwrap_or_default(),
-        })
+        match node.again.take() {
+            Some(again) => outcomes.extend(again),
+            None => node.tried += 1,
+        }
+        node.tries.get(node.tried - 1).copied()
     }
 
     fn known(&self) -> bool {
