@@ -13,7 +13,7 @@
 //! | WI_\[E\](v) (weak initials) | [`Optimal::weak_initial`] |
 //! | sleep(E) | `sleepers`, with the claims of each sleeper's next step |
 //! | wut(E) | `Node::branches`, children of which are in [`Forest`] |
-//! | insert_\[E\](v, wut(E)) | [`Optimal::reverse`], [`Optimal::insert_below`] |
+//! | insert_\[E\](v, wut(E)) | [`Optimal::reverse`], and `insert` below |
 //!
 //! Where it deviates:
 //! - Races are looked at when a run is complete. An old race, both of whose events stood in the run before, is looked
@@ -21,7 +21,8 @@
 //! - *Short sequences*: of v only the part is looked at that e' needs, as long as that decides. The paper's argument asks for no
 //!   more than that no sleeper and no earlier branch is a weak initial of what is inserted, and all that starts with v
 //!   starts with the part. A weak initial of the part that is one of its own steps is one of v too (what has to come before it is in
-//!   the part); one that is foreign to the part may conflict with the rest of v, so then all of v is looked at.
+//!   the part); one that is foreign to the part may conflict with the rest of v, so then all of v is looked at. For a sleeper that needs no more than the
+//!   events that come before its own or conflict with it ([`Optimal::leads`]).
 //! - *Who is run* where no wakeup tree says it: see `preference`.
 //! - *Locks*: an acquisition races with the acquisition before it, and in v it counts with its program past only (its
 //!   other predecessors came through the critical section that the reversal removes). An acquisition that has to wait at
@@ -41,9 +42,12 @@
 //!
 //! Memory: the branches still to be explored, along one path.
 
+mod insert;
+
 use mazurka_core::{Access, Claims, Event, Execution, ProcessId, ProcessTable, Status, Wait};
 use smallvec::SmallVec;
 
+use self::insert::Cover;
 use crate::catalogue::Catalogue;
 use crate::driver::{End, Policy};
 use crate::naive::next_outcomes;
@@ -59,14 +63,6 @@ enum Initial {
     Own,
     /// It is no step of v, but conflicts with nothing in it.
     Foreign,
-}
-
-/// Which branch of a wakeup tree makes sure that v is explored.
-enum Cover {
-    /// This branch is a weak initial of v.
-    Branch(u32, Initial),
-    /// Nobody: a branch has to be added after this one.
-    Nobody { after: u32 },
 }
 
 /// A state on the current path. As large as a power of two, which makes a place in a vector cheaper to find.
@@ -126,10 +122,6 @@ pub(crate) struct Optimal<S> {
     outcomes: Vec<SmallVec<[i64; 1]>>,
     /// The outcomes that processes on the path are to be run with next.
     again: Vec<SmallVec<[i64; 1]>>,
-    /// How often races have been looked for, and for each event those after it that do not happen after it, if they were
-    /// needed the last time.
-    looked: u64,
-    not_after: Vec<(u64, S)>,
     /// The current run and the last complete one agree up to here.
     shared: usize,
     /// The claims of the acquisition that was not made, while its race is looked at.
@@ -154,8 +146,6 @@ impl<S: Set> Optimal<S> {
             catalogue: Catalogue::new(),
             outcomes: vec![SmallVec::new()],
             again: Vec::new(),
-            looked: 0,
-            not_after: Vec::new(),
             shared: 0,
             waiting: 0,
             preference: None,
@@ -173,11 +163,6 @@ impl<S: Set> Optimal<S> {
             self.outcomes.push(values);
             self.outcomes.len() - 1
         }) as Key
-    }
-
-    /// The outcomes of the event at a position.
-    fn key_at(&self, at: usize) -> Key {
-        self.nodes.get(at + 1).map_or(0, |node| node.key)
     }
 
     #[inline]
@@ -227,7 +212,6 @@ impl<S: Set> Optimal<S> {
     /// Looks at the races of the run that is complete.
     #[inline(never)]
     fn races(&mut self, run: &[Event]) {
-        self.looked += 1;
         let (old, new) = self.order.events.split_at(self.shared);
         if let Some(last) = old.last() {
             // A race whose first event happens before all the new ones is as it was.
@@ -282,7 +266,7 @@ impl<S: Set> Optimal<S> {
                 Cover::Nobody { after } => return self.add(first, after, &v, run),
             }
         }
-        v.all = self.not_after(first);
+        v.all = self.order.not_after(first);
         v.all.insert(last);
         match self.branch_for(self.nodes[first].branches, &v) {
             Cover::Branch(at, _) => {
@@ -294,7 +278,7 @@ impl<S: Set> Optimal<S> {
 
     /// Whether a sleeper that is foreign to the part of v that its last event needs is a weak initial of all of v: whether
     /// nothing else of v has to come before its step, if that is in v, or conflicts with it, if not.
-    #[inline]
+    #[inline(always)]
     fn leads(&self, sleeper: &Step, first: usize) -> bool {
         let events = &self.order.events;
         let in_v = |at: usize| !events[at].before.contains(first);
@@ -305,30 +289,6 @@ impl<S: Set> Optimal<S> {
         };
         rivals.keep_above(first);
         !members(&rivals).any(in_v)
-    }
-
-    /// The events of the run after a position that do not happen after the event there.
-    #[inline]
-    fn not_after(&mut self, first: usize) -> S {
-        if self.not_after.len() <= first {
-            let len = self.order.len();
-            self.not_after.resize_with(len, Default::default);
-        }
-        let (known, all) = &mut self.not_after[first];
-        if *known != self.looked {
-            *known = self.looked;
-            *all = self.order.not_after(first);
-        }
-        all.clone()
-    }
-
-    /// Adds a branch for v to the wakeup tree of a state.
-    fn add(&mut self, node: usize, after: u32, v: &Reversal<S>, run: &[Event]) {
-        let added = self.chain(v, run);
-        match after {
-            NONE => self.nodes[node].branches = added,
-            after => self.forest.nodes[after as usize].sibling = added,
-        }
     }
 
     /// The part of v that its last event needs.
@@ -352,120 +312,6 @@ impl<S: Set> Optimal<S> {
             true => &event.program,
             false => &event.before,
         }
-    }
-
-    /// The first of some siblings in a wakeup tree that v can start with.
-    #[inline(always)]
-    fn branch_for(&self, mut at: u32, v: &Reversal<S>) -> Cover {
-        let mut after = NONE;
-        while at != NONE {
-            let branch = &self.forest.nodes[at as usize];
-            if let Some(initial) = self.weak_initial(&branch.step, v) {
-                return Cover::Branch(at, initial);
-            }
-            after = at;
-            at = branch.sibling;
-        }
-        Cover::Nobody { after }
-    }
-
-    /// Inserts v below a branch that is a weak initial of it. If v is `all` that it could be, a branch may also be foreign to it;
-    /// else nothing is inserted there, and the answer is no.
-    fn insert_below(&mut self, mut at: u32, mut v: Reversal<S>, all: bool, run: &[Event]) -> bool {
-        loop {
-            let branch = self.forest.nodes[at as usize];
-            let first = self.order.first_of(branch.step.process, &v.all);
-            if let Some(first) = first {
-                v.all.remove(first);
-            }
-            if branch.step.key != 0 {
-                if all {
-                    self.insert_for_outcomes(at, first, &v, run);
-                }
-                return all;
-            }
-            // From a leaf everything is explored.
-            if branch.child == NONE || v.all.is_empty() {
-                return true;
-            }
-            match self.branch_for(branch.child, &v) {
-                Cover::Branch(_, Initial::Foreign) if !all => return false,
-                Cover::Branch(child, _) => at = child,
-                Cover::Nobody { after } => {
-                    self.forest.nodes[after as usize].sibling = self.chain(&v, run);
-                    return true;
-                }
-            }
-        }
-    }
-
-    /// Inserts the rest of v below a step that chooses: below the branch of its outcomes, or of all of them
-    /// if v does not say which. Outcomes without a branch are explored anyway.
-    fn insert_for_outcomes(
-        &mut self,
-        mut at: u32,
-        first: Option<usize>,
-        v: &Reversal<S>,
-        run: &[Event],
-    ) {
-        let process = self.forest.nodes[at as usize].step.process;
-        let key = first
-            .filter(|&first| first != v.last)
-            .map(|first| self.key_at(first));
-        while at != NONE {
-            let branch = self.forest.nodes[at as usize];
-            let same =
-                branch.step.process == process && key.is_none_or(|key| key == branch.step.key);
-            if same && branch.child != NONE && !v.all.is_empty() {
-                match self.branch_for(branch.child, v) {
-                    Cover::Branch(child, _) => {
-                        self.insert_below(child, v.clone(), true, run);
-                    }
-                    Cover::Nobody { after } => {
-                        self.forest.nodes[after as usize].sibling = self.chain(v, run);
-                    }
-                }
-            }
-            at = branch.sibling;
-        }
-    }
-
-    /// A new branch for v: its events in their order, the reversed one last.
-    fn chain(&mut self, v: &Reversal<S>, run: &[Event]) -> u32 {
-        let (mut top, mut bottom) = (NONE, NONE);
-        let mut others = v.all.clone();
-        others.remove(v.last);
-        for_each(&others, |at| {
-            let key = self.key_at(at);
-            self.append(&mut top, &mut bottom, at, key, run);
-        });
-        // The reversed step may see other values, and have other outcomes to choose from.
-        if v.all.contains(v.last) {
-            self.append(&mut top, &mut bottom, v.last, 0, run);
-        }
-        top
-    }
-
-    /// Adds the event at a position to the bottom of a new branch.
-    #[inline]
-    fn append(&mut self, top: &mut u32, bottom: &mut u32, at: usize, key: Key, run: &[Event]) {
-        let event = &self.order.events[at];
-        let process = event.process;
-        let claims = match run.get(at) {
-            Some(made) => self.catalogue.of(made, event.single),
-            None => self.waiting,
-        };
-        let added = self.forest.add(Step {
-            process,
-            claims,
-            key,
-            inherited: false,
-        });
-        match *bottom {
-            NONE => *top = added,
-            bottom => self.forest.nodes[bottom as usize].child = added,
-        }
-        *bottom = added;
     }
 
     /// Learns from the first run whom to run first.
@@ -504,7 +350,6 @@ impl<S: Set> Optimal<S> {
                     self.waiting = self.catalogue.number(process, &claims);
                     self.order.push_virtual(process, &claims);
                     let second = self.order.len() - 1;
-                    self.looked += 1;
                     let firsts = self.order.events[second].races.clone();
                     for_each(&firsts, |first| {
                         self.reverse(first, second, program.events());

@@ -1,0 +1,152 @@
+//! insert_\[E\](v, wut(E)) (JACM 2017, section 7): the sequence v that reverses a race goes into a wakeup tree as far down as it can
+//! follow what is there, and becomes a new branch where it cannot.
+
+use mazurka_core::Event;
+
+use super::{Initial, Optimal, Reversal};
+use crate::set::{Set, for_each};
+use crate::wakeup::{Key, NONE, Step};
+
+/// Which branch of a wakeup tree makes sure that v is explored.
+pub(super) enum Cover {
+    /// This branch is a weak initial of v.
+    Branch(u32, Initial),
+    /// Nobody: a branch has to be added after this one.
+    Nobody { after: u32 },
+}
+
+impl<S: Set> Optimal<S> {
+    /// Adds a branch for v to the wakeup tree of a state.
+    pub(super) fn add(&mut self, node: usize, after: u32, v: &Reversal<S>, run: &[Event]) {
+        let added = self.chain(v, run);
+        match after {
+            NONE => self.nodes[node].branches = added,
+            after => self.forest.nodes[after as usize].sibling = added,
+        }
+    }
+
+    /// The first of some siblings in a wakeup tree that v can start with.
+    #[inline(always)]
+    pub(super) fn branch_for(&self, mut at: u32, v: &Reversal<S>) -> Cover {
+        let mut after = NONE;
+        while at != NONE {
+            let branch = &self.forest.nodes[at as usize];
+            if let Some(initial) = self.weak_initial(&branch.step, v) {
+                return Cover::Branch(at, initial);
+            }
+            after = at;
+            at = branch.sibling;
+        }
+        Cover::Nobody { after }
+    }
+
+    /// Inserts v below a branch that is a weak initial of it. If v is `all` that it could be, a branch may also be foreign to it;
+    /// else nothing is inserted there, and the answer is no.
+    pub(super) fn insert_below(
+        &mut self,
+        mut at: u32,
+        mut v: Reversal<S>,
+        all: bool,
+        run: &[Event],
+    ) -> bool {
+        loop {
+            let branch = self.forest.nodes[at as usize];
+            let first = self.order.first_of(branch.step.process, &v.all);
+            if let Some(first) = first {
+                v.all.remove(first);
+            }
+            if branch.step.key != 0 {
+                if all {
+                    self.insert_for_outcomes(at, first, &v, run);
+                }
+                return all;
+            }
+            // From a leaf everything is explored.
+            if branch.child == NONE || v.all.is_empty() {
+                return true;
+            }
+            match self.branch_for(branch.child, &v) {
+                Cover::Branch(_, Initial::Foreign) if !all => return false,
+                Cover::Branch(child, _) => at = child,
+                Cover::Nobody { after } => {
+                    self.forest.nodes[after as usize].sibling = self.chain(&v, run);
+                    return true;
+                }
+            }
+        }
+    }
+
+    /// Inserts the rest of v below a step that chooses: below the branch of its outcomes, or of all of them
+    /// if v does not say which. Outcomes without a branch are explored anyway.
+    fn insert_for_outcomes(
+        &mut self,
+        mut at: u32,
+        first: Option<usize>,
+        v: &Reversal<S>,
+        run: &[Event],
+    ) {
+        let process = self.forest.nodes[at as usize].step.process;
+        let key = first
+            .filter(|&first| first != v.last)
+            .map(|first| self.key_at(first));
+        while at != NONE {
+            let branch = self.forest.nodes[at as usize];
+            let same =
+                branch.step.process == process && key.is_none_or(|key| key == branch.step.key);
+            if same && branch.child != NONE && !v.all.is_empty() {
+                match self.branch_for(branch.child, v) {
+                    Cover::Branch(child, _) => {
+                        self.insert_below(child, v.clone(), true, run);
+                    }
+                    Cover::Nobody { after } => {
+                        self.forest.nodes[after as usize].sibling = self.chain(v, run);
+                    }
+                }
+            }
+            at = branch.sibling;
+        }
+    }
+
+    /// A new branch for v: its events in their order, the reversed one last.
+    fn chain(&mut self, v: &Reversal<S>, run: &[Event]) -> u32 {
+        let (mut top, mut bottom) = (NONE, NONE);
+        let mut others = v.all.clone();
+        others.remove(v.last);
+        for_each(&others, |at| {
+            let key = self.key_at(at);
+            self.append(&mut top, &mut bottom, at, key, run);
+        });
+        // The reversed step may see other values, and have other outcomes to choose from.
+        if v.all.contains(v.last) {
+            self.append(&mut top, &mut bottom, v.last, 0, run);
+        }
+        top
+    }
+
+    /// Adds the event at a position to the bottom of a new branch.
+    #[inline]
+    fn append(&mut self, top: &mut u32, bottom: &mut u32, at: usize, key: Key, run: &[Event]) {
+        let event = &self.order.events[at];
+        let process = event.process;
+        let claims = match run.get(at) {
+            Some(made) => self.catalogue.of(made, event.single),
+            None => self.waiting,
+        };
+        let added = self.forest.add(Step {
+            process,
+            claims,
+            key,
+            inherited: false,
+        });
+        match *bottom {
+            NONE => *top = added,
+            bottom => self.forest.nodes[bottom as usize].child = added,
+        }
+        *bottom = added;
+    }
+
+    /// The outcomes of the event at a position.
+    fn key_at(&self, at: usize) -> Key {
+        self.nodes.get(at + 1).map_or(0, |node| node.key)
+    }
+}
