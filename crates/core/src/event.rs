@@ -1,6 +1,6 @@
 //! Events, and the dependence that makes traces of runs.
 
-use crate::{Access, Claims, ProcessId};
+use crate::{Access, AccessKind, Claims, ProcessId};
 
 /// A value that a `choose` took, and what it could have taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -77,8 +77,7 @@ pub struct Event {
     pub mishaps: Vec<Mishap>,
     /// What such a step may have to wait for.
     pub wait: Wait,
-    /// Whether it is known to read or write one cell and to do nothing else: its claims are that one access, it waits for
-    /// nothing, chooses nothing, and neither starts processes nor waits for their end.
+    /// Whether it is known to be as [`is_plain`](Event::is_plain) says: most events are, and whoever makes them often knows.
     pub plain: bool,
     /// Whether the process has only found that it has to wait, for the values that the path condition
     /// now allows. Where values are known, nobody makes such a step.
@@ -110,6 +109,27 @@ impl Event {
         self.reset(process, number);
         self.claims.push(access);
         self.touched.push(access);
+    }
+
+    /// Whether it just reads or writes one cell: its claims are that one access, it waits for nothing, chooses nothing, and
+    /// neither starts processes nor waits for their end.
+    ///
+    /// ```
+    /// use mazurka_core::{Access, Event, ProcessId, Wait};
+    /// let mut event = Event::of(ProcessId(0), 0);
+    /// assert!(!event.is_plain());
+    /// event.touch(ProcessId(0), 0, Access::write(3));
+    /// assert!(event.is_plain());
+    /// event.wait = Wait::Guard;
+    /// assert!(!event.is_plain());
+    /// ```
+    pub fn is_plain(&self) -> bool {
+        let kinds = [AccessKind::Read, AccessKind::Write];
+        matches!(self.claims[..], [access] if access.len == 1 && kinds.contains(&access.kind))
+            && self.wait == Wait::Never
+            && self.outcomes.is_empty()
+            && self.spawned.is_empty()
+            && self.joined.is_empty()
     }
 
     /// Makes it an event that touches nothing yet, keeping its memory.

@@ -212,7 +212,10 @@ impl Machine {
             event.wait = self.code.steps[step as usize].wait;
         }
         let open = matches!(mark, Op::Open(_));
-        self.run_step(process, pc + 1, open, outcomes, listener)
+        self.run_step(process, pc + 1, open, outcomes, listener)?;
+        let event = &mut self.run[depth];
+        event.plain = event.is_plain();
+        Ok(event)
     }
 
     /// Runs what is left of a step, from an instruction on.
@@ -355,8 +358,6 @@ impl Machine {
         listener: &mut L,
     ) -> Result<&Event, Stop> {
         let depth = self.taken.len() - 1;
-        // It may do anything now.
-        self.run[depth].plain = false;
         let mut cpu = self.cpu(depth, outcomes, fuel, listener);
         let result = cpu.run_on(process, half);
         self.operands.clear();
@@ -373,7 +374,9 @@ impl Machine {
             self.back_to(depth);
             return Err(stop);
         }
-        Ok(&self.run[depth])
+        let event = &mut self.run[depth];
+        event.plain = event.is_plain();
+        Ok(event)
     }
 
     /// Takes the last step back.

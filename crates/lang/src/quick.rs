@@ -125,7 +125,7 @@ pub(crate) struct Quick {
     /// The number of its claims.
     pub key: u32,
     pub wait: Wait,
-    /// Whether it takes no lock and gives none back.
+    /// Whether its event is plain.
     pub plain: bool,
     pub then: Then,
 }
@@ -156,7 +156,7 @@ pub(crate) fn quick(code: &Code, mark: u32, claims: &[Claim], wait: Wait) -> Opt
         access,
         key,
         wait,
-        plain: !matches!(deed, Deed::Lock | Deed::Unlock),
+        plain: wait == Wait::Never && !matches!(deed, Deed::Lock | Deed::Unlock),
         then: then(&code.ops, mark + 1 + len)?,
     })
 }

@@ -183,6 +183,7 @@ fn steps_touch_what_they_claim_and_claim_what_they_announced() {
                             "{event:?} touched more:\n{text}"
                         );
                     }
+                    assert_eq!(event.plain, event.is_plain(), "{event:?}:\n{text}");
                     let before = &announced[announced.len() - 1];
                     let pending = before
                         .iter()
