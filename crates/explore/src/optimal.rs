@@ -44,7 +44,7 @@
 
 mod insert;
 
-use mazurka_core::{Access, Claims, Event, Execution, ProcessId, ProcessTable, Status, Wait};
+use mazurka_core::{Access, Claims, Event, Execution, ProcessId, Status, Wait};
 use smallvec::SmallVec;
 
 use self::insert::Cover;
@@ -315,13 +315,18 @@ impl<S: Set> Optimal<S> {
     }
 
     /// Learns from the first run whom to run first.
-    fn rehearse(&mut self, processes: &ProcessTable, run: &[Event]) {
+    fn rehearse(&mut self, program: &impl Execution) {
         let events = &self.order.events;
         let races = events.iter().flat_map(|second| {
             let firsts = members(&second.races);
             firsts.map(|first| (events[first].process, second.process))
         });
-        self.preference = Some(Preference::new(races, processes, run));
+        // In a part of a search space some have ended before it starts.
+        let done = |process: ProcessId| {
+            self.order.made(process) == 0 && program.status(process) == Status::Ended
+        };
+        let (processes, run) = (program.processes(), program.events());
+        self.preference = Some(Preference::new(races, processes, run, done));
     }
 
     /// Marks all states where somebody could have changed what a guarded step waits for.
@@ -660,7 +665,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
             return;
         }
         if self.preference.is_none() {
-            self.rehearse(program.processes(), program.events());
+            self.rehearse(program);
         }
         self.races(program.events());
         if end != End::Final {

@@ -15,6 +15,8 @@ pub(crate) struct Preference {
     rivals: Vec<ProcessId>,
     /// For each process whether it is among them; those beyond the end are not.
     races: Vec<bool>,
+    /// Those that do not, but for those that have nothing left to do.
+    loners: Vec<ProcessId>,
     /// The processes that race, but not with all their steps: which of the first 64 race with nothing, as bits.
     partly_free: Vec<(ProcessId, u64)>,
 }
@@ -70,18 +72,22 @@ fn free(run: &[Event]) -> Vec<bool> {
 }
 
 impl Preference {
-    /// From pairs of processes that race.
+    /// From pairs of processes that race, and who has done all that he ever will.
     pub fn new(
         pairs: impl Iterator<Item = (ProcessId, ProcessId)>,
         processes: &ProcessTable,
         run: &[Event],
+        done: impl Fn(ProcessId) -> bool,
     ) -> Self {
         let mut found = vec![Vec::new(); processes.len()];
         for (one, other) in pairs {
             found[one.index()].push(other);
             found[other.index()].push(one);
         }
-        let races = found.iter().map(|rivals| !rivals.is_empty()).collect();
+        let races: Vec<bool> = found.iter().map(|rivals| !rivals.is_empty()).collect();
+        let all = processes.in_order().iter().copied();
+        let loners = all.filter(|&process| !races[process.index()] && !done(process));
+        let loners = loners.collect();
         let mut rivals = Vec::new();
         let mut done = vec![false; processes.len()];
         let mut next: Vec<ProcessId> = processes.in_order().iter().rev().copied().collect();
@@ -104,6 +110,7 @@ impl Preference {
         let partly_free = rivals.iter().map(partly).filter(|(_, free)| *free != 0);
         Self {
             partly_free: partly_free.collect(),
+            loners,
             rivals,
             races,
         }
@@ -111,18 +118,28 @@ impl Preference {
 
     /// The first process that can be run.
     #[inline(always)]
+    #[expect(
+        clippy::manual_find,
+        reason = "a loop is inlined where an iterator's function is not"
+    )]
     pub fn first(
         &self,
         processes: &ProcessTable,
         can: impl Fn(ProcessId) -> bool,
         made: impl Fn(ProcessId) -> u32,
     ) -> Option<ProcessId> {
-        let all = processes.in_order();
-        if self.rivals.len() < all.len() {
+        if processes.len() > self.races.len() {
             let alone = |process: ProcessId| !self.races.get(process.index()).unwrap_or(&false);
-            let mut all = all.iter();
-            if let Some(process) = all.find(|&&process| alone(process) && can(process)) {
-                return Some(*process);
+            for &process in processes.in_order() {
+                if alone(process) && can(process) {
+                    return Some(process);
+                }
+            }
+        } else {
+            for &process in &self.loners {
+                if can(process) {
+                    return Some(process);
+                }
             }
         }
         for &(process, free) in &self.partly_free {
@@ -131,8 +148,12 @@ impl Preference {
                 return Some(process);
             }
         }
-        let mut rivals = self.rivals.iter();
-        rivals.find(|&&process| can(process)).copied()
+        for &process in &self.rivals {
+            if can(process) {
+                return Some(process);
+            }
+        }
+        None
     }
 }
 
@@ -144,7 +165,7 @@ mod tests {
     fn rivals_are_neighbours_and_loners_first() {
         let pairs = [(0, 3), (1, 4), (3, 0), (4, 5)];
         let pairs = pairs.into_iter().map(|(a, b)| (ProcessId(a), ProcessId(b)));
-        let preference = Preference::new(pairs, &ProcessTable::new(6), &[]);
+        let preference = Preference::new(pairs, &ProcessTable::new(6), &[], |_| false);
         // One more than were known.
         let processes = ProcessTable::new(7);
         let mut order = Vec::new();

@@ -35,52 +35,52 @@ impl<E: Execution> Suffix<E> {
 }
 
 impl<E: Execution> Execution for Suffix<E> {
-    #[inline]
+    #[inline(always)]
     fn processes(&self) -> &ProcessTable {
         self.program.processes()
     }
 
-    #[inline]
+    #[inline(always)]
     fn status(&self, process: ProcessId) -> Status {
         self.program.status(process)
     }
 
-    #[inline]
+    #[inline(always)]
     fn is_final(&self) -> bool {
         self.program.is_final()
     }
 
-    #[inline]
+    #[inline(always)]
     fn claims(&self, process: ProcessId, into: &mut Claims) {
         self.program.claims(process, into);
     }
 
-    #[inline]
+    #[inline(always)]
     fn wait(&self, process: ProcessId) -> Wait {
         self.program.wait(process)
     }
 
-    #[inline]
+    #[inline(always)]
     fn guards(&self) -> &[Access] {
         self.program.guards()
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
         self.program.step(process, outcomes)
     }
 
-    #[inline]
+    #[inline(always)]
     fn events(&self) -> &[Event] {
         &self.program.events()[self.before..]
     }
 
-    #[inline]
+    #[inline(always)]
     fn whole(&self) -> &[Event] {
         self.program.events()
     }
 
-    #[inline]
+    #[inline(always)]
     fn back_to(&mut self, depth: usize) {
         self.program.back_to(self.before + depth);
     }
