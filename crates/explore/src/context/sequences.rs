@@ -35,16 +35,18 @@ pub(super) struct Step {
 }
 
 impl Step {
-    #[inline]
-    pub fn of(event: &Event, claims: u32) -> Self {
-        let outcomes = match &event.outcomes[..] {
-            [] => SmallVec::new(),
-            some => some.iter().map(|outcome| outcome.value).collect(),
-        };
-        Self {
+    /// Adds the step of an event to others. Its outcomes come later, if it has any: put together first, it would be written in words and read in pairs of
+    /// words, for which a processor has to wait.
+    #[inline(always)]
+    pub fn push(steps: &mut Vec<Self>, event: &Event, claims: u32) {
+        steps.push(Self {
             process: event.process,
-            outcomes,
+            outcomes: SmallVec::new(),
             claims,
+        });
+        if let ([_, ..], Some(step)) = (&event.outcomes[..], steps.last_mut()) {
+            let values = event.outcomes.iter().map(|outcome| outcome.value);
+            step.outcomes.extend(values);
         }
     }
 
