@@ -15,9 +15,15 @@ const LISTED: u32 = 1 << 31;
 #[inline]
 pub(crate) fn single(claims: &[Access]) -> u32 {
     match claims {
-        [access] if access.len == 1 => 2 * access.first + u32::from(access.writes()),
+        [access] if access.len == 1 => number_of(*access),
         _ => LISTED,
     }
+}
+
+/// The number of an access of one cell.
+#[inline]
+pub(crate) fn number_of(access: Access) -> u32 {
+    2 * access.first + u32::from(access.writes())
 }
 
 /// Whether a number is itself what is claimed of one cell.

@@ -94,7 +94,7 @@ impl<S: Set> Dpor<S> {
                 Wait::Lock => {
                     self.order.push_virtual(process, &claims);
                     self.reverse_last(process);
-                    self.order.pop_virtual(process, &claims);
+                    self.order.pop_virtual(&claims);
                 }
             }
         }

@@ -359,7 +359,7 @@ impl<S: Set> Optimal<S> {
                     for_each(&firsts, |first| {
                         self.reverse(first, second, program.events());
                     });
-                    self.order.pop_virtual(process, &claims);
+                    self.order.pop_virtual(&claims);
                 }
                 Wait::Guard => {
                     program.claims(process, &mut claims);

@@ -11,7 +11,7 @@
 
 use mazurka_core::{Access, AccessKind, Event, ProcessId, Wait};
 
-use crate::catalogue::{is_single, single};
+use crate::catalogue::{is_single, number_of, single};
 use crate::set::{Set, for_each};
 
 /// An event of the current execution.
@@ -237,7 +237,7 @@ impl<S: Set> Order<S> {
     /// The same for a step that just reads or writes a cell.
     #[inline(always)]
     fn push_plain(&mut self, event: &Event, access: Access) {
-        let single = 2 * access.first + u32::from(access.writes());
+        let single = number_of(access);
         let (at, number) = (self.events.len(), single as usize);
         if event.process.index() >= self.threads.len() || number / 2 >= self.rivals.len() {
             self.make_room(event.process, &event.claims);
@@ -414,19 +414,25 @@ impl<S: Set> Order<S> {
     /// Takes the last event back; `event` must be the one that was pushed. Gives what it claims, if that is one cell.
     #[inline(always)]
     pub fn pop(&mut self, event: &Event) -> u32 {
-        let Some(last) = self.events.pop() else {
+        let Some(last) = self.shrink() else {
             return single(&event.claims);
         };
-        let at = self.events.len();
-        let thread = &mut self.threads[last.process.index()];
-        thread.events.remove(at);
-        thread.made -= 1;
-        thread.latest = last.latest;
         match last.plain {
-            true => remove(&mut self.rivals, last.single as usize, at),
+            true => remove(&mut self.rivals, last.single as usize, self.events.len()),
             false => self.forget(event, last.single),
         }
         last.single
+    }
+
+    /// Takes the last event from the list and from its process.
+    #[inline(always)]
+    fn shrink(&mut self) -> Option<Occurrence<S>> {
+        let last = self.events.pop()?;
+        let thread = &mut self.threads[last.process.index()];
+        thread.events.remove(self.events.len());
+        thread.made -= 1;
+        thread.latest = last.latest;
+        Some(last)
     }
 
     /// Forgets what an event that has been taken back claimed, took and started.
@@ -443,10 +449,13 @@ impl<S: Set> Order<S> {
     }
 
     /// Takes the last step back, if it was not made.
-    pub fn pop_virtual(&mut self, process: ProcessId, claims: &[Access]) {
-        let mut event = Event::of(process, 0);
-        event.claims.extend_from_slice(claims);
-        self.pop(&event);
+    pub fn pop_virtual(&mut self, claims: &[Access]) {
+        if let Some(last) = self.shrink() {
+            let at = self.events.len();
+            self.claim(last.single, claims, |rivals, number| {
+                remove(rivals, number, at);
+            });
+        }
     }
 
     /// What happens before all of some events.
@@ -464,9 +473,11 @@ impl<S: Set> Order<S> {
 
     /// The events after a position that do not happen after the event there.
     pub fn not_after(&self, at: usize) -> S {
-        S::collect(at + 1..self.len(), |later| {
-            !self.events[later].before.contains(at)
-        })
+        let mut all = S::default();
+        for (offset, event) in self.events[at + 1..].iter().enumerate() {
+            all.insert_if(!event.before.contains(at), at + 1 + offset);
+        }
+        all
     }
 
     /// The positions of events that a guarded step waits for or is closed by: all that conflict

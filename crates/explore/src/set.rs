@@ -26,14 +26,6 @@ pub(crate) trait Set: Clone + Default + PartialEq {
     fn lowest(&self) -> Option<usize> {
         self.lowest_common(self)
     }
-    /// Those of a range that satisfy a condition.
-    fn collect(range: std::ops::Range<usize>, condition: impl Fn(usize) -> bool) -> Self {
-        let mut all = Self::default();
-        for at in range {
-            all.insert_if(condition(at), at);
-        }
-        all
-    }
     /// The lowest number in both.
     fn lowest_common(&self, other: &Self) -> Option<usize>;
     /// Only the numbers above this stay.
@@ -304,6 +296,7 @@ mod tests {
             };
             assert_eq!(list(&sets.0), models.0);
             assert_eq!(sets.0.highest(), models.0.last().copied());
+            assert_eq!(sets.0.lowest(), models.0.first().copied());
             assert_eq!(sets.0.is_empty(), models.0.is_empty());
             let common: BTreeSet<_> = models.0.intersection(&models.1).copied().collect();
             assert_eq!(sets.0.meets(&sets.1), !common.is_empty());

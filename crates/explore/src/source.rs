@@ -90,7 +90,7 @@ impl<S: Set> Source<S> {
                     program.claims(process, &mut claims);
                     self.order.push_virtual(process, &claims);
                     self.reverse_races(process, &claims);
-                    self.order.pop_virtual(process, &claims);
+                    self.order.pop_virtual(&claims);
                 }
                 Wait::Never | Wait::Process | Wait::Lock => {}
             }

@@ -38,4 +38,4 @@ pub use hunt::{Catch, Hunt, assert_right, hunt};
 pub use record::{Dependence, Recorder, Recording, Summary};
 pub use rng::Rng;
 pub use shrink::shrink;
-pub use states::{States, every_state};
+pub use states::{States, every_state, variants};

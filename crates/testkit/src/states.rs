@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use mazurka_core::{Execution, Fingerprint, MishapKind, Semantics, Status};
-use mazurka_explore::{Findings, Observer};
+use mazurka_explore::{Findings, Observer, Variant};
 use mazurka_lang::Machine;
 
 use crate::brute::{Limit, Visit, every_run};
@@ -20,6 +20,20 @@ pub struct States {
     pub sites: BTreeSet<u32>,
     /// The evaluator could not tell everything.
     pub lost: bool,
+}
+
+/// Every combination of the switches of `context`, and both choices of the first process.
+///
+/// ```
+/// assert_eq!(mazurka_testkit::variants().count(), 8);
+/// ```
+pub fn variants() -> impl Iterator<Item = Variant> {
+    (0..8).map(|bits| Variant {
+        anticipate: bits & 1 == 0,
+        guide: bits & 2 == 0,
+        last_first: bits & 4 != 0,
+        paper: false,
+    })
 }
 
 impl States {

@@ -12,7 +12,7 @@ use mazurka_core::{Access, Bound, Claims, Execution, Fingerprint, Limits, Semant
 use mazurka_explore::{Algorithm, Findings, Goal, Observer, Variant, search_states};
 use mazurka_lang::Machine;
 use mazurka_testkit::{
-    Config, Limit, States, Visit, assert_right, every_run, every_state, generate, machine,
+    Config, Limit, States, Visit, assert_right, every_run, every_state, generate, machine, variants,
 };
 
 fn search(program: &mut Machine, algorithm: Algorithm, observer: &mut States) -> Findings {
@@ -24,16 +24,6 @@ fn search(program: &mut Machine, algorithm: Algorithm, observer: &mut States) ->
         &mut |_| ControlFlow::Continue(()),
         observer,
     )
-}
-
-/// Every combination of the switches, and both choices of the first process.
-fn variants() -> impl Iterator<Item = Variant> {
-    (0..8).map(|bits| Variant {
-        anticipate: bits & 1 == 0,
-        guide: bits & 2 == 0,
-        last_first: bits & 4 != 0,
-        paper: false,
-    })
 }
 
 /// What the engine gets wrong about a program.
@@ -355,8 +345,10 @@ fn figures() {
         ("context", Algorithm::CONTEXT),
         ("stateful", Algorithm::Stateful),
     ];
-    println!("| program | engine | executions | blocked | steps | ns a step | stored states |");
-    println!("|---|---|---|---|---|---|---|");
+    println!(
+        "| program | engine | executions | blocked | steps | ms | ns a step | stored states |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
     for (name, set) in FIGURES {
         let setting = |(name, value): &(&str, u32)| mazurka_lang::Setting {
             name: (*name).to_owned(),
@@ -383,17 +375,19 @@ fn figures() {
                 &mut states,
             );
             let time = (0..5).map(|_| search_time(&mut machine, algorithm)).min();
+            let time = time.unwrap_or(0);
             let counts = found.counts;
             let stored = match algorithm {
                 Algorithm::Stateful => states.0.len().to_string(),
                 _ => found.stored.unwrap_or(0).to_string(),
             };
             println!(
-                "| {title} | {engine} | {} | {} | {} | {} | {stored} |",
+                "| {title} | {engine} | {} | {} | {} | {:.2} | {} | {stored} |",
                 counts.executions,
                 counts.blocked,
                 counts.steps,
-                time.unwrap_or(0) / counts.steps
+                time as f64 / 1e6,
+                time / counts.steps
             );
             title.clear();
         }

@@ -14,7 +14,7 @@ use mazurka_core::{
 use mazurka_explore::{Algorithm, Goal, Observer, Variant, search_states};
 use mazurka_lang::{Code, Machine, SymbolicMachine, compile, compile_open, load};
 use mazurka_smt::{Assembly, Choice, Sort, assemble};
-use mazurka_testkit::{Config, Limit, Visit, every_run, generate, shrink, tree};
+use mazurka_testkit::{Config, Limit, Visit, every_run, generate, shrink, tree, variants};
 
 /// How many programs: `MAZURKA_PROGRAMS=20000 cargo test --release -p mazurka-testkit --test inputs` for a long run.
 fn programs() -> u64 {
@@ -245,16 +245,6 @@ fn explored(code: &Arc<Code>, algorithm: Algorithm) -> Option<Explored> {
         sites: mishaps.map(|mishap| mishap.site).collect(),
     };
     (found.stopped == StopReason::Complete && sure && !all.lost).then_some(explored)
-}
-
-/// Every combination of the switches of `context`, and both choices of the first process.
-fn variants() -> impl Iterator<Item = Variant> {
-    (0..8).map(|bits| Variant {
-        anticipate: bits & 1 == 0,
-        guide: bits & 2 == 0,
-        last_first: bits & 4 != 0,
-        paper: false,
-    })
 }
 
 /// What `context` gets wrong: it need not meet every trace, but for each input every final state, deadlock and failure.
