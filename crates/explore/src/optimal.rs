@@ -23,7 +23,10 @@
 //!   starts with the part. A weak initial of the part that is one of its own steps is one of v too (what has to come before it is in
 //!   the part); one that is foreign to the part may conflict with the rest of v, so then all of v is looked at. For a sleeper that needs no more than the
 //!   events that come before its own or conflict with it ([`Optimal::leads`]).
-//! - *Who is run* where no wakeup tree says it: see `preference`.
+//! - *Which process runs* where no wakeup tree says it: see `preference`. What the first run teaches
+//!   can only change the order of the search: `preference` gives hints, and every ready process that
+//!   is not asleep is tried after the hints. So a run is blocked only if all its ready processes
+//!   sleep, which the paper excludes for programs without guards; `leaf` asserts it.
 //! - *Locks*: an acquisition races with the acquisition before it, and in v it counts with its program past only (its
 //!   other predecessors came through the critical section that the reversal removes). An acquisition that has to wait at
 //!   the end of a run is a last event that is not made.
@@ -132,6 +135,8 @@ pub(crate) struct Optimal<S> {
     woken: u32,
     /// What guarded steps may touch.
     guards: Claims,
+    /// Whether runs may end blocked: there are guards, or the search is a part of a larger one.
+    may_block: bool,
     overflow: bool,
 }
 
@@ -151,6 +156,7 @@ impl<S: Set> Optimal<S> {
             preference: None,
             woken: NONE,
             guards: Claims::new(),
+            may_block: false,
             overflow: false,
         }
     }
@@ -321,12 +327,8 @@ impl<S: Set> Optimal<S> {
             let firsts = members(&second.races);
             firsts.map(|first| (events[first].process, second.process))
         });
-        // In a part of a search space some have ended before it starts.
-        let done = |process: ProcessId| {
-            self.order.made(process) == 0 && program.status(process) == Status::Ended
-        };
         let (processes, run) = (program.processes(), program.events());
-        self.preference = Some(Preference::new(races, processes, run, done));
+        self.preference = Some(Preference::new(races, processes, run));
     }
 
     /// Marks all states where somebody could have changed what a guarded step waits for.
@@ -517,7 +519,10 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         let mut branches = std::mem::replace(&mut self.woken, NONE);
         let mut key = 0;
         match program.events().last() {
-            None => self.guards = program.guards().into(),
+            None => {
+                self.guards = program.guards().into();
+                self.may_block |= !self.guards.is_empty();
+            }
             Some(event) => {
                 // One more for a step that is not made.
                 self.overflow |= self.order.len() + 2 >= S::CAPACITY;
@@ -585,6 +590,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
     }
 
     fn put_to_sleep(&mut self, program: &E, process: ProcessId) {
+        self.may_block = true;
         let mut claims = Claims::new();
         program.claims(process, &mut claims);
         self.order.make_room_for(process, &claims);
@@ -664,6 +670,10 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         if self.overflow {
             return;
         }
+        debug_assert!(
+            end != End::Blocked || self.may_block,
+            "optimal blocked a run of a program without guards"
+        );
         if self.preference.is_none() {
             self.rehearse(program);
         }

@@ -1,21 +1,28 @@
-//! Who is run first where nothing else decides.
+//! Which process runs first where the algorithm leaves it open.
 //!
-//! Whoever it is, the same traces are explored, but not by the same number of steps: what stands behind a reversed
-//! race is run again for each of its outcomes. So steps that race with nothing should come first, and
-//! processes that race with each other should be neighbours: then a reversal is followed by
-//! little that it does not concern. Which processes race is learned from the first run, and which steps cannot:
-//! those that release locks, or touch what no other process changes (or, if they write, touches).
+//! Every choice leads to the same traces, but not by the same number of steps: what follows a
+//! reversed race is run again for each of its outcomes. So steps that race with nothing should come
+//! first, and processes that race with each other should be neighbours: then a reversal is followed
+//! by few steps that it does not concern. The first run teaches which processes race and which
+//! steps cannot: those that release locks, or touch what no other process changes (or, if they
+//! write, touches).
+//!
+//! *An order, never a filter.* One run says nothing about what a process can do in another: a child
+//! that ends at birth here may have steps to make there. So what was learned is a list of hints
+//! that [`Preference::first`] tries, and behind the hints it tries every process that there is. By
+//! this construction it answers `None` only if no process satisfies `can`, whatever the hints are;
+//! a test gives it hints about nothing and hints that are wrong.
 
 use mazurka_core::{Access, AccessKind, Event, ProcessId, ProcessTable};
 
-/// An order of the processes.
+/// Hints about which process to run first.
 #[derive(Debug, Default)]
 pub(crate) struct Preference {
     /// Those that race, each followed by those that it races with.
     rivals: Vec<ProcessId>,
     /// For each process whether it is among them; those beyond the end are not.
     races: Vec<bool>,
-    /// Those that do not, but for those that have nothing left to do.
+    /// Those that do not race. A process that made no step in the first run need not be here.
     loners: Vec<ProcessId>,
     /// The processes that race, but not with all their steps: which of the first 64 race with nothing, as bits.
     partly_free: Vec<(ProcessId, u64)>,
@@ -72,12 +79,11 @@ fn free(run: &[Event]) -> Vec<bool> {
 }
 
 impl Preference {
-    /// From pairs of processes that race, and who has done all that he ever will.
+    /// Learns from a run, and from the pairs of processes that race in it.
     pub fn new(
         pairs: impl Iterator<Item = (ProcessId, ProcessId)>,
         processes: &ProcessTable,
         run: &[Event],
-        done: impl Fn(ProcessId) -> bool,
     ) -> Self {
         let mut found = vec![Vec::new(); processes.len()];
         for (one, other) in pairs {
@@ -85,8 +91,12 @@ impl Preference {
             found[other.index()].push(one);
         }
         let races: Vec<bool> = found.iter().map(|rivals| !rivals.is_empty()).collect();
+        let mut moved = vec![false; processes.len()];
+        for event in run {
+            moved[event.process.index()] = true;
+        }
         let all = processes.in_order().iter().copied();
-        let loners = all.filter(|&process| !races[process.index()] && !done(process));
+        let loners = all.filter(|process| !races[process.index()] && moved[process.index()]);
         let loners = loners.collect();
         let mut rivals = Vec::new();
         let mut done = vec![false; processes.len()];
@@ -116,12 +126,8 @@ impl Preference {
         }
     }
 
-    /// The first process that can be run.
+    /// The first process that can be run; none only if no process can.
     #[inline(always)]
-    #[expect(
-        clippy::manual_find,
-        reason = "a loop is inlined where an iterator's function is not"
-    )]
     pub fn first(
         &self,
         processes: &ProcessTable,
@@ -153,8 +159,14 @@ impl Preference {
                 return Some(process);
             }
         }
-        None
+        any(processes, can)
     }
+}
+
+/// The first of all processes that can be run. Rarely reached, and then mostly to find none.
+#[cold]
+fn any(processes: &ProcessTable, can: impl Fn(ProcessId) -> bool) -> Option<ProcessId> {
+    processes.in_order().iter().copied().find(|&p| can(p))
 }
 
 #[cfg(test)]
@@ -165,15 +177,40 @@ mod tests {
     fn rivals_are_neighbours_and_loners_first() {
         let pairs = [(0, 3), (1, 4), (3, 0), (4, 5)];
         let pairs = pairs.into_iter().map(|(a, b)| (ProcessId(a), ProcessId(b)));
-        let preference = Preference::new(pairs, &ProcessTable::new(6), &[], |_| false);
+        let preference = Preference::new(pairs, &ProcessTable::new(6), &[]);
         // One more than were known.
-        let processes = ProcessTable::new(7);
+        assert_eq!(order(&preference, 7), [2, 6, 0, 3, 1, 4, 5]);
+    }
+
+    /// The order in which a preference lets so many processes run.
+    fn order(preference: &Preference, processes: u32) -> Vec<u32> {
+        let processes = ProcessTable::new(processes);
         let mut order = Vec::new();
         while let Some(process) =
             preference.first(&processes, |process| !order.contains(&process.0), |_| 0)
         {
             order.push(process.0);
         }
-        assert_eq!(order, [2, 6, 0, 3, 1, 4, 5]);
+        order
+    }
+
+    #[test]
+    fn whatever_the_hints_are_every_process_gets_its_turn() {
+        // The run taught nothing about any of the six, or about one of them alone.
+        let taught_nothing = Preference::new([].into_iter(), &ProcessTable::new(6), &[]);
+        assert_eq!(order(&taught_nothing, 6), [0, 1, 2, 3, 4, 5]);
+        let run = [Event::of(ProcessId(4), 0)];
+        let one_moved = Preference::new([].into_iter(), &ProcessTable::new(6), &run);
+        assert_eq!(order(&one_moved, 6), [4, 0, 1, 2, 3, 5]);
+        // Hints that no run could teach.
+        let wrong = Preference {
+            races: vec![true; 3],
+            ..Preference::default()
+        };
+        for processes in 0..6 {
+            let mut all = order(&wrong, processes);
+            all.sort_unstable();
+            assert_eq!(all, Vec::from_iter(0..processes));
+        }
     }
 }
