@@ -26,7 +26,8 @@
 //! - *Which process runs* where no wakeup tree says it: see `preference`. What the first run teaches
 //!   can only change the order of the search: `preference` gives hints, and every ready process that
 //!   is not asleep is tried after the hints. So a run is blocked only if all its ready processes
-//!   sleep, which the paper excludes for programs without guards; `leaf` asserts it.
+//!   sleep, which the paper excludes for programs without guards; `leaf` asserts it. Conditions over
+//!   inputs may block runs too: an outcome that a wakeup sequence needs may be excluded by another.
 //! - *Locks*: an acquisition races with the acquisition before it, and in v it counts with its program past only (its
 //!   other predecessors came through the critical section that the reversal removes). An acquisition that has to wait at
 //!   the end of a run is a last event that is not made.
@@ -135,7 +136,8 @@ pub(crate) struct Optimal<S> {
     woken: u32,
     /// What guarded steps may touch.
     guards: Claims,
-    /// Whether runs may end blocked: there are guards, or the search is a part of a larger one.
+    /// Whether runs may end blocked: there are guards, outcomes that exclude each other, or the
+    /// search is a part of a larger one.
     may_block: bool,
     overflow: bool,
 }
@@ -521,7 +523,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         match program.events().last() {
             None => {
                 self.guards = program.guards().into();
-                self.may_block |= !self.guards.is_empty();
+                self.may_block |= !self.guards.is_empty() || program.has_conditions();
             }
             Some(event) => {
                 // One more for a step that is not made.
