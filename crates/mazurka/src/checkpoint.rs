@@ -4,7 +4,10 @@
 //! that are left. A part that was not finished counts as not begun, so going on gives exactly what one search
 //! would have given. It is only of use for the same program, explored in the same way by the same version of Mazurka: fingerprints and
 //! the numbers of places in the program mean nothing elsewhere. As a version may be forgotten to be raised, a checkpoint has fingerprints of
-//! one run too, for whoever reads it to compare with his own.
+//! one run too, which a reader compares with its own.
+//!
+//! A checkpoint carries a checksum of its own text. Without it a changed digit is another count or another part, and
+//! the search would go on to a wrong result. The checksum is of the bytes, not of the values: no change passes.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -20,16 +23,26 @@ use crate::front::{Front, on_front};
 use crate::{Algorithm, Options, Program};
 
 /// The version of the format, and of what the fingerprints in it are made of.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// A run that is longer says nothing about fingerprints.
 const SAMPLE_STEPS: u64 = 10_000;
 
-/// What is needed to go on with an exploration.
+/// What stands for the checksum while the checksum is made.
+const UNSEALED: &str = "00000000000000000000000000000000";
+
+/// What is needed to go on with an exploration. [`text`](Checkpoint::text) and [`parse`](Checkpoint::parse) are the only
+/// ways to a file and back, so that no checkpoint is written without its checksum, or read without a look at it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint(Saved);
+
+/// The fields of the file. The checksum stands before everything that a program can give a name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Checkpoint {
+struct Saved {
     checkpoint: u32,
+    /// Made with the text: here it is always [`UNSEALED`].
+    checksum: String,
     mazurka: String,
     program: ProgramRecord,
     options: Way,
@@ -46,6 +59,15 @@ pub struct Checkpoint {
     broken_ensures: u64,
     traces: Option<Vec<(Hex, u64, u64)>>,
     left: Vec<Left>,
+}
+
+/// The fields that say who can read the rest.
+#[derive(Deserialize)]
+struct Header {
+    #[serde(default)]
+    checkpoint: serde_json::Value,
+    #[serde(default)]
+    mazurka: serde_json::Value,
 }
 
 /// The options that decide what is found.
@@ -110,8 +132,13 @@ pub enum ResumeError {
     )]
     Inputs,
     /// The text is no checkpoint.
-    #[error("this is no checkpoint: {0}")]
+    #[error("this is no checkpoint, or a damaged one: {0}; name another file, or start anew")]
     Shape(String),
+    /// It was changed after it was made.
+    #[error(
+        "this checkpoint is damaged: its text has changed since it was saved (the checksum differs); take another copy, or start anew"
+    )]
+    Damaged,
     /// Another version of Mazurka made it.
     #[error("this checkpoint was made by Mazurka {made}, and this is {here}; start anew")]
     Version {
@@ -189,30 +216,66 @@ fn sample<F: Front>(front: &F, options: &Options) -> Hex {
     Hex(all.fold(Fingerprint::EMPTY, Fingerprint::and).bits())
 }
 
+/// The places of the checksum in a text.
+fn checksum_place(text: &str) -> Option<std::ops::Range<usize>> {
+    const FIELD: &str = "\"checksum\": \"";
+    let start = text.find(FIELD)? + FIELD.len();
+    let place = start..start + UNSEALED.len();
+    text.get(place.clone()).map(|_| place)
+}
+
+/// The text with the checksum that it should have.
+fn seal(text: &str) -> Option<String> {
+    let mut sealed = text.to_owned();
+    let place = checksum_place(text)?;
+    sealed.replace_range(place.clone(), UNSEALED);
+    let checksum = crate::program::hash(&sealed, &[]);
+    sealed.replace_range(place, &checksum);
+    Some(sealed)
+}
+
 impl Checkpoint {
-    /// Reads a checkpoint.
+    /// The text to save.
+    pub fn text(&self) -> serde_json::Result<String> {
+        let mut text = serde_json::to_string_pretty(&self.0)?;
+        text.push('\n');
+        Ok(seal(&text).unwrap_or(text))
+    }
+
+    /// Reads a text that [`text`](Checkpoint::text) has made, to the byte.
     pub fn parse(text: &str) -> Result<Self, ResumeError> {
         let shape = |error: serde_json::Error| ResumeError::Shape(error.to_string());
-        let any: serde_json::Value = serde_json::from_str(text).map_err(shape)?;
-        let of = |key: &str| any.get(key).cloned().unwrap_or_default();
-        if of("checkpoint").is_null() {
+        let header: Header = serde_json::from_str(text).map_err(shape)?;
+        if header.checkpoint.is_null() {
             let what = "it has no field `checkpoint`";
             return Err(ResumeError::Shape(what.to_owned()));
         }
-        let made = of("mazurka").as_str().unwrap_or("?").to_owned();
-        if of("checkpoint") != VERSION || made != version() {
-            let of = |version: String, format: String| format!("{version} (format {format})");
-            return Err(ResumeError::Version {
-                made: of(made, any["checkpoint"].to_string()),
-                here: of(version(), VERSION.to_string()),
-            });
+        let of = |version: &str, format: String| format!("{version} (format {format})");
+        let made = header.mazurka.as_str().unwrap_or("?");
+        let other = || ResumeError::Version {
+            made: of(made, header.checkpoint.to_string()),
+            here: of(&version(), VERSION.to_string()),
+        };
+        // Other formats have other checksums, or none.
+        if header.checkpoint != VERSION {
+            return Err(other());
         }
-        serde_json::from_value(any).map_err(shape)
+        if seal(text).is_none_or(|sealed| sealed != text) {
+            return Err(ResumeError::Damaged);
+        }
+        if made != version() {
+            return Err(other());
+        }
+        let saved: Saved = serde_json::from_str(text).map_err(shape)?;
+        Ok(Self(Saved {
+            checksum: UNSEALED.to_owned(),
+            ..saved
+        }))
     }
 
     /// How many parts are left.
     pub fn left(&self) -> usize {
-        self.left.len()
+        self.0.left.len()
     }
 
     pub(crate) fn of(program: &Program, options: &Options, parts: &Parts) -> Self {
@@ -236,8 +299,9 @@ impl Checkpoint {
             all
         });
         let finals = found.finals.iter().zip(&seen.finals);
-        Self {
+        Self(Saved {
             checkpoint: VERSION,
+            checksum: UNSEALED.to_owned(),
             mazurka: version(),
             program: program.record().clone(),
             options: way(*algorithm, options),
@@ -259,7 +323,7 @@ impl Checkpoint {
             broken_ensures: seen.broken_ensures,
             traces,
             left: left.iter().map(Left::of).collect(),
-        }
+        })
     }
 
     /// The search as it was, if it is of this program and these options.
@@ -270,27 +334,31 @@ impl Checkpoint {
         algorithm: Algorithm,
         options: &Options,
     ) -> Result<Parts, ResumeError> {
-        let here = way(algorithm, options);
-        if self.program.hash != program.record().hash {
+        let (here, saved) = (way(algorithm, options), &self.0);
+        if saved.program.hash != program.record().hash {
             return Err(ResumeError::OtherProgram {
-                file: self.program.file.clone(),
-                made: self.program.hash.clone(),
+                file: saved.program.file.clone(),
+                made: saved.program.hash.clone(),
                 here: program.record().hash.clone(),
             });
         }
-        if self.options != here {
+        if saved.options != here {
             return Err(ResumeError::OtherOptions {
-                made: self.options.to_string(),
+                made: saved.options.to_string(),
                 here: here.to_string(),
             });
         }
-        if self.sample != sample(front, options) {
+        if saved.sample != sample(front, options) {
             return Err(ResumeError::Fingerprints);
         }
         let parts = Parts {
             algorithm,
-            found: self.found()?,
-            left: self.left.iter().map(Left::part).collect::<Result<_, _>>()?,
+            found: saved.found()?,
+            left: saved
+                .left
+                .iter()
+                .map(Left::part)
+                .collect::<Result<_, _>>()?,
             most_steps: None,
         };
         match parts.fit(front.machine(options)) {
@@ -298,7 +366,9 @@ impl Checkpoint {
             Err(error) => Err(ResumeError::Shape(error.to_string())),
         }
     }
+}
 
+impl Saved {
     fn found(&self) -> Result<Findings, ResumeError> {
         let finding = |mishap: Option<Mishap>, schedule: &String| {
             let schedule = schedule.parse::<Schedule>();
@@ -379,5 +449,100 @@ impl Left {
             asleep: asleep.map_err(|error| ResumeError::Shape(error.to_string()))?,
             share: self.share,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quietly;
+
+    const SOURCE: &str = "var x: int = 0 process p(i in 0..3) { x := i; x := x + 1 }";
+
+    fn options() -> Options {
+        let mut options = Options::default();
+        options.limits.executions = Some(3);
+        options
+    }
+
+    fn program() -> Program {
+        Program::load("three.maz", SOURCE, &[]).expect("a good program")
+    }
+
+    fn checkpoint() -> Checkpoint {
+        let done = program().explore_from(None, Algorithm::Optimal, &options(), &mut quietly());
+        done.expect("a search").1.expect("three are not all")
+    }
+
+    fn text() -> String {
+        checkpoint().text().expect("JSON")
+    }
+
+    /// What comes of a text that is changed, and sealed again.
+    fn resumed(from: &str, to: &str) -> Result<(), ResumeError> {
+        let text = text();
+        let changed = seal(&text.replacen(from, to, 1)).expect("the field is there");
+        assert_ne!(changed, text, "{from}");
+        let checkpoint = Checkpoint::parse(&changed)?;
+        let way = (Algorithm::Optimal, &options());
+        program()
+            .explore_from(Some(&checkpoint), way.0, way.1, &mut quietly())
+            .map(|_| ())
+    }
+
+    #[test]
+    fn a_checkpoint_comes_back_as_it_was() {
+        let made = checkpoint();
+        let text = made.text().expect("JSON");
+        let read = Checkpoint::parse(&text).expect("it is whole");
+        assert_eq!((read.left(), read.0.counts), (made.left(), made.0.counts));
+        assert_eq!(seal(&text), Some(text));
+    }
+
+    #[test]
+    fn every_byte_counts() {
+        let text = text();
+        let refused = |changed: String| {
+            assert_ne!(changed, text);
+            assert!(Checkpoint::parse(&changed).is_err(), "{changed}");
+        };
+        for at in 0..text.len() {
+            let (before, after) = text.split_at(at);
+            let here = &after[..1];
+            refused(format!("{before}{}", &after[1..]));
+            for other in ["0", "1", " ", "\n", ",", "\"", "A"] {
+                if other != here {
+                    refused(format!("{before}{other}{}", &after[1..]));
+                    refused(format!("{before}{other}{after}"));
+                }
+            }
+            refused(before.to_owned());
+        }
+        refused(format!("{text} "));
+        refused(text.to_uppercase());
+        refused(text.replace('\n', "\r\n"));
+    }
+
+    #[test]
+    fn a_whole_checkpoint_of_another_mazurka_is_refused() {
+        let here = version();
+        let other = resumed(&format!("\"{here}\""), "\"0.0.7\"").expect_err("another version");
+        assert!(
+            other.to_string().contains("made by Mazurka 0.0.7"),
+            "{other}"
+        );
+        let older = resumed("\"checkpoint\": 3", "\"checkpoint\": 2").expect_err("older");
+        assert!(older.to_string().contains("(format 2)"), "{older}");
+        let Hex(sample) = checkpoint().0.sample;
+        let from = format!("{sample:032x}");
+        assert_eq!(resumed(&from, UNSEALED), Err(ResumeError::Fingerprints));
+    }
+
+    #[test]
+    fn a_schedule_that_does_not_fit_is_no_defect() {
+        let torn = resumed("\"prefix\": \"0", "\"prefix\": \"77");
+        assert!(matches!(torn, Err(ResumeError::Shape(_))), "{torn:?}");
+        let unknown = resumed("\"left\"", "\"right\"");
+        assert!(matches!(unknown, Err(ResumeError::Shape(_))), "{unknown:?}");
     }
 }

@@ -134,7 +134,7 @@ fn in_stages(program: &Program, algorithm: Algorithm, options: &Options) -> (Rec
             return (record, stages);
         };
         assert!(!record.scope.exhaustive);
-        let text = serde_json::to_string(&next).expect("JSON");
+        let text = next.text().expect("JSON");
         let read = Checkpoint::parse(&text).expect("a checkpoint");
         assert_eq!(read.left(), next.left());
         if checkpoint.is_some_and(|before| before.left() == read.left()) {
@@ -245,27 +245,18 @@ fn a_checkpoint_is_for_the_same_program_and_options() {
         &mut quietly(),
     );
     assert_eq!(done.expect("goes on").0.counts.traces, Some(720));
-    let text = serde_json::to_string(&checkpoint).expect("JSON");
-    let newer = text.replace("\"checkpoint\":", "\"checkpoint\":9");
+    let text = checkpoint.text().expect("JSON");
+    let newer = text.replace("\"checkpoint\": ", "\"checkpoint\": 9");
     assert_ne!(newer, text);
     assert!(matches!(
         Checkpoint::parse(&newer),
         Err(ResumeError::Version { .. })
     ));
-    for bad in [
-        "",
-        "{}",
-        "[]",
-        &text[..text.len() / 2],
-        &text.replace("\"left\"", "\"right\""),
-    ] {
+    for bad in ["", "{}", "[]", &text[..text.len() / 2]] {
         assert!(matches!(Checkpoint::parse(bad), Err(ResumeError::Shape(_))));
     }
-    // A schedule that does not fit is no defect of Mazurka.
-    let torn = text.replace("\"prefix\":\"0 ", "\"prefix\":\"77 ");
-    let torn = Checkpoint::parse(&torn).expect("the right shape");
-    let done = this.explore_from(Some(&torn), Algorithm::Optimal, &options, &mut quietly());
-    assert!(torn == checkpoint || matches!(done, Err(ResumeError::Shape(_))));
+    let changed = text.replace("\"left\"", "\"right\"");
+    assert_eq!(Checkpoint::parse(&changed), Err(ResumeError::Damaged));
 }
 
 #[test]

@@ -210,7 +210,7 @@ fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
         None => None,
         Some(path) => {
             let name = path.display().to_string();
-            let checkpoint = Checkpoint::parse(&files::record(&name)?);
+            let checkpoint = Checkpoint::parse(&files::checkpoint(&name)?);
             Some(checkpoint.map_err(|error| format!("`{name}`: {error}"))?)
         }
     };
@@ -236,7 +236,7 @@ fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
             let every = args.checkpoint_every;
             let keep = &mut |checkpoint: Checkpoint| {
                 // If it cannot be saved, one of the next may, and the last one is not lost in silence.
-                kept = json(&checkpoint)
+                kept = sealed(&checkpoint)
                     .and_then(|text| files::save(path, &text))
                     .ok();
             };
@@ -248,7 +248,7 @@ fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     watcher.finish();
     let advice = match (save, checkpoint) {
         (Some(path), Some(checkpoint)) => {
-            files::save(path, &json(&checkpoint)?)?;
+            files::save(path, &sealed(&checkpoint)?)?;
             let path = mazurka_report::quote(&path.display().to_string());
             Some(format!("to go on, run it again with --resume {path}"))
         }
@@ -538,6 +538,11 @@ pub(super) fn view(limits: &Limits) -> View {
 
 pub(super) fn json<T: serde::Serialize>(record: &T) -> Result<String, String> {
     mazurka_report::json(record).map_err(|error| format!("cannot write the record: {error}"))
+}
+
+fn sealed(checkpoint: &Checkpoint) -> Result<String, String> {
+    let text = checkpoint.text();
+    text.map_err(|error| format!("cannot write the checkpoint: {error}"))
 }
 
 pub(super) fn show<T: serde::Serialize>(

@@ -29,6 +29,11 @@ pub(crate) fn record(name: &str) -> Result<String, String> {
     text(name, MOST_RECORD_BYTES, "a record")
 }
 
+/// The text of a checkpoint.
+pub(crate) fn checkpoint(name: &str) -> Result<String, String> {
+    text(name, MOST_RECORD_BYTES, "a checkpoint")
+}
+
 /// Saves a text, all of it or nothing: what was in the file stays there until the new text is complete.
 pub(crate) fn save(path: &Path, text: &str) -> Result<(), String> {
     let mut beside = path.as_os_str().to_owned();

@@ -64,35 +64,80 @@ fn what_is_no_checkpoint_is_refused() {
     }
 }
 
-#[test]
-fn a_checkpoint_of_another_mazurka_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("later.json");
-    let explore = |flag: &str| {
+/// Saves a checkpoint of a search that is not finished. Says how to go on from it, with one worker.
+fn saved(file: &std::path::Path) -> impl Fn(&str) -> crate::support::Said {
+    let explore = move |flag: &str| {
         let mut command = command();
         command.args(["explore", WRITERS, "--set", "N=7", "--max-executions"]);
-        command.args(["1000", flag]).arg(&file);
+        command.args(["1000", "--jobs", "1", flag]).arg(file);
         said(&mut command, "")
     };
     assert_eq!(explore("--checkpoint").code, 2);
+    explore
+}
+
+#[test]
+fn a_checkpoint_of_another_format_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("later.json");
+    let explore = saved(&file);
     let text = std::fs::read_to_string(&file).expect("a checkpoint");
     let made: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    for (field, value, why) in [
-        ("checkpoint", 1.into(), "(format 1)"),
-        ("checkpoint", 999.into(), "(format 999)"),
-        ("mazurka", "0.0.7".into(), "made by Mazurka 0.0.7"),
-        ("sample", "0".repeat(32).into(), "fingerprints differ"),
-    ] {
+    assert_eq!(made["checkpoint"], 3);
+    for (version, why) in [(1, "(format 1)"), (2, "(format 2)"), (999, "(format 999)")] {
         let mut other = made.clone();
-        assert_ne!(other[field], value);
-        other[field] = value;
+        other["checkpoint"] = version.into();
         std::fs::write(&file, other.to_string()).expect("it can be written");
         let refused = explore("--resume");
-        assert_eq!(refused.code, 3, "{field}: {refused:?}");
-        assert!(refused.err.contains(why), "{field}: {}", refused.err);
+        assert_eq!(refused.code, 3, "{version}: {refused:?}");
+        assert!(refused.err.contains(why), "{version}: {}", refused.err);
         assert!(refused.err.contains("start anew"), "{}", refused.err);
     }
     std::fs::write(&file, text).expect("it can be written");
+    assert_eq!(explore("--resume").code, 2);
+}
+
+/// A number of a sequence that is always the same (SplitMix64).
+fn random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+#[test]
+fn a_damaged_checkpoint_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("later.json");
+    let explore = saved(&file);
+    let whole = std::fs::read(&file).expect("a checkpoint");
+    let mut seed = 17;
+    for round in 0..300 {
+        let mut bytes = whole.clone();
+        // Most of a checkpoint is fingerprints; every other change is in its first lines.
+        let places = [whole.len(), whole.len().min(1500)][round % 2];
+        let at = random(&mut seed) as usize % places;
+        let digit = b'0' + (random(&mut seed) % 10) as u8;
+        match round % 6 {
+            0 => bytes[at] ^= 1 << (random(&mut seed) % 8),
+            1 => bytes[at] = digit ^ u8::from(bytes[at] == digit),
+            2 => drop(bytes.remove(at)),
+            3 => bytes.insert(at, digit),
+            4 => bytes.truncate(at),
+            _ => bytes.insert(at, b' '),
+        }
+        assert_ne!(bytes, whole, "round {round}");
+        std::fs::write(&file, &bytes).expect("it can be written");
+        let refused = explore("--resume");
+        let at = format!("round {round}, byte {at}: {refused:?}");
+        assert_eq!((refused.code, refused.out.as_str()), (3, ""), "{at}");
+        let why = ["damaged", "(format ", "not UTF-8"];
+        assert!(why.iter().any(|why| refused.err.contains(why)), "{at}");
+        assert!(!refused.err.contains("internal error"), "{at}");
+        assert_eq!(std::fs::read(&file).expect("it stays"), bytes, "{at}");
+    }
+    std::fs::write(&file, whole).expect("it can be written");
     assert_eq!(explore("--resume").code, 2);
 }
 
