@@ -42,12 +42,17 @@ pub(crate) fn run(command: &Command) -> Exit {
             Ok(output::print_raw(&script, Exit::Verified))
         }
     };
-    done.unwrap_or_else(|refusal| {
+    let exit = done.unwrap_or_else(|refusal| {
         match refusal {
             Refusal::Message(text) => output::complain(&text),
             Refusal::Program(text) => output::print_error(&text),
         }
         Exit::BadInput
+    });
+    // The result is out; now what is missing.
+    files::unwritten().iter().fold(exit, |exit, problem| {
+        output::complain(problem);
+        exit.worse(Exit::BadInput)
     })
 }
 
@@ -122,9 +127,7 @@ fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     watcher.finish();
     let record = record.map_err(|error| error.to_string())?;
     if let (Some(path), false) = (&args.witness, record.witnesses.is_empty()) {
-        let text = json(&record)?;
-        std::fs::write(path, text)
-            .map_err(|error| format!("cannot write `{}`: {error}", path.display()))?;
+        files::save("the witness", path, &json(&record)?);
     }
     let view = view(&options.limits);
     show(&record, &args.output, &record, || {
@@ -218,7 +221,7 @@ fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
     let watch = &mut |progress: &mazurka::Progress| watcher.look(progress);
     let mut coverage = None;
-    let mut kept = None;
+    let mut keeper = Keeper::default();
     let (record, checkpoint) = match save {
         Some(_) if args.tests.is_some() => {
             let no =
@@ -227,19 +230,14 @@ fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
         }
         None if args.tests.is_some() => {
             let folder = args.tests.as_deref().unwrap_or(Path::new("."));
-            let (record, covered) = tests(folder, &program, algorithm, &options, watch)?;
-            coverage = Some(covered);
+            let record;
+            (record, coverage) = tests(folder, &program, algorithm, &options, watch);
             (record, None)
         }
         None => (program.explore(algorithm, &options, watch), None),
         Some(path) => {
             let every = args.checkpoint_every;
-            let keep = &mut |checkpoint: Checkpoint| {
-                // If it cannot be saved, one of the next may, and the last one is not lost in silence.
-                kept = sealed(&checkpoint)
-                    .and_then(|text| files::save(path, &text))
-                    .ok();
-            };
+            let keep = &mut |checkpoint: Checkpoint| keeper.keep(path, &checkpoint);
             program
                 .explore_saving(resumed.as_ref(), algorithm, &options, watch, every, keep)
                 .map_err(|error| error.to_string())?
@@ -248,13 +246,13 @@ fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     watcher.finish();
     let advice = match (save, checkpoint) {
         (Some(path), Some(checkpoint)) => {
-            files::save(path, &sealed(&checkpoint)?)?;
+            let saved = files::save("the checkpoint", path, &sealed(&checkpoint)?);
             let path = mazurka_report::quote(&path.display().to_string());
-            Some(format!("to go on, run it again with --resume {path}"))
+            saved.then(|| format!("to go on, run it again with --resume {path}"))
         }
         // What is finished needs no checkpoint.
-        (Some(path), None) if kept.is_some() && args.resume.is_none() => {
-            std::fs::remove_file(path).ok();
+        (Some(path), None) if keeper.kept && args.resume.is_none() => {
+            files::remove(path);
             None
         }
         _ if save.is_none() && !algorithm.compares_states() && broken_off(&record) => {
@@ -282,41 +280,59 @@ fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     })
 }
 
-/// Explores, and writes each execution into the folder. Says what they cover.
+/// Saves checkpoints on the way.
+#[derive(Default)]
+struct Keeper {
+    /// One was saved.
+    kept: bool,
+    /// It was told that one could not be saved.
+    told: bool,
+}
+
+impl Keeper {
+    /// If it cannot be saved, one of the next may, and of the last it is told after the result. But a search may take days, so
+    /// the first is told now.
+    fn keep(&mut self, path: &Path, checkpoint: &Checkpoint) {
+        let saved =
+            sealed(checkpoint).and_then(|text| files::save_for_now("the checkpoint", path, &text));
+        match saved {
+            Ok(()) => self.kept = true,
+            Err(problem) if !self.told => {
+                self.told = true;
+                output::complain(&format!("{problem} (the search goes on)"));
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// Explores, and writes each execution into the folder. Says what they cover, if all are there.
 fn tests(
     folder: &Path,
     program: &Program,
     algorithm: Algorithm,
     options: &Options,
     watch: &mut mazurka::Watch<'_>,
-) -> Result<(Record, String), Refusal> {
-    let (record, coverage) = into_folder(folder, |sink| {
-        program.explore_tests(algorithm, options, watch, sink)
-    })?;
-    let covered = mazurka_report::coverage(&coverage, &folder.display().to_string());
-    Ok((record, covered))
+) -> (Record, Option<String>) {
+    let explore =
+        |sink: mazurka::TestSink<'_>| program.explore_tests(algorithm, options, watch, sink);
+    let ((record, coverage), whole) = into_folder(folder, explore);
+    let covered = || mazurka_report::coverage(&coverage, &folder.display().to_string());
+    (record, whole.then(covered))
 }
 
-/// Writes each test into the folder, by its number.
+/// Writes each test into the folder, by its number. Whether all are there.
 pub(super) fn into_folder<T>(
     folder: &Path,
     tests: impl FnOnce(mazurka::TestSink<'_>) -> T,
-) -> Result<T, Refusal> {
-    let cannot = |error: std::io::Error| format!("cannot write `{}`: {error}", folder.display());
-    std::fs::create_dir_all(folder).map_err(cannot)?;
-    let mut problem = None;
-    let mut sink = |number: u64, test: &mazurka::RunRecord| {
-        let path = folder.join(format!("{number}.json"));
-        let saved = json(test).and_then(|text| std::fs::write(&path, text).map_err(cannot));
-        if let (Err(error), None) = (saved, &problem) {
-            problem = Some(error);
-        }
+) -> (T, bool) {
+    let mut folder = files::Folder::new("the test", folder);
+    let mut sink = |number: u64, test: &mazurka::RunRecord| match json(test) {
+        Ok(text) => folder.put(&format!("{number}.json"), &text),
+        Err(error) => folder.fail(&error),
     };
     let done = tests(&mut sink);
-    match problem {
-        Some(problem) => Err(Refusal::Message(problem)),
-        None => Ok(done),
-    }
+    (done, folder.is_whole())
 }
 
 /// The tree as a picture. One worker walks it, so that it is always the same.

@@ -1,11 +1,20 @@
 //! Reading and writing what the user names.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// No program is longer; what is longer was named by mistake.
 const MOST_BYTES: u64 = 16 << 20;
+/// What ends the program waits so long for a file that is being saved.
+const MOST_WAITING: Duration = Duration::from_secs(1);
+/// Held while a file is saved.
+static SAVING: Mutex<()> = Mutex::new(());
+/// What could not be written. A result must not be lost with a file, so this is told after it.
+static UNWRITTEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
 /// A record holds whole runs.
 const MOST_RECORD_BYTES: u64 = 1 << 30;
 
@@ -34,12 +43,153 @@ pub(crate) fn checkpoint(name: &str) -> Result<String, String> {
     text(name, MOST_RECORD_BYTES, "a checkpoint")
 }
 
-/// Saves a text, all of it or nothing: what was in the file stays there until the new text is complete.
-pub(crate) fn save(path: &Path, text: &str) -> Result<(), String> {
-    let mut beside = path.as_os_str().to_owned();
+/// Saves a text, all of it or nothing: what was in the file stays there until the new text is complete. Whether it
+/// could be saved; if not, [`unwritten`] says so after the result.
+pub(crate) fn save(what: &str, path: &Path, text: &str) -> bool {
+    let saved = put(path, text, true);
+    saved
+        .map_err(|error| note(problem(what, path, &error)))
+        .is_ok()
+}
+
+/// The same for a file that is saved again later: the error is for now.
+pub(crate) fn save_for_now(what: &str, path: &Path, text: &str) -> Result<(), String> {
+    put(path, text, true).map_err(|error| problem(what, path, &error))
+}
+
+/// Removes a file that was saved, unless it is a device.
+pub(crate) fn remove(path: &Path) {
+    if path.is_file() {
+        // It was ours; if it is gone or stays, nothing depends on it.
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// What could not be written since the last time this was asked.
+pub(crate) fn unwritten() -> Vec<String> {
+    std::mem::take(&mut *guard(&UNWRITTEN))
+}
+
+/// Waits for a file that is being saved, but not for ever: for what ends the program at once.
+pub(crate) fn settle() {
+    let until = Instant::now() + MOST_WAITING;
+    while SAVING.try_lock().is_err() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A folder for many files. The first that cannot be written is told after the result.
+pub(crate) struct Folder {
+    path: PathBuf,
+    what: &'static str,
+    broken: bool,
+}
+
+impl Folder {
+    /// Makes the folder, unless it is there.
+    pub(crate) fn new(what: &'static str, path: &Path) -> Self {
+        let made = fs::create_dir_all(path);
+        let made = made.map_err(|error| note(problem(what, path, &error)));
+        Self {
+            path: path.to_owned(),
+            what,
+            broken: made.is_err(),
+        }
+    }
+
+    /// Writes a file into it, unless one could not be written before.
+    pub(crate) fn put(&mut self, name: &str, text: &str) {
+        if self.broken {
+            return;
+        }
+        let path = self.path.join(name);
+        if let Err(error) = put(&path, text, false) {
+            self.fail(&problem(self.what, &path, &error));
+        }
+    }
+
+    /// Notes why a file is not written.
+    pub(crate) fn fail(&mut self, why: &str) {
+        if !std::mem::replace(&mut self.broken, true) {
+            note(format!("{why} (this one and all after it are missing)"));
+        }
+    }
+
+    /// Whether everything so far was written.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.broken
+    }
+}
+
+fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn note(problem: String) {
+    guard(&UNWRITTEN).push(problem);
+}
+
+/// Writes a text beside a file and then puts it in its place. A device, a pipe or standard output is written to as it
+/// is: to put a file in the place of `/dev/null` would be worse than half a text.
+fn put(path: &Path, text: &str, sync: bool) -> io::Result<()> {
+    let streams = ["/dev/std", "/dev/fd", "/proc"];
+    let named = path.as_os_str().to_string_lossy();
+    let there = fs::metadata(path);
+    match &there {
+        Ok(old) if old.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        Ok(old) if old.permissions().readonly() => {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        Ok(old) if old.is_file() && !streams.iter().any(|s| named.starts_with(s)) => {}
+        Ok(_) => return File::create(path)?.write_all(text.as_bytes()),
+        Err(_) => {}
+    }
+    // A link stays a link.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut beside = target.clone().into_os_string();
     beside.push(".new");
-    let saved = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
-    saved.map_err(|error| format!("cannot write `{}`: {error}", path.display()))
+    let _saving = guard(&SAVING);
+    let saved = File::create(&beside).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        if let Ok(old) = there {
+            file.set_permissions(old.permissions())?;
+        }
+        match sync {
+            true => file.sync_all(),
+            false => Ok(()),
+        }
+    });
+    let placed = saved.and_then(|()| fs::rename(&beside, &target));
+    placed.inspect_err(|_| {
+        // If it was not even made, there is nothing to remove.
+        let _ = fs::remove_file(&beside);
+    })
+}
+
+/// What could not be written, why, and what to do.
+fn problem(what: &str, path: &Path, error: &io::Error) -> String {
+    use io::ErrorKind::{
+        AlreadyExists, IsADirectory, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem,
+        StorageFull,
+    };
+    let (why, todo) = match error.kind() {
+        NotFound => (
+            "there is no such folder",
+            "make the folder, or name another one",
+        ),
+        NotADirectory | AlreadyExists => {
+            ("a file is where a folder should be", "name another place")
+        }
+        IsADirectory => ("this is a directory", "name a file in it"),
+        StorageFull => ("there is no space left", "make room, or name another place"),
+        PermissionDenied => ("permission denied", "name a place that may be written"),
+        ReadOnlyFilesystem => ("it can only be read", "name a place that may be written"),
+        _ => {
+            let path = path.display();
+            return format!("cannot write {what} `{path}`: {error}; name another place");
+        }
+    };
+    format!("cannot write {what} `{}`: {why}; {todo}", path.display())
 }
 
 fn text(name: &str, most: u64, what: &str) -> Result<String, String> {

@@ -34,6 +34,21 @@ pub(crate) enum Exit {
     Internal = 4,
 }
 
+impl Exit {
+    /// The one to end with if both are true. A violation stays one whatever else goes wrong, because it is certain. What was
+    /// asked for and not done is worse than every other answer, or a script would go on with a file that is not there.
+    pub(crate) fn worse(self, other: Self) -> Self {
+        let rank = |exit: Self| match exit {
+            Exit::Verified => 0,
+            Exit::Inconclusive => 1,
+            Exit::BadInput => 2,
+            Exit::Violated => 3,
+            Exit::Internal => 4,
+        };
+        std::cmp::max_by_key(self, other, |exit| rank(*exit))
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         ExitCode::from(exit as u8)
@@ -59,9 +74,7 @@ pub(crate) fn main() -> Exit {
                 true => Exit::BadInput,
                 false => Exit::Verified,
             };
-            // A closed pipe is the reader's business.
-            let _ = error.print();
-            exit
+            output::written(error.print(), exit)
         }
     }
 }
@@ -88,6 +101,7 @@ pub(crate) fn guarded(work: impl FnOnce() -> Exit) -> Exit {
         ));
         // Release builds do not unwind (it costs a tenth of the speed): they end here.
         if cfg!(panic = "abort") {
+            files::settle();
             std::process::exit(Exit::Internal as i32);
         }
     }));
@@ -97,6 +111,23 @@ pub(crate) fn guarded(work: impl FnOnce() -> Exit) -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_violation_is_worse_than_a_missing_file_and_that_than_the_rest() {
+        let order = [
+            Exit::Verified,
+            Exit::Inconclusive,
+            Exit::BadInput,
+            Exit::Violated,
+            Exit::Internal,
+        ];
+        for (at, one) in order.iter().enumerate() {
+            for other in &order[at..] {
+                assert_eq!(one.worse(*other), *other);
+                assert_eq!(other.worse(*one), *other);
+            }
+        }
+    }
 
     #[test]
     fn a_panic_is_an_internal_error() {

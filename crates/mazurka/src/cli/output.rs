@@ -1,4 +1,4 @@
-//! Writing to the terminal, or to whoever reads.
+//! Writing to the terminal, or to a program that reads.
 
 use std::io::{self, Write};
 
@@ -20,11 +20,15 @@ fn write_all(out: &mut impl Write, text: &str) -> io::Result<()> {
     out.flush()
 }
 
-fn written(result: io::Result<()>, exit: Exit) -> Exit {
+/// The exit code of a result, after it was written or not.
+pub(crate) fn written(result: io::Result<()>, exit: Exit) -> Exit {
     match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            complain(&format!("cannot write the result: {error}"));
-            Exit::BadInput
+            complain(&format!(
+                "cannot write the result: {error}; its exit code is {}; send the output elsewhere to see it",
+                exit as u8
+            ));
+            exit.worse(Exit::BadInput)
         }
         _ => exit,
     }

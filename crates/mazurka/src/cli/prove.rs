@@ -44,7 +44,7 @@ pub(super) fn prove(args: &ProveArgs) -> Result<Exit, Refusal> {
     watcher.finish();
     let (record, proofs) = found.map_err(refuse)?;
     if let Some(path) = &args.proof {
-        files::save(path, &json(&proofs)?)?;
+        files::save("the proof", path, &json(&proofs)?);
     }
     let exit = Exit::from(record.record.verdict);
     let view = view(&options.limits);

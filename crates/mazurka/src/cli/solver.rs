@@ -1,13 +1,13 @@
 //! Who decides conditions, as the flags say.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use mazurka::{QueryLog, SolverChoice, Solving};
 
 use super::args::SolverArgs;
 use super::commands::Refusal;
-use super::{output, watch};
+use super::{files, watch};
 
 /// The solver that was asked for, if it is there.
 pub(super) fn solver(args: &SolverArgs) -> Result<Solving, Refusal> {
@@ -22,7 +22,7 @@ pub(super) fn solver(args: &SolverArgs) -> Result<Solving, Refusal> {
         }
         _ => {}
     }
-    let log = args.dump_smt.as_deref().map(dump).transpose()?;
+    let log = args.dump_smt.as_deref().map(dump);
     Ok(Solving {
         choice: args.solver,
         cross_check: args.cross_check,
@@ -32,20 +32,13 @@ pub(super) fn solver(args: &SolverArgs) -> Result<Solving, Refusal> {
     })
 }
 
-/// Writes queries into a folder, one file for each, in order. What cannot be written is said once.
-fn dump(folder: &Path) -> Result<QueryLog, Refusal> {
-    let cannot =
-        |path: &Path, error: std::io::Error| format!("cannot write `{}`: {error}", path.display());
-    std::fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
-    let folder: PathBuf = folder.to_owned();
-    let (mut number, mut said) = (0u64, false);
+/// Writes queries into a folder, one file for each, in order.
+fn dump(folder: &Path) -> QueryLog {
+    let mut folder = files::Folder::new("the query", folder);
+    let mut number = 0u64;
     let write = move |query: &str| {
         number += 1;
-        let path = folder.join(format!("{number:06}.smt2"));
-        if let (Err(error), false) = (std::fs::write(&path, query), said) {
-            said = true;
-            output::complain(&cannot(&path, error));
-        }
+        folder.put(&format!("{number:06}.smt2"), query);
     };
-    Ok(Arc::new(Mutex::new(write)))
+    Arc::new(Mutex::new(write))
 }

@@ -54,9 +54,12 @@ pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
     let whole = match &args.tests {
         _ if args.naive => program.walk_states(args.seed, &options, watch),
         None => program.unfold(args.net, args.seed, &options, watch),
-        Some(folder) => into_folder(folder, |sink| {
-            program.unfold_tests(args.net, args.seed, &options, watch, sink)
-        })?,
+        Some(folder) => {
+            let tests = |sink: mazurka::TestSink<'_>| {
+                program.unfold_tests(args.net, args.seed, &options, watch, sink)
+            };
+            into_folder(folder, tests).0
+        }
     };
     watcher.finish();
     let output = OutputArgs {

@@ -40,6 +40,7 @@ impl Watcher {
         let _ = ctrlc::set_handler(|| {
             // This is a thread of its own: it need not wait for one that does not look.
             if INTERRUPTED.swap(true, Ordering::SeqCst) {
+                super::files::settle();
                 std::process::exit(super::Exit::Inconclusive as i32);
             }
         });

@@ -7,6 +7,7 @@ mod checkpoints;
 mod context;
 mod documents;
 mod exit_codes;
+mod files;
 mod limits;
 mod permute;
 mod pictures;

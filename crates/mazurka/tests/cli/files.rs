@@ -1,0 +1,271 @@
+//! A file that cannot be written loses no result.
+
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::support::{Said, command, said};
+
+const FAILS: &str = "var x: int = 0 process { x := 1 } process { assert x == 1 }";
+const HOLDS: &str = "var x: int = 0 process { x := 1 } process { await x == 1; assert x == 1 }";
+const ASKS: &str = "var x: i8 = 0 process { let k = input(i8); assume k > 3; assert k > 2 }";
+const SUM: &str = "var x: i8 = 0 process { x := x + 1 } process { x := x + 1 } ensures x == 2";
+const ANY: &str = "var x: i8 requires x > 3 && x < 9 process { x := x + 1 } ensures x > 4";
+const WRITERS: &str = "corpus/maz/writers/program.maz";
+
+/// Where nothing can be written, whatever the permissions are.
+fn bad_places(folder: &TempDir) -> Vec<PathBuf> {
+    let here = folder.path();
+    std::fs::write(here.join("file"), "kept").expect("written");
+    std::fs::create_dir(here.join("taken")).expect("a folder");
+    let mut places = vec![here.join("none/x.json"), here.join("file/x.json")];
+    places.push(here.join("taken"));
+    #[cfg(target_os = "linux")]
+    {
+        // A link, so that a defect replaces the link and not the device.
+        let full = here.join("full");
+        std::os::unix::fs::symlink("/dev/full", &full).expect("a link");
+        places.push(full);
+    }
+    places
+}
+
+/// All that is in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let entry = entry.expect("an entry");
+        names.push(entry.file_name().to_string_lossy().into_owned());
+        if entry.file_type().expect("a type").is_dir() {
+            names.extend(self::names(&entry.path()));
+        }
+    }
+    names.sort();
+    names
+}
+
+#[track_caller]
+fn told(said: &Said, code: i32, result: &str) {
+    assert_eq!(said.code, code, "{said:?}");
+    assert!(said.out.contains(result), "`{result}` is missing: {said:?}");
+    assert!(said.err.contains("mazurka: cannot write the "), "{said:?}");
+    assert!(
+        ["; make ", "; name "]
+            .iter()
+            .any(|todo| said.err.contains(todo)),
+        "{said:?}"
+    );
+    assert!(!said.err.contains("--resume"), "{said:?}");
+    assert!(!said.err.contains("internal error"), "{said:?}");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_loses_no_result() {
+    // The arguments before the file, the program, the exit code, and what is in the result.
+    let commands: [(&[&str], &str, i32, &str); 5] = [
+        (&["check", "-", "--witness"], FAILS, 1, "violated: failure"),
+        (
+            &["check", "-", "--format", "json", "--witness"],
+            FAILS,
+            1,
+            "\"violated\"",
+        ),
+        (
+            &[
+                "explore",
+                WRITERS,
+                "--set",
+                "N=7",
+                "--max-executions",
+                "500",
+                "--checkpoint",
+            ],
+            "",
+            3,
+            "not everything was explored",
+        ),
+        (
+            &[
+                "explore",
+                WRITERS,
+                "--set",
+                "N=4",
+                "--checkpoint-every",
+                "0s",
+                "--checkpoint",
+            ],
+            "",
+            0,
+            "explored everything",
+        ),
+        (&["prove", "-", "--proof"], SUM, 3, "proved"),
+    ];
+    for (args, program, code, result) in commands {
+        let folder = tempfile::tempdir().expect("a folder");
+        let places = bad_places(&folder);
+        let before = names(folder.path());
+        for place in places {
+            let said = said(command().args(args).arg(&place), program);
+            match code {
+                // A checkpoint that was not needed in the end.
+                0 => assert_eq!(
+                    (said.code, said.out.contains(result)),
+                    (0, true),
+                    "{said:?}"
+                ),
+                _ => told(&said, code, result),
+            }
+            assert_eq!(names(folder.path()), before, "{args:?} {place:?}");
+        }
+        let kept = std::fs::read_to_string(folder.path().join("file"));
+        assert_eq!(kept.expect("it is there"), "kept");
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_loses_no_result() {
+    let commands: [(&[&str], &str, i32, &str); 5] = [
+        (&["explore", "-", "--tests"], HOLDS, 3, "\"verified\""),
+        (&["explore", "-", "--tests"], FAILS, 1, "\"violated\""),
+        (&["unfold", "-", "--tests"], HOLDS, 3, "\"verified\""),
+        (&["check", "-", "--dump-smt"], ASKS, 3, "\"verified\""),
+        (&["prove", "-", "--dump-smt"], ANY, 3, "\"verified\""),
+    ];
+    for (args, program, code, result) in commands {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("file"), "kept").expect("written");
+        // The folder cannot be made; and it is there, but the names in it are taken.
+        let taken = folder.path().join("taken");
+        for name in ["1.json", "000001.smt2"] {
+            std::fs::create_dir_all(taken.join(name)).expect("a folder");
+        }
+        let before = names(folder.path());
+        for place in [
+            folder.path().join("file"),
+            folder.path().join("file/below"),
+            taken,
+        ] {
+            let mut command = command();
+            command.args(args).arg(&place).args(["--format", "json"]);
+            let said = said(&mut command, program);
+            told(&said, code, result);
+            assert!(!said.err.contains("sides of branches"), "{said:?}");
+            assert_eq!(names(folder.path()), before, "{args:?} {place:?}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_the_old_file_and_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("bad.json");
+    std::fs::write(&file, "the old witness").expect("written");
+    let mut shell = std::process::Command::new("sh");
+    // No file may grow: writing fails after the file beside it was made.
+    shell.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"]);
+    shell.arg(env!("CARGO_BIN_EXE_mazurka"));
+    shell.args(["check", "-", "--witness"]).arg(&file);
+    told(&said(&mut shell, FAILS), 1, "violated: failure");
+    assert_eq!(names(folder.path()), ["bad.json"]);
+    let kept = std::fs::read_to_string(&file).expect("it is there");
+    assert_eq!(kept, "the old witness");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_stays_a_link_and_permissions_stay() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, link) = (folder.path().join("bad.json"), folder.path().join("link"));
+    std::fs::write(&file, "the old witness").expect("written");
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).expect("it is ours");
+    symlink(&file, &link).expect("a link");
+    let check = || {
+        said(
+            command().args(["check", "-", "--witness"]).arg(&link),
+            FAILS,
+        )
+    };
+    assert_eq!((check().code, check().err.as_str()), (1, ""));
+    assert!(link.is_symlink());
+    let text = std::fs::read_to_string(&file).expect("it is there");
+    assert!(text.contains("\"violated\""), "{text}");
+    let mode = std::fs::metadata(&file)
+        .expect("it is there")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(names(folder.path()), ["bad.json", "link"]);
+    // What may only be read is not replaced.
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o400)).expect("it is ours");
+    told(&check(), 1, "violated: failure");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn devices_stay_devices() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let null = folder.path().join("null");
+    std::os::unix::fs::symlink("/dev/null", &null).expect("a link");
+    let witness = said(
+        command().args(["check", "-", "--witness"]).arg(&null),
+        FAILS,
+    );
+    assert_eq!((witness.code, witness.err.as_str()), (1, ""));
+    let mut explore = command();
+    explore.args([
+        "explore",
+        WRITERS,
+        "--set",
+        "N=4",
+        "--checkpoint-every",
+        "0s",
+    ]);
+    let explored = said(explore.arg("--checkpoint").arg(&null), "");
+    assert_eq!((explored.code, explored.err.as_str()), (0, ""));
+    assert!(null.is_symlink());
+    assert!(
+        !std::fs::metadata("/dev/null")
+            .expect("it is there")
+            .is_file()
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written_is_told() {
+    let run = |args: &[&str], program: &str| {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        let mut child = command()
+            .args(args)
+            .stdin(std::process::Stdio::piped())
+            .stdout(full.expect("a full device"))
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        use std::io::Write;
+        let mut stdin = child.stdin.take().expect("piped");
+        // A command that takes no program may have ended.
+        let _ = stdin.write_all(program.as_bytes());
+        drop(stdin);
+        let output = child.wait_with_output().expect("it ends");
+        let err = String::from_utf8(output.stderr).expect("UTF-8");
+        (output.status.code(), err)
+    };
+    for (args, program, code, of_result) in [
+        (&["check", "-"][..], HOLDS, 3, 0),
+        (&["check", "-", "--format", "json"], HOLDS, 3, 0),
+        (&["check", "-"], FAILS, 1, 1),
+        (&["check", "-", "--max-steps", "1"], HOLDS, 3, 2),
+        (&["explore", "-", "--format", "svg"], FAILS, 1, 1),
+        (&["completions", "bash"], "", 3, 0),
+        (&["--help"], "", 3, 0),
+    ] {
+        let (exit, err) = run(args, program);
+        assert_eq!(exit, Some(code), "{args:?}: {err}");
+        assert!(err.contains("cannot write the result: "), "{args:?}: {err}");
+        let known = format!("its exit code is {of_result};");
+        assert!(err.contains(&known), "{args:?}: {err}");
+    }
+}
