@@ -3,6 +3,8 @@
 //! The text is read as the condition of an `ensures` at the end of the program, so it means what it means there. `at(process, line)`,
 //! which no program can say, becomes a variable that is declared for it.
 
+mod places;
+
 use mazurka_core::{ProcessId, ProcessPath};
 
 use crate::check::{Setting, load};
@@ -23,6 +25,7 @@ use crate::machine::Machine;
 /// assert!(property.holds(&|_| 1, &[true]));
 /// assert!(!property.holds(&|_| 1, &[false]));
 /// assert!(Property::read(program, &[], "y == 1").is_err());
+/// assert!(Property::read(program, &[], "at(7, 3)").is_err());
 /// ```
 #[derive(Clone, Debug)]
 pub struct Property {
@@ -42,6 +45,9 @@ pub enum BadProperty {
     /// An `at` is no point.
     #[error("{0}; write the name of a process and a line, as in `at(0.1, 12)`")]
     Point(String),
+    /// An `at` names a process or a line in which no process can ever be.
+    #[error("{0}")]
+    Nowhere(String),
     /// It is no condition over the program's shared variables.
     #[error("this is no condition over the program's shared variables")]
     Mistakes {
@@ -76,6 +82,9 @@ impl Property {
             false => compile(&program, &all),
         };
         let code = code.map_err(bad)?;
+        for (process, line) in &points {
+            places::check(&code, process, *line).map_err(BadProperty::Nowhere)?;
+        }
         let checked = &code.ensures[code.ensures.len() - 1];
         let snippet = code.snippets[checked.snippet as usize].clone();
         let first_point = code.first_lock - points.len() as u32;

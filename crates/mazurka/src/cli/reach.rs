@@ -22,7 +22,7 @@ pub(super) fn reach(args: &ReachArgs) -> Result<Exit, Refusal> {
             let shown = diagnose::render("the property, after the program", &text, &mistakes);
             Refusal::Program(shown)
         }
-        BadProperty::Point(_) => Refusal::Message(bad.to_string()),
+        BadProperty::Point(_) | BadProperty::Nowhere(_) => Refusal::Message(bad.to_string()),
     })?;
     let options = Options {
         solver: solver(&args.solver)?,

@@ -127,6 +127,20 @@ fn a_bad_property_is_refused() {
     let point = mazurka(&["reach", file, "--property", "at(0)"]);
     assert_eq!(point.code, 3, "{point:?}");
     assert!(point.err.contains("at(0.1, 12)"), "{point:?}");
+    for (place, why) in [
+        ("at(99, 99)", "there is no process 99"),
+        ("!at(99, 99)", "there is no process 99"),
+        ("at(0.0, 13)", "process 0 spawns none"),
+        ("at(0, 99)", "its steps begin in "),
+    ] {
+        let nowhere = mazurka(&["reach", file, "--property", place]);
+        assert_eq!(
+            (nowhere.code, nowhere.out.as_str()),
+            (3, ""),
+            "{place}: {nowhere:?}"
+        );
+        assert!(nowhere.err.contains(why), "{place}: {nowhere:?}");
+    }
     let name = mazurka(&["reach", file, "--property", "forks == 3"]);
     assert_eq!(name.code, 3, "{name:?}");
     assert!(name.err.contains("forks"), "{name:?}");
