@@ -104,6 +104,72 @@ fn deepest_allowed_programs_can_be_walked_and_dropped() {
     assert_eq!(codes(&statement(&text)), [""; 0]);
 }
 
+/// How often a text may stand around another.
+fn deepest(before: &str, (open, inner, close): (&str, &str, &str)) -> usize {
+    let fits = |times: usize| {
+        let (open, close) = (open.repeat(times), close.repeat(times));
+        let text = format!("{before}{open}{inner}{close}");
+        !codes(&statement(&text)).contains(&"M0407")
+    };
+    let (mut low, mut high) = (0, 1000);
+    while low + 1 < high {
+        let middle = (low + high) / 2;
+        *(if fits(middle) { &mut low } else { &mut high }) = middle;
+    }
+    low
+}
+
+#[test]
+fn every_nesting_goes_as_deep_as_the_message_says() {
+    // 128 statements: 127 around the innermost, whatever they are.
+    for (open, close) in [
+        ("{ ", " }"),
+        ("(", ")"),
+        ("if b { ", " }"),
+        ("if b { skip } else { ", " }"),
+        ("if b { skip } else ", ""),
+        ("while b { ", " }"),
+        ("while (b)[2] { ", " }"),
+        ("for i in 0..2 { ", " }"),
+        ("spawn { ", " }"),
+        ("let h = spawn { ", " }"),
+        ("atomic { ", " }"),
+        ("b |> ", ""),
+        ("b |>* ", ""),
+        ("b |> { ", " }"),
+        ("b |>* { ", " }"),
+        ("b |> (", ")"),
+        ("skip <| b |> (", ")"),
+        ("skip <| b |> { ", " }"),
+        ("(", " <| b |> skip)"),
+    ] {
+        let inner = if close.is_empty() {
+            "{ skip }"
+        } else {
+            "x := 1"
+        };
+        let inner = if open.ends_with("else ") {
+            "if b { }"
+        } else {
+            inner
+        };
+        assert_eq!(deepest("", (open, inner, close)), 127, "{open}");
+    }
+    // 256 operators and brackets, and their operand.
+    for (open, close, each) in [
+        ("(", ")", 1),
+        ("-", "", 1),
+        ("1 - (", ")", 2),
+        ("-(", ")", 2),
+        ("if b then ", " else 2", 1),
+        ("if b then 1 else ", "", 1),
+        ("if b then (", ") else 2", 2),
+    ] {
+        let times = deepest("x := ", (open, "1", close));
+        assert_eq!(times, 255 / each, "{open}");
+    }
+}
+
 #[test]
 fn brackets_that_do_not_match() {
     const FEWER: usize = MANY / 5;

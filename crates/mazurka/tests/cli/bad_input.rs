@@ -126,3 +126,43 @@ fn an_empty_program_is_no_crash() {
         assert!([0, 3].contains(&said.code), "{text:?}: {said:?}");
     }
 }
+
+#[test]
+fn the_deepest_programs_are_no_crash() {
+    let nested = |open: &str, close: &str| {
+        let (open, close) = (open.repeat(127), close.repeat(127));
+        let head = "var x: i8 = 0 var b: bool = false";
+        format!("{head} process {{ {open}x := 1{close} }} process {{ b := true }}")
+    };
+    for (open, close) in [
+        ("{ ", " }"),
+        ("if !b { ", " }"),
+        ("if b { skip } else { ", " }"),
+        ("while (!b)[1] { ", " }"),
+        ("spawn { ", " }"),
+        ("atomic { ", " }"),
+        ("b |> { ", " }"),
+        ("b |> (", ")"),
+        ("b |>* { ", " }"),
+        ("skip <| b |> (", ")"),
+    ] {
+        let program = nested(open, close);
+        for args in [
+            &["check", "-", "--max-steps", "20000"][..],
+            &["explore", "-", "--max-steps", "2000"],
+            &["unfold", "-", "--max-steps", "2000"],
+            &["reach", "-", "--property", "x == 1", "--max-steps", "2000"],
+            &["permute", "-", "--max-steps", "2000"],
+            &["symbolic", "-", "--max-steps", "200"],
+            &["prove", "-", "--goal", "[*] x < 2", "--max-steps", "200"],
+            &["run", "-"],
+        ] {
+            let said = with_input(args, &program);
+            assert!(
+                [0, 1, 2, 3].contains(&said.code),
+                "{open} {args:?}: {said:?}"
+            );
+            assert!(!said.err.contains("M0407"), "{open} {args:?}: {said:?}");
+        }
+    }
+}

@@ -50,7 +50,11 @@ impl<'s> Parser<'s> {
     /// An expression whose operators all bind tighter than `min`.
     fn expr_above(&mut self, min: u8) -> Parse<Expr<'s>> {
         if self.expr_depth >= MAX_EXPR_DEPTH {
-            return Err(self.too_deep("this expression is", MAX_EXPR_DEPTH));
+            return Err(self.too_deep(
+                "this expression is",
+                MAX_EXPR_DEPTH,
+                "operators and brackets",
+            ));
         }
         self.expr_depth += 1;
         let result = self.operators(min);
@@ -89,7 +93,11 @@ impl<'s> Parser<'s> {
             _ => 0,
         };
         if below >= MAX_EXPR_DEPTH {
-            return Err(self.too_deep("this expression is", MAX_EXPR_DEPTH));
+            return Err(self.too_deep(
+                "this expression is",
+                MAX_EXPR_DEPTH,
+                "operators and brackets",
+            ));
         }
         let depth = below + 1;
         Ok(Expr { kind, span, depth })

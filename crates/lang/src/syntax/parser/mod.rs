@@ -21,7 +21,7 @@ use super::token::{Kind, Token};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
-/// Expressions may be this deep, so that no walk over them can overflow the stack.
+/// Expressions may be this deep, operators and brackets counted, so that no walk over them can overflow the stack.
 const MAX_EXPR_DEPTH: u16 = 256;
 
 /// Statements may be nested this deep.
@@ -234,7 +234,7 @@ impl<'s> Parser<'s> {
     }
 
     /// Reports that an expression or statement is nested too deeply.
-    fn too_deep(&mut self, what: &str, limit: u16) -> Stop {
+    fn too_deep(&mut self, what: &str, limit: u16, counted: &str) -> Stop {
         let span = self.token().span;
         if self.depth_reported {
             return Stop::TooDeep;
@@ -242,7 +242,7 @@ impl<'s> Parser<'s> {
         self.depth_reported = true;
         self.report(
             Diagnostic::new("M0407", span, format!("{what} nested too deeply"))
-                .label(format!("this is more than {limit} deep"))
+                .label(format!("this is more than {limit} {counted} deep"))
                 .help("split it: give a part of it a name of its own"),
         );
         Stop::TooDeep

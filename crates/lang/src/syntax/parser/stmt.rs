@@ -21,7 +21,7 @@ impl<'s> Parser<'s> {
     fn statements_in_brackets(&mut self) -> Vec<Stmt<'s>> {
         let end = self.partner_of(self.pos);
         if self.block_depth > MAX_STMT_DEPTH {
-            self.too_deep("statements are", MAX_STMT_DEPTH);
+            self.too_deep("statements are", MAX_STMT_DEPTH, "statements");
             self.pos = end;
             self.bump();
             return Vec::new();
@@ -135,11 +135,16 @@ impl<'s> Parser<'s> {
     }
 
     pub(super) fn stmt(&mut self) -> Parse<Stmt<'s>> {
+        self.deeper(Self::guarded)
+    }
+
+    /// Reads something one level deeper. What stands in brackets behind a guard, a choice or a test is one level with them.
+    fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         if self.stmt_depth >= MAX_STMT_DEPTH {
-            return Err(self.too_deep("statements are", MAX_STMT_DEPTH));
+            return Err(self.too_deep("statements are", MAX_STMT_DEPTH, "statements"));
         }
         self.stmt_depth += 1;
-        let result = self.guarded();
+        let result = read(self);
         self.stmt_depth -= 1;
         result
     }
@@ -166,7 +171,11 @@ impl<'s> Parser<'s> {
             let help = format!("write what is guarded after {sign}, or `await e` to wait only");
             return Err(self.unexpected_with("a statement", Some(help)));
         }
-        let body = Box::new(self.stmt()?);
+        let body = Box::new(match self.kind() {
+            // The statements in it are one level deeper than the guard, like those of an `if`.
+            Kind::LBrace | Kind::LParen if !self.at_expression() => self.guarded()?,
+            _ => self.stmt()?,
+        });
         let span = start.to(body.span);
         let kind = match sign {
             Kind::Guard => StmtKind::Guard(test, body),
@@ -401,16 +410,6 @@ impl<'s> Parser<'s> {
     }
 
     fn if_stmt(&mut self) -> Parse<Stmt<'s>> {
-        if self.stmt_depth >= MAX_STMT_DEPTH {
-            return Err(self.too_deep("statements are", MAX_STMT_DEPTH));
-        }
-        self.stmt_depth += 1;
-        let result = self.if_parts();
-        self.stmt_depth -= 1;
-        result
-    }
-
-    fn if_parts(&mut self) -> Parse<Stmt<'s>> {
         let start = self.bump().span;
         let test = self.condition()?;
         let then = self.body("the condition")?;
@@ -418,7 +417,7 @@ impl<'s> Parser<'s> {
         // `if …; else` is read too, once `;` has been complained about.
         if self.eat(Kind::Else) {
             other = match self.kind() {
-                Kind::If => vec![self.if_stmt()?],
+                Kind::If => vec![self.deeper(Self::if_stmt)?],
                 _ => self.body("`else`")?,
             };
         }
