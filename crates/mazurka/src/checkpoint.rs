@@ -6,8 +6,9 @@
 //! the numbers of places in the program mean nothing elsewhere. As a version may be forgotten to be raised, a checkpoint has fingerprints of
 //! one run too, which a reader compares with its own.
 //!
-//! A checkpoint carries a checksum of its own text. Without it a changed digit is another count or another part, and
-//! the search would go on to a wrong result. The checksum is of the bytes, not of the values: no change passes.
+//! A checkpoint carries a checksum of its own text. Without it a changed digit is another count or
+//! another part, and the search would go on to a wrong result. The checksum is of the bytes, not of
+//! the values: no change passes.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -31,8 +32,9 @@ const SAMPLE_STEPS: u64 = 10_000;
 /// What stands for the checksum while the checksum is made.
 const UNSEALED: &str = "00000000000000000000000000000000";
 
-/// What is needed to go on with an exploration. [`text`](Checkpoint::text) and [`parse`](Checkpoint::parse) are the only
-/// ways to a file and back, so that no checkpoint is written without its checksum, or read without a look at it.
+/// What is needed to go on with an exploration. [`text`](Checkpoint::text) and
+/// [`parse`](Checkpoint::parse) are the only ways to a file and back, so that no checkpoint is
+/// written without its checksum, or read without a look at it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint(Saved);
 

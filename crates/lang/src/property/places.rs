@@ -1,8 +1,9 @@
-//! The lines in which a process can rest, from the code alone: an `at` that names no such line is a mistake, and
-//! "unreachable" would hide it.
+//! The lines in which a process can rest, from the code alone: an `at` that names no such line is a
+//! mistake, and "unreachable" would hide it.
 //!
-//! What is found is never too little: all ways through the code count, whatever the conditions say. A process that is
-//! spawned has its name only while the program runs, so `0.1` may be every process that process 0 may spawn.
+//! What is found is never too little: all ways through the code count, whatever the conditions say.
+//! A process that is spawned has its name only while the program runs, so `0.1` may be every
+//! process that process 0 may spawn.
 
 use mazurka_core::ProcessPath;
 use rustc_hash::FxHashSet;
@@ -70,10 +71,11 @@ pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(
     if walk.unknown || lines.contains(&line) {
         return Ok(());
     }
+    let s = if lines.len() == 1 { "" } else { "s" };
     Err(match lines.is_empty() {
         true => format!("process {name} makes no step, in line {line} or elsewhere"),
         false => format!(
-            "process {name} has no step that begins in line {line}; its steps begin in {}",
+            "process {name} has no step that begins in line {line}; its steps begin in line{s} {}",
             listed(lines)
         ),
     })
@@ -174,8 +176,9 @@ fn called(code: &Code, place: Place, procedure: u32) -> Vec<Place> {
     places
 }
 
-/// Whether a process that starts here may spawn more processes than there are starts in its code: two spawns that stand
-/// apart may start the same procedure, a spawn may stand in a loop, or in a procedure that is called.
+/// Whether a process that starts here may spawn more processes than there are starts in its code:
+/// two spawns that stand apart may start the same procedure, a spawn may stand in a loop, or in a
+/// procedure that is called.
 fn spawns_again(code: &Code, start: usize) -> bool {
     let own = own(code, [start]);
     let mut starts: FxHashSet<u32> = FxHashSet::default();
@@ -289,12 +292,12 @@ proc p() {
 
     #[test]
     fn a_line_where_a_process_never_rests_is_refused() {
-        let steps = "its steps begin in 4, 5, 9 and 20";
+        let steps = "its steps begin in lines 4, 5, 9 and 20";
         for line in [1, 2, 3, 6, 7, 8, 10, 11, 15, 99] {
             let why = format!("process 0 has no step that begins in line {line}; {steps}");
             refused(TWO, &format!("at(0, {line})"), &why);
         }
-        let why = "process 1.0 has no step that begins in line 14; its steps begin in 15";
+        let why = "process 1.0 has no step that begins in line 14; its steps begin in line 15";
         refused(TWO, "at(1.0, 14)", why);
         let why = "process 0 makes no step, in line 1 or elsewhere";
         refused("process { skip }", "at(0, 1)", why);

@@ -290,8 +290,8 @@ struct Keeper {
 }
 
 impl Keeper {
-    /// If it cannot be saved, one of the next may, and of the last it is told after the result. But a search may take days, so
-    /// the first is told now.
+    /// If it cannot be saved, one of the next may, and of the last it is told after the result. But
+    /// a search may take days, so the first is told now.
     fn keep(&mut self, path: &Path, checkpoint: &Checkpoint) {
         let saved =
             sealed(checkpoint).and_then(|text| files::save_for_now("the checkpoint", path, &text));

@@ -43,8 +43,8 @@ pub(crate) fn checkpoint(name: &str) -> Result<String, String> {
     text(name, MOST_RECORD_BYTES, "a checkpoint")
 }
 
-/// Saves a text, all of it or nothing: what was in the file stays there until the new text is complete. Whether it
-/// could be saved; if not, [`unwritten`] says so after the result.
+/// Saves a text, all of it or nothing: what was in the file stays there until the new text is
+/// complete. Whether it could be saved; if not, [`unwritten`] says so after the result.
 pub(crate) fn save(what: &str, path: &Path, text: &str) -> bool {
     let saved = put(path, text, true);
     saved
@@ -129,8 +129,9 @@ fn note(problem: String) {
     guard(&UNWRITTEN).push(problem);
 }
 
-/// Writes a text beside a file and then puts it in its place. A device, a pipe or standard output is written to as it
-/// is: to put a file in the place of `/dev/null` would be worse than half a text.
+/// Writes a text beside a file and then puts it in its place. A device, a pipe or standard output
+/// is written to as it is: to put a file in the place of `/dev/null` would be worse than half a
+/// text.
 fn put(path: &Path, text: &str, sync: bool) -> io::Result<()> {
     let streams = ["/dev/std", "/dev/fd", "/proc"];
     let named = path.as_os_str().to_string_lossy();

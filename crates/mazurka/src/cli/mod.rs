@@ -35,8 +35,9 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// The one to end with if both are true. A violation stays one whatever else goes wrong, because it is certain. What was
-    /// asked for and not done is worse than every other answer, or a script would go on with a file that is not there.
+    /// The one to end with if both are true. A violation stays one whatever else goes wrong,
+    /// because it is certain. What was asked for and not done is worse than every other answer, or
+    /// a script would go on with a file that is not there.
     pub(crate) fn worse(self, other: Self) -> Self {
         let rank = |exit: Self| match exit {
             Exit::Verified => 0,

@@ -21,7 +21,8 @@ use super::token::{Kind, Token};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
-/// Expressions may be this deep, operators and brackets counted, so that no walk over them can overflow the stack.
+/// Expressions may be this deep, operators and brackets counted, so that no walk over them can
+/// overflow the stack.
 const MAX_EXPR_DEPTH: u16 = 256;
 
 /// Statements may be nested this deep.

@@ -138,7 +138,8 @@ impl<'s> Parser<'s> {
         self.deeper(Self::guarded)
     }
 
-    /// Reads something one level deeper. What stands in brackets behind a guard, a choice or a test is one level with them.
+    /// Reads something one level deeper. What stands in brackets behind a guard, a choice or a test
+    /// is one level with them.
     fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         if self.stmt_depth >= MAX_STMT_DEPTH {
             return Err(self.too_deep("statements are", MAX_STMT_DEPTH, "statements"));
