@@ -205,6 +205,17 @@ fn least(known: &mut Option<Finding>, finding: Finding) {
     }
 }
 
+/// What leads to a failure, as positions of the whole run; the event itself is the last.
+#[derive(Clone, Copy)]
+enum Past<'a> {
+    /// It is of the initial or the final state.
+    Empty,
+    /// What happens before the event at a position.
+    Of(usize),
+    /// Exactly these.
+    Causes(&'a [usize]),
+}
+
 /// Keeps the books of one search.
 pub(crate) struct Ledger<'a> {
     pub limits: &'a Limits,
@@ -269,7 +280,7 @@ impl<'a> Ledger<'a> {
     pub fn initial_mishaps<E: Execution>(&mut self, program: &E) {
         for &mishap in program.initial_mishaps() {
             let key = Fingerprint::EMPTY.then(u64::from(mishap.site));
-            self.mishap(program, mishap, None, key);
+            self.mishap(program, mishap, Past::Empty, key);
         }
     }
 
@@ -280,16 +291,40 @@ impl<'a> Ledger<'a> {
             return;
         }
         for &mishap in &program.whole()[at].mishaps {
-            self.mishap(program, mishap, Some(at), key);
+            self.mishap(program, mishap, Past::Of(at), key);
         }
     }
 
-    /// A mishap of the event at a position of the whole run, which has this key; none: of the initial or the final state.
+    /// The mishaps of an event of a net: the last of these positions of the run. The others are its
+    /// causes in the net, which in a contextual net may be less than what happens before it in this
+    /// run: then the other order is a run as well, and it is the same event there. So nothing but
+    /// its causes decides whether it counts.
+    pub fn mishaps_after<E: Execution>(&mut self, program: &E, causes: &[usize]) {
+        let mut hasher = TraceHasher::new();
+        for &at in causes {
+            hasher.push(&program.whole()[at], program.processes());
+        }
+        let key = hasher.event(causes.len() - 1);
+        if self.found.seen.failed.contains(&key) {
+            return;
+        }
+        for &mishap in &program.whole()[causes[causes.len() - 1]].mishaps {
+            self.mishap(program, mishap, Past::Causes(causes), key);
+        }
+    }
+
+    /// Whether the event at a position of the whole run is one of the failures.
+    pub fn has_failed<E: Execution>(&self, program: &E, at: usize) -> bool {
+        let key = self.event_fingerprint(program, at);
+        self.found.seen.failed.contains(&key)
+    }
+
+    /// A mishap of an event with this past and this key.
     fn mishap<E: Execution>(
         &mut self,
         program: &E,
         mishap: Mishap,
-        at: Option<usize>,
+        past: Past<'_>,
         key: Fingerprint,
     ) {
         match mishap.kind {
@@ -305,11 +340,12 @@ impl<'a> Ledger<'a> {
             .iter()
             .any(|found| found.mishap.is_some_and(|known| known.site == mishap.site));
         let run = program.whole();
-        let past = match at {
+        let past = match past {
             // Where states are merged, only the event itself can have a false `assume`.
-            Some(at) if known && self.merges => vec![at],
-            Some(at) => HappensBefore::of(&run[..=at]).past(at),
-            None => Vec::new(),
+            Past::Of(at) if known && self.merges => vec![at],
+            Past::Of(at) => HappensBefore::of(&run[..=at]).past(at),
+            Past::Causes(causes) => causes.to_vec(),
+            Past::Empty => Vec::new(),
         };
         // Only what leads to the failure counts: with a false `assume` in its past it cannot happen.
         // One before any step is in the past of everything.
@@ -411,7 +447,7 @@ impl<'a> Ledger<'a> {
         let mut broken = 0;
         for mishap in program.final_mishaps() {
             if mishap.kind != MishapKind::Failure {
-                self.mishap(program, mishap, None, Fingerprint::EMPTY);
+                self.mishap(program, mishap, Past::Empty, Fingerprint::EMPTY);
                 continue;
             }
             // The whole run is the past of a broken `ensures`; each trace has its own.

@@ -328,8 +328,8 @@ fn for_all_inputs(program: &Program, case: &Case, wrong: &mut Wrong) {
     }
     let checked = program.check(&options, &mut quietly());
     wrong.compare("check", &case.check, &word(checked.verdict));
-    let unfolded = unfolded(program, case, wrong);
     let explored = all.expect("optimal is an algorithm");
+    let unfolded = unfolded(program, &explored, case, wrong);
     let stateful = stateful(program, &explored, unfolded.counts.events, wrong);
     for record in [checked, unfolded].into_iter().chain(stateful) {
         wrong.0.extend(replays(program, record, &options));
@@ -366,17 +366,24 @@ fn in_full(program: &Program, case: &Case, wrong: &mut Wrong) {
 
     let checked = program.check(&options, &mut quietly());
     wrong.compare("check", &case.check, &word(checked.verdict));
-    let unfolded = unfolded(program, case, wrong);
+    let unfolded = unfolded(program, &explored, case, wrong);
     let stateful = stateful(program, &explored, unfolded.counts.events, wrong);
     for record in [explored, checked, unfolded].into_iter().chain(stateful) {
         wrong.0.extend(replays(program, record, &options));
     }
 }
 
-/// Both nets: the deadlocks and failures of the figures, never more tests than traces.
-fn unfolded(program: &Program, case: &Case, wrong: &mut Wrong) -> Record {
+/// Both nets: the deadlocks and failures of the figures whatever tests are run, never more tests
+/// than traces.
+fn unfolded(program: &Program, explored: &Record, case: &Case, wrong: &mut Wrong) -> Record {
     let options = Options::default();
     let [replicated, contextual] = [NetKind::Replicated, NetKind::Contextual].map(|kind| {
+        let few = case.traces.is_some_and(|traces| traces < 20);
+        for seed in 0..if few { 6 } else { 1 } {
+            let unfolded = program.unfold(kind, seed, &options, &mut quietly());
+            let name = format!("{kind}, seed {seed}: failures");
+            same_failures(&name, explored, &unfolded.record, wrong);
+        }
         let unfolded = program.unfold(kind, 0, &options, &mut quietly());
         let counts = &unfolded.record.counts;
         wrong.compare(&unfolded.net, &case.deadlocks, &counts.deadlocks);
@@ -396,6 +403,14 @@ fn unfolded(program: &Program, case: &Case, wrong: &mut Wrong) -> Record {
         wrong.0.push("the contextual net is larger".to_owned());
     }
     replicated.record
+}
+
+/// All failures of an exploration are found, but for those of final states, which nets do not look
+/// at; and no others.
+fn same_failures(name: &str, explored: &Record, record: &Record, wrong: &mut Wrong) {
+    let (mut all, found) = (failing(explored), failing(record));
+    all.retain(|failure| !failure.starts_with("ensures ") || found.contains(failure));
+    wrong.compare(name, &Some(all), &found);
 }
 
 /// How and where it fails.
@@ -437,9 +452,7 @@ fn stateful(
         let found = record.counts.deadlocks > 0;
         wrong.compare(&name("deadlock"), &Some(deadlock), &found);
         // Final states are not all looked at.
-        let (mut all, found) = (failing(explored), failing(record));
-        all.retain(|failure| !failure.starts_with("ensures ") || found.contains(failure));
-        wrong.compare(&name("failures"), &Some(all), &found);
+        same_failures(&name("failures"), explored, record, wrong);
         if record.deterministic == Some(false) {
             let deterministic = Some(explored.deterministic);
             wrong.compare(&name("deterministic"), &deterministic, &Some(false));

@@ -101,6 +101,15 @@ impl<'a, 'w, E: Execution> Lessons<'a, 'w, E> {
         ControlFlow::Continue(true)
     }
 
+    /// Whether the event at a position of the last test is one of the failures. A test may have met
+    /// others further on.
+    pub fn has_failed(&self, at: usize) -> bool {
+        let Session {
+            program, ledger, ..
+        } = &self.session;
+        ledger.has_failed(*program, at)
+    }
+
     /// Which sides a step has after some others, for programs with inputs. That is asked of the program, which knows the path constraint; it is no test.
     pub fn sides<'s>(
         &mut self,

@@ -334,9 +334,9 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         let learned = self.lessons.model.step(step).clone();
         if learned.fails && !self.shown.contains(&step) {
             // Whether it counts depends on its causes, so it is run.
-            let before = self.lessons.session.ledger.found.seen.failed.len();
+            let depth = self.causes(extension).0.len();
             self.test(extension, &learned.done.outcomes)?;
-            if self.lessons.session.ledger.found.seen.failed.len() > before {
+            if self.lessons.has_failed(depth) {
                 self.shown.insert(step);
             }
         }

@@ -100,7 +100,7 @@ impl<E: Execution> Tester<'_, '_, E> {
                 self.chances.insert(extension, SmallVec::new());
                 self.builder.pending.push(extension);
             }
-            self.note_mishaps();
+            self.note_mishaps(node);
             self.advance(node);
         }
         match (alone, more) {

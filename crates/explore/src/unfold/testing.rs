@@ -334,19 +334,32 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
                 }
                 None => drop(self.chances.remove(&owner)),
             }
-            self.note_mishaps();
+            self.note_mishaps(node);
         }
         self.advance(node);
         ControlFlow::Continue(true)
     }
 
-    /// Tells of what went wrong in the last step of the program, which is not yet one of the run.
-    pub(super) fn note_mishaps(&mut self) {
+    /// Tells of what went wrong in an event: the last step of the program, which is not yet one of
+    /// the run.
+    pub(super) fn note_mishaps(&mut self, event: u32) {
         let at = self.run.len();
-        let session = &mut self.session;
-        if !session.program.events()[at].mishaps.is_empty() {
-            session.ledger.mishaps(session.program, at);
+        if self.session.program.events()[at].mishaps.is_empty() {
+            return;
         }
+        let net = &self.builder.net;
+        let mut clock = Vec::new();
+        net.clock(event, &mut clock);
+        let is_cause = |&(_, &other): &(usize, &u32)| {
+            let last = clock.get(net.event(other).process.index()).copied();
+            last.is_some_and(|last| last != NONE && net.is_at_or_after(last, other))
+        };
+        let causes = self.run.iter().enumerate().filter(is_cause);
+        let causes: Vec<usize> = causes.map(|(at, _)| at).chain([at]).collect();
+        let Session {
+            program, ledger, ..
+        } = &mut self.session;
+        ledger.mishaps_after(*program, &causes);
     }
 
     /// Goes on until nobody can, with what is new if there is something.

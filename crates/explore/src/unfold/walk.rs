@@ -109,13 +109,10 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         self.edges += 1;
         if self.lessons.model.step(step).fails && !self.shown.contains(&step) {
             // Whether it counts depends on what was before, so it is run.
-            let failed =
-                |lessons: &Lessons<'_, '_, E>| lessons.session.ledger.found.seen.failed.len();
-            let before = failed(&self.lessons);
             let process = self.process(step);
             let outcomes = self.lessons.model.step(step).done.outcomes.clone();
             self.test(process, &outcomes)?;
-            if failed(&self.lessons) > before {
+            if self.lessons.has_failed(self.path.len()) {
                 self.shown.insert(step);
             }
         }
