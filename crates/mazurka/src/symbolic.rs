@@ -210,7 +210,9 @@ impl SymbolicProgram {
         let mut unsure = suspicious && evidence.is_none();
         let mut agree =
             (found.stopped == StopReason::Complete && !finals.all.is_empty()).then_some(true);
-        if evidence.is_none() {
+        // Whether results agree is of interest beside a failure, too, unless the search stopped
+        // there.
+        if evidence.is_none() || agree.is_some() {
             match machine.difference(&finals.all) {
                 Difference::Never => {}
                 Difference::Unknown => {
@@ -219,10 +221,11 @@ impl SymbolicProgram {
                 }
                 Difference::Between(one, other, concrete) => {
                     agree = Some(false);
-                    let schedules = [one, other].map(|at| &finals.schedules[at]);
-                    let pair = two_runs(&mut machine, schedules, *concrete, options);
-                    unsure |= deterministic && pair.is_none();
-                    evidence = pair.filter(|_| deterministic);
+                    if evidence.is_none() && deterministic {
+                        let schedules = [one, other].map(|at| &finals.schedules[at]);
+                        evidence = two_runs(&mut machine, schedules, *concrete, options);
+                        unsure |= evidence.is_none();
+                    }
                 }
             }
         }
@@ -238,6 +241,8 @@ impl SymbolicProgram {
             () if !bounds.is_empty() => Verdict::Inconclusive,
             () => Verdict::Verified,
         };
+        // Where something was left out, another result may have been.
+        agree = agree.filter(|&agree| !agree || bounds.is_empty());
         let mut program = self.record.clone();
         let witnesses = evidence.map(|shown| {
             program.set.extend(settings(&shown.values));
@@ -259,7 +264,7 @@ impl SymbolicProgram {
                 (_, Verdict::Inconclusive) => StopReason::Bound,
                 (stopped, _) => stopped,
             },
-            deterministic: agree.filter(|&agree| !agree || verdict != Verdict::Inconclusive),
+            deterministic: agree,
             counts: found.counts,
             seconds: found.elapsed.as_secs_f64(),
             solver: None,
