@@ -265,7 +265,8 @@ fn concrete(
     mishap: Option<&Mishap>,
 ) -> Option<Concrete> {
     follow(machine, schedule);
-    machine.concrete(mishap)
+    // Processes that the run does not need start as well when it is run with its inputs.
+    machine.start_all().then(|| machine.concrete(mishap))?
 }
 
 /// The evidence for everything found, each run with its inputs; two results that differ come last, if that is a violation.

@@ -7,8 +7,8 @@ use mazurka_core::record::{
     VERSION, Witness,
 };
 use mazurka_core::{
-    Bound, Counts, Execution, Mishap, MishapKind, Schedule, Scope, Semantics, Status, StopReason,
-    Verdict, ending, with_status,
+    Bound, Counts, Execution, HappensBefore, Mishap, MishapKind, Schedule, Scope, Semantics,
+    Status, StopReason, Verdict, ending, with_status,
 };
 use mazurka_explore::{
     Audience, End, Finding, Goal, LeadsHere, Observer, Reduction, Violation, closest, minimise,
@@ -427,7 +427,8 @@ struct Shown {
 /// A failure or a deadlock with values that show it. None if nobody knows such values, or they do not show it.
 fn shown(machine: &mut SymbolicMachine, finding: &Finding, options: &Options) -> Option<Shown> {
     follow(machine, &finding.schedule);
-    let concrete = machine.concrete(finding.mishap.as_ref())?;
+    let concrete = machine.start_all();
+    let concrete = concrete.then(|| machine.concrete(finding.mishap.as_ref()))??;
     let mut program = Machine::new(concrete.code, options.limits.local);
     let told = evidence::tell(&mut program, &concrete.schedule).ok()?;
     let violation = match finding.mishap {
@@ -561,6 +562,9 @@ impl Collecting {
     fn examples(&mut self, machine: &mut SymbolicMachine, options: &Options) -> bool {
         let mut run_again = |run: &Schedule, mishap: Option<&Mishap>| {
             follow(machine, run);
+            if let Some(mishap) = mishap {
+                leave_out_others(machine, mishap);
+            }
             run_again(machine, mishap, options)
         };
         let mut wrong = false;
@@ -580,6 +584,21 @@ impl Collecting {
         let again = deadlock.and_then(|run| run_again(run, None));
         wrong || again.is_some_and(|(ends, _)| ends == Ending::Deadlock)
     }
+}
+
+/// Leaves of the current run only what happens before a mishap of its last step: another process
+/// may have had a false `assume`, and need not.
+fn leave_out_others(machine: &mut SymbolicMachine, mishap: &Mishap) {
+    let events = machine.events();
+    if let Some(last) = events.last()
+        && last.mishaps.contains(mishap)
+    {
+        let past = HappensBefore::of(events).past(events.len() - 1);
+        let past = past.iter().map(|&at| &events[at]);
+        let schedule = Schedule::of_each(past, machine.processes());
+        follow(machine, &schedule);
+    }
+    machine.start_all();
 }
 
 /// The current run with concrete values: how it ends, and the values. None if nobody knows any, if an `int` leaves the range

@@ -36,6 +36,7 @@ mod property;
 mod reached;
 mod results;
 mod run;
+mod starts;
 mod state;
 mod tell;
 
@@ -170,6 +171,7 @@ impl SymbolicMachine {
         let logic = Rc::new(RefCell::new(logic));
         let mut machine = Self::at(code, logic, state, table, max_local);
         machine.start();
+        machine.foresee_starts();
         machine
     }
 
