@@ -70,6 +70,19 @@ pub trait Execution {
     /// What the next step of a ready or waiting process may have to wait for.
     fn wait(&self, process: ProcessId) -> Wait;
 
+    /// The processes whose end the next step of a ready or waiting process may wait for, if it
+    /// waits for a [`Wait::Process`] or a [`Wait::Guard`]. Replaces the content of `into`. A step
+    /// that waits for a [`Wait::Process`] needs one of them at least; those of the others may be
+    /// too many, never too few. The children that have been started, unless the program knows
+    /// better: it must where a handle can be given to another process.
+    fn joins(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
+        let table = self.processes();
+        let children = table.in_order().iter().copied();
+        let children = children.filter(|&child| table.parent(child) == Some(process));
+        into.clear();
+        into.extend(children.filter(|&child| self.status(child) != Status::Unborn));
+    }
+
     /// What steps that wait for a [`Wait::Guard`] may touch, in any execution; empty if there are none.
     fn guards(&self) -> &[Access];
 

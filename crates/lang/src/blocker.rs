@@ -3,7 +3,7 @@
 use mazurka_core::{Blocker, Execution, ProcessId, Status, Wait};
 
 use crate::Machine;
-use crate::code::Op;
+use crate::code::{Joins, Op};
 use crate::interpret::{Stop, peek};
 
 impl Machine {
@@ -29,6 +29,25 @@ impl Machine {
         let (pc, cells) = (pc as usize, &self.state.cells);
         let handle = peek(ops, start, pc, cells, locals, &mut Vec::new())?.ok()?;
         Some(ProcessId(handle as u32))
+    }
+
+    /// The processes whose end the next step of a process may wait for.
+    pub(crate) fn joinable(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
+        let registers = &self.state.processes[process.index()].registers;
+        let locals = self.locals(process);
+        let of = |slot: u32| ProcessId(locals[slot as usize] as u32);
+        let handles = match self.code.joins(registers.pc) {
+            Joins::Handle(slot) => return into.push(of(slot)),
+            Joins::Children => &[][..],
+            Joins::Any => self.code.live.at(registers.pc),
+        };
+        into.extend((0..registers.children).filter_map(|k| self.table.known_child(process, k)));
+        for slot in handles.iter().filter(|slot| slot.handle) {
+            let known = of(slot.at);
+            if known.index() < self.table.len() && !into.contains(&known) {
+                into.push(known);
+            }
+        }
     }
 
     /// The children that have not ended.

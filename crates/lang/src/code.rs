@@ -276,7 +276,27 @@ pub struct Code {
     pub(crate) reach: OnceLock<Reach>,
 }
 
+/// Whom a step may join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Joins {
+    /// The process of this handle, a slot of the frame.
+    Handle(u32),
+    /// All children.
+    Children,
+    /// Children, or processes of handles that are live.
+    Any,
+}
+
 impl Code {
+    /// Whom the step may join that starts at a mark.
+    pub(crate) fn joins(&self, mark: u32) -> Joins {
+        match self.ops[mark as usize + 1..] {
+            [Op::Local(slot), Op::Join, ..] => Joins::Handle(slot),
+            [Op::JoinAll, ..] => Joins::Children,
+            _ => Joins::Any,
+        }
+    }
+
     /// Whether a run may not end, or come back to a state that it was in: there is a loop without a constant
     /// bound, or recursion.
     pub fn may_loop(&self) -> bool {

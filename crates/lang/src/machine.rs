@@ -709,6 +709,11 @@ impl Execution for Machine {
         self.blocker_of(process)
     }
 
+    fn joins(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
+        into.clear();
+        self.joinable(process, into);
+    }
+
     fn future(&self, process: ProcessId, into: &mut Claims) {
         into.clear();
         let Some(state) = self.state.processes.get(process.index()) else {

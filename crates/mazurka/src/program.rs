@@ -83,7 +83,7 @@ impl Program {
         &self.record
     }
 
-    /// Whether it can be unfolded: nets know joins of a process with those that it started, and no others.
+    /// Whether it can be unfolded: not if it is written in ABS.
     pub fn unfolds(&self) -> bool {
         matches!(self.language, Language::Maz(_) | Language::Open(_))
     }

@@ -20,8 +20,9 @@
 //! every configuration it is in, so what it adds is one edge away from what was known without it (Lemma 5). In the contextual net
 //! it is the last by causality only: what it reads may have been taken since, so there only what it takes must be there.
 //!
-//! A step that may join depends on the ends of its children, but only if it really joins them. So all of its extensions that agree in
-//! what matters stand for the one with the fewest causes ([`Builder::resolve`]).
+//! A step that may join depends on the ends of all whom it may join
+//! ([`Execution::joins`](mazurka_core::Execution::joins)), but only if it really joins them. So all
+//! of its extensions that agree in what matters stand for the one with the fewest causes ([`Builder::resolve`]).
 
 use mazurka_core::{Claims, ProcessId, Status, Wait};
 use rustc_hash::FxHashSet;
@@ -36,6 +37,8 @@ pub(crate) struct Next {
     pub status: Status,
     pub claims: Claims,
     pub wait: Wait,
+    /// The processes whose end it may wait for.
+    pub joins: Vec<ProcessId>,
 }
 
 /// What a step did, as far as it matters for the net.
@@ -77,19 +80,17 @@ impl Builder {
             clock: Vec::new(),
         };
         for next in processes {
-            let thread = builder.add_thread(&next, NONE, NONE, &[]);
+            let thread = builder.add_thread(&next, NONE, NONE);
             builder.grow(thread);
         }
         builder
     }
 
-    /// Adds a thread; `started` are the processes whose end it can wait for.
-    fn add_thread(&mut self, next: &Next, last: u32, origin: u32, started: &[ProcessId]) -> u32 {
-        let joins = matches!(next.wait, Wait::Process | Wait::Guard);
-        let ends = if joins { started } else { &[] };
+    /// Adds a thread.
+    fn add_thread(&mut self, next: &Next, last: u32, origin: u32) -> u32 {
         let alive = matches!(next.status, Status::Ready | Status::Waiting);
         let claims = match alive {
-            true => self.net.list(&next.claims, ends),
+            true => self.net.list(&next.claims, &next.joins),
             false => 0,
         };
         self.net.threads.push(Thread {
@@ -102,19 +103,6 @@ impl Builder {
             extensions: NONE,
         });
         self.net.threads.len() as u32 - 1
-    }
-
-    /// The processes that an event and those before it of its process have started.
-    fn started_by(&self, mut event: u32) -> Vec<ProcessId> {
-        let mut started = Vec::new();
-        while event != NONE {
-            let node = self.net.event(event);
-            for thread in node.thread + 1..node.thread + node.thread_count {
-                started.push(self.net.thread(thread).process);
-            }
-            event = node.parent;
-        }
-        started
     }
 
     /// Finds all extensions of a new thread.
@@ -395,12 +383,10 @@ impl Builder {
             outcome_count: done.outcomes.len() as u32,
             next,
         });
-        let mut started = self.started_by(last);
-        started.extend(done.next.iter().skip(1).map(|next| next.process));
         for (at, next) in done.next.iter().enumerate() {
             match at {
-                0 => self.add_thread(next, event, event, &started),
-                _ => self.add_thread(next, NONE, event, &[]),
+                0 => self.add_thread(next, event, event),
+                _ => self.add_thread(next, NONE, event),
             };
         }
         (event, true)

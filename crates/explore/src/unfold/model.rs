@@ -18,7 +18,7 @@
 //! Deviation: steps may touch many places (an atomic block). A place that a step claims to write and does not touch counts as read and
 //! as written, because it may stand for something that is not seen: an invariant.
 
-use mazurka_core::{AccessKind, Event, Execution, Fingerprint, ProcessId, Status, Wait};
+use mazurka_core::{AccessKind, Event, Execution, Fingerprint, ProcessId, Status};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -34,8 +34,8 @@ pub(crate) struct Learned {
     reads: Vec<(u32, u32)>,
     /// The locks that must be free.
     needs: Vec<u32>,
-    /// If it stayed, because its way was closed: whom its process has started, and whether they had ended.
-    children: Vec<(ProcessId, bool)>,
+    /// If it stayed, because its way was closed: whom it may join, and whether they had ended.
+    ends: Vec<(ProcessId, bool)>,
     /// What it wrote, likewise.
     pub writes: Vec<(u32, u32)>,
     /// The outcomes to try after its own, if any.
@@ -179,9 +179,9 @@ impl Model {
         step.needs.iter().all(|&lock| valuation(lock) == 0)
             && step.done.joined.iter().all(|&process| ended(process))
             && step
-                .children
+                .ends
                 .iter()
-                .all(|&(child, had)| ended(child) == had)
+                .all(|&(process, had)| ended(process) == had)
     }
 
     /// The known step from a local state that has these outcomes, where cells have these valuations and these processes have ended.
@@ -268,24 +268,14 @@ impl Model {
                 }
             }
         }
-        let table = program.processes();
-        let started = table.in_order().iter().copied();
-        let may_join = stays && matches!(event.wait, Wait::Process | Wait::Guard);
-        let started =
-            started.filter(|&child| may_join && table.parent(child) == Some(event.process));
-        let children: Vec<(ProcessId, bool)> = started
-            .map(|child| (child, self.has_ended(marking, child)))
-            .filter(|(child, _)| {
-                marking
-                    .locals
-                    .get(child.index())
-                    .is_some_and(|&l| l != NONE)
-            })
+        let joins = self.local(local).next.joins.iter().filter(|_| stays);
+        let ends: Vec<(ProcessId, bool)> = joins
+            .map(|&process| (process, self.has_ended(marking, process)))
             .collect();
         let outcomes: Vec<i64> = event.outcomes.iter().map(|o| o.value).collect();
         let same = |step: &u32| {
             let known = self.step(*step);
-            known.reads == reads && known.done.outcomes == outcomes && known.children == children
+            known.reads == reads && known.done.outcomes == outcomes && known.ends == ends
         };
         let known = self.local(local).steps.iter().copied().find(same);
         let step = known.unwrap_or_else(|| {
@@ -315,7 +305,7 @@ impl Model {
             self.steps.push(Learned {
                 reads,
                 needs,
-                children,
+                ends,
                 writes,
                 more: next_outcomes(event),
                 done,

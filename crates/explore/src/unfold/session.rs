@@ -177,10 +177,14 @@ pub(crate) fn next<E: Execution>(program: &E, process: ProcessId) -> Next {
         status,
         claims: Vec::new(),
         wait: Wait::Never,
+        joins: Vec::new(),
     };
     if matches!(status, Status::Ready | Status::Waiting) {
         program.claims(process, &mut next.claims);
         next.wait = program.wait(process);
+        if matches!(next.wait, Wait::Process | Wait::Guard) {
+            program.joins(process, &mut next.joins);
+        }
     }
     next
 }

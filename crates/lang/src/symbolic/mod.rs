@@ -647,6 +647,11 @@ impl Execution for SymbolicMachine {
         &self.guards
     }
 
+    fn joins(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
+        into.clear();
+        self.joinable(process, into);
+    }
+
     fn has_conditions(&self) -> bool {
         true
     }

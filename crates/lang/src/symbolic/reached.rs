@@ -3,6 +3,7 @@
 use mazurka_core::{ProcessId, ProcessPath};
 use mazurka_smt::{Answer, Model, Term, Terms};
 
+use crate::code::Joins;
 use crate::property::Property;
 
 use super::SymbolicMachine;
@@ -14,6 +15,26 @@ impl SymbolicMachine {
     pub fn starting_in_any_order(mut self) -> Self {
         self.any_order = true;
         self
+    }
+
+    /// The processes whose end the next step of a process may wait for.
+    pub(super) fn joinable(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
+        let registers = &self.state.processes[process.index()].place.registers;
+        let (logic, locals) = (self.logic.borrow(), self.locals(process));
+        // Handles are always known.
+        let of = |slot: u32| ProcessId(logic.known(locals[slot as usize]).unwrap_or(0) as u32);
+        let handles = match self.code.joins(registers.pc) {
+            Joins::Handle(slot) => return into.push(of(slot)),
+            Joins::Children => &[][..],
+            Joins::Any => self.code.live.at(registers.pc),
+        };
+        into.extend((0..registers.children).filter_map(|k| self.table.known_child(process, k)));
+        for slot in handles.iter().filter(|slot| slot.handle) {
+            let known = of(slot.at);
+            if known.index() < self.table.len() && !into.contains(&known) {
+                into.push(known);
+            }
+        }
     }
 
     /// The value of a cell, as a term.
