@@ -107,7 +107,7 @@ impl Machine {
             }
         }
         for required in &code.requires {
-            if evaluate(&code.snippets[required.snippet as usize], &code.initial) == Ok(0) {
+            if evaluate(&code.snippets[required.snippet as usize], &code.initial) != Ok(1) {
                 return Err(UnfitInput::Requires {
                     requires: required.span.text(&code.source).trim().to_owned(),
                 });

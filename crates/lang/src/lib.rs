@@ -50,7 +50,7 @@ mod syntax;
 
 pub use check::{Setting, load};
 pub use code::Code;
-pub use compile::{compile, compile_open, compile_symbolic, has_inputs};
+pub use compile::{compile, compile_open, compile_symbolic, has_inputs, refused_at_start};
 pub use coverage::Sides;
 pub use diagnostic::Diagnostic;
 pub use given::UnfitInput;

@@ -21,7 +21,7 @@ pub use check::{Rejected, check_proof};
 pub use fol::Misplaced;
 pub use formula::Formula;
 pub use parse::{FormulaError, parse};
-pub use prove::{Outcome, ProofCounts, Refutation, Theorem, prove, stated};
+pub use prove::{Outcome, ProofCounts, Refutation, Theorem, can_start, prove, stated};
 pub use search::Unsupported;
 pub use step::TooMuch;
 

@@ -6,12 +6,13 @@ use mazurka_core::proof::Rule;
 use mazurka_core::record::ProgramRecord;
 use mazurka_core::{Bound, Schedule, ScheduledStep};
 use mazurka_lang::hir::Program;
-use mazurka_smt::{Kind, Model, Solver};
+use mazurka_smt::{Answer, Kind, Model, Solver};
 
 use crate::fol::Truth;
-use crate::pool::rule;
+use crate::pool::{initial_cells, rule};
 use crate::search::{By, Search, Unsupported, Why};
 use crate::sequent::What;
+use crate::world::World;
 use crate::{Formula, Options};
 use mazurka_core::proof::{LeafRecord, Proof, VERSION};
 
@@ -91,6 +92,15 @@ pub struct Theorem<'a> {
     pub goal: Option<&'a str>,
     /// The formula.
     pub formula: &'a Formula,
+}
+
+/// Whether any initial values satisfy what the program requires, as far as the solver knows. If none do, everything
+/// could be proved of them, and nothing of the program.
+pub fn can_start(theorem: &Theorem<'_>, solver: &mut dyn Solver) -> bool {
+    let mut world = World::new(theorem);
+    let cells = initial_cells(theorem.program, &mut world.terms);
+    let required = world.required(&cells);
+    solver.check(&mut world.terms, &required) != Answer::Unsat
 }
 
 /// Looks for a proof. `watch` is called for every goal, with how many there are.

@@ -143,14 +143,22 @@ impl<'p> World<'p> {
 
     /// Takes a formula apart in the initial state, where `requires` is known.
     pub fn open(&mut self, formula: &Formula) -> Result<Vec<Part>, Misplaced> {
-        let program = self.program;
-        let cells = initial_cells(program, &mut self.terms);
+        let cells = initial_cells(self.program, &mut self.terms);
+        let known = self.required(&cells).into_iter().map(Fol::Term).collect();
+        let mut parts = Vec::new();
         let mut lower = self.lower(String::new());
-        let requires = program.requires.iter();
-        let known = requires.map(|p| Fol::Term(lower.condition(&p.expr, &cells, &[])));
-        let (known, mut parts) = (known.collect(), Vec::new());
         lower.parts(known, &cells, &mut Vec::new(), formula, &mut parts)?;
         Ok(parts)
+    }
+
+    /// What the program requires of its initial values.
+    pub fn required(&mut self, cells: &[Term]) -> Vec<Term> {
+        let program = self.program;
+        let mut lower = self.lower(String::new());
+        let requires = program.requires.iter();
+        requires
+            .map(|property| lower.condition(&property.expr, cells, &[]))
+            .collect()
     }
 
     /// What the file's invariants say in a state, and with `loops` those of loops before whose test a thread stands.

@@ -79,6 +79,9 @@ pub enum ProveError {
         "there are rules for whole statements, not for each access: write `atomicity statement`, with statements that read or write one shared variable each, or explore the program with `mazurka symbolic` or `mazurka check`"
     )]
     Access,
+    /// Nothing satisfies what the program requires: everything follows from that, and nothing is shown by it.
+    #[error("no initial values satisfy what the program `requires`, so there is nothing to prove")]
+    NoStart,
     /// The solver is not there.
     #[error(transparent)]
     Solver(#[from] Missing),
@@ -143,8 +146,13 @@ impl Theory {
         set: &[(String, String)],
     ) -> Result<Self, Vec<Diagnostic>> {
         let settings: Vec<Setting> = set.iter().map(setting).collect();
+        let program = mazurka_lang::load(source, &settings)?;
+        let refused = mazurka_lang::refused_at_start(&program, source);
+        if !refused.is_empty() {
+            return Err(refused);
+        }
         Ok(Self {
-            program: mazurka_lang::load(source, &settings)?,
+            program,
             source: source.to_owned(),
             record: ProgramRecord {
                 file: file.to_owned(),
@@ -188,6 +196,7 @@ impl Theory {
             solver: options.solver.started(&options.limits),
             ..options.clone()
         };
+        self.can_start(&options.solver)?;
         let mut wanted: Vec<Option<String>> = goals.iter().cloned().map(Some).collect();
         if wanted.is_empty() {
             wanted = self.goals().into_iter().map(Some).collect();
@@ -317,6 +326,19 @@ impl Theory {
         )?)
     }
 
+    /// An error if no initial values satisfy what the program requires.
+    fn can_start(&self, solver: &Solving) -> Result<(), ProveError> {
+        if self.program.requires.is_empty() {
+            return Ok(());
+        }
+        let stated = mazurka_logic::stated(&self.program);
+        let mut solver = self.solver(solver)?;
+        match mazurka_logic::can_start(&self.theorem(None, &stated), &mut *solver) {
+            true => Ok(()),
+            false => Err(ProveError::NoStart),
+        }
+    }
+
     fn theorem<'a>(&'a self, goal: Option<&'a str>, formula: &'a Formula) -> Theorem<'a> {
         Theorem {
             program: &self.program,
@@ -435,6 +457,7 @@ impl Theory {
         if file.version != VERSION {
             return Err(Rejected::Version(file.version).into());
         }
+        self.can_start(solver)?;
         for proof in &file.proofs {
             if proof.program.hash != self.record.hash {
                 return Err(ProofProblem::OtherProgram {

@@ -102,7 +102,8 @@ impl SymbolicProgram {
         let settings: Vec<Setting> = set.iter().map(setting).collect();
         let checked = mazurka_lang::load(source, &settings)?;
         let code = compile_symbolic(&checked, source, true);
-        let refused = code.refused();
+        let mut refused = code.refused();
+        refused.extend(mazurka_lang::refused_at_start(&checked, source));
         if !refused.is_empty() {
             return Err(refused);
         }

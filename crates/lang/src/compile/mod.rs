@@ -52,15 +52,33 @@ pub fn compile(program: &Program, source: &str) -> Result<Code, Vec<Diagnostic>>
     }
 }
 
-/// What the program requires and its initial values break.
+/// What the program requires and its initial values break, where it gives all of them. What cannot be computed does not hold.
 fn broken_requires(code: &Code, program: &Program) -> Vec<Diagnostic> {
+    if program.vars.iter().any(|var| var.init.is_none()) {
+        return Vec::new();
+    }
     let snippets = code.requires.iter().map(|checked| checked.snippet);
     let holds: Vec<bool> = snippets
         .map(|snippet| {
-            interpret::evaluate(&code.snippets[snippet as usize], &code.initial) != Ok(0)
+            interpret::evaluate(&code.snippets[snippet as usize], &code.initial) == Ok(1)
         })
         .collect();
     refuse::broken_requires(program, &holds)
+}
+
+/// What is wrong with a program before it starts, whoever runs or proves it: initial values that break a `requires`. Where some
+/// values are not given, a solver has to say whether any are allowed.
+///
+/// ```
+/// let source = "var x: int = 0  requires x > 0  process { x := 1 }";
+/// let program = mazurka_lang::load(source, &[]).unwrap();
+/// assert_eq!(mazurka_lang::refused_at_start(&program, source)[0].code, "M0603");
+/// ```
+pub fn refused_at_start(program: &Program, source: &str) -> Vec<Diagnostic> {
+    match program.requires.is_empty() {
+        true => Vec::new(),
+        false => broken_requires(&compile_symbolic(program, source, false), program),
+    }
 }
 
 /// Whether a program asks for inputs.
@@ -76,9 +94,7 @@ pub fn compile_open(program: &Program, source: &str) -> Result<Code, Vec<Diagnos
     let mut code = compile_symbolic(program, source, false);
     code.open = true;
     let mut refused = code.refused();
-    if program.vars.iter().all(|var| var.init.is_some()) {
-        refused.extend(broken_requires(&code, program));
-    }
+    refused.extend(broken_requires(&code, program));
     match refused.is_empty() {
         true => Ok(code),
         false => Err(refused),

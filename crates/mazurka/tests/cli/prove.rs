@@ -292,3 +292,22 @@ fn accesses_are_refused_or_proved_as_steps() {
     assert_eq!(said.code, 3, "{said:?}");
     assert!(said.err.contains("atomicity statement"), "{said:?}");
 }
+
+/// Everything follows from what cannot be, so nothing is shown by it: the answer is that of every other command.
+#[test]
+fn nothing_follows_from_a_false_requires() {
+    let given = "var c: int = 0 requires c > 0 ensures c == 99 process { c := 7 }";
+    let unknown = "var c: i8 requires c > 0 && c < 0 ensures c == 99 process { c := 7 }";
+    let undefined = "var c: int = 0 requires 1 / c > 0 ensures c == 99 process { c := 7 }";
+    for command in ["check", "explore", "symbolic", "prove"] {
+        for program in [given, unknown, undefined] {
+            let said = with_input(&[command, "-"], program);
+            assert_eq!(said.code, 3, "{command} {program}: {said:?}");
+            let why = match program == unknown {
+                true => "no initial values satisfy",
+                false => "M0603",
+            };
+            assert!(said.err.contains(why), "{command} {program}: {said:?}");
+        }
+    }
+}
