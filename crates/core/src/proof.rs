@@ -326,7 +326,8 @@ pub struct GoalOutcome {
     pub goal: String,
     /// What became of it.
     pub status: Status,
-    /// Whether it was shown too that somebody can always go on; null if that was not asked.
+    /// True if it was proved too that somebody can always go on, false if there is a deadlock, null if that was not asked or
+    /// not decided.
     pub deadlock_free: Option<bool>,
     /// Applications of SCHEDULE.
     pub schedules: u64,

@@ -225,7 +225,7 @@ impl Theory {
             all.push(outcome(
                 self.stated(goal.as_deref()),
                 &found,
-                witness.is_some(),
+                witness.as_ref(),
                 options,
             ));
             witnesses.extend(witness);
@@ -499,16 +499,23 @@ pub fn goal_mistake(error: &FormulaError) -> Diagnostic {
     }
 }
 
-fn outcome(goal: String, found: &Outcome, witness: bool, options: &ProveOptions) -> GoalOutcome {
+fn outcome(
+    goal: String,
+    found: &Outcome,
+    witness: Option<&Witness>,
+    options: &ProveOptions,
+) -> GoalOutcome {
     let proof = &found.proof;
     let (closed, counts) = (proof.is_closed(), found.counts);
-    let deadlock_free = options.deadlock.then(|| {
-        let mut asked = proof.goals.iter().filter_map(|goal| match &goal.rule {
-            RuleRecord::Schedule { deadlock, .. } => deadlock.as_ref(),
-            _ => None,
-        });
-        asked.all(LeafRecord::is_proved)
-    });
+    let asked = options.deadlock && !proof.roots.is_empty();
+    let stuck = witness.is_some_and(|witness| witness.kind == WitnessKind::Deadlock);
+    // What was shown at the goals that were looked at says nothing of the others: only a whole proof does.
+    let deadlock_free = match asked {
+        true if closed => Some(true),
+        true if stuck => Some(false),
+        _ => None,
+    };
+    let witness = witness.is_some();
     GoalOutcome {
         goal,
         status: match (closed, witness) {

@@ -311,3 +311,23 @@ fn nothing_follows_from_a_false_requires() {
         }
     }
 }
+
+/// What was shown at some goals says nothing of those that nobody looked at.
+#[test]
+fn freedom_from_deadlocks_is_said_only_where_it_is_proved() {
+    let freedom = |program: &str, args: &[&str]| {
+        let record = prove(program, &[args, &["--format", "json"]].concat()).json();
+        record["goals"][0]["deadlock_free"].clone()
+    };
+    let stuck = "var x: i8 = 0 process { while x < 3 invariant false { x := x + 1 } } process { await false }";
+    assert_eq!(freedom(stuck, &[]), serde_json::Value::Null);
+    let waits = "var x: i8 = 0 process { await x == 1 }";
+    assert_eq!(freedom(waits, &[]), false);
+    // A goal that does not hold, in a program with a deadlock.
+    let both = "var x: i8 = 0 process { x := 1 } process { if x == 0 { await false } }";
+    assert_ne!(freedom(both, &["--goal", "[*] x == 0"]), true);
+    let fine = "var x: i8 = 0 process { x := 1 }";
+    assert_eq!(freedom(fine, &[]), true);
+    assert_eq!(freedom(fine, &["--no-deadlock"]), serde_json::Value::Null);
+    assert_eq!(freedom(fine, &["--goal", "x == 0"]), serde_json::Value::Null);
+}
