@@ -30,6 +30,7 @@ mod source;
 mod stateful;
 mod suffix;
 mod symbolic;
+mod table;
 mod unfold;
 mod wakeup;
 

@@ -21,7 +21,7 @@
 //!
 //! Memory: besides the table of the states 16 bytes for each and 12 for each step.
 
-use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use mazurka_core::{Fingerprint, ProcessId, Schedule, Semantics, Status};
 use smallvec::SmallVec;
 
@@ -29,11 +29,12 @@ use crate::findings::Finding;
 use crate::graph::{Edge, Graph};
 use crate::naive::next_outcomes;
 use crate::stateful::{Memory, Met, Step};
+use crate::table::Table;
 
 /// The states met, with numbers, and the steps between them.
 #[derive(Debug, Default)]
 pub(crate) struct Map {
-    numbers: HashTable<u32>,
+    numbers: Table<u32>,
     prints: Vec<Fingerprint>,
     edges: Vec<Edge>,
 }
@@ -55,8 +56,16 @@ impl Memory for Map {
         let print = program.fingerprint();
         let hash = |print: Fingerprint| print.bits() as u64;
         let same = |&number: &u32| prints[number as usize] == print;
-        let known = numbers.find(hash(print), same).copied();
-        let number = known.unwrap_or(prints.len() as u32);
+        let new = prints.len() as u32;
+        let entry = numbers.entry(hash(print), same, |&n| hash(prints[n as usize]));
+        let known = match entry {
+            Entry::Occupied(known) => Some(*known.get()),
+            Entry::Vacant(free) => {
+                free.insert(new);
+                None
+            }
+        };
+        let number = known.unwrap_or(new);
         if let Some(Step {
             mark: Some(before),
             event,
@@ -76,7 +85,6 @@ impl Memory for Map {
             };
         }
         prints.push(print);
-        numbers.insert_unique(hash(print), number, |&n| hash(prints[n as usize]));
         let all = program.processes().in_order();
         let halted = |&p: &ProcessId| {
             let status = program.status(p);

@@ -24,16 +24,16 @@
 //! [livelock](crate::livelock) depends on every step. `failures` counts the failing transitions that were
 //! executed: one that slept is the same failure in another order.
 //!
-//! Memory: 25 bytes for each place of the table, which is between 7/16 and 7/8 full. Two states with one
+//! Memory: 25 bytes for each place of the table, which is about 5/8 full and grows in [small steps](crate::table). Two states with one
 //! fingerprint would be taken for one: among n states that happens with a probability of about n²/2¹²⁹.
 
-use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use mazurka_core::{Claims, Event, Fingerprint, ProcessId, Semantics, Status};
 use smallvec::SmallVec;
 
 use crate::Policy;
 use crate::naive::next_outcomes;
+use crate::table::Table;
 
 /// The policy that merges equal states.
 #[derive(Debug)]
@@ -184,7 +184,7 @@ impl<E: Semantics, M: Memory> Policy<E> for Stateful<M> {
 /// Keeps with each state what need not be run from it.
 #[derive(Debug, Default)]
 pub(crate) struct SleepSets {
-    table: HashTable<(Fingerprint, u64)>,
+    table: Table<(Fingerprint, u64)>,
     claims: Claims,
 }
 

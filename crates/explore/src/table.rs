@@ -1,0 +1,114 @@
+//! A hash table that grows in small steps.
+//!
+//! A table that doubles takes at that moment three times its memory, the old and the new one, and twice as much
+//! from then on: a limit on memory could not be kept. So this one is made of many parts that double at different times.
+//!
+//! The parts do not get equal shares, or all of them would double at about the same time. Part k of K gets a share that is
+//! proportional to 2^(k/K): as the table grows to twice its size, one part after the other reaches
+//! the size at which it doubles, at equal distances on a logarithmic scale.
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+
+/// How many parts there are: each doubling takes about this part of the memory.
+const PARTS: usize = 128;
+
+/// How finely shares are cut.
+const SLICES: usize = 4096;
+
+/// Entries by hash. A hash must be well mixed in all of its bits.
+#[derive(Debug)]
+pub(crate) struct Table<T> {
+    parts: Vec<HashTable<T>>,
+    /// For each slice of the hashes its part.
+    owner: Box<[u8]>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        let mut parts = Vec::new();
+        parts.resize_with(PARTS, HashTable::new);
+        let owner = |slice: usize| {
+            let share = (slice as f64 + 0.5) / SLICES as f64;
+            let part = (1.0 + share).log2() * PARTS as f64;
+            (part as usize).min(PARTS - 1) as u8
+        };
+        Self {
+            parts,
+            owner: (0..SLICES).map(owner).collect(),
+        }
+    }
+}
+
+impl<T> Table<T> {
+    /// The part for a hash. Neither the lowest bits, which select a place in the part, nor the highest, its tags, are used.
+    #[inline]
+    fn part(&self, hash: u64) -> usize {
+        self.owner[(hash >> 40) as usize % SLICES].into()
+    }
+
+    /// The place of an entry, as in `hashbrown`.
+    #[inline]
+    pub fn entry(
+        &mut self,
+        hash: u64,
+        same: impl FnMut(&T) -> bool,
+        hasher: impl Fn(&T) -> u64,
+    ) -> Entry<'_, T> {
+        let part = self.part(hash);
+        self.parts[part].entry(hash, same, hasher)
+    }
+
+    /// How many entries there is room for.
+    #[cfg(test)]
+    fn capacity(&self) -> usize {
+        self.parts.iter().map(HashTable::capacity).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A number whose bits are well mixed.
+    fn mixed(n: u64) -> u64 {
+        let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        n ^ (n >> 31)
+    }
+
+    fn insert(table: &mut Table<u64>, n: u64) -> bool {
+        match table.entry(mixed(n), |&other| other == n, |&n| mixed(n)) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(free) => {
+                free.insert(n);
+                true
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_put_in_is_found() {
+        let mut table = Table::default();
+        assert!((0..10_000).all(|n| insert(&mut table, n)));
+        assert!(!(0..10_000).any(|n| insert(&mut table, n)));
+        assert!(insert(&mut table, 10_000));
+    }
+
+    #[test]
+    fn it_never_grows_by_much_at_once() {
+        let mut table = Table::default();
+        let mut before = 0;
+        for n in 0..1_000_000 {
+            insert(&mut table, n);
+            let now = table.capacity();
+            // Small tables may grow as they like.
+            if now > 100_000 {
+                assert!(now - before <= now / 32, "{before} to {now}");
+                assert!(now <= 2 * (n as usize + 1), "{now} for {n}");
+            }
+            before = now;
+        }
+        assert!(before >= 1_000_000);
+    }
+}
