@@ -253,6 +253,21 @@ impl RuleRecord {
         }
     }
 
+    /// The goals that it leads to.
+    pub fn goals(&self) -> Vec<usize> {
+        match self {
+            RuleRecord::Open { .. } | RuleRecord::Close { .. } => Vec::new(),
+            RuleRecord::Merge { to }
+            | RuleRecord::Generalise { to, .. }
+            | RuleRecord::Back { to, .. } => vec![*to],
+            RuleRecord::Reduce { goals, .. } => goals.clone(),
+            RuleRecord::Schedule { steps, .. } => {
+                let ways = steps.iter().flat_map(|step| &step.ways);
+                ways.map(|way| way.to).collect()
+            }
+        }
+    }
+
     /// Its name as the papers write it.
     pub fn name(&self) -> &'static str {
         match self {
@@ -268,12 +283,15 @@ impl RuleRecord {
 }
 
 impl Proof {
-    /// Whether every goal is reduced and every question answered as it must be.
+    /// Whether every goal is there and reduced, and every question answered as it must be.
     pub fn is_closed(&self) -> bool {
-        let roots = self.leaves.iter().all(LeafRecord::is_proved);
+        let there = |&goal: &usize| goal < self.goals.len();
+        let roots = self.leaves.iter().all(LeafRecord::is_proved) && self.roots.iter().all(there);
         let open = |goal: &GoalRecord| matches!(goal.rule, RuleRecord::Open { .. });
         let leaves = |goal: &GoalRecord| goal.rule.leaves().iter().all(|leaf| leaf.is_proved());
-        roots && self.goals.iter().all(|goal| !open(goal) && leaves(goal))
+        let closed =
+            |goal: &GoalRecord| !open(goal) && leaves(goal) && goal.rule.goals().iter().all(there);
+        roots && self.goals.iter().all(closed)
     }
 }
 

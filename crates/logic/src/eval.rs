@@ -1,5 +1,7 @@
 //! Expressions, as terms over the state.
 
+use std::rc::Rc;
+
 use mazurka_core::{Access, AccessKind};
 use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, Place, UnaryOp};
 use mazurka_lang::source::Span;
@@ -196,7 +198,7 @@ impl Eval<'_, '_> {
 
     /// The name of the next unknown value of this thread.
     fn ask(&mut self, mark: &str) -> String {
-        let thread = &mut self.state.threads[self.thread];
+        let thread = Rc::make_mut(&mut self.state.threads[self.thread]);
         let asked = match mark {
             "#" => &mut thread.inputs,
             _ => &mut thread.asked,
@@ -252,7 +254,7 @@ impl Eval<'_, '_> {
         let state = &mut *self.state;
         let cells = match shared {
             true => &mut state.cells,
-            false => &mut state.threads[self.thread].locals,
+            false => &mut Rc::make_mut(&mut state.threads[self.thread]).locals,
         };
         match index {
             None => cells[first] = value,

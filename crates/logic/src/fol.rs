@@ -100,7 +100,7 @@ impl Lower<'_> {
         let mut state = State {
             cells: cells.to_vec(),
             locks: Vec::new(),
-            threads: vec![Thread {
+            threads: vec![Rc::new(Thread {
                 process: mazurka_core::ProcessId(0),
                 work: Vec::new(),
                 frame: FrameRef(&frame),
@@ -110,7 +110,7 @@ impl Lower<'_> {
                 inputs: 0,
                 depth: 0,
                 events: 0,
-            }],
+            })],
             condition: Vec::new(),
         };
         self.value_in(expr, &mut state, 0)

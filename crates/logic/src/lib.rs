@@ -36,6 +36,8 @@ pub struct Options {
     pub deadlock: bool,
     /// How often a loop without an invariant may go round.
     pub unfold: u32,
+    /// Whether the goals are written down. A proof can be checked only then; the answer does not depend on it.
+    pub write: bool,
 }
 
 impl Default for Options {
@@ -45,6 +47,7 @@ impl Default for Options {
             feasible: true,
             deadlock: false,
             unfold: 16,
+            write: true,
         }
     }
 }

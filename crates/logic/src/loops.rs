@@ -95,7 +95,7 @@ impl<'p> Search<'p, '_> {
             .state
             .threads
             .iter()
-            .filter_map(loop_invariants);
+            .filter_map(|thread| loop_invariants(thread));
         let annotated = loops.any(|invariants| !invariants.is_empty());
         if !annotated {
             let most = self.options.unfold;

@@ -222,8 +222,8 @@ pub(crate) struct State<'p> {
     pub cells: Vec<Term>,
     /// Who holds each lock.
     pub locks: Vec<Option<ProcessId>>,
-    /// Those that have not ended, in the order of their numbers.
-    pub threads: Vec<Thread<'p>>,
+    /// Those that have not ended, in the order of their numbers. A step changes one of them: goals share the others.
+    pub threads: Vec<Rc<Thread<'p>>>,
     /// What was assumed on the way, in order.
     pub condition: Vec<Term>,
 }
@@ -247,11 +247,11 @@ impl<'p> State<'p> {
 
     pub fn thread(&mut self, process: ProcessId) -> &mut Thread<'p> {
         let at = self.position(process);
-        &mut self.threads[at]
+        Rc::make_mut(&mut self.threads[at])
     }
 
     pub fn add(&mut self, thread: Thread<'p>) {
-        self.threads.push(thread);
+        self.threads.push(Rc::new(thread));
         self.threads.sort_by_key(|thread| thread.process);
     }
 
@@ -310,7 +310,7 @@ impl<'p> State<'p> {
         let mut new = self.clone();
         let mut next = || values.next().expect("as many values as there are places");
         new.cells.iter_mut().for_each(|cell| *cell = next());
-        for thread in &mut new.threads {
+        for thread in new.threads.iter_mut().map(Rc::make_mut) {
             thread.locals.iter_mut().for_each(|local| *local = next());
             for item in &mut thread.work {
                 if let Item::Return(_, saved) = item {

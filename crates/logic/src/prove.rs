@@ -14,13 +14,17 @@ use crate::search::{By, Search, Unsupported, Why};
 use crate::sequent::What;
 use crate::world::World;
 use crate::{Formula, Options};
-use mazurka_core::proof::{LeafRecord, Proof, VERSION};
+use mazurka_core::proof::{LeafRecord, OpenGoal, Proof, VERSION};
 
 /// What came of looking for a proof.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The proof, or what there is of it.
+    /// The proof, or what there is of it; without its goals if they are not to be written down.
     pub proof: Proof,
+    /// Whether everything is shown.
+    pub closed: bool,
+    /// What is open, and why; the first few.
+    pub open: Vec<OpenGoal>,
     /// Why it is none, if something is known to be false.
     pub refutation: Option<Refutation>,
     /// Why it is not complete, if the search was cut.
@@ -94,6 +98,12 @@ pub struct Theorem<'a> {
     pub formula: &'a Formula,
 }
 
+/// How many open goals are told of.
+const MOST_OPEN: usize = 5;
+
+/// How many goals of a search that was broken off are written down.
+const MOST_OF_CUT: usize = 1000;
+
 /// Whether any initial values satisfy what the program requires, as far as the solver knows. If none do, everything
 /// could be proved of them, and nothing of the program.
 pub fn can_start(theorem: &Theorem<'_>, solver: &mut dyn Solver) -> bool {
@@ -113,7 +123,35 @@ pub fn prove(
     let mut search = Search::new(theorem, solver, options);
     search.open(theorem.formula)?;
     search.run(&mut |search| watch(search.nodes.len() as u64))?;
+    let (closed, mut open) = (search.is_closed(), search.open_goals(MOST_OPEN));
     let names = search.world.names();
+    let cut = search.is_cut();
+    // No steps are made any more, so there is no limit on them.
+    let watch = &mut || match watch(search.nodes.len() as u64) {
+        ControlFlow::Break(bound) if !matches!(bound, Bound::MaxSteps(_)) => {
+            ControlFlow::Break(bound)
+        }
+        _ => ControlFlow::Continue(()),
+    };
+    let (goals, too_long) = match () {
+        () if !options.write => (Vec::new(), None),
+        // What was broken off is no proof, and nobody waits for more of it than can be read.
+        () if cut => (
+            search
+                .record(MOST_OF_CUT, &mut || ControlFlow::Continue(()))
+                .0,
+            None,
+        ),
+        () => search.record(usize::MAX, watch),
+    };
+    if too_long.is_some() && open.len() < MOST_OPEN {
+        open.push(OpenGoal {
+            id: None,
+            path: Vec::new(),
+            condition: Vec::new(),
+            why: "writing the proof down was broken off".to_owned(),
+        });
+    }
     let proof = Proof {
         version: VERSION,
         program: theorem.record.clone(),
@@ -122,9 +160,9 @@ pub fn prove(
         contexts: search.contexts.iter().map(|c| names.context(c)).collect(),
         leaves: search.leaves.iter().map(|leaf| names.leaf(leaf)).collect(),
         roots: search.roots.clone(),
-        goals: search.record(),
+        goals,
     };
-    let mut bounds = Vec::new();
+    let mut bounds: Vec<Bound> = too_long.into_iter().collect();
     let mut unfolded = false;
     let mut counts = ProofCounts {
         goals: search.nodes.len() as u64,
@@ -144,6 +182,8 @@ pub fn prove(
     let refutation = search.refutation();
     Ok(Outcome {
         proof,
+        closed: closed && too_long.is_none(),
+        open,
         refutation,
         bounds,
         unfolded,
@@ -193,6 +233,12 @@ impl<'p> Search<'p, '_> {
                 && !matches!(leaf.what, What::LoopInvariant(_) | What::Instance),
             deadlock: leaf.what == What::Deadlock,
         })
+    }
+
+    /// Whether the search was broken off.
+    fn is_cut(&self) -> bool {
+        let mut nodes = self.nodes.iter();
+        nodes.any(|node| matches!(node.by, By::Open(Why::Bound(_))))
     }
 
     /// Whether no value on the way was replaced.

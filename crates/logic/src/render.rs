@@ -1,8 +1,9 @@
 //! Goals in words, for the file and for people.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use mazurka_core::{AccessKind, Event, ProcessId, ProcessTable};
+use mazurka_core::{AccessKind, Bound, Event, ProcessId, ProcessTable};
 use mazurka_lang::hir::{Program, Stmt, StmtKind};
 use mazurka_smt::{Model, Node, Term, Terms};
 use rustc_hash::FxHashMap;
@@ -10,10 +11,10 @@ use rustc_hash::FxHashMap;
 use crate::eval::Fault;
 use crate::fol::{Fol, Truth};
 use crate::pool::{Item, Layout, State};
-use crate::search::{By, Search, Why};
+use crate::search::{self, By, Search};
 use crate::sequent::{Context, Leaf, What};
 use mazurka_core::proof::{
-    Answered, ContextRecord, EventRecord, GoalRecord, LeafRecord, RuleRecord, StepRecord,
+    Answered, ContextRecord, EventRecord, GoalRecord, LeafRecord, OpenGoal, RuleRecord, StepRecord,
     ThreadRecord, WayRecord,
 };
 
@@ -233,6 +234,29 @@ impl Names<'_, '_> {
         values
     }
 
+    /// What is missing where a question was not answered as it must be.
+    fn missing(&self, leaf: &Leaf) -> Option<String> {
+        if leaf.truth == Truth::Proved {
+            return None;
+        }
+        let written = self.leaf(leaf);
+        let place = written.place;
+        let place = place.map(|(line, column)| format!(" ({line}:{column})"));
+        let what = format!("{}{}", written.what, place.unwrap_or_default());
+        Some(match &written.answer {
+            Answered::Proved => return None,
+            Answered::Unknown(why) => format!("{what}: {why}"),
+            Answered::Refuted(values) => {
+                let values: Vec<String> =
+                    values.iter().map(|(n, v)| format!("{n} = {v}")).collect();
+                match values.is_empty() {
+                    true => format!("{what} does not follow"),
+                    false => format!("{what} does not follow, as with {}", values.join(", ")),
+                }
+            }
+        })
+    }
+
     pub fn leaf(&self, leaf: &Leaf) -> LeafRecord {
         let place = |span: mazurka_lang::source::Span| Some(span.line_column(self.source));
         let (what, at) = match &leaf.what {
@@ -285,70 +309,120 @@ impl Names<'_, '_> {
 }
 
 impl<'p> Search<'p, '_> {
-    /// The goals as they are to be written.
-    pub fn record(&self) -> Vec<GoalRecord> {
+    /// The first goals as they are to be written, unless the watch breaks it off: then as many as there are, and why.
+    pub fn record(
+        &self,
+        most: usize,
+        watch: &mut dyn FnMut() -> ControlFlow<Bound>,
+    ) -> (Vec<GoalRecord>, Option<Bound>) {
         let names = self.world.names();
-        let mut paths: Vec<Vec<Arc<EventRecord>>> = Vec::new();
-        let goals = self.nodes.iter().enumerate().map(|(id, node)| {
-            let leaves = |leaves: &[Leaf]| leaves.iter().map(|leaf| names.leaf(leaf)).collect();
-            let rule = match &node.by {
-                By::Open(why) => RuleRecord::Open {
-                    why: match why {
-                        Why::Waiting => "it was not looked at".to_owned(),
-                        Why::Unfolded(rounds) => format!(
-                            "a loop without an invariant went round more than {rounds} times"
-                        ),
-                        Why::Bound(_) => "the search was broken off".to_owned(),
-                    },
-                },
-                By::Schedule { steps, deadlock } => RuleRecord::Schedule {
-                    steps: steps
-                        .iter()
-                        .map(|step| StepRecord {
-                            process: self.world.table.path(step.process).to_string(),
-                            rule: step.rule,
-                            leaves: leaves(&step.leaves),
-                            ways: step
-                                .ways
-                                .iter()
-                                .map(|way| WayRecord {
-                                    leaves: leaves(&way.leaves),
-                                    to: way.to,
-                                })
-                                .collect(),
-                        })
-                        .collect(),
-                    deadlock: deadlock.as_ref().map(|leaf| names.leaf(leaf)),
-                },
-                By::Reduce { leaves: all, boxes } => RuleRecord::Reduce {
-                    leaves: leaves(all),
-                    goals: boxes.clone(),
-                },
-                By::Close(leaf) => RuleRecord::Close {
-                    leaf: names.leaf(leaf),
-                },
-                By::Merge(to) => RuleRecord::Merge { to: *to },
-                By::Generalise { leaves: all, to } => {
-                    let places = names.places(&node.state);
-                    let values = self.nodes[*to].changed.iter();
-                    RuleRecord::Generalise {
-                        leaves: leaves(all),
-                        values: values.map(|&at| places[at].clone()).collect(),
-                        to: *to,
-                    }
-                }
-                By::Back { leaves: all, to } => RuleRecord::Back {
-                    leaves: leaves(all),
-                    to: *to,
-                },
-            };
+        let mut goals: Vec<GoalRecord> = Vec::new();
+        for (id, node) in self.nodes.iter().enumerate().take(most) {
+            if let ControlFlow::Break(bound) = watch() {
+                return (goals, Some(bound));
+            }
             // A path begins anew where a segment does; a goal has a greater number than the one before it.
             let before = node.parent.filter(|_| node.segment != id);
-            let mut path = before.map_or_else(Vec::new, |before| paths[before].clone());
+            let mut path = before.map_or_else(Vec::new, |before| goals[before].path.clone());
             path.extend(node.event.iter().map(|event| Arc::new(names.event(event))));
-            paths.push(path.clone());
-            names.goal(id, node.context, &node.state, path, rule)
-        });
-        goals.collect()
+            let rule = self.rule_record(&names, node);
+            goals.push(names.goal(id, node.context, &node.state, path, rule));
+        }
+        (goals, None)
+    }
+
+    fn rule_record(&self, names: &Names<'_, 'p>, node: &search::Node<'p>) -> RuleRecord {
+        let leaves = |leaves: &[Leaf]| leaves.iter().map(|leaf| names.leaf(leaf)).collect();
+        match &node.by {
+            By::Open(why) => RuleRecord::Open {
+                why: why.to_string(),
+            },
+            By::Schedule { steps, deadlock } => RuleRecord::Schedule {
+                steps: steps
+                    .iter()
+                    .map(|step| StepRecord {
+                        process: self.world.table.path(step.process).to_string(),
+                        rule: step.rule,
+                        leaves: leaves(&step.leaves),
+                        ways: step
+                            .ways
+                            .iter()
+                            .map(|way| WayRecord {
+                                leaves: leaves(&way.leaves),
+                                to: way.to,
+                            })
+                            .collect(),
+                    })
+                    .collect(),
+                deadlock: deadlock.as_ref().map(|leaf| names.leaf(leaf)),
+            },
+            By::Reduce { leaves: all, boxes } => RuleRecord::Reduce {
+                leaves: leaves(all),
+                goals: boxes.clone(),
+            },
+            By::Close(leaf) => RuleRecord::Close {
+                leaf: names.leaf(leaf),
+            },
+            By::Merge(to) => RuleRecord::Merge { to: *to },
+            By::Generalise { leaves: all, to } => {
+                let places = names.places(&node.state);
+                let values = self.nodes[*to].changed.iter();
+                RuleRecord::Generalise {
+                    leaves: leaves(all),
+                    values: values.map(|&at| places[at].clone()).collect(),
+                    to: *to,
+                }
+            }
+            By::Back { leaves: all, to } => RuleRecord::Back {
+                leaves: leaves(all),
+                to: *to,
+            },
+        }
+    }
+
+    /// Whether every goal is reduced and every question answered as it must be.
+    pub fn is_closed(&self) -> bool {
+        let proved = |leaf: &Leaf| leaf.truth == Truth::Proved;
+        let closed = |node: &search::Node<'p>| {
+            !matches!(node.by, By::Open(_)) && node.by.leaves().all(|leaf| proved(leaf))
+        };
+        self.leaves.iter().all(proved) && self.nodes.iter().all(closed)
+    }
+
+    /// The first goals that are open, and why.
+    pub fn open_goals(&self, most: usize) -> Vec<OpenGoal> {
+        let names = self.world.names();
+        let mut all = Vec::new();
+        let leaves = self.leaves.iter().filter_map(|leaf| names.missing(leaf));
+        all.extend(leaves.map(|why| OpenGoal {
+            id: None,
+            path: Vec::new(),
+            condition: Vec::new(),
+            why,
+        }));
+        for (id, node) in self.nodes.iter().enumerate() {
+            let open = match &node.by {
+                By::Open(why) => Some(why.to_string()),
+                _ => None,
+            };
+            let leaves = node.by.leaves().filter_map(|leaf| names.missing(leaf));
+            for why in open.into_iter().chain(leaves) {
+                let steps = self.path(id);
+                let path = steps.map(|event| self.world.table.path(event.process).to_string());
+                let mut path: Vec<String> = path.collect();
+                path.reverse();
+                all.push(OpenGoal {
+                    id: Some(id),
+                    path,
+                    condition: names.terms(&node.state.condition),
+                    why,
+                });
+            }
+            if all.len() >= most {
+                break;
+            }
+        }
+        all.truncate(most);
+        all
     }
 }

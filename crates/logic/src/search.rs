@@ -16,6 +16,7 @@
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 use mazurka_core::proof::Rule;
 use mazurka_core::{Bound, Event, Fingerprint, Outcome, ProcessId, TraceHasher};
@@ -40,7 +41,6 @@ pub(crate) struct Node<'p> {
     pub segment: usize,
     /// The step that led here, if it has an event; the path is that of the goal before and this.
     pub event: Option<Event>,
-    hasher: TraceHasher,
     pub parent: Option<usize>,
     /// The process whose step led here.
     pub process: Option<ProcessId>,
@@ -84,6 +84,19 @@ pub(crate) enum Why {
     Unfolded(u32),
     /// The search was broken off.
     Bound(Bound),
+}
+
+impl std::fmt::Display for Why {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Why::Waiting => f.write_str("it was not looked at"),
+            Why::Unfolded(rounds) => write!(
+                f,
+                "a loop without an invariant went round more than {rounds} times"
+            ),
+            Why::Bound(_) => f.write_str("the search was broken off"),
+        }
+    }
 }
 
 /// The step of one thread.
@@ -207,7 +220,6 @@ impl<'p, 's> Search<'p, 's> {
             context,
             segment: at,
             event: None,
-            hasher: TraceHasher::new(),
             parent,
             process: None,
             changed: changed.unwrap_or_default(),
@@ -310,6 +322,7 @@ impl<'p, 's> Search<'p, 's> {
         let mut steps = Vec::new();
         let (before, context) = (self.nodes[at].state.condition.len(), self.nodes[at].context);
         let mut enabled = Vec::new();
+        let mut hasher = self.hasher(at);
         for thread in 0..self.nodes[at].state.threads.len() {
             let state = &self.nodes[at].state;
             let process = state.threads[thread].process;
@@ -335,7 +348,7 @@ impl<'p, 's> Search<'p, 's> {
                 event.outcomes = branch.ways.iter().map(|&way| outcome(way)).collect();
                 let leaves = self.invariants(context, &branch.state);
                 let event = (rule != Rule::Spent).then_some(event);
-                let to = self.follow(at, branch, process, event);
+                let to = self.follow(at, branch, process, event, &mut hasher);
                 ways.push(Way { leaves, to });
             }
             steps.push(Step {
@@ -376,6 +389,26 @@ impl<'p, 's> Search<'p, 's> {
         leaves
     }
 
+    /// The steps since the path of a goal began, the last first.
+    pub fn path(&self, at: usize) -> impl Iterator<Item = &Event> {
+        let before = |&at: &usize| {
+            let node = &self.nodes[at];
+            node.parent.filter(|_| node.segment != at)
+        };
+        let goals = std::iter::successors(Some(at), before);
+        goals.filter_map(|at| self.nodes[at].event.as_ref())
+    }
+
+    /// The trace of a goal's path. Made anew for each goal that is scheduled: kept with all of them, it would be most of what is kept.
+    fn hasher(&self, at: usize) -> TraceHasher {
+        let path: Vec<&Event> = self.path(at).collect();
+        let mut hasher = TraceHasher::new();
+        for event in path.into_iter().rev() {
+            hasher.push(event, &self.world.table);
+        }
+        hasher
+    }
+
     /// The goal after a step: a new one, or one that is known already.
     fn follow(
         &mut self,
@@ -383,18 +416,20 @@ impl<'p, 's> Search<'p, 's> {
         branch: Branch<'p>,
         process: ProcessId,
         event: Option<Event>,
+        hasher: &mut TraceHasher,
     ) -> usize {
         let parent = &self.nodes[from];
         let (context, segment) = (parent.context, parent.segment);
-        let mut hasher = parent.hasher.clone();
         let mut state = branch.state;
+        let mut key = (context, segment, hasher.trace());
         if let Some(event) = &event {
             hasher.push(event, &self.world.table);
+            key.2 = hasher.trace();
+            hasher.pop();
             if let Some(thread) = state.threads.iter_mut().find(|t| t.process == process) {
-                thread.events += 1;
+                Rc::make_mut(thread).events += 1;
             }
         }
-        let key = (context, segment, hasher.trace());
         let at = self.nodes.len();
         let same = |&&other: &&usize| same_goal(&self.nodes[other].state, &state);
         let known = self
@@ -417,7 +452,6 @@ impl<'p, 's> Search<'p, 's> {
             context,
             segment,
             event,
-            hasher,
             parent: Some(from),
             process: Some(process),
             changed: Vec::new(),

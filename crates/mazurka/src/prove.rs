@@ -3,9 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use mazurka_core::proof::{
-    Answered, GoalOutcome, GoalRecord, LeafRecord, OpenGoal, Proof, RuleRecord, Status, VERSION,
-};
+use mazurka_core::proof::{GoalOutcome, Proof, Status, VERSION};
 use mazurka_core::record::{
     Binding, ProgramRecord, Record, VERSION as RECORD, Witness, WitnessKind,
 };
@@ -32,6 +30,8 @@ pub struct ProveOptions {
     pub deadlock: bool,
     /// How often a loop without an invariant may go round.
     pub unfold: u32,
+    /// Whether the proofs are written down; if not, they have no goals, which is enough for an answer.
+    pub write: bool,
     /// Who answers questions.
     pub solver: Solving,
     /// How far to go: steps are applications of SCHEDULE.
@@ -46,6 +46,7 @@ impl Default for ProveOptions {
             feasible: options.feasible,
             deadlock: true,
             unfold: options.unfold,
+            write: true,
             solver: Solving::default(),
             limits: Limits::default(),
         }
@@ -134,9 +135,6 @@ impl ProofFile {
         Ok(serde_json::from_str(text)?)
     }
 }
-
-/// How many open goals a record tells of.
-const MOST_OPEN: usize = 5;
 
 impl Theory {
     /// Reads a program. Variables without initial values are unknown, and all of them may be.
@@ -317,6 +315,7 @@ impl Theory {
             feasible: options.feasible,
             deadlock: options.deadlock,
             unfold: options.unfold,
+            write: options.write,
         };
         Ok(mazurka_logic::prove(
             &self.theorem(goal, &formula),
@@ -441,11 +440,14 @@ impl Theory {
             program: &program,
             ..self.theorem(None, formula)
         };
-        let options = mazurka_logic::Options::default();
+        let options = mazurka_logic::Options {
+            write: false,
+            ..mazurka_logic::Options::default()
+        };
         let go_on = &mut |_| ControlFlow::Continue(());
         let told =
             mazurka_logic::prove(&theorem, &options, &mut Embedded::default(), go_on).ok()?;
-        match (told.proof.is_closed(), told.refutation) {
+        match (told.closed, told.refutation) {
             (true, _) => Some(true),
             (false, Some(_)) => Some(false),
             (false, None) => None,
@@ -506,7 +508,7 @@ fn outcome(
     options: &ProveOptions,
 ) -> GoalOutcome {
     let proof = &found.proof;
-    let (closed, counts) = (proof.is_closed(), found.counts);
+    let (closed, counts) = (found.closed, found.counts);
     let asked = options.deadlock && !proof.roots.is_empty();
     let stuck = witness.is_some_and(|witness| witness.kind == WitnessKind::Deadlock);
     // What was shown at the goals that were looked at says nothing of the others: only a whole proof does.
@@ -529,60 +531,10 @@ fn outcome(
         merged: counts.merged,
         goals: counts.goals,
         questions: counts.questions,
-        open: open(proof),
+        open: found.open.clone(),
         values: match (&found.refutation, witness) {
             (Some(no), true) => no.values.clone(),
             _ => Vec::new(),
         },
     }
-}
-
-/// The goals that are open, and why.
-fn open(proof: &Proof) -> Vec<OpenGoal> {
-    let why = |leaf: &LeafRecord| {
-        let place = leaf
-            .place
-            .map(|(line, column)| format!(" ({line}:{column})"));
-        let place = place.unwrap_or_default();
-        match &leaf.answer {
-            Answered::Proved => None,
-            Answered::Unknown(why) => Some(format!("{}{place}: {why}", leaf.what)),
-            Answered::Refuted(values) => {
-                let values: Vec<String> =
-                    values.iter().map(|(n, v)| format!("{n} = {v}")).collect();
-                let values = match values.is_empty() {
-                    true => String::new(),
-                    false => format!(", as with {}", values.join(", ")),
-                };
-                Some(format!("{}{place} does not follow{values}", leaf.what))
-            }
-        }
-    };
-    let of = |id, goal: Option<&GoalRecord>, why: String| OpenGoal {
-        id,
-        path: goal.map_or_else(Vec::new, |goal| {
-            goal.path
-                .iter()
-                .map(|event| event.process.clone())
-                .collect()
-        }),
-        condition: goal.map_or_else(Vec::new, |goal| goal.condition.clone()),
-        why,
-    };
-    let mut all = Vec::new();
-    let leaves = proof.leaves.iter().filter_map(why);
-    all.extend(leaves.map(|why| of(None, None, why)));
-    for goal in &proof.goals {
-        if let RuleRecord::Open { why } = &goal.rule {
-            all.push(of(Some(goal.id), Some(goal), why.clone()));
-        }
-        let leaves = goal.rule.leaves();
-        let leaves = leaves.into_iter().filter_map(why);
-        all.extend(leaves.map(|why| of(Some(goal.id), Some(goal), why)));
-        if all.len() >= MOST_OPEN {
-            break;
-        }
-    }
-    all.truncate(MOST_OPEN);
-    all
 }

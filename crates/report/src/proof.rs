@@ -92,6 +92,8 @@ impl<'a> Reading<'a> {
                 || goal.rule.leaves().iter().any(|leaf| !leaf.is_proved());
             reading.open[goal.id] += usize::from(bad);
             for (_, child) in children(goal) {
+                // What was not written down is not known to be closed.
+                reading.open[goal.id] += usize::from(child >= proof.goals.len());
                 if child > goal.id && child < proof.goals.len() {
                     let (open, size) = (reading.open[child], reading.size[child]);
                     reading.open[goal.id] += open;

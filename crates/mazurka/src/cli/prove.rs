@@ -31,6 +31,9 @@ pub(super) fn prove(args: &ProveArgs) -> Result<Exit, Refusal> {
         feasible: !args.no_feasible,
         deadlock: !args.no_deadlock,
         unfold: args.unfold,
+        write: args.proof.is_some()
+            || args.tree.is_some()
+            || matches!(args.format, ProofFormat::Html | ProofFormat::Svg),
         solver: solver(&args.solver)?,
         limits: Limits {
             steps: args.max_steps,

@@ -329,5 +329,8 @@ fn freedom_from_deadlocks_is_said_only_where_it_is_proved() {
     let fine = "var x: i8 = 0 process { x := 1 }";
     assert_eq!(freedom(fine, &[]), true);
     assert_eq!(freedom(fine, &["--no-deadlock"]), serde_json::Value::Null);
-    assert_eq!(freedom(fine, &["--goal", "x == 0"]), serde_json::Value::Null);
+    assert_eq!(
+        freedom(fine, &["--goal", "x == 0"]),
+        serde_json::Value::Null
+    );
 }
