@@ -356,8 +356,20 @@ impl Terms {
             (_, Node::Negate(y)) => self.sub(a, y),
             (Node::Sub(x, y), _) if y == b => x,
             (_, Node::Sub(x, y)) if y == a => x,
-            _ => self.intern(node, sort),
+            _ => match self.divided(a, b).or_else(|| self.divided(b, a)) {
+                Some(whole) => whole,
+                None => self.intern(node, sort),
+            },
         }
+    }
+
+    /// `x`, if the two are `x / y * y` and `x % y`: no solver finds out by multiplying.
+    fn divided(&self, product: Term, rest: Term) -> Option<Term> {
+        let (Node::Mul(a, b), Node::Rem(x, y)) = (self.node(product), self.node(rest)) else {
+            return None;
+        };
+        let quotient = |term: Term| self.node(term) == Node::Div(x, y);
+        ((quotient(a) && b == y) || (quotient(b) && a == y)).then_some(x)
     }
 
     /// A computed constant, or the term itself where the value lies beyond 64 bits.
@@ -403,6 +415,12 @@ impl Terms {
             (Node::Add(x, y), _) if x == b => y,
             (Node::Add(x, y), _) if y == b => x,
             (_, Node::Negate(y)) => self.add(a, y),
+            // x - x / y * y
+            (_, Node::Mul(p, q)) => match (self.node(p), self.node(q)) {
+                (Node::Div(x, y), _) if x == a && y == q => self.rem(x, y),
+                (_, Node::Div(x, y)) if x == a && y == p => self.rem(x, y),
+                _ => self.intern(node, sort),
+            },
             _ => self.intern(node, sort),
         }
     }
@@ -555,6 +573,33 @@ impl Terms {
         for (at, element) in elements.iter_mut().enumerate() {
             let here = self.is_number(index, at);
             *element = self.ite(here, value, *element);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Kind, Sort, Terms};
+
+    #[test]
+    fn quotient_and_remainder_make_the_whole() {
+        for sort in [Sort::Signed(8), Sort::Unsigned(16), Sort::Int] {
+            let mut terms = Terms::new();
+            let a = terms.variable(Kind::Input, "a", sort);
+            let b = terms.variable(Kind::Input, "b", sort);
+            let three = terms.constant(sort, 3);
+            for by in [b, three] {
+                let (quotient, rest) = (terms.div(a, by), terms.rem(a, by));
+                for product in [terms.mul(quotient, by), terms.mul(by, quotient)] {
+                    assert_eq!(terms.add(product, rest), a);
+                    assert_eq!(terms.add(rest, product), a);
+                    assert_eq!(terms.sub(a, product), rest);
+                }
+                // Not if they are of different divisions.
+                let other = terms.rem(b, by);
+                let product = terms.mul(quotient, by);
+                assert_ne!(terms.add(product, other), a);
+            }
         }
     }
 }
