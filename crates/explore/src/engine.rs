@@ -1,5 +1,6 @@
 //! The engines by name.
 
+use std::ops::ControlFlow;
 use std::str::FromStr;
 use std::time::Instant;
 
@@ -7,7 +8,7 @@ use mazurka_core::{Bound, Execution, Limits, ProcessId, Semantics, StopReason};
 
 use crate::context::{Context, Printed, Variant};
 use crate::dpor::Dpor;
-use crate::driver::{Goal, Observer, Policy, Watch, explore, explore_part};
+use crate::driver::{Goal, Observer, Policy, Progress, Watch, explore, explore_part};
 use crate::findings::Findings;
 use crate::livelock::Map;
 use crate::naive::Naive;
@@ -171,8 +172,27 @@ pub fn search_states<E: Semantics, O: Observer<E>>(
             let mut policy = Stateful::new(Map::default());
             let mut found = explore(program, &mut policy, limits, goal, watch, observer);
             if found.stopped == StopReason::Complete {
-                let start = Instant::now();
-                found.livelock = policy.into_memory().livelock(program);
+                let (start, before, counts) = (Instant::now(), found.elapsed, found.counts);
+                let look = &mut || {
+                    let elapsed = before + start.elapsed();
+                    if let Some(limit) = limits.time.filter(|&limit| elapsed >= limit) {
+                        return ControlFlow::Break(Bound::TimeLimit(limit.as_millis() as u64));
+                    }
+                    watch(&Progress {
+                        counts,
+                        elapsed,
+                        done: None,
+                        estimate: None,
+                    })
+                };
+                match policy.into_memory().livelock(program, look) {
+                    ControlFlow::Continue(livelock) => found.livelock = livelock,
+                    ControlFlow::Break(bound) => {
+                        found.bound(bound);
+                        found.stopped = StopReason::Bound;
+                        found.broken_off = true;
+                    }
+                }
                 found.elapsed += start.elapsed();
             }
             found

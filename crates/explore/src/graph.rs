@@ -6,13 +6,15 @@
 //! | paper | here |
 //! |---|---|
 //! | NUMBER | `number` |
-//! | LOWLINK | `low` |
+//! | LOWLINK | the third part of `path`: it matters only as long as a state is on the way |
 //! | the stack of points | `open` |
+//!
+//! A graph may be as large as the memory allows. So all that goes through it looks at the limits on its way, and keeps little.
 
 use std::collections::VecDeque;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
-use mazurka_core::ProcessId;
+use mazurka_core::{Bound, ProcessId};
 
 /// A step from one state to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,10 +35,72 @@ pub(crate) struct Graph {
 /// No state, or not yet numbered.
 const NONE: u32 = u32::MAX;
 
+/// Looks at the limits every now and then.
+pub(crate) struct Looks<'a> {
+    look: &'a mut dyn FnMut() -> ControlFlow<Bound>,
+    passed: u32,
+}
+
+impl<'a> Looks<'a> {
+    pub fn new(look: &'a mut dyn FnMut() -> ControlFlow<Bound>) -> Self {
+        Self { look, passed: 0 }
+    }
+
+    /// Called for every edge or state.
+    #[inline]
+    pub fn pass(&mut self) -> ControlFlow<Bound> {
+        self.passed += 1;
+        match self.passed >= 1 << 15 {
+            true => self.now(),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Called after something large.
+    pub fn now(&mut self) -> ControlFlow<Bound> {
+        self.passed = 0;
+        (self.look)()
+    }
+}
+
+/// Sorts edges: first into buckets by state, in place, then each bucket, so that it can be broken off in between.
+fn sort(edges: &mut [Edge], states: usize, looks: &mut Looks<'_>) -> ControlFlow<Bound> {
+    const BUCKETS: usize = 256;
+    let bucket = |edge: &Edge| (edge.from as usize * BUCKETS / states.max(1)).min(BUCKETS - 1);
+    let mut ends = [0; BUCKETS];
+    for edge in &*edges {
+        looks.pass()?;
+        ends[bucket(edge)] += 1;
+    }
+    let mut next = [0; BUCKETS];
+    for at in 1..BUCKETS {
+        next[at] = ends[at - 1];
+        ends[at] += ends[at - 1];
+    }
+    let starts = next;
+    for at in 0..BUCKETS {
+        while next[at] < ends[at] {
+            looks.pass()?;
+            let home = bucket(&edges[next[at]]);
+            edges.swap(next[at], next[home]);
+            next[home] += 1;
+        }
+    }
+    for (start, end) in starts.into_iter().zip(ends) {
+        looks.now()?;
+        edges[start..end].sort_unstable();
+    }
+    ControlFlow::Continue(())
+}
+
 impl Graph {
     /// A graph of so many states.
-    pub fn new(states: usize, mut edges: Vec<Edge>) -> Self {
-        edges.sort_unstable();
+    pub fn new(
+        states: usize,
+        mut edges: Vec<Edge>,
+        looks: &mut Looks<'_>,
+    ) -> ControlFlow<Bound, Self> {
+        sort(&mut edges, states, looks)?;
         edges.dedup();
         let mut first = Vec::with_capacity(states + 1);
         let mut at = 0;
@@ -46,7 +110,8 @@ impl Graph {
             }
             first.push(at as u32);
         }
-        Self { edges, first }
+        looks.now()?;
+        ControlFlow::Continue(Self { edges, first })
     }
 
     /// How many states there are.
@@ -63,27 +128,33 @@ impl Graph {
         &self.edges[self.places(state)]
     }
 
-    /// For each state the number of its strong component, and how many there are.
-    pub fn components(&self) -> (Vec<u32>, u32) {
+    /// For each state the number of its strong component. `found` is told the members of each component, in the order of
+    /// the numbers, when the numbers of all of them are known.
+    pub fn components(
+        &self,
+        looks: &mut Looks<'_>,
+        mut found: impl FnMut(&[u32], &[u32]),
+    ) -> ControlFlow<Bound, Vec<u32>> {
         let mut component = vec![NONE; self.len()];
         let mut number = vec![NONE; self.len()];
-        let mut low = vec![NONE; self.len()];
         let mut count = 0;
         let mut components = 0;
         let mut open: Vec<u32> = Vec::new();
-        // States on the way, each with its next edge.
-        let mut path: Vec<(u32, usize)> = Vec::new();
+        // States on the way, each with its next edge and its low link.
+        let mut path: Vec<(u32, usize, u32)> = Vec::new();
+        looks.now()?;
         for root in 0..self.len() as u32 {
             if number[root as usize] != NONE {
                 continue;
             }
-            path.push((root, self.places(root).start));
-            while let Some((state, next)) = path.last_mut() {
+            path.push((root, self.places(root).start, NONE));
+            while let Some((state, next, low)) = path.last_mut() {
+                looks.pass()?;
                 let state = *state;
                 let s = state as usize;
                 if number[s] == NONE {
                     number[s] = count;
-                    low[s] = count;
+                    *low = count;
                     count += 1;
                     open.push(state);
                 }
@@ -91,28 +162,30 @@ impl Graph {
                     let to = self.edges[*next].to;
                     *next += 1;
                     if number[to as usize] == NONE {
-                        path.push((to, self.places(to).start));
+                        path.push((to, self.places(to).start, NONE));
                     } else if component[to as usize] == NONE {
-                        low[s] = low[s].min(number[to as usize]);
+                        *low = (*low).min(number[to as usize]);
                     }
                     continue;
                 }
+                let low = *low;
                 path.pop();
-                if let Some(&(parent, _)) = path.last() {
-                    low[parent as usize] = low[parent as usize].min(low[s]);
+                if let Some((_, _, above)) = path.last_mut() {
+                    *above = (*above).min(low);
                 }
-                if low[s] == number[s] {
-                    while let Some(member) = open.pop() {
+                if low == number[s] {
+                    let first = open.iter().rposition(|&member| member == state);
+                    let first = first.unwrap_or(0);
+                    for &member in &open[first..] {
                         component[member as usize] = components;
-                        if member == state {
-                            break;
-                        }
                     }
                     components += 1;
+                    found(&open[first..], &component);
+                    open.truncate(first);
                 }
             }
         }
-        (component, components)
+        ControlFlow::Continue(component)
     }
 
     /// A shortest way along `allowed` edges to a state that is `wanted`, or past an edge that is. Where several are equally short, it
@@ -123,9 +196,10 @@ impl Graph {
         allowed: impl Fn(&Edge) -> bool,
         wanted_state: impl Fn(u32) -> bool,
         wanted_edge: impl Fn(&Edge) -> bool,
-    ) -> Option<Vec<Edge>> {
+        looks: &mut Looks<'_>,
+    ) -> ControlFlow<Bound, Option<Vec<Edge>>> {
         if wanted_state(from) {
-            return Some(Vec::new());
+            return ControlFlow::Continue(Some(Vec::new()));
         }
         let mut came: rustc_hash::FxHashMap<u32, usize> = rustc_hash::FxHashMap::default();
         let mut queue = VecDeque::from([from]);
@@ -146,12 +220,13 @@ impl Graph {
             let changes = |place: &usize| !stays(place);
             let places = || self.places(state);
             for place in places().filter(stays).chain(places().filter(changes)) {
+                looks.pass()?;
                 let edge = &self.edges[place];
                 if !allowed(edge) {
                     continue;
                 }
                 if wanted_edge(edge) || wanted_state(edge.to) {
-                    return Some(trace_back(&came, place));
+                    return ControlFlow::Continue(Some(trace_back(&came, place)));
                 }
                 if edge.to != from && !came.contains_key(&edge.to) {
                     came.insert(edge.to, place);
@@ -159,13 +234,54 @@ impl Graph {
                 }
             }
         }
-        None
+        ControlFlow::Continue(None)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Without limits.
+    fn unlimited<T>(work: impl FnOnce(&mut Looks<'_>) -> ControlFlow<Bound, T>) -> T {
+        match work(&mut Looks::new(&mut || ControlFlow::Continue(()))) {
+            ControlFlow::Continue(result) => result,
+            ControlFlow::Break(bound) => panic!("there is no limit: {bound}"),
+        }
+    }
+
+    fn graph(states: usize, edges: Vec<Edge>) -> Graph {
+        unlimited(|looks| Graph::new(states, edges, looks))
+    }
+
+    /// The component of each state, and how many there are.
+    fn components(graph: &Graph) -> (Vec<u32>, u32) {
+        let mut count = 0;
+        let of = unlimited(|looks| graph.components(looks, |_, _| count += 1));
+        (of, count)
+    }
+
+    #[test]
+    fn a_limit_breaks_it_off() {
+        let limit = ControlFlow::Break(Bound::Interrupted);
+        let mut look = || limit;
+        let made = Graph::new(2, vec![edge(0, 0, 1)], &mut Looks::new(&mut look));
+        assert!(made.is_break());
+        let graph = graph(2, vec![edge(0, 0, 1)]);
+        let found = graph.components(&mut Looks::new(&mut look), |_, _| {});
+        assert!(found.is_break());
+    }
+
+    #[test]
+    fn edges_are_sorted() {
+        let mut edges: Vec<Edge> = (0..5000u32)
+            .map(|n| edge(n.wrapping_mul(2_654_435_761) % 997, n % 3, n % 997))
+            .collect();
+        let mut sorted = edges.clone();
+        sorted.sort_unstable();
+        unlimited(|looks| sort(&mut edges, 997, looks));
+        assert_eq!(edges, sorted);
+    }
 
     #[test]
     fn of_the_shortest_ways_one_with_few_changes() {
@@ -178,8 +294,8 @@ mod tests {
             (4, 0, 5),
         ];
         let edges = edges.map(|(from, process, to)| edge(from, process, to));
-        let graph = Graph::new(6, edges.to_vec());
-        let way = graph.way(0, |_| true, |state| state == 5, |_| false);
+        let graph = graph(6, edges.to_vec());
+        let way = unlimited(|looks| graph.way(0, |_| true, |state| state == 5, |_| false, looks));
         let processes: Vec<u32> = way.expect("a way").iter().map(|e| e.process.0).collect();
         assert_eq!(processes, [1, 1, 0, 0]);
     }
@@ -205,7 +321,7 @@ mod tests {
             edge(4, 0, 4),
             edge(1, 2, 5),
         ];
-        let (of, count) = Graph::new(6, edges).components();
+        let (of, count) = components(&graph(6, edges));
         assert_eq!(count, 4);
         assert!(of[0] == of[1] && of[2] == of[3]);
         let mut all = vec![of[0], of[2], of[4], of[5]];
@@ -218,21 +334,24 @@ mod tests {
         let states = 300_000;
         let mut edges: Vec<Edge> = (0..states - 1).map(|s| edge(s, 0, s + 1)).collect();
         edges.push(edge(states - 1, 0, 0));
-        let (of, count) = Graph::new(states as usize, edges).components();
+        let (of, count) = components(&graph(states as usize, edges));
         assert_eq!((count, of[0]), (1, 0));
     }
 
     #[test]
     fn ways_are_shortest() {
         let edges = vec![edge(0, 0, 1), edge(1, 0, 2), edge(0, 1, 2), edge(2, 0, 0)];
-        let graph = Graph::new(3, edges);
+        let graph = graph(3, edges);
         let all = |_: &Edge| true;
         let none = |_: &Edge| false;
-        let way = graph.way(0, all, |s| s == 2, none);
+        let way = unlimited(|looks| graph.way(0, all, |s| s == 2, none, looks));
         assert_eq!(way, Some(vec![edge(0, 1, 2)]));
-        let way = graph.way(0, |e| e.process == ProcessId(0), |s| s == 2, none);
+        let only = |e: &Edge| e.process == ProcessId(0);
+        let way = unlimited(|looks| graph.way(0, only, |s| s == 2, none, looks));
         assert_eq!(way, Some(vec![edge(0, 0, 1), edge(1, 0, 2)]));
-        assert_eq!(graph.way(0, none, |s| s == 2, none), None);
-        assert_eq!(graph.way(0, all, |s| s == 0, none), Some(vec![]));
+        let way = unlimited(|looks| graph.way(0, none, |s| s == 2, none, looks));
+        assert_eq!(way, None);
+        let way = unlimited(|looks| graph.way(0, all, |s| s == 0, none, looks));
+        assert_eq!(way, Some(vec![]));
     }
 }

@@ -11,7 +11,7 @@
 //! | paper | here |
 //! |---|---|
 //! | state graph | [`Graph`], made of the [`Map`] of a search |
-//! | just component | [`fair_components`] |
+//! | just component | [`is_fair`] |
 //! | enabled(τ) | [`ready`]: the process has a step from the state |
 //!
 //! Deviations: steps from states with a failed process are left out: that failure has been
@@ -19,14 +19,16 @@
 //! The finding is a *lasso*: a shortest way into a fair component and a cycle there that shows its
 //! fairness, made of shortest ways with few changes between processes, so short though not always shortest.
 //!
-//! Memory: besides the table of the states 16 bytes for each and 12 for each step.
+//! Memory: besides the table of the states 16 bytes for each and 12 for each step; in the end up to 30 more for each state.
+
+use std::ops::ControlFlow;
 
 use hashbrown::hash_table::Entry;
-use mazurka_core::{Fingerprint, ProcessId, Schedule, Semantics, Status};
+use mazurka_core::{Bound, Fingerprint, ProcessId, Schedule, Semantics, Status};
 use smallvec::SmallVec;
 
 use crate::findings::Finding;
-use crate::graph::{Edge, Graph};
+use crate::graph::{Edge, Graph, Looks};
 use crate::naive::next_outcomes;
 use crate::stateful::{Memory, Met, Step};
 use crate::table::Table;
@@ -99,14 +101,19 @@ impl Memory for Map {
 
 impl Map {
     /// A livelock, if there is one. The map must be complete.
-    pub fn livelock<E: Semantics>(self, program: &mut E) -> Option<Finding> {
+    pub fn livelock<E: Semantics>(
+        self,
+        program: &mut E,
+        look: &mut dyn FnMut() -> ControlFlow<Bound>,
+    ) -> ControlFlow<Bound, Option<Finding>> {
         drop(self.numbers);
-        let graph = Graph::new(self.prints.len(), self.edges);
-        let lasso = lasso(&graph)?;
-        Some(Finding {
+        let looks = &mut Looks::new(look);
+        let graph = Graph::new(self.prints.len(), self.edges, looks)?;
+        let lasso = lasso(&graph, looks)?;
+        ControlFlow::Continue(lasso.map(|lasso| Finding {
             mishap: None,
             schedule: schedule(program, &lasso, &self.prints),
-        })
+        }))
     }
 }
 
@@ -146,15 +153,11 @@ struct Turn {
     steps: bool,
 }
 
-/// For each component whether a fair run can stay in it for ever.
-fn fair_components(graph: &Graph, component: &[u32], components: u32) -> Vec<bool> {
-    let mut size = vec![0u32; components as usize];
-    let mut turns: Vec<SmallVec<[(ProcessId, Turn); 2]>> =
-        vec![SmallVec::new(); components as usize];
-    for state in 0..graph.len() as u32 {
+/// Whether a fair run can stay in a component for ever, given its members and the components of all states.
+fn is_fair(graph: &Graph, members: &[u32], component: &[u32]) -> bool {
+    let mut turns: SmallVec<[(ProcessId, Turn); 8]> = SmallVec::new();
+    for &state in members {
         let here = component[state as usize];
-        size[here as usize] += 1;
-        let turns = &mut turns[here as usize];
         let mut last = None;
         for edge in graph.steps(state) {
             let at = turns.iter().position(|(p, _)| *p == edge.process);
@@ -169,24 +172,26 @@ fn fair_components(graph: &Graph, component: &[u32], components: u32) -> Vec<boo
             last = Some(edge.process);
         }
     }
-    let fair = |(turns, &size): (&SmallVec<[(ProcessId, Turn); 2]>, &u32)| {
-        turns.iter().any(|(_, turn)| turn.steps)
-            && turns
-                .iter()
-                .all(|(_, turn)| turn.steps || turn.ready < size)
-    };
-    turns.iter().zip(&size).map(fair).collect()
+    let size = members.len() as u32;
+    turns.iter().any(|(_, turn)| turn.steps)
+        && turns
+            .iter()
+            .all(|(_, turn)| turn.steps || turn.ready < size)
 }
 
 /// A way from the first state into a fair component, and round in it; none if there is none.
-fn lasso(graph: &Graph) -> Option<Vec<Edge>> {
-    let (component, components) = graph.components();
-    let fair = fair_components(graph, &component, components);
-    let is_fair = |state: u32| fair[component[state as usize] as usize];
+fn lasso(graph: &Graph, looks: &mut Looks<'_>) -> ControlFlow<Bound, Option<Vec<Edge>>> {
+    let mut fair = Vec::new();
+    let component = graph.components(looks, |members, component| {
+        fair.push(is_fair(graph, members, component));
+    })?;
+    let in_fair = |state: u32| fair[component[state as usize] as usize];
     if !fair.contains(&true) {
-        return None;
+        return ControlFlow::Continue(None);
     }
-    let prefix = graph.way(0, |_| true, is_fair, |_| false)?;
+    let Some(prefix) = graph.way(0, |_| true, in_fair, |_| false, looks)? else {
+        return ControlFlow::Continue(None);
+    };
     let start = prefix.last().map_or(0, |edge| edge.to);
     let home = component[start as usize];
     let inside = |edge: &Edge| component[edge.to as usize] == home;
@@ -198,15 +203,20 @@ fn lasso(graph: &Graph) -> Option<Vec<Edge>> {
     while !waiting.is_empty() {
         let turn_in = |state: u32| waiting.iter().any(|&p| !ready(graph, state, p));
         let turn = |edge: &Edge| waiting.contains(&edge.process);
-        let way = graph.way(here, inside, turn_in, turn)?;
+        let Some(way) = graph.way(here, inside, turn_in, turn, looks)? else {
+            return ControlFlow::Continue(None);
+        };
         for edge in way {
             waiting.retain(|&p| p != edge.process && ready(graph, edge.to, p));
             here = edge.to;
             lasso.push(edge);
         }
     }
-    lasso.extend(graph.way(here, inside, |state| state == start, |_| false)?);
-    Some(lasso)
+    let back = graph.way(here, inside, |state| state == start, |_| false, looks)?;
+    ControlFlow::Continue(back.map(|back| {
+        lasso.extend(back);
+        lasso
+    }))
 }
 
 #[cfg(test)]
@@ -220,8 +230,11 @@ mod tests {
             process: ProcessId(process),
             to,
         };
-        let graph = Graph::new(states, edges.iter().map(edge).collect());
-        let lasso = lasso(&graph)?;
+        let go_on = &mut || ControlFlow::Continue(());
+        let looks = &mut Looks::new(go_on);
+        let graph = Graph::new(states, edges.iter().map(edge).collect(), looks);
+        let graph = graph.continue_value().expect("no limit");
+        let lasso = lasso(&graph, looks).continue_value().expect("no limit")?;
         let mut at = 0;
         for edge in &lasso {
             assert_eq!(edge.from, at, "the lasso is a way");
