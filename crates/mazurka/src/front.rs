@@ -76,7 +76,14 @@ impl Language {
     /// The same, for runs in any order and from any initial values.
     pub fn concolic_solving(&self, options: &Options) -> Option<Concolic> {
         match self {
-            Language::Maz(code) => Some(Concolic::solving(code, options.limits.local)),
+            Language::Maz(code) => {
+                let deadline = options.solver.deadline.clone();
+                Some(Concolic::solving_until(
+                    code,
+                    options.limits.local,
+                    deadline,
+                ))
+            }
             Language::Abs(_) | Language::Open(_) => None,
         }
     }

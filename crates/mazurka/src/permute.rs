@@ -1,14 +1,17 @@
 //! `permute`: the executable permutations of one execution, or of all.
 
+use std::ops::ControlFlow;
+use std::time::Instant;
+
 use mazurka_core::record::{
     self, AnyStartPermutations, Ending, OrderedEvent, PaperPermutations, PartialOrder,
     PermutationClass, PermutationDisagreement, PermutationResult, Record,
 };
 use mazurka_core::{
-    Event, Execution, Fingerprint, Labelled, Narrator, ReplayError, Schedule, Scope, StopReason,
-    ending, immediate_predecessors,
+    Bound, Counts, Event, Execution, Fingerprint, Labelled, Limits, Narrator, ReplayError,
+    Schedule, Scope, StopReason, ending, immediate_predecessors,
 };
-use mazurka_explore::{Extent, Observer, permute};
+use mazurka_explore::{Extent, Observer, Progress, permute};
 use mazurka_lang::{AnyStart, Concolic, Disagreement, LabelledMachine, Machine, Outlook};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -94,6 +97,8 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<PermuteRecord, PermuteError> {
+        let start = Instant::now();
+        let options = &options.started();
         let labelled = self.language.labelled(options);
         let mut labelled = labelled.ok_or(PermuteError::NoLabels)?;
         if wanted.paper {
@@ -116,11 +121,12 @@ impl Program {
             &mut labelled,
             &schedule,
             extent,
-            &options.limits,
+            &left(&options.limits, start),
             watch,
             &mut collecting,
         );
         let (mut findings, counts) = (found.findings, found.counts);
+        restate(&mut findings.bounds, &options.limits);
         if let Some(bound) = bound.filter(|bound| !findings.bounds.contains(bound)) {
             findings.bounds.push(bound);
             findings.stopped = StopReason::Bound;
@@ -132,6 +138,7 @@ impl Program {
                 finished,
                 wanted,
                 options,
+                start,
                 watch,
             )?),
             false => None,
@@ -247,6 +254,7 @@ impl Program {
         finished: bool,
         wanted: &Permuting,
         options: &Options,
+        start: Instant,
         watch: &mut Watch<'_>,
     ) -> Result<AnyStartPermutations, PermuteError> {
         let refuse = |why: &str| PermuteError::AnyStart(why.to_owned());
@@ -267,14 +275,15 @@ impl Program {
             outlooks: Vec::new(),
         };
         let extent = Extent::default();
-        let permuted = permute(
+        let mut permuted = permute(
             &mut program,
             schedule,
             extent,
-            &options.limits,
+            &left(&options.limits, start),
             watch,
             &mut found,
         );
+        restate(&mut permuted.findings.bounds, &options.limits);
         if program.varies() {
             return Err(refuse(
                 "which element of an array the recorded run touches, or which lock it takes, depends on the initial values",
@@ -288,8 +297,13 @@ impl Program {
         let mut undecided: Vec<String> = limits.chain(within).chain(doubts.undecided).collect();
         let mut disagreements = Vec::new();
         let pairs = (0..found.outlooks.len()).flat_map(|j| (0..j).map(move |i| (i, j)));
-        let all = found.outlooks.len() as u64 == permuted.counts.executable;
+        let mut all = found.outlooks.len() as u64 == permuted.counts.executable;
         for (first, second) in pairs.clone().take(MOST_PAIRS) {
+            if let ControlFlow::Break(bound) = look(&options.limits, start, watch) {
+                undecided.push(bound.to_string());
+                all = false;
+                break;
+            }
             match program.disagreement(&found.outlooks[first], &found.outlooks[second]) {
                 Disagreement::Never => {}
                 Disagreement::When { condition, example } => {
@@ -319,6 +333,38 @@ impl Program {
             undecided: (!undecided.is_empty()).then(|| undecided.join("; ")),
         })
     }
+}
+
+/// The limits for what is done after something else: the time that is left.
+fn left(limits: &Limits, start: Instant) -> Limits {
+    Limits {
+        time: limits.time.map(|time| time.saturating_sub(start.elapsed())),
+        ..limits.clone()
+    }
+}
+
+/// Says of a limit of time what the user said, not what was left of it.
+fn restate(bounds: &mut Vec<Bound>, limits: &Limits) {
+    for bound in bounds.iter_mut() {
+        if let (Bound::TimeLimit(ms), Some(time)) = (bound, limits.time) {
+            *ms = time.as_millis() as u64;
+        }
+    }
+    bounds.dedup();
+}
+
+/// Whether there is time left for one more question.
+fn look(limits: &Limits, start: Instant, watch: &mut Watch<'_>) -> ControlFlow<Bound> {
+    let elapsed = start.elapsed();
+    if let Some(time) = limits.time.filter(|&time| elapsed >= time) {
+        return ControlFlow::Break(Bound::TimeLimit(time.as_millis() as u64));
+    }
+    watch(&Progress {
+        counts: Counts::default(),
+        elapsed,
+        done: None,
+        estimate: None,
+    })
 }
 
 /// Collects permutations from any initial values.
@@ -472,5 +518,27 @@ impl Observer<LabelledMachine> for Collecting {
                 schedule: schedule.to_string(),
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_limit_is_that_of_the_user() {
+        let limits = Limits {
+            time: Some(Duration::from_secs(5)),
+            ..Limits::default()
+        };
+        let mut bounds = vec![Bound::TimeLimit(17), Bound::TimeLimit(5000)];
+        restate(&mut bounds, &limits);
+        assert_eq!(bounds, [Bound::TimeLimit(5000)]);
+        let before = Instant::now().checked_sub(Duration::from_secs(3));
+        let left = left(&limits, before.expect("a clock"))
+            .time
+            .expect("a limit");
+        assert!(left <= Duration::from_secs(2), "{left:?}");
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mazurka_core::record::Binding;
 use mazurka_core::{Event, Execution, Schedule, ScheduledStep, StepError};
-use mazurka_smt::{Effort, Embedded, Solver};
+use mazurka_smt::{Deadline, Effort, Embedded, Solver};
 
 use super::any_start::{AnyStart, Recorded};
 use super::{SymbolicMachine, Way};
@@ -48,8 +48,14 @@ impl Concolic {
 
     /// The same with a solver, for [`from_any_start`](Self::from_any_start).
     pub fn solving(code: &Code, max_local: u64) -> Self {
+        Self::solving_until(code, max_local, Deadline::default())
+    }
+
+    /// The same with a solver that gives up then.
+    pub fn solving_until(code: &Code, max_local: u64, deadline: Deadline) -> Self {
         let effort = Effort {
             conflicts: CONFLICTS,
+            deadline,
             ..Effort::default()
         };
         Self::with(code, max_local, Some(Box::new(Embedded::new(effort))))
