@@ -14,6 +14,13 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// What ends sooner needs no progress.
 const BEFORE_PROGRESS: Duration = Duration::from_millis(500);
 
+/// How often the guard looks.
+const BETWEEN_GLANCES: Duration = Duration::from_millis(20);
+/// A search that is told to stop has so long to do so and to say what it has found.
+const PATIENCE: Duration = Duration::from_millis(900);
+/// What a search that has met the limit of its memory may use besides, to say what it has found: a twelfth, and at least this.
+const ALLOWANCE: u64 = 16 << 20;
+
 static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// Set when Ctrl-C has been pressed.
@@ -44,6 +51,7 @@ impl Watcher {
                 std::process::exit(super::Exit::Inconclusive as i32);
             }
         });
+        std::thread::spawn(move || guard(memory));
         let show = !quiet && std::io::stderr().is_terminal();
         Ok(Self {
             memory,
@@ -84,6 +92,32 @@ impl Watcher {
             bar.finish_and_clear();
         }
     }
+}
+
+/// The last resort, where a search does not look as often as it should: the limits hold, even if what it has found is lost.
+fn guard(memory: Option<u64>) {
+    let most = memory.map(|limit| limit.saturating_add(ALLOWANCE.max(limit / 12)));
+    let mut told: Option<Instant> = None;
+    loop {
+        std::thread::sleep(BETWEEN_GLANCES);
+        if INTERRUPTED.load(Ordering::SeqCst) {
+            let since = *told.get_or_insert_with(Instant::now);
+            if since.elapsed() >= PATIENCE {
+                give_up("interrupted");
+            }
+        }
+        if let (Some(most), Some(used)) = (most, most.and_then(|_| used()))
+            && used > most
+        {
+            give_up("--memory-limit was reached");
+        }
+    }
+}
+
+/// Ends the program in the middle of what it does.
+fn give_up(why: &str) -> ! {
+    eprintln!("mazurka: inconclusive: {why}, and what was found until then is lost");
+    std::process::exit(super::Exit::Inconclusive as i32);
 }
 
 fn bar() -> ProgressBar {
