@@ -8,7 +8,7 @@ use mazurka_core::Limits;
 use mazurka_smt::{Assembly, Choice, Deadline, Effort, Missing, Solver, assemble};
 
 /// Evidence for what has been found is looked for at least so long, whatever the time limit.
-const FOR_EVIDENCE: Duration = Duration::from_secs(1);
+const FOR_EVIDENCE: Duration = Duration::from_millis(500);
 
 /// Hears of every query that reaches a solver, as text in SMT-LIB with the answer as a comment.
 pub type QueryLog = Arc<Mutex<dyn FnMut(&str) + Send>>;
