@@ -23,7 +23,6 @@ pub use formula::Formula;
 pub use parse::{FormulaError, parse};
 pub use prove::{Outcome, ProofCounts, Refutation, Theorem, can_start, prove, stated};
 pub use search::Unsupported;
-pub use step::TooMuch;
 
 /// How to look for a proof.
 #[derive(Clone, Debug)]

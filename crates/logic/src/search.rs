@@ -82,6 +82,8 @@ pub(crate) enum Why {
     Waiting,
     /// A loop without an invariant went round this often.
     Unfolded(u32),
+    /// A step of this process does too much.
+    TooMuch(String),
     /// The search was broken off.
     Bound(Bound),
 }
@@ -93,6 +95,10 @@ impl std::fmt::Display for Why {
             Why::Unfolded(rounds) => write!(
                 f,
                 "a loop without an invariant went round more than {rounds} times"
+            ),
+            Why::TooMuch(process) => write!(
+                f,
+                "a step of process {process} does too much, or has too many ways to go: give the loop in it an invariant"
             ),
             Why::Bound(_) => f.write_str("the search was broken off"),
         }
@@ -123,9 +129,6 @@ pub enum Unsupported {
     /// See there.
     #[error(transparent)]
     Misplaced(#[from] Misplaced),
-    /// See there.
-    #[error(transparent)]
-    TooMuch(#[from] TooMuch),
 }
 
 /// A proof in the making.
@@ -194,7 +197,18 @@ impl<'p, 's> Search<'p, 's> {
                     let processes = context.processes.clone();
                     self.contexts.push(context);
                     let context = self.contexts.len() - 1;
-                    let ways = step::start(&mut self.world, cells, &processes, depth)?;
+                    let before = State::new(cells.clone(), &self.world.layout);
+                    let ways = match step::start(&mut self.world, cells, &processes, depth) {
+                        Ok(ways) => ways,
+                        Err(error) => {
+                            let by = self.give_up(error);
+                            let goal = self.add(before, context, under, None);
+                            self.queue.pop_back();
+                            self.nodes[goal].by = by;
+                            boxes.push(goal);
+                            continue;
+                        }
+                    };
                     leaves.extend(self.faults(context));
                     for way in ways {
                         leaves.extend(self.invariants(context, &way.state));
@@ -282,7 +296,15 @@ impl<'p, 's> Search<'p, 's> {
         {
             return Ok(by);
         }
-        self.schedule(at)
+        let scheduled = self.schedule(at);
+        Ok(scheduled.unwrap_or_else(|error| self.give_up(error)))
+    }
+
+    /// What a goal is whose step cannot be made.
+    fn give_up(&mut self, TooMuch(process): TooMuch) -> By {
+        self.world.obligations.clear();
+        self.world.touched.clear();
+        By::Open(Why::TooMuch(process))
     }
 
     /// Closed if what is assumed cannot be. Asked only where something new was assumed.
@@ -314,7 +336,7 @@ impl<'p, 's> Search<'p, 's> {
         Ok(By::Reduce { leaves, boxes })
     }
 
-    fn schedule(&mut self, at: usize) -> Result<By, Unsupported> {
+    fn schedule(&mut self, at: usize) -> Result<By, TooMuch> {
         if self.endless {
             let key = self.nodes[at].state.key();
             self.by_state.entry(key).or_default().push(at);

@@ -21,12 +21,9 @@ use crate::eval::Fault;
 use crate::pool::{FrameRef, Item, State, Thread, filled, is_step, rounds_left, sort};
 use crate::world::{Branch, World};
 
-/// A step that does too much.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "a step of process {0} has too many ways to go (a loop over unknown values inside one step?)"
-)]
-pub struct TooMuch(pub String);
+/// A step of this process does too much, or has too many ways to go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TooMuch(pub String);
 
 /// How much one step may do.
 const MOST_WORK: usize = 20_000;
