@@ -37,6 +37,9 @@ pub struct Options {
     pub unfold: u32,
     /// Whether the goals are written down. A proof can be checked only then; the answer does not depend on it.
     pub write: bool,
+    /// Whether the process ends after this: then what the search has built is left to the system, which is much faster than giving it
+    /// back piece by piece.
+    pub leave: bool,
 }
 
 impl Default for Options {
@@ -47,6 +50,7 @@ impl Default for Options {
             deadlock: false,
             unfold: 16,
             write: true,
+            leave: false,
         }
     }
 }

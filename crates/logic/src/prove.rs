@@ -121,77 +121,89 @@ pub fn prove(
     watch: &mut dyn FnMut(u64) -> ControlFlow<Bound>,
 ) -> Result<Outcome, Unsupported> {
     let mut search = Search::new(theorem, solver, options);
-    search.open(theorem.formula)?;
-    search.run(&mut |search| watch(search.nodes.len() as u64))?;
-    let (closed, mut open) = (search.is_closed(), search.open_goals(MOST_OPEN));
-    let names = search.world.names();
-    let cut = search.is_cut();
-    // No steps are made any more, so there is no limit on them.
-    let watch = &mut || match watch(search.nodes.len() as u64) {
-        ControlFlow::Break(bound) if !matches!(bound, Bound::MaxSteps(_)) => {
-            ControlFlow::Break(bound)
-        }
-        _ => ControlFlow::Continue(()),
-    };
-    let (goals, too_long) = match () {
-        () if !options.write => (Vec::new(), None),
-        // What was broken off is no proof, and nobody waits for more of it than can be read.
-        () if cut => (
-            search
-                .record(MOST_OF_CUT, &mut || ControlFlow::Continue(()))
-                .0,
-            None,
-        ),
-        () => search.record(usize::MAX, watch),
-    };
-    if too_long.is_some() && open.len() < MOST_OPEN {
-        open.push(OpenGoal {
-            id: None,
-            path: Vec::new(),
-            condition: Vec::new(),
-            why: "writing the proof down was broken off".to_owned(),
-        });
+    let found = search.outcome(theorem, watch);
+    if options.leave {
+        std::mem::forget(search);
     }
-    let proof = Proof {
-        version: VERSION,
-        program: theorem.record.clone(),
-        goal: theorem.goal.map(str::to_owned),
-        deadlock: options.deadlock,
-        contexts: search.contexts.iter().map(|c| names.context(c)).collect(),
-        leaves: search.leaves.iter().map(|leaf| names.leaf(leaf)).collect(),
-        roots: search.roots.clone(),
-        goals,
-    };
-    let mut bounds: Vec<Bound> = too_long.into_iter().collect();
-    let mut unfolded = false;
-    let mut counts = ProofCounts {
-        goals: search.nodes.len() as u64,
-        ..ProofCounts::default()
-    };
-    for node in &search.nodes {
-        counts.questions += node.by.leaves().count() as u64;
-        match &node.by {
-            By::Schedule { .. } => counts.schedules += 1,
-            By::Reduce { .. } => counts.leaves += 1,
-            By::Merge(_) => counts.merged += 1,
-            By::Open(Why::Unfolded(_)) => unfolded = true,
-            By::Open(Why::Bound(bound)) => bounds.push(*bound),
-            _ => {}
-        }
-    }
-    let refutation = search.refutation();
-    Ok(Outcome {
-        proof,
-        closed: closed && too_long.is_none(),
-        open,
-        refutation,
-        bounds,
-        unfolded,
-        counts,
-    })
+    found
 }
 
 impl<'p> Search<'p, '_> {
+    /// Looks for a proof, and says what came of it.
+    fn outcome(
+        &mut self,
+        theorem: &Theorem<'p>,
+        watch: &mut dyn FnMut(u64) -> ControlFlow<Bound>,
+    ) -> Result<Outcome, Unsupported> {
+        self.open(theorem.formula)?;
+        self.run(&mut |search| watch(search.nodes.len() as u64))?;
+        let (closed, mut open) = (self.is_closed(), self.open_goals(MOST_OPEN));
+        let names = self.world.names();
+        let cut = self.is_cut();
+        // No steps are made any more, so there is no limit on them.
+        let watch = &mut || match watch(self.nodes.len() as u64) {
+            ControlFlow::Break(bound) if !matches!(bound, Bound::MaxSteps(_)) => {
+                ControlFlow::Break(bound)
+            }
+            _ => ControlFlow::Continue(()),
+        };
+        let (goals, too_long) = match () {
+            () if !self.options.write => (Vec::new(), None),
+            // What was broken off is no proof, and nobody waits for more of it than can be read.
+            () if cut => (
+                self.record(MOST_OF_CUT, &mut || ControlFlow::Continue(()))
+                    .0,
+                None,
+            ),
+            () => self.record(usize::MAX, watch),
+        };
+        if too_long.is_some() && open.len() < MOST_OPEN {
+            open.push(OpenGoal {
+                id: None,
+                path: Vec::new(),
+                condition: Vec::new(),
+                why: "writing the proof down was broken off".to_owned(),
+            });
+        }
+        let proof = Proof {
+            version: VERSION,
+            program: theorem.record.clone(),
+            goal: theorem.goal.map(str::to_owned),
+            deadlock: self.options.deadlock,
+            contexts: self.contexts.iter().map(|c| names.context(c)).collect(),
+            leaves: self.leaves.iter().map(|leaf| names.leaf(leaf)).collect(),
+            roots: self.roots.clone(),
+            goals,
+        };
+        let mut bounds: Vec<Bound> = too_long.into_iter().collect();
+        let mut unfolded = false;
+        let mut counts = ProofCounts {
+            goals: self.nodes.len() as u64,
+            ..ProofCounts::default()
+        };
+        for node in &self.nodes {
+            counts.questions += node.by.leaves().count() as u64;
+            match &node.by {
+                By::Schedule { .. } => counts.schedules += 1,
+                By::Reduce { .. } => counts.leaves += 1,
+                By::Merge(_) => counts.merged += 1,
+                By::Open(Why::Unfolded(_)) => unfolded = true,
+                By::Open(Why::Bound(bound)) => bounds.push(*bound),
+                _ => {}
+            }
+        }
+        let refutation = self.refutation();
+        Ok(Outcome {
+            proof,
+            closed: closed && too_long.is_none(),
+            open,
+            refutation,
+            bounds,
+            unfolded,
+            counts,
+        })
+    }
+
     /// The first question with the answer no; one that is an execution of the program, if there is one.
     fn refutation(&self) -> Option<Refutation> {
         let all = self.refuted();

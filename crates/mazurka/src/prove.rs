@@ -32,6 +32,8 @@ pub struct ProveOptions {
     pub unfold: u32,
     /// Whether the proofs are written down; if not, they have no goals, which is enough for an answer.
     pub write: bool,
+    /// Whether the process ends after this: what the search has built is left to the system.
+    pub leave: bool,
     /// Who answers questions.
     pub solver: Solving,
     /// How far to go: steps are applications of SCHEDULE.
@@ -47,6 +49,7 @@ impl Default for ProveOptions {
             deadlock: true,
             unfold: options.unfold,
             write: true,
+            leave: false,
             solver: Solving::default(),
             limits: Limits::default(),
         }
@@ -316,6 +319,7 @@ impl Theory {
             deadlock: options.deadlock,
             unfold: options.unfold,
             write: options.write,
+            leave: options.leave,
         };
         Ok(mazurka_logic::prove(
             &self.theorem(goal, &formula),

@@ -34,6 +34,7 @@ pub(super) fn prove(args: &ProveArgs) -> Result<Exit, Refusal> {
         write: args.proof.is_some()
             || args.tree.is_some()
             || matches!(args.format, ProofFormat::Html | ProofFormat::Svg),
+        leave: true,
         solver: solver(&args.solver)?,
         limits: Limits {
             steps: args.max_steps,

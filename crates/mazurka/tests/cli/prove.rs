@@ -334,3 +334,41 @@ fn freedom_from_deadlocks_is_said_only_where_it_is_proved() {
         serde_json::Value::Null
     );
 }
+
+/// A step without end is no mistake of the user's: nobody knows, as in every other command.
+#[test]
+fn a_long_local_loop_leaves_the_goal_open() {
+    let first =
+        "var x: i32 = 0 process { let i: i32 = 0; while i < 100000 { i := i + 1 }; x := i }";
+    let later =
+        "var x: i32 = 0 process { x := 1; let i = x; while i < 100000 { i := i + 1 }; x := i }";
+    for program in [first, later] {
+        let said = prove(program, &[]);
+        assert_eq!(said.code, 2, "{said:?}");
+        assert!(said.out.contains("process 0 does too much"), "{said:?}");
+    }
+}
+
+/// Of a search that was broken off no more is written down than can be read, and it is no proof.
+#[test]
+fn what_is_cut_is_short() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = &path(folder.path(), "cut.proof");
+    let adders =
+        "process { x := x + 1; x := x + 1; x := x + 1; x := x + 1; x := x + 1 } ".repeat(6);
+    let program = &format!("var x: i32 = 0 {adders} ensures x == 30");
+    let source = &path(folder.path(), "adders.maz");
+    std::fs::write(source, program).expect("written");
+    let args = ["prove", source, "--max-steps", "5000", "--format", "json"];
+    let short = mazurka(&args).json();
+    let long = mazurka(&[&args[..], &["--proof", file]].concat()).json();
+    assert_eq!(short["goals"], long["goals"]);
+    assert_eq!(short["goals"][0]["status"], "open");
+    assert_eq!(short["goals"][0]["open"].as_array().map(Vec::len), Some(5));
+    let written = std::fs::read_to_string(file).expect("a proof");
+    let written: serde_json::Value = serde_json::from_str(&written).expect("JSON");
+    let goals = written["proofs"][0]["goals"].as_array().map(Vec::len);
+    assert_eq!(goals, Some(1000));
+    let said = mazurka(&["check-proof", file]);
+    assert_eq!(said.code, 1, "{said:?}");
+}
