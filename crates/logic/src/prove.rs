@@ -179,14 +179,14 @@ impl<'p> Search<'p, '_> {
         let mut unfolded = false;
         let mut counts = ProofCounts {
             goals: self.nodes.len() as u64,
+            merged: self.merged,
             ..ProofCounts::default()
         };
-        for node in &self.nodes {
+        for node in &self.nodes[..self.reduced] {
             counts.questions += node.by.leaves().count() as u64;
             match &node.by {
                 By::Schedule { .. } => counts.schedules += 1,
                 By::Reduce { .. } => counts.leaves += 1,
-                By::Merge(_) => counts.merged += 1,
                 By::Open(Why::Unfolded(_)) => unfolded = true,
                 By::Open(Why::Bound(bound)) => bounds.push(*bound),
                 _ => {}
@@ -249,7 +249,7 @@ impl<'p> Search<'p, '_> {
 
     /// Whether the search was broken off.
     fn is_cut(&self) -> bool {
-        let mut nodes = self.nodes.iter();
+        let mut nodes = self.nodes[..self.reduced].iter();
         nodes.any(|node| matches!(node.by, By::Open(Why::Bound(_))))
     }
 
@@ -335,7 +335,7 @@ impl<'p> Search<'p, '_> {
             }
         };
         self.leaves.iter().for_each(|leaf| look(None, leaf, None));
-        for (at, node) in self.nodes.iter().enumerate() {
+        for (at, node) in self.nodes[..self.reduced].iter().enumerate() {
             match &node.by {
                 By::Schedule { steps, deadlock } => {
                     for step in steps {

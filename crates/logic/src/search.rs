@@ -142,6 +142,10 @@ pub(crate) struct Search<'p, 's> {
     pub leaves: Vec<Leaf>,
     pub roots: Vec<usize>,
     queue: VecDeque<usize>,
+    /// Goals from here on wait or were merged: no question belongs to them.
+    pub reduced: usize,
+    /// How many were merged.
+    pub merged: u64,
     /// Goals by context, segment and path.
     known: FxHashMap<(usize, usize, Fingerprint), Vec<usize>>,
     pub generalised: Vec<usize>,
@@ -161,6 +165,8 @@ impl<'p, 's> Search<'p, 's> {
             leaves: Vec::new(),
             roots: Vec::new(),
             queue: VecDeque::new(),
+            reduced: 0,
+            merged: 0,
             known: FxHashMap::default(),
             generalised: Vec::new(),
             endless: endless(theorem.program),
@@ -271,6 +277,7 @@ impl<'p, 's> Search<'p, 's> {
         watch: &mut dyn FnMut(&Self) -> ControlFlow<Bound>,
     ) -> Result<(), Unsupported> {
         while let Some(at) = self.queue.pop_front() {
+            self.reduced = self.reduced.max(at + 1);
             if let ControlFlow::Break(bound) = watch(self) {
                 self.nodes[at].by = By::Open(Why::Bound(bound));
                 return Ok(());
@@ -462,7 +469,10 @@ impl<'p, 's> Search<'p, 's> {
             .find(same)
             .copied();
         let by = match known {
-            Some(other) if self.options.reduce => By::Merge(other),
+            Some(other) if self.options.reduce => {
+                self.merged += 1;
+                By::Merge(other)
+            }
             _ => {
                 self.known.entry(key).or_default().push(at);
                 self.queue.push_back(at);
