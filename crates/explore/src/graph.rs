@@ -72,12 +72,14 @@ fn sort(edges: &mut [Edge], states: usize, looks: &mut Looks<'_>) -> ControlFlow
         looks.pass()?;
         ends[bucket(edge)] += 1;
     }
-    let mut next = [0; BUCKETS];
-    for at in 1..BUCKETS {
-        next[at] = ends[at - 1];
-        ends[at] += ends[at - 1];
+    let mut starts = [0; BUCKETS];
+    let mut before = 0;
+    for (start, end) in starts.iter_mut().zip(&mut ends) {
+        *start = before;
+        before += *end;
+        *end = before;
     }
-    let starts = next;
+    let mut next = starts;
     for at in 0..BUCKETS {
         while next[at] < ends[at] {
             looks.pass()?;

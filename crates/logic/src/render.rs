@@ -384,7 +384,7 @@ impl<'p> Search<'p, '_> {
     pub fn is_closed(&self) -> bool {
         let proved = |leaf: &Leaf| leaf.truth == Truth::Proved;
         let closed = |node: &search::Node<'p>| {
-            !matches!(node.by, By::Open(_)) && node.by.leaves().all(|leaf| proved(leaf))
+            !matches!(node.by, By::Open(_)) && node.by.leaves().all(proved)
         };
         self.leaves.iter().all(proved) && self.nodes.iter().all(closed)
     }

@@ -133,9 +133,11 @@ impl Program {
         }
         let any_start = match wanted.any_start {
             true => Some(self.any_start(
-                &schedule,
-                &recorded_events,
-                finished,
+                &Recorded {
+                    schedule: &schedule,
+                    events: &recorded_events,
+                    finished,
+                },
                 wanted,
                 options,
                 start,
@@ -242,6 +244,14 @@ impl Program {
     }
 }
 
+/// The run that was recorded.
+struct Recorded<'a> {
+    schedule: &'a Schedule,
+    events: &'a [Event],
+    /// Whether every process has ended in it.
+    finished: bool,
+}
+
 /// More pairs of classes than this are not compared.
 const MOST_PAIRS: usize = 300;
 
@@ -249,25 +259,24 @@ impl Program {
     /// The permutations of a run from any initial values, and where they disagree.
     fn any_start(
         &self,
-        schedule: &Schedule,
-        events: &[Event],
-        finished: bool,
+        recorded: &Recorded<'_>,
         wanted: &Permuting,
         options: &Options,
         start: Instant,
         watch: &mut Watch<'_>,
     ) -> Result<AnyStartPermutations, PermuteError> {
+        let schedule = recorded.schedule;
         let refuse = |why: &str| PermuteError::AnyStart(why.to_owned());
         let concolic = self.language.concolic_solving(options);
         let mut concolic = concolic.ok_or(PermuteError::NoLabels)?;
         let followed = concolic.follow(schedule);
         followed.map_err(|_| refuse("the recorded run chooses between bounds, or computes numbers, that cannot be told over symbolic values"))?;
-        if !finished {
+        if !recorded.finished {
             return Err(refuse(
                 "not every process ends in the recorded run; record one where they do (--seed, --schedule)",
             ));
         }
-        let mut program = concolic.from_any_start(events);
+        let mut program = concolic.from_any_start(recorded.events);
         let mut found = FromAnyStart {
             listed: wanted.listed,
             length: schedule.0.len(),
