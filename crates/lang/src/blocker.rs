@@ -4,12 +4,12 @@ use mazurka_core::{Blocker, Execution, ProcessId, Status, Wait};
 
 use crate::Machine;
 use crate::code::{Joins, Op};
-use crate::interpret::{Stop, peek};
+use crate::run::{Plain, Stop, peek};
 
 impl Machine {
     pub(crate) fn blocker_of(&self, process: ProcessId) -> Blocker {
         let joins = self.wait(process) == Wait::Process;
-        let Some(Stop::Blocked(pc)) = self.obstacle(process) else {
+        let Some(Stop::Blocked { at: pc, .. }) = self.obstacle(process) else {
             return Blocker::Anything;
         };
         let child = match self.code.ops[pc as usize] {
@@ -26,8 +26,8 @@ impl Machine {
     pub(crate) fn joined(&self, process: ProcessId, pc: u32) -> Option<ProcessId> {
         let start = self.state.processes[process.index()].registers.pc as usize;
         let (ops, locals) = (&self.code.ops, self.locals(process));
-        let (pc, cells) = (pc as usize, &self.state.cells);
-        let handle = peek(ops, start, pc, cells, locals, &mut Vec::new())?.ok()?;
+        let (part, cells) = ((start, pc as usize), &self.state.cells);
+        let handle = peek(&mut Plain, ops, part, cells, locals, &mut Vec::new())?.ok()?;
         Some(ProcessId(handle as u32))
     }
 

@@ -5,8 +5,8 @@ use mazurka_core::{Execution, Schedule};
 use rustc_hash::FxHashSet;
 
 use crate::code::{Code, Op};
-use crate::interpret::{Heard, Listener};
 use crate::machine::Machine;
+use crate::run::{Heard, Listener};
 
 /// Conditional jumps that were passed, and whether their condition held.
 #[derive(Clone, Debug, Default)]

@@ -6,8 +6,8 @@ use crate::Machine;
 use crate::check::types::{Ty, noun, range};
 use crate::code::Code;
 use crate::hir::Type;
-use crate::interpret::{evaluate, input_name};
 use crate::numbers;
+use crate::run::{evaluate, input_name};
 
 /// A value that was given and cannot be taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

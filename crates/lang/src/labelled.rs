@@ -10,10 +10,10 @@ use mazurka_core::{
 
 use crate::code::{Action, Code, Note, Op, Range};
 use crate::hir::{Expr, ExprKind, Place};
-use crate::interpret::{Heard, Listener, Stop};
 use crate::machine::Machine;
 use crate::numbers;
 use crate::pretty::Scope;
+use crate::run::{Heard, Listener};
 
 /// A [`Machine`] whose steps have labels.
 ///
@@ -196,12 +196,7 @@ impl Execution for LabelledMachine {
         trail.branches = false;
         trail.named.clear();
         let made = self.machine.step_heard(process, outcomes, trail);
-        if let Err(stop) = made {
-            return Err(match stop {
-                Stop::Blocked(_) => StepError::NotReady,
-                Stop::NoSuchOutcome => StepError::NoSuchOutcome,
-            });
-        }
+        made.map_err(StepError::from)?;
         let event = &self.machine.events()[at];
         for rests in std::iter::once(&process).chain(&event.spawned) {
             trail.path = trail.path.then(self.machine.place(*rests));

@@ -18,9 +18,11 @@ use rustc_hash::FxHashMap;
 use crate::code::{Claim, Code, Op, Waits};
 use crate::fault::Site;
 use crate::hir::Type;
-use crate::interpret::{Cpu, Deaf, Half, Listener, Stop, Undo, Work, evaluate, peek};
 use crate::quick::{Deed, Then};
-use crate::state::{Life, Process, Registers, State, UNBORN};
+use crate::run::{
+    Cpu, Deaf, Listener, Numbers, Plain, Step, Stop, Undo, Unfinished, Work, evaluate, peek,
+};
+use crate::state::{Life, Process, Registers, State};
 
 /// What is needed to take a step back, beside what it has left in the undo log.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +78,7 @@ pub struct Machine {
     /// The events of the run; those beyond `taken` are kept for their memory.
     run: Vec<Event>,
     taken: Vec<Taken>,
-    undo: Vec<Undo>,
+    undo: Vec<Undo<i64>>,
     operands: Vec<i64>,
     dirty: Vec<u32>,
     initial: Vec<Mishap>,
@@ -102,22 +104,11 @@ impl Clone for Trial {
 impl Machine {
     /// A machine in the initial state. `max_local`: how many jumps and calls one step may take.
     pub fn new(code: Arc<Code>, max_local: u64) -> Self {
-        let processes = code
-            .processes
-            .iter()
-            .map(|entry| Process {
-                registers: Registers {
-                    pc: entry.pc,
-                    top: entry.frame,
-                    life: Life::Alive,
-                    ..UNBORN
-                },
-                stack: vec![0; entry.frame as usize],
-            })
-            .collect();
+        let entries = code.processes.iter();
+        let processes = entries.map(|entry| Process::new(entry.pc, entry.frame, 0));
         let state = State {
             cells: code.initial.clone(),
-            processes,
+            processes: processes.collect(),
         };
         let table = ProcessTable::new(code.processes.len() as u32);
         let mut machine = Self::at(code, state, table, max_local);
@@ -149,21 +140,28 @@ impl Machine {
     fn start(&mut self) {
         let mut event = Event::of(ProcessId(0), 0);
         for process in 0..self.code.processes.len() as u32 {
+            let mut step = Step {
+                event: &mut event,
+                outcomes: &[],
+                fuel: self.max_local,
+            };
             let mut cpu = Cpu {
                 code: &self.code,
-                state: &mut self.state,
+                domain: &mut Numbers {
+                    plain: Plain,
+                    asked: &mut self.asked,
+                    listener: &mut Deaf,
+                },
+                step: &mut step,
+                cells: &mut self.state.cells,
+                processes: &mut self.state.processes,
                 table: &mut self.table,
                 undo: &mut self.undo,
                 operands: &mut self.operands,
                 dirty: &mut self.dirty,
-                event: &mut event,
-                outcomes: &[],
-                fuel: self.max_local,
-                asked: &mut self.asked,
-                listener: &mut Deaf,
             };
             // Local work cannot block, nor choose.
-            let started = cpu.run(ProcessId(process));
+            let started = cpu.start(ProcessId(process));
             debug_assert_eq!(started, Ok(()));
             self.operands.clear();
         }
@@ -171,7 +169,7 @@ impl Machine {
         self.unfinished = self.count_unfinished();
         self.initial.extend(&event.mishaps);
         for invariant in 0..self.code.invariants.len() as u32 {
-            self.initial.extend(self.broken_invariant(invariant, None));
+            self.initial.extend(self.broken_at_start(invariant));
         }
     }
 
@@ -192,7 +190,10 @@ impl Machine {
         if self.run.len() == depth {
             self.run.push(Event::of(process, 0));
         }
-        let Process { registers, stack } = &self.state.processes[process.index()];
+        let process_state = &self.state.processes[process.index()];
+        let Process {
+            registers, stack, ..
+        } = process_state;
         let Registers { pc, steps, .. } = *registers;
         self.taken.push(Taken {
             process,
@@ -229,28 +230,41 @@ impl Machine {
         listener: &mut L,
     ) -> Result<&Event, Stop> {
         let depth = self.taken.len() - 1;
-        let Process { registers, stack } = &mut self.state.processes[process.index()];
+        let process_state = &mut self.state.processes[process.index()];
+        let Process {
+            registers, stack, ..
+        } = process_state;
         let code = &*self.code;
-        let mut fault = None;
+        let mut halt = None;
         let mut fuel = self.max_local;
         if !L::LISTENS && !open {
             // Most steps compute something and get to the next mark or to the end.
+            let mut step = Step {
+                event: &mut self.run[depth],
+                outcomes,
+                fuel,
+            };
             let work = Work {
                 code,
+                domain: &mut Numbers {
+                    plain: Plain,
+                    asked: &mut self.asked,
+                    listener: &mut Deaf,
+                },
+                step: &mut step,
                 cells: &mut self.state.cells,
                 locals: &mut stack[registers.frame as usize..registers.top as usize],
                 operands: &mut self.operands,
                 undo: &mut self.undo,
                 dirty: &mut self.dirty,
-                touched: &mut self.run[depth].touched,
-                fuel: &mut fuel,
                 process: process.0,
                 frame: registers.frame,
             };
-            fault = work.run::<Deaf>(&mut pc).err();
+            halt = work.run(&mut pc).err();
+            fuel = step.fuel;
             let end = &code.ops[pc as usize];
             let ends = matches!(end, Op::End);
-            if fault.is_none()
+            if halt.is_none()
                 && (ends || matches!(end, Op::Mark(_) | Op::Open(_)))
                 && self.dirty.is_empty()
             {
@@ -263,20 +277,27 @@ impl Machine {
                 return Ok(&self.run[depth]);
             }
         }
-        let r = Registers {
-            pc,
-            steps: registers.steps + 1,
-            ..*registers
+        let part = Unfinished {
+            registers: Registers {
+                pc,
+                steps: registers.steps + 1,
+                ..*registers
+            },
+            open,
+            halt,
         };
-        let half = Half { r, open, fault };
-        self.finish_step(process, half, fuel, outcomes, listener)
+        let step = (outcomes, fuel);
+        self.finish_step(process, part, step, listener)
     }
 
     /// Makes a step that does one thing, or the part of it that does. None if there is no such step, or if it cannot be made or
     /// fails; nothing has changed then.
     #[inline(always)]
     fn step_quickly(&mut self, process: ProcessId) -> Option<Made> {
-        let Process { registers, stack } = self.state.processes.get_mut(process.index())?;
+        let process_state = self.state.processes.get_mut(process.index())?;
+        let Process {
+            registers, stack, ..
+        } = process_state;
         let quick = self.code.quick.get(registers.pc as usize)?.as_ref()?;
         let event = self.run.get_mut(self.taken.len())?;
         let frame = registers.frame as usize;
@@ -352,18 +373,36 @@ impl Machine {
     fn finish_step<L: Listener>(
         &mut self,
         process: ProcessId,
-        half: Half,
-        fuel: u64,
-        outcomes: &[i64],
+        part: Unfinished,
+        (outcomes, fuel): (&[i64], u64),
         listener: &mut L,
     ) -> Result<&Event, Stop> {
         let depth = self.taken.len() - 1;
-        let mut cpu = self.cpu(depth, outcomes, fuel, listener);
-        let result = cpu.run_on(process, half);
-        self.operands.clear();
-        if result.is_ok() && !self.dirty.is_empty() {
-            self.check_invariants(process, depth);
+        let mut step = Step {
+            event: &mut self.run[depth],
+            outcomes,
+            fuel,
+        };
+        let mut cpu = Cpu {
+            code: &self.code,
+            domain: &mut Numbers {
+                plain: Plain,
+                asked: &mut self.asked,
+                listener,
+            },
+            step: &mut step,
+            cells: &mut self.state.cells,
+            processes: &mut self.state.processes,
+            table: &mut self.table,
+            undo: &mut self.undo,
+            operands: &mut self.operands,
+            dirty: &mut self.dirty,
+        };
+        let mut result = cpu.finish(process, part);
+        if result.is_ok() && !cpu.dirty.is_empty() {
+            result = cpu.check_invariants(process);
         }
+        self.operands.clear();
         self.dirty.clear();
         let ended = |p: ProcessId| self.state.processes[p.index()].registers.life == Life::Ended;
         self.unfinished -= usize::from(ended(process));
@@ -409,13 +448,15 @@ impl Machine {
                 Some(Undo::Born(child)) => {
                     let child = &mut self.state.processes[child as usize];
                     self.unfinished -= usize::from(child.registers.life != Life::Ended);
-                    child.registers = UNBORN;
-                    child.stack.clear();
+                    child.forget();
                 }
                 None => break,
             }
         }
-        let Process { registers, stack } = &mut self.state.processes[taken.process.index()];
+        let process_state = &mut self.state.processes[taken.process.index()];
+        let Process {
+            registers, stack, ..
+        } = process_state;
         match taken.changed {
             Changed::Else => {}
             Changed::Cell(cell) => self.state.cells[cell as usize] = taken.value,
@@ -427,29 +468,6 @@ impl Machine {
         registers.life = Life::Alive;
     }
 
-    #[inline(always)]
-    fn cpu<'a, L>(
-        &'a mut self,
-        depth: usize,
-        outcomes: &'a [i64],
-        fuel: u64,
-        listener: &'a mut L,
-    ) -> Cpu<'a, L> {
-        Cpu {
-            code: &self.code,
-            state: &mut self.state,
-            table: &mut self.table,
-            undo: &mut self.undo,
-            operands: &mut self.operands,
-            dirty: &mut self.dirty,
-            event: &mut self.run[depth],
-            outcomes,
-            fuel,
-            asked: &mut self.asked,
-            listener,
-        }
-    }
-
     fn count_unfinished(&self) -> usize {
         let lives = self.state.processes.iter().map(|p| p.registers.life);
         lives
@@ -457,29 +475,11 @@ impl Machine {
             .count()
     }
 
-    fn check_invariants(&mut self, process: ProcessId, depth: usize) {
-        let mut dirty = std::mem::take(&mut self.dirty);
-        dirty.sort_unstable();
-        dirty.dedup();
-        for invariant in dirty.drain(..) {
-            if let Some(mishap) = self.broken_invariant(invariant, Some(process)) {
-                self.run[depth].mishaps.push(mishap);
-                let life = &mut self.state.processes[process.index()].registers.life;
-                // Whatever else halts it, a failure of the program weighs more.
-                *life = match mishap.kind {
-                    MishapKind::Failure => Life::Failed,
-                    _ if *life == Life::Failed => Life::Failed,
-                    _ => Life::Lost,
-                };
-            }
-        }
-        self.dirty = dirty;
-    }
-
-    fn broken_invariant(&self, invariant: u32, process: Option<ProcessId>) -> Option<Mishap> {
+    /// What is wrong with the initial state, if an invariant does not hold there.
+    fn broken_at_start(&self, invariant: u32) -> Option<Mishap> {
         let snippet = self.code.invariants[invariant as usize].snippet;
         let mishap = |kind| Mishap {
-            process,
+            process: None,
             kind,
             site: Site::Invariant(invariant).encode(),
         };
@@ -561,9 +561,9 @@ impl Machine {
         let start = process_state.registers.pc as usize;
         let operands = &mut *self.scratch.borrow_mut();
         let operand = peek(
+            &mut Plain,
             &self.code.ops,
-            start,
-            blocker as usize,
+            (start, blocker as usize),
             &self.state.cells,
             self.locals(process),
             operands,
@@ -628,7 +628,8 @@ fn claims_with(
             Claim::Fixed(access) => add_claim(into, access),
             Claim::Element { kind, range, index } => {
                 let snippet = &code.snippets[index as usize];
-                let value = peek(snippet, 0, snippet.len(), &[], locals, operands);
+                let whole = (0, snippet.len());
+                let value = peek(&mut Plain, snippet, whole, &[], locals, operands);
                 // An index that fails or is out of bounds touches nothing.
                 let Some(Ok(index)) = value else { continue };
                 if !(0..i64::from(range.len)).contains(&index) {

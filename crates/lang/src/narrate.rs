@@ -8,10 +8,10 @@ use mazurka_core::{
 use crate::code::{Action, Code, Note, Op};
 use crate::fault::{Fault, Site};
 use crate::hir::Type;
-use crate::interpret::{Heard, Listener, Stop, input_name};
 use crate::machine::Machine;
 use crate::numbers::show;
 use crate::pretty::Scope;
+use crate::run::{Heard, Listener, Stop, input_name};
 use crate::source::Span;
 
 /// Writes down what it hears.
@@ -116,6 +116,13 @@ impl Code {
             Some(_) => format!("{name}[{}]", cell - first),
             None => name.clone(),
         }
+    }
+
+    /// The type of the local whose slot this is, in the body of an instruction.
+    pub(crate) fn local_type(&self, pc: u32, slot: u32) -> Type {
+        let layout = &self.layouts[self.bodies[pc as usize] as usize];
+        let at = layout.slots.partition_point(|&first| first <= slot) - 1;
+        layout.names[at].ty
     }
 
     pub(crate) fn cell_type(&self, cell: u32) -> Type {
@@ -380,7 +387,7 @@ impl Machine {
 
     fn wait_of(&self, process: ProcessId) -> Option<Waiting> {
         let step = &self.code.steps[self.resting(process)? as usize];
-        let Stop::Blocked(pc) = self.obstacle(process)? else {
+        let Stop::Blocked { at: pc, .. } = self.obstacle(process)? else {
             return None;
         };
         let registers = self.state.processes[process.index()].registers;

@@ -12,8 +12,8 @@ use crate::code::{Code, Op};
 use crate::compile::{compile, compile_open, has_inputs};
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Expr, VarId};
-use crate::interpret::evaluate;
 use crate::machine::Machine;
+use crate::run::evaluate;
 
 /// A compiled property.
 ///

@@ -2,6 +2,8 @@
 
 use std::hash::{Hash, Hasher};
 
+use mazurka_core::MishapKind;
+
 /// Whether a process can go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Life {
@@ -11,6 +13,17 @@ pub(crate) enum Life {
     Failed,
     Discarded,
     Lost,
+}
+
+impl Life {
+    /// What becomes of a process to which this has happened.
+    pub fn after(mishap: MishapKind) -> Self {
+        match mishap {
+            MishapKind::Failure => Life::Failed,
+            MishapKind::Discarded => Life::Discarded,
+            MishapKind::OutOfRange | MishapKind::LocalLimit | MishapKind::Undecided => Life::Lost,
+        }
+    }
 }
 
 /// The registers of a process.
@@ -40,38 +53,76 @@ pub(crate) const UNBORN: Registers = Registers {
     life: Life::Unborn,
 };
 
-/// A process.
+impl Registers {
+    /// The registers of a new process: its first instruction, and the size of its frame.
+    pub fn at(pc: u32, frame: u32) -> Self {
+        Self {
+            pc,
+            top: frame,
+            life: Life::Alive,
+            ..UNBORN
+        }
+    }
+}
+
+/// A process, with locals that are numbers or terms.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub(crate) struct Process<V, X> {
     pub registers: Registers,
     /// Frames of locals, each after the first preceded by the return address and the caller's frame.
     /// Slots from `top` on are zero.
-    pub stack: Vec<i64>,
+    pub stack: Vec<V>,
+    /// What else a domain of values keeps for each process.
+    pub extra: X,
 }
 
 // By hand, so that copying into a state that is there already uses its memory.
-impl Clone for Process {
+impl<V: Clone, X: Clone> Clone for Process<V, X> {
     fn clone(&self) -> Self {
         Self {
             registers: self.registers,
             stack: self.stack.clone(),
+            extra: self.extra.clone(),
         }
     }
 
     fn clone_from(&mut self, other: &Self) {
         self.registers = other.registers;
         self.stack.clone_from(&other.stack);
+        self.extra.clone_from(&other.extra);
     }
 }
 
-impl Process {
+impl<V, X: Default> Process<V, X> {
     pub fn unborn() -> Self {
         Self {
             registers: UNBORN,
             stack: Vec::new(),
+            extra: X::default(),
         }
     }
 
+    /// A process that has not run yet, with a frame of zeros.
+    pub fn new(pc: u32, frame: u32, zero: V) -> Self
+    where
+        V: Clone,
+    {
+        Self {
+            registers: Registers::at(pc, frame),
+            stack: vec![zero; frame as usize],
+            extra: X::default(),
+        }
+    }
+
+    /// Makes it as if it had never been started. Keeps its memory.
+    pub fn forget(&mut self) {
+        self.registers = UNBORN;
+        self.stack.clear();
+        self.extra = X::default();
+    }
+}
+
+impl Process<i64, ()> {
     /// Where it rests, and where the calls that it is in return to.
     pub fn stands_at(&self) -> impl Iterator<Item = u32> {
         let mut next = Some((self.registers.pc, self.registers.frame as usize));
@@ -104,7 +155,7 @@ type Essence<'a> = (Life, Option<(u32, u32, u32, u32, &'a [i64])>);
 #[derive(Debug)]
 pub struct State {
     pub(crate) cells: Vec<i64>,
-    pub(crate) processes: Vec<Process>,
+    pub(crate) processes: Vec<Process<i64, ()>>,
 }
 
 impl Clone for State {
@@ -122,7 +173,7 @@ impl Clone for State {
 }
 
 impl State {
-    fn born(&self) -> impl Iterator<Item = (usize, &Process)> {
+    fn born(&self) -> impl Iterator<Item = (usize, &Process<i64, ()>)> {
         let all = self.processes.iter().enumerate();
         all.filter(|(_, p)| p.registers.life != Life::Unborn)
     }

@@ -18,10 +18,10 @@ use crate::claims;
 use crate::code::{Checked, Code, Entry, Layout, Note, Op, Range, StepInfo, Waits};
 use crate::diagnostic::Diagnostic;
 use crate::hir::{Expr, ExprKind, Frame, LocalId, Program, Property, Stmt, Type};
-use crate::interpret;
 use crate::liveness::{self, Live};
 use crate::loops;
 use crate::refuse;
+use crate::run;
 use crate::shared::Shared;
 use crate::source::Span;
 
@@ -59,9 +59,7 @@ fn broken_requires(code: &Code, program: &Program) -> Vec<Diagnostic> {
     }
     let snippets = code.requires.iter().map(|checked| checked.snippet);
     let holds: Vec<bool> = snippets
-        .map(|snippet| {
-            interpret::evaluate(&code.snippets[snippet as usize], &code.initial) == Ok(1)
-        })
+        .map(|snippet| run::evaluate(&code.snippets[snippet as usize], &code.initial) == Ok(1))
         .collect();
     refuse::broken_requires(program, &holds)
 }

@@ -8,7 +8,7 @@ use crate::state::{Life, Process, State};
 impl Machine {
     /// All of a process that can matter later, as a fingerprint.
     #[inline]
-    fn essence(&self, id: ProcessId, process: &Process) -> Fingerprint {
+    fn essence(&self, id: ProcessId, process: &Process<i64, ()>) -> Fingerprint {
         let r = &process.registers;
         let mut all = self.table.name(id);
         if r.life != Life::Alive {

@@ -83,7 +83,7 @@ impl AnyStart {
 
     fn next(&self, process: ProcessId) -> Option<&Recorded> {
         let made = self.machine.state.processes.get(process.index())?;
-        let made = made.place.registers.steps as usize;
+        let made = made.registers.steps as usize;
         self.steps.get(process.index())?.get(made)
     }
 

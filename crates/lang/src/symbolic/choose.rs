@@ -7,56 +7,54 @@
 use mazurka_core::Outcome;
 use mazurka_smt::{Sort, Term};
 
+use super::decide::DECISION;
+use super::domain::{Cause, TermDomain};
 use super::guide::Guide;
-use super::run::{Cause, Cpu, Halt, Stop};
 use crate::code::Compare;
 use crate::fault::Fault;
+use crate::run::{Halt, Step, Stop, choose};
 
 /// More values than this are not tried one after the other.
 const MOST: i64 = 256;
 
-impl Cpu<'_> {
-    pub(super) fn choose(&mut self) -> Result<Term, Halt> {
-        let (end, first) = (self.pop(), self.pop());
-        let (value, end) = match (self.logic.known(first), self.logic.known(end)) {
-            (Some(first), Some(end)) if first >= end => {
-                return Err(Halt::Fault(Fault::NothingToChoose));
-            }
-            (Some(first), Some(end)) => {
-                let value = self.given().unwrap_or(first);
-                if !(first..end).contains(&value) {
-                    return Err(Halt::Stop(Stop::NoSuchOutcome));
-                }
-                (value, end)
-            }
-            _ => self.choose_between(first, end)?,
+impl TermDomain<'_> {
+    /// A value between two bounds.
+    pub fn choose_value(
+        &mut self,
+        step: &mut Step<'_>,
+        first: Term,
+        end: Term,
+    ) -> Result<Term, Halt> {
+        let outcome = match (self.logic.known(first), self.logic.known(end)) {
+            (Some(first), Some(end)) => choose(step, first, end)?,
+            _ => self.choose_between(step, first, end)?,
         };
-        self.event.outcomes.push(Outcome { value, end });
+        step.event.outcomes.push(outcome);
         self.causes.push(Cause::Choose);
-        Ok(self.logic.constant(value))
-    }
-
-    /// The outcome that comes next, if it is given.
-    fn given(&self) -> Option<i64> {
-        self.outcomes.get(self.event.outcomes.len()).copied()
+        Ok(self.logic.constant(outcome.value))
     }
 
     /// A value, and where the possible ones end.
-    fn choose_between(&mut self, first: Term, end: Term) -> Result<(i64, i64), Halt> {
+    fn choose_between(
+        &mut self,
+        step: &mut Step<'_>,
+        first: Term,
+        end: Term,
+    ) -> Result<Outcome, Halt> {
         let some = self.logic.compare(Compare::Lt, false, first, end);
-        if !self.defined(some)? {
+        if !self.defined(step, some)? {
             return Err(Halt::Fault(Fault::NothingToChoose));
         }
         if self.guide.is_some() {
-            return self.guided_choice(first, end);
+            return self.guided_choice(step, first, end);
         }
         if self.probing {
             return Err(Halt::Stop(Stop::Undecided));
         }
-        self.decided()?;
+        step.burn(DECISION)?;
         let values = self.values_between(first, end);
         let (least, beyond) = values.ok_or(Fault::SymbolicChoose)?;
-        let from = self.given().unwrap_or(least).max(least);
+        let from = step.given().unwrap_or(least).max(least);
         let mut possible = |value: &i64| {
             let [low, high] = self.between(first, end, *value);
             let both = self.logic.and(low, high);
@@ -68,28 +66,33 @@ impl Cpu<'_> {
         let last = (value..beyond).rev().find(possible).unwrap_or(value);
         for condition in self.between(first, end, value) {
             if self.logic.known(condition).is_none() {
-                self.state.path.push(condition);
+                self.path.push(condition);
             }
         }
-        Ok((value, last + 1))
+        let end = last + 1;
+        Ok(Outcome { value, end })
     }
 
     /// The value that was chosen when the run was recorded.
-    fn guided_choice(&mut self, first: Term, end: Term) -> Result<(i64, i64), Halt> {
+    fn guided_choice(
+        &mut self,
+        step: &mut Step<'_>,
+        first: Term,
+        end: Term,
+    ) -> Result<Outcome, Halt> {
         let least = match self.guide {
             Some(Guide::Values(values, _)) => values.eval(&self.logic.terms, first),
             _ => None,
         };
-        let value = self
-            .given()
-            .or(least)
-            .ok_or(Halt::Stop(Stop::NoSuchOutcome))?;
+        let value = step.given().or(least);
+        let value = value.ok_or(Halt::Stop(Stop::NoSuchOutcome))?;
         for condition in self.between(first, end, value) {
-            if !self.defined(condition)? {
+            if !self.defined(step, condition)? {
                 return Err(Halt::Stop(Stop::NoSuchOutcome));
             }
         }
-        Ok((value, value.saturating_add(1)))
+        let end = value.saturating_add(1);
+        Ok(Outcome { value, end })
     }
 
     /// That a value may be chosen.
@@ -103,7 +106,7 @@ impl Cpu<'_> {
 
     /// The least value that some valuation allows, and one beyond the greatest; none if there may be more than a few between.
     fn values_between(&mut self, first: Term, end: Term) -> Option<(i64, i64)> {
-        let model = self.logic.model(&self.state.path)?;
+        let model = self.logic.model(self.path)?;
         let value = |cpu: &Self, term: Term| {
             let known = cpu.logic.known(term);
             known.or_else(|| cpu.logic.terms.eval(term, &model))

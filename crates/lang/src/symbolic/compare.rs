@@ -12,24 +12,19 @@ use crate::state::Life;
 
 use super::SymbolicMachine;
 use super::logic::Logic;
-use super::state::{Place, Process, SymbolicState};
+use super::state::{SymbolicProcess, SymbolicState};
 
 impl SymbolicMachine {
     /// All of a process that can matter later, as a fingerprint.
-    fn essence(&self, logic: &mut Logic, id: ProcessId, process: &Process) -> Fingerprint {
-        let Place {
-            registers: r,
-            inputs,
-            stayed,
-            ..
-        } = &process.place;
+    fn essence(&self, logic: &mut Logic, id: ProcessId, process: &SymbolicProcess) -> Fingerprint {
+        let r = &process.registers;
         let mut all = self.table.name(id);
         if r.life != Life::Alive {
             return all.then(u64::MAX - r.life as u64);
         }
         all = all.then((u64::from(r.children) << 32) | u64::from(r.pc));
-        all = all.then(u64::from(*inputs));
-        if let Some(stayed) = stayed {
+        all = all.then(u64::from(r.inputs));
+        if let Some(stayed) = process.extra.stayed {
             all = all.then_all(stayed.seen);
         }
         for (pc, frame) in process.stands_at(&logic.terms) {
@@ -53,20 +48,23 @@ impl SymbolicMachine {
         let mut pairs: Vec<(Term, Term)> = Vec::new();
         let cells = one.cells.iter().zip(&other.cells);
         pairs.extend(cells.map(|(&a, &b)| (a, b)));
-        let unborn = Process::unborn();
+        let unborn = SymbolicProcess::unborn();
         for at in 0..one.processes.len().max(other.processes.len()) {
             let a = one.processes.get(at).unwrap_or(&unborn);
             let b = other.processes.get(at).unwrap_or(&unborn);
-            let (r, q) = (&a.place.registers, &b.place.registers);
+            let (r, q) = (&a.registers, &b.registers);
             if r.life != q.life {
                 return None;
             }
             if r.life != Life::Alive {
                 continue;
             }
-            let rest = |place: &Place| (place.registers.children, place.inputs, place.stayed);
+            let rest = |process: &SymbolicProcess| {
+                let r = &process.registers;
+                (r.children, r.inputs, process.extra.stayed)
+            };
             let points = a.stands_at(&logic.terms);
-            if rest(&a.place) != rest(&b.place) || points != b.stands_at(&logic.terms) {
+            if rest(a) != rest(b) || points != b.stands_at(&logic.terms) {
                 return None;
             }
             for (pc, frame) in points {
@@ -111,7 +109,7 @@ impl Semantics for SymbolicMachine {
             all = all.and(logic.print(condition).then(1));
         }
         for (at, process) in self.state.processes.iter().enumerate() {
-            if process.place.registers.life != Life::Unborn {
+            if process.registers.life != Life::Unborn {
                 all = all.and(self.essence(logic, ProcessId(at as u32), process));
             }
         }
@@ -136,10 +134,10 @@ impl Semantics for SymbolicMachine {
     /// With the conditions that it has decided.
     fn process(&self, process: ProcessId) -> Fingerprint {
         match self.state.processes.get(process.index()) {
-            Some(state) if state.place.registers.life != Life::Unborn => {
+            Some(state) if state.registers.life != Life::Unborn => {
                 let logic = &mut *self.logic.borrow_mut();
                 let essence = self.essence(logic, process, state);
-                essence.and(state.place.decided)
+                essence.and(state.extra.decided)
             }
             _ => Fingerprint::ZERO,
         }

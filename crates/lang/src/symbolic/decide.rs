@@ -7,42 +7,41 @@
 use mazurka_core::Outcome;
 use mazurka_smt::{Term, Why};
 
+use super::domain::{Cause, TermDomain};
 use crate::code::Range;
 use crate::fault::Fault;
-
-use super::run::{Cause, Cpu, Halt, Selected, Stop};
+use crate::run::{Halt, Step, Stop};
 
 /// How much local work a decision counts for: each splits the run, so a few hundred in one step are a lot.
-const DECISION: u64 = 4000;
+pub(super) const DECISION: u64 = 4000;
 
-impl Cpu<'_> {
+impl TermDomain<'_> {
     /// Which side of a condition to go on with.
-    pub fn decide(&mut self, condition: Term) -> Result<bool, Halt> {
+    pub fn side(&mut self, step: &mut Step<'_>, condition: Term) -> Result<bool, Halt> {
         match self.guided(condition, true) {
             Some(decided) => decided,
-            None => self.decide_unguided(condition),
+            None => self.decide_unguided(step, condition),
         }
     }
 
     /// Whether an operation is defined.
-    pub fn defined(&mut self, condition: Term) -> Result<bool, Halt> {
+    pub fn defined(&mut self, step: &mut Step<'_>, condition: Term) -> Result<bool, Halt> {
         match self.guided(condition, false) {
             Some(decided) => decided,
-            None => self.decide_unguided(condition),
+            None => self.decide_unguided(step, condition),
         }
     }
 
-    fn decide_unguided(&mut self, condition: Term) -> Result<bool, Halt> {
+    fn decide_unguided(&mut self, step: &mut Step<'_>, condition: Term) -> Result<bool, Halt> {
         if let Some(value) = self.logic.known(condition) {
             return Ok(value != 0);
         }
         if self.probing {
             return Err(Halt::Stop(Stop::Undecided));
         }
-        self.decided()?;
-        let given = self.outcomes.get(self.event.outcomes.len()).copied();
+        step.burn(DECISION)?;
         let opposite = self.logic.not(condition);
-        let (value, end) = match given {
+        let (value, end) = match step.given() {
             // Whoever gives an outcome was offered it; a solver that was sure then may not be now.
             Some(1) if self.possible(condition) != Ok(false) => (1, 2),
             Some(0) if self.possible(opposite) != Ok(false) => {
@@ -51,29 +50,24 @@ impl Cpu<'_> {
             Some(_) => return Err(Halt::Stop(Stop::NoSuchOutcome)),
             None => self.sides(condition, opposite)?,
         };
-        self.event.outcomes.push(Outcome { value, end });
+        step.event.outcomes.push(Outcome { value, end });
         self.causes.push(Cause::Decision);
         let held = if value == 1 { condition } else { opposite };
-        self.state.path.push(held);
+        self.path.push(held);
         Ok(value == 1)
     }
 
-    /// The test of an `if` or `while`. Taken literally, rules COND and WHILE have two successors, even where the condition is constant.
-    pub fn test(&mut self, pc: u32, condition: Term) -> Result<bool, Halt> {
-        let known = self.logic.known(condition);
-        let literal = self.literal && !self.probing;
-        let (true, Some(truth)) = (literal && self.code.notes.contains_key(&pc), known) else {
-            return self.decide(condition);
-        };
-        let given = self.outcomes.get(self.event.outcomes.len()).copied();
-        let value = given.unwrap_or(0);
+    /// The test of an `if` or `while` that is known. Taken literally, rules COND and WHILE have two
+    /// successors even then.
+    pub fn literal_side(&mut self, step: &mut Step<'_>, truth: bool) -> Result<bool, Halt> {
+        let value = step.given().unwrap_or(0);
         if !(0..2).contains(&value) {
             return Err(Halt::Stop(Stop::NoSuchOutcome));
         }
-        self.event.outcomes.push(Outcome { value, end: 2 });
+        step.event.outcomes.push(Outcome { value, end: 2 });
         self.causes.push(Cause::Decision);
-        let held = self.logic.terms.bool((truth != 0) == (value == 1));
-        self.state.path.push(held);
+        let held = self.logic.terms.bool(truth == (value == 1));
+        self.path.push(held);
         Ok(value == 1)
     }
 
@@ -102,18 +96,12 @@ impl Cpu<'_> {
         }
     }
 
-    /// Counts a decision as local work.
-    pub fn decided(&mut self) -> Result<(), Fault> {
-        self.fuel = self.fuel.checked_sub(DECISION).ok_or(Fault::LocalLimit)?;
-        Ok(())
-    }
-
     /// Whether a condition is possible here, or why nobody knows.
     fn possible(&mut self, condition: Term) -> Result<bool, Why> {
         let condition = self.logic.condition(condition);
-        self.state.path.push(condition);
-        let possible = self.logic.possible(&self.state.path);
-        self.state.path.pop();
+        self.path.push(condition);
+        let possible = self.logic.possible(self.path);
+        self.path.pop();
         possible
     }
 
@@ -125,24 +113,20 @@ impl Cpu<'_> {
         })
     }
 
-    /// The element of an array that an index selects; one after the other, if it is not known.
-    pub fn pick(&mut self, range: Range) -> Result<u32, Halt> {
-        let Selected::Somewhere(index) = (match self.select(range)? {
-            Selected::Cell(cell) => {
-                self.guided_known(cell - range.first);
-                return Ok(cell);
-            }
-            somewhere => somewhere,
-        }) else {
-            return Err(Halt::Fault(Fault::OutOfBounds));
-        };
+    /// Each element of an array that an index may select, one after the other.
+    pub fn pick_one(
+        &mut self,
+        step: &mut Step<'_>,
+        range: Range,
+        index: Term,
+    ) -> Result<u32, Halt> {
         if let Some(element) = self.guided_element(index, range.len) {
             return element.map(|at| range.first + at);
         }
         if self.probing {
             return Err(Halt::Stop(Stop::Undecided));
         }
-        let given = self.outcomes.get(self.event.outcomes.len()).copied();
+        let given = step.given();
         let mut undecided = None;
         let first = given.map_or(0, |given| given.clamp(0, i64::from(range.len)) as u32);
         let value = (first..range.len).find(|&at| self.can_be(index, at, &mut undecided));
@@ -160,13 +144,13 @@ impl Cpu<'_> {
         let last = all.find(|&at| self.can_be(index, at, &mut undecided));
         let last = last.unwrap_or(value);
         self.doubt(undecided);
-        self.event.outcomes.push(Outcome {
+        step.event.outcomes.push(Outcome {
             value: i64::from(value),
             end: i64::from(last) + 1,
         });
         self.causes.push(Cause::Decision);
         let here = self.logic.is_at(index, value);
-        self.state.path.push(self.logic.condition(here));
+        self.path.push(self.logic.condition(here));
         Ok(range.first + value)
     }
 

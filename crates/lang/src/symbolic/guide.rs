@@ -15,8 +15,9 @@
 use mazurka_core::{ProcessId, StepError};
 use mazurka_smt::{Evaluator, Model, Term};
 
-use super::run::{Cpu, Halt, Stop};
+use super::domain::TermDomain;
 use super::{Life, SymbolicMachine, initial_cells};
+use crate::run::{Halt, Stop};
 
 /// The way that a step went: its tests, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,7 +55,7 @@ impl Guide {
     }
 }
 
-impl Cpu<'_> {
+impl TermDomain<'_> {
     /// Which side of a condition to go on with, where somebody knows. `test`: it is one of the program's tests, and
     /// not only what an operation needs to be defined, which is taken to be so.
     pub(super) fn guided(&mut self, condition: Term, test: bool) -> Option<Result<bool, Halt>> {
@@ -77,10 +78,10 @@ impl Cpu<'_> {
                 return Some(Err(Halt::Stop(Stop::NoSuchOutcome)));
             }
             Some(_) => {}
-            None if wanted => self.state.path.push(term),
+            None if wanted => self.path.push(term),
             None => {
                 let opposite = self.logic.not(term);
-                self.state.path.push(self.logic.condition(opposite));
+                self.path.push(self.logic.condition(opposite));
             }
         }
         Some(Ok(wanted))
@@ -98,7 +99,7 @@ impl Cpu<'_> {
             return Some(Err(Halt::Stop(Stop::NoSuchOutcome)));
         };
         let here = self.logic.is_at(index, wanted);
-        self.state.path.push(self.logic.condition(here));
+        self.path.push(self.logic.condition(here));
         Some(Ok(wanted))
     }
 
@@ -180,11 +181,11 @@ impl SymbolicMachine {
     fn step_guided(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<(), StepError> {
         let made = match self.life(process) {
             Life::Alive => self.advance(process, outcomes),
-            _ => Err(Stop::Blocked(None)),
+            _ => return Err(StepError::NotReady),
         };
         made.map_err(|stop| match stop {
             Stop::NoSuchOutcome | Stop::Undecided => StepError::NoSuchOutcome,
-            Stop::Blocked(_) => StepError::NotReady,
+            Stop::Blocked { .. } => StepError::NotReady,
         })
     }
 

@@ -7,7 +7,7 @@
 //! | σ | [`SymbolicState`]'s cells and locals: terms over initial values and inputs |
 //! | φ, path condition ⌈φ⌉ | the events of the run; [`SymbolicMachine::path_condition`] |
 //! | Σ | the processes, [`Symbolic::pool`] |
-//! | COND, WHILE: two symbolic states | one step with two outcomes, see [`run`] |
+//! | COND, WHILE: two symbolic states | one step with two outcomes, see [`domain`] |
 //!
 //! Where it deviates:
 //! - What is decided by a condition that is not known is an *outcome* of the step, as what a `choose` gives.
@@ -30,12 +30,12 @@ mod compare;
 mod concolic;
 mod decide;
 mod differ;
+mod domain;
 mod guide;
 mod logic;
 mod property;
 mod reached;
 mod results;
-mod run;
 mod starts;
 mod state;
 mod tell;
@@ -53,26 +53,28 @@ use mazurka_smt::{Kind, Solver, Term};
 pub use any_start::{AnyStart, Disagreement, Outlook};
 pub use concolic::Concolic;
 pub use differ::Difference;
+use domain::{Cause, TermDomain};
 use guide::Guide;
 pub use guide::Way;
 pub use logic::Doubts;
 use logic::{Logic, sort_of};
 use property::Index::{Failed, Known};
 pub use results::{Agreement, Valuation};
-use run::{Cause, Cpu, Stop, Undo};
 pub use state::SymbolicState;
-use state::{NOWHERE, Place, Process, Stayed};
+use state::{Decisions, Stayed, SymbolicProcess};
 pub use tell::{Concrete, Observed};
 
 use crate::code::{Claim, Code, Op, Waits};
 use crate::fault::Site;
-use crate::state::{Life, Registers, UNBORN};
+use crate::run::{Cpu, Step, Stop, Undo};
+use crate::state::{Life, Registers};
 
 /// What is needed to take a step back.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
     process: ProcessId,
-    place: Place,
+    registers: Registers,
+    decisions: Decisions,
     undo: usize,
     path: usize,
     causes: usize,
@@ -106,7 +108,7 @@ pub struct SymbolicMachine {
     /// The events of the run; those beyond `taken` are kept for their memory.
     run: Vec<Event>,
     taken: Vec<Taken>,
-    undo: Vec<Undo>,
+    undo: Vec<Undo<Term>>,
     causes: Vec<Cause>,
     operands: Vec<Term>,
     dirty: Vec<u32>,
@@ -150,18 +152,8 @@ impl SymbolicMachine {
     pub fn new(code: Arc<Code>, max_local: u64, solver: Option<Box<dyn Solver>>) -> Self {
         let mut logic = Logic::new(solver);
         let zero = logic.constant(0);
-        let processes = code.processes.iter().map(|entry| Process {
-            place: Place {
-                registers: Registers {
-                    pc: entry.pc,
-                    top: entry.frame,
-                    life: Life::Alive,
-                    ..UNBORN
-                },
-                ..NOWHERE
-            },
-            stack: vec![zero; entry.frame as usize],
-        });
+        let entries = code.processes.iter();
+        let processes = entries.map(|entry| SymbolicProcess::new(entry.pc, entry.frame, zero));
         let state = SymbolicState {
             cells: initial_cells(&code, &mut logic),
             processes: processes.collect(),
@@ -222,14 +214,10 @@ impl SymbolicMachine {
         self.probing = true;
         for process in 0..self.code.processes.len() as u32 {
             // Local work can neither block nor choose.
-            let (place, mark) = (
-                self.state.processes[process as usize].place,
-                self.undo.len(),
-            );
+            let mark = self.undo.len();
             if self.go(ProcessId(process), &mut event, &[], false).is_err() {
                 // What it does depends on an input: then it will be a step.
                 self.undo_to(mark);
-                self.state.processes[process as usize].place = place;
             }
         }
         self.probing = false;
@@ -262,25 +250,39 @@ impl SymbolicMachine {
         outcomes: &[i64],
         step: bool,
     ) -> Result<(), Stop> {
+        let SymbolicState {
+            cells,
+            processes,
+            path,
+        } = &mut self.state;
+        self.indices.clear();
         let mut cpu = Cpu {
             code: &self.code,
-            logic: &mut self.logic.borrow_mut(),
-            state: &mut self.state,
+            domain: &mut TermDomain {
+                logic: &mut self.logic.borrow_mut(),
+                path,
+                causes: &mut self.causes,
+                probing: self.probing,
+                literal: self.literal,
+                guide: &mut self.guide,
+                indices: &mut self.indices,
+            },
+            step: &mut Step {
+                event,
+                outcomes,
+                fuel: self.max_local,
+            },
+            cells,
+            processes,
             table: &mut self.table,
             undo: &mut self.undo,
             operands: &mut self.operands,
             dirty: &mut self.dirty,
-            event,
-            outcomes,
-            causes: &mut self.causes,
-            fuel: self.max_local,
-            probing: self.probing,
-            literal: self.literal,
-            guide: &mut self.guide,
-            indices: &mut self.indices,
         };
-        cpu.indices.clear();
-        let mut result = cpu.run(process, step);
+        let mut result = match step {
+            true => cpu.make_step(process),
+            false => cpu.start(process),
+        };
         if step && result.is_ok() && !cpu.dirty.is_empty() {
             result = cpu.check_invariants(process);
         }
@@ -292,10 +294,11 @@ impl SymbolicMachine {
     /// Makes a step; its event is the one at the end of the run.
     fn advance(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<(), Stop> {
         let depth = self.taken.len();
-        let place = self.state.processes[process.index()].place;
+        let here = &self.state.processes[process.index()];
         let taken = Taken {
             process,
-            place,
+            registers: here.registers,
+            decisions: here.extra,
             undo: self.undo.len(),
             path: self.state.path.len(),
             causes: self.causes.len(),
@@ -311,7 +314,7 @@ impl SymbolicMachine {
                 Event::of(process, 0)
             }
         };
-        event.reset(process, place.registers.steps);
+        event.reset(process, taken.registers.steps);
         let mut claims = std::mem::take(&mut event.claims);
         event.claims_key = self.claim(process, &mut claims);
         event.claims = claims;
@@ -321,10 +324,10 @@ impl SymbolicMachine {
         match result {
             Ok(()) => {
                 if starts {
-                    self.state.processes[process.index()].place.registers.steps += 1;
+                    self.state.processes[process.index()].registers.steps += 1;
                     self.unstarted -= 1;
                 }
-                self.state.processes[process.index()].place.stayed = None;
+                self.state.processes[process.index()].extra.stayed = None;
                 let ended = |p: &ProcessId| self.life(*p) == Life::Ended;
                 let born = event.spawned.iter().filter(|p| !ended(p)).count();
                 self.unfinished += born;
@@ -332,7 +335,7 @@ impl SymbolicMachine {
                 self.sum_up(process, taken.path);
             }
             // Some values of the variables close its way, and these are the values from here on.
-            Err(Stop::Blocked(joins))
+            Err(Stop::Blocked { joins, .. })
                 if self.state.path.len() > taken.path && self.guide.is_none() =>
             {
                 self.undo_to(taken.undo);
@@ -340,10 +343,11 @@ impl SymbolicMachine {
                 event.joined.clear();
                 event.stayed = true;
                 let seen = self.seen_by(process);
-                let place = &mut self.state.processes[process.index()].place;
-                *place = taken.place;
-                place.registers.steps += 1;
-                place.stayed = Some(Stayed { seen, joins });
+                let here = &mut self.state.processes[process.index()];
+                here.registers = taken.registers;
+                here.registers.steps += 1;
+                here.extra = taken.decisions;
+                here.extra.stayed = Some(Stayed { seen, joins });
                 self.sum_up(process, taken.path);
             }
             Err(stop) => {
@@ -359,7 +363,7 @@ impl SymbolicMachine {
     /// Adds the conditions since a place of the path to those that a process has decided.
     fn sum_up(&mut self, process: ProcessId, since: usize) {
         let mut logic = self.logic.borrow_mut();
-        let decided = &mut self.state.processes[process.index()].place.decided;
+        let decided = &mut self.state.processes[process.index()].extra.decided;
         for &condition in &self.state.path[since..] {
             *decided = decided.and(logic.print(condition).then(1));
         }
@@ -374,22 +378,20 @@ impl SymbolicMachine {
                     slot,
                     value,
                 } => self.state.processes[process as usize].stack[slot as usize] = value,
-                Undo::Born(child) => {
-                    let child = &mut self.state.processes[child as usize];
-                    child.place = NOWHERE;
-                    child.stack.clear();
-                }
+                // Registers are restored as a whole.
+                Undo::Frame { .. } | Undo::Inputs { .. } => {}
+                Undo::Born(child) => self.state.processes[child as usize].forget(),
             }
         }
     }
 
     fn life(&self, process: ProcessId) -> Life {
         let process = self.state.processes.get(process.index());
-        process.map_or(Life::Unborn, |process| process.place.registers.life)
+        process.map_or(Life::Unborn, |process| process.registers.life)
     }
 
     fn count_unfinished(&self) -> usize {
-        let lives = self.state.processes.iter().map(|p| p.place.registers.life);
+        let lives = self.state.processes.iter().map(|p| p.registers.life);
         lives
             .filter(|life| !matches!(life, Life::Unborn | Life::Ended))
             .count()
@@ -408,7 +410,7 @@ impl SymbolicMachine {
 
     /// The step at which a process rests, if it is alive.
     fn resting(&self, process: ProcessId) -> Option<u32> {
-        let registers = &self.state.processes.get(process.index())?.place.registers;
+        let registers = &self.state.processes.get(process.index())?.registers;
         match self.code.ops[registers.pc as usize] {
             Op::Mark(step) | Op::Open(step) if registers.life == Life::Alive => Some(step),
             _ => None,
@@ -417,7 +419,7 @@ impl SymbolicMachine {
 
     fn locals(&self, process: ProcessId) -> &[Term] {
         let process = &self.state.processes[process.index()];
-        let r = &process.place.registers;
+        let r = &process.registers;
         &process.stack[r.frame as usize..r.top as usize]
     }
 
@@ -491,8 +493,8 @@ impl SymbolicMachine {
             }
             Waits::At(_) | Waits::Somewhere => self.probe(process),
         };
-        let place = &self.state.processes[process.index()].place;
-        match (possible, place.stayed) {
+        let stayed = self.state.processes[process.index()].extra.stayed;
+        match (possible, stayed) {
             (Possible::Yes, _) | (Possible::Depends, None) => true,
             (Possible::No, _) => false,
             (Possible::Depends, Some(stayed)) => {
@@ -525,7 +527,7 @@ impl SymbolicMachine {
         match result {
             Ok(()) => Possible::Yes,
             Err(Stop::Undecided) => Possible::Depends,
-            Err(Stop::Blocked(_) | Stop::NoSuchOutcome) => Possible::No,
+            Err(Stop::Blocked { .. } | Stop::NoSuchOutcome) => Possible::No,
         }
     }
 }
@@ -663,7 +665,7 @@ impl Execution for SymbolicMachine {
             return into.push(Access::write(0).over(u32::MAX));
         }
         if let Some(state) = self.state.processes.get(process.index())
-            && state.place.registers.life == Life::Alive
+            && state.registers.life == Life::Alive
         {
             let reach = self.code.reach();
             for (pc, _) in state.stands_at(&self.logic.borrow().terms) {
@@ -680,8 +682,7 @@ impl Execution for SymbolicMachine {
         let depth = self.taken.len();
         match self.advance(process, outcomes) {
             Ok(()) => Ok(&self.run[depth]),
-            Err(Stop::NoSuchOutcome) => Err(StepError::NoSuchOutcome),
-            Err(Stop::Blocked(_) | Stop::Undecided) => Err(StepError::NotReady),
+            Err(stop) => Err(stop.into()),
         }
     }
 
@@ -697,7 +698,9 @@ impl Execution for SymbolicMachine {
             self.undo_to(taken.undo);
             self.state.path.truncate(taken.path);
             self.causes.truncate(taken.causes);
-            self.state.processes[taken.process.index()].place = taken.place;
+            let here = &mut self.state.processes[taken.process.index()];
+            here.registers = taken.registers;
+            here.extra = taken.decisions;
             self.unfinished = taken.unfinished;
             self.unstarted = taken.unstarted;
         }

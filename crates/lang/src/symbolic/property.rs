@@ -5,6 +5,7 @@ use mazurka_smt::Term;
 use crate::code::{Code, Compare, Op};
 use crate::fault::Fault;
 use crate::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
+use crate::run::peek;
 
 use super::logic::{Logic, sort_of};
 
@@ -120,37 +121,11 @@ impl Logic {
 
     /// An index over locals; none if it is not known.
     pub fn local_expression(&mut self, snippet: &[Op], locals: &[Term]) -> Option<Index> {
-        let known: Option<Vec<i64>> = locals.iter().map(|&l| self.known(l)).collect();
-        if let Some(locals) = known {
-            return Some(evaluate(snippet, &locals));
+        let whole = (0, snippet.len());
+        match peek(self, snippet, whole, &[], locals, &mut Vec::new())? {
+            Ok(value) => self.known(value).map(Index::Known),
+            Err(_) => Some(Index::Failed),
         }
-        // Only the locals that it reads matter. What is not known reads as 0 and 1: a snippet whose
-        // value does not depend on them gives the same twice, but that proves nothing. So look.
-        let mut read = Vec::new();
-        for op in snippet {
-            match *op {
-                Op::Local(slot) => read.push(slot..slot + 1),
-                Op::LocalAt(range) => read.push(range.first..range.first + range.len),
-                Op::ArithLocals(_, _, [a, b]) => {
-                    read.extend([a, b].map(|at| u32::from(at)..u32::from(at) + 1));
-                }
-                _ => {}
-            }
-        }
-        let mut slots = read.into_iter().flatten();
-        if slots.any(|slot| self.known(locals[slot as usize]).is_none()) {
-            return None;
-        }
-        let values: Vec<i64> = locals.iter().map(|&l| self.known(l).unwrap_or(0)).collect();
-        Some(evaluate(snippet, &values))
-    }
-}
-
-fn evaluate(snippet: &[Op], locals: &[i64]) -> Index {
-    let end = snippet.len();
-    match crate::interpret::peek(snippet, 0, end, &[], locals, &mut Vec::new()) {
-        Some(Ok(value)) => Index::Known(value),
-        _ => Index::Failed,
     }
 }
 

@@ -19,7 +19,7 @@ impl SymbolicMachine {
 
     /// The processes whose end the next step of a process may wait for.
     pub(super) fn joinable(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
-        let registers = &self.state.processes[process.index()].place.registers;
+        let registers = &self.state.processes[process.index()].registers;
         let (logic, locals) = (self.logic.borrow(), self.locals(process));
         // Handles are always known.
         let of = |slot: u32| ProcessId(logic.known(locals[slot as usize]).unwrap_or(0) as u32);

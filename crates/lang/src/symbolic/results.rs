@@ -3,7 +3,7 @@
 use mazurka_smt::{Answer, Kind, Model, Sort, Term};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::interpret::input_name;
+use crate::run::input_name;
 
 use super::SymbolicMachine;
 use super::logic::Logic;
@@ -101,7 +101,7 @@ impl SymbolicMachine {
         let mut names = Vec::new();
         for &process in self.table.in_order() {
             let asked = self.state.processes.get(process.index());
-            let asked = asked.map_or(0, |process| process.place.inputs);
+            let asked = asked.map_or(0, |process| process.registers.inputs);
             let path = self.table.path(process);
             names.extend((0..asked).filter_map(|number| {
                 let name = input_name(path, number);

@@ -6,7 +6,7 @@ use mazurka_core::{Fingerprint, ProcessId};
 use mazurka_smt::{Term, Terms};
 use smallvec::SmallVec;
 
-use crate::state::{Life, Registers, UNBORN};
+use crate::state::{Life, Process};
 
 /// Why a process waits, if it has found out in a step of its own: until one of these is no longer so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,42 +17,30 @@ pub(super) struct Stayed {
     pub joins: Option<ProcessId>,
 }
 
-/// What a process is, apart from its locals.
+/// What a process of a symbolic run is beside its registers and locals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    pub registers: Registers,
-    /// How many inputs it has asked for.
-    pub inputs: u32,
+pub(super) struct Decisions {
     pub stayed: Option<Stayed>,
     /// The conditions that its steps have decided, as a sum.
     pub decided: Fingerprint,
 }
 
-pub(super) const NOWHERE: Place = Place {
-    registers: UNBORN,
-    inputs: 0,
-    stayed: None,
-    decided: Fingerprint::ZERO,
-};
-
-/// A process. As in a concrete state, with terms.
-#[derive(Clone, Debug)]
-pub(super) struct Process {
-    pub place: Place,
-    pub stack: Vec<Term>,
-}
-
-impl Process {
-    pub fn unborn() -> Self {
+impl Default for Decisions {
+    fn default() -> Self {
         Self {
-            place: NOWHERE,
-            stack: Vec::new(),
+            stayed: None,
+            decided: Fingerprint::ZERO,
         }
     }
+}
 
+/// A process whose locals are terms.
+pub(super) type SymbolicProcess = Process<Term, Decisions>;
+
+impl SymbolicProcess {
     /// Where it rests, and where the calls that it is in return to; each with the frame there.
     pub fn stands_at(&self, terms: &Terms) -> SmallVec<[(u32, usize); 4]> {
-        let (mut pc, mut frame) = (self.place.registers.pc, self.place.registers.frame as usize);
+        let (mut pc, mut frame) = (self.registers.pc, self.registers.frame as usize);
         let mut all = SmallVec::new();
         loop {
             all.push((pc, frame));
@@ -67,15 +55,17 @@ impl Process {
 
     /// Everything that can matter later.
     fn essence(&self) -> Essence<'_> {
-        let Place {
-            registers: r,
-            inputs,
-            stayed,
-            ..
-        } = &self.place;
+        let r = &self.registers;
         let here = || {
             let stack = &self.stack[..r.top as usize];
-            (r.pc, r.frame, r.children, *inputs, *stayed, stack)
+            (
+                r.pc,
+                r.frame,
+                r.children,
+                r.inputs,
+                self.extra.stayed,
+                stack,
+            )
         };
         (r.life, (r.life == Life::Alive).then(here))
     }
@@ -93,15 +83,15 @@ pub struct SymbolicState {
     /// σ: for each cell a term over initial values and inputs.
     pub(super) cells: Vec<Term>,
     /// Σ
-    pub(super) processes: Vec<Process>,
+    pub(super) processes: Vec<SymbolicProcess>,
     /// φ as a list of conditions.
     pub(super) path: Vec<Term>,
 }
 
 impl SymbolicState {
-    fn born(&self) -> impl Iterator<Item = (usize, &Process)> {
+    fn born(&self) -> impl Iterator<Item = (usize, &SymbolicProcess)> {
         let all = self.processes.iter().enumerate();
-        all.filter(|(_, p)| p.place.registers.life != Life::Unborn)
+        all.filter(|(_, p)| p.registers.life != Life::Unborn)
     }
 }
 

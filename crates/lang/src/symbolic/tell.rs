@@ -11,7 +11,7 @@ use crate::fault::Site;
 use crate::numbers;
 use crate::state::Life;
 
-use super::run::Cause;
+use super::domain::Cause;
 use super::{Doubts, SymbolicMachine};
 
 /// A symbolic run with values for all that is symbolic in it.
@@ -81,7 +81,7 @@ impl SymbolicMachine {
         let logic = self.logic.borrow();
         let mut all = Fingerprint::EMPTY;
         for (at, process) in self.state.processes.iter().enumerate() {
-            let r = &process.place.registers;
+            let r = &process.registers;
             if matches!(r.life, Life::Unborn | Life::Ended) {
                 continue;
             }

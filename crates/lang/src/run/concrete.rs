@@ -1,0 +1,224 @@
+//! The domain of numbers, and expressions evaluated without making a step.
+
+use std::convert::Infallible;
+
+use mazurka_core::{AccessKind, Outcome, ProcessId, ProcessPath};
+use rustc_hash::FxHashMap;
+
+use super::domain::{Domain, Halt, Selected, Situation, Step, Stop, Values};
+use super::work::peek;
+use crate::code::{Arith, Code, Compare, Op, Range};
+use crate::fault::Fault;
+use crate::hir::Type;
+use crate::numbers;
+
+/// Hears of instructions as they run, to make labels. Exploring uses the deaf one.
+pub(crate) trait Listener {
+    /// Whether it listens at all.
+    const LISTENS: bool;
+
+    fn hear(&mut self, code: &Code, pc: u32, heard: Heard<'_>);
+}
+
+/// What a listener is told.
+pub(crate) type Heard<'a> = Situation<'a, i64>;
+
+/// Listens to nothing.
+pub(crate) struct Deaf;
+
+impl Listener for Deaf {
+    const LISTENS: bool = false;
+
+    fn hear(&mut self, _: &Code, _: u32, _: Heard<'_>) {}
+}
+
+/// What an input is called: by process and order, so that equivalent runs ask for the same.
+pub(crate) fn input_name(process: &ProcessPath, number: u32) -> String {
+    format!("{process}#{number}")
+}
+
+/// Numbers. Truth is 1 and 0; a `u64` beyond `i64` is negative.
+pub(crate) struct Plain;
+
+impl Values for Plain {
+    type Value = i64;
+
+    #[inline(always)]
+    fn constant(&mut self, value: i64) -> i64 {
+        value
+    }
+
+    #[inline(always)]
+    fn known(&self, value: i64) -> Option<i64> {
+        Some(value)
+    }
+
+    #[inline(always)]
+    fn not(&mut self, a: i64) -> i64 {
+        i64::from(a == 0)
+    }
+
+    #[inline(always)]
+    fn and(&mut self, a: i64, b: i64) -> i64 {
+        a & b
+    }
+
+    #[inline(always)]
+    fn or(&mut self, a: i64, b: i64) -> i64 {
+        a | b
+    }
+
+    #[inline(always)]
+    fn either(&mut self, _: Type, test: i64, a: i64, b: i64) -> i64 {
+        if test != 0 { a } else { b }
+    }
+
+    #[inline(always)]
+    fn negate(&mut self, ty: Type, a: i64) -> Result<i64, Fault> {
+        Ok(numbers::negate(ty, a)?)
+    }
+
+    #[inline(always)]
+    fn arith(&mut self, op: Arith, ty: Type, a: i64, b: i64) -> Result<i64, Fault> {
+        Ok(numbers::arith(op, ty, a, b)?)
+    }
+
+    #[inline(always)]
+    fn compare(&mut self, op: Compare, unsigned: bool, a: i64, b: i64) -> i64 {
+        i64::from(numbers::compare(op, unsigned, a, b))
+    }
+}
+
+/// The domain of numbers.
+pub(crate) struct Numbers<'a, L> {
+    pub plain: Plain,
+    /// The types of the inputs that were ever asked for, by process and number.
+    pub asked: &'a mut FxHashMap<(ProcessId, u32), Type>,
+    pub listener: &'a mut L,
+}
+
+impl<L: Listener> Domain for Numbers<'_, L> {
+    type Values = Plain;
+    type Unknown = Infallible;
+    type Extra = ();
+
+    const LISTENS: bool = L::LISTENS;
+
+    #[inline(always)]
+    fn values(&mut self) -> &mut Plain {
+        &mut self.plain
+    }
+
+    fn hear(&mut self, code: &Code, pc: u32, heard: Heard<'_>) {
+        self.listener.hear(code, pc, heard);
+    }
+
+    #[inline(always)]
+    fn admit(&mut self, _: &mut Step<'_>, _: Arith, _: i64) -> Result<(), Halt> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn decide(&mut self, _: &mut Step<'_>, condition: i64) -> Result<bool, Halt> {
+        Ok(condition != 0)
+    }
+
+    #[inline(always)]
+    fn test(&mut self, _: &mut Step<'_>, _: &Code, _: u32, condition: i64) -> Result<bool, Halt> {
+        Ok(condition != 0)
+    }
+
+    #[inline(always)]
+    fn select(
+        &mut self,
+        _: &mut Step<'_>,
+        range: Range,
+        index: i64,
+    ) -> Result<Selected<Infallible>, Halt> {
+        Ok(Selected::At(element(range, index)?))
+    }
+
+    #[inline(always)]
+    fn pick(&mut self, _: &mut Step<'_>, range: Range, index: i64) -> Result<u32, Halt> {
+        Ok(element(range, index)?)
+    }
+
+    fn touch(&mut self, _: &mut Step<'_>, _: AccessKind, _: Range, index: Infallible) {
+        match index {}
+    }
+
+    fn element(&mut self, _: Type, _: &[i64], index: Infallible) -> i64 {
+        match index {}
+    }
+
+    fn replaced(&mut self, _: Type, index: Infallible, _: (u32, i64), _: i64) -> i64 {
+        match index {}
+    }
+
+    fn choose(&mut self, step: &mut Step<'_>, first: i64, end: i64) -> Result<i64, Halt> {
+        let outcome = choose(step, first, end)?;
+        step.event.outcomes.push(outcome);
+        Ok(outcome.value)
+    }
+
+    /// As it was given; 0 if it was not.
+    fn input(
+        &mut self,
+        code: &Code,
+        (process, path): (ProcessId, &ProcessPath),
+        number: u32,
+        ty: Type,
+    ) -> i64 {
+        self.asked.insert((process, number), ty);
+        let given = code.inputs.get(&input_name(path, number));
+        let given = given.copied().unwrap_or(0);
+        match ty {
+            Type::Bool => i64::from(given != 0),
+            _ => numbers::wrap(given, ty),
+        }
+    }
+
+    fn invariant(
+        &mut self,
+        _: &mut Step<'_>,
+        code: &Code,
+        invariant: u32,
+        cells: &[i64],
+    ) -> Result<bool, Halt> {
+        let snippet = code.invariants[invariant as usize].snippet;
+        let holds = evaluate(&code.snippets[snippet as usize], cells)?;
+        Ok(holds != 0)
+    }
+}
+
+/// A choice between known bounds: the outcome that was given, or else the least.
+pub(crate) fn choose(step: &Step<'_>, first: i64, end: i64) -> Result<Outcome, Halt> {
+    if first >= end {
+        return Err(Halt::Fault(Fault::NothingToChoose));
+    }
+    let value = step.given().unwrap_or(first);
+    if !(first..end).contains(&value) {
+        return Err(Halt::Stop(Stop::NoSuchOutcome));
+    }
+    Ok(Outcome { value, end })
+}
+
+/// The cell or slot that an index selects.
+#[inline(always)]
+pub(crate) fn element(range: Range, index: i64) -> Result<u32, Fault> {
+    // A `u64` beyond `i64` is negative here, and out of bounds too.
+    if (0..i64::from(range.len)).contains(&index) {
+        Ok(range.first + index as u32)
+    } else {
+        Err(Fault::OutOfBounds)
+    }
+}
+
+/// Evaluates a property over cells.
+pub(crate) fn evaluate(snippet: &[Op], cells: &[i64]) -> Result<i64, Fault> {
+    let whole = (0, snippet.len());
+    match peek(&mut Plain, snippet, whole, cells, &[], &mut Vec::new()) {
+        Some(value) => value,
+        None => unreachable!("a property only reads"),
+    }
+}

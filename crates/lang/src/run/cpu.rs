@@ -1,0 +1,382 @@
+//! Instructions that do more than compute, and the steps that are made of all of them.
+
+use mazurka_core::{Mishap, MishapKind, ProcessId, ProcessTable};
+
+use super::domain::{Domain, Halt, Situation, Step, Stop, Value, Values};
+use super::work::{Work, pop};
+use crate::code::{Code, Op};
+use crate::fault::{Fault, Site};
+use crate::state::{Life, Process, Registers};
+
+/// How to take a change back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Undo<V> {
+    Cell(u32, V),
+    Slot {
+        process: u32,
+        slot: u32,
+        value: V,
+    },
+    /// The process has called, returned or started a child.
+    Frame {
+        process: u32,
+        frame: u32,
+        top: u32,
+        children: u32,
+    },
+    /// The process has asked for inputs.
+    Inputs {
+        process: u32,
+        inputs: u32,
+    },
+    Born(u32),
+}
+
+/// A step of which a part has been run: its mark, at least.
+pub(crate) struct Unfinished {
+    pub registers: Registers,
+    /// Whether the mark was that of a guard.
+    pub open: bool,
+    /// What has ended it, if something has.
+    pub halt: Option<Halt>,
+}
+
+/// All that a step works on.
+pub(crate) struct Cpu<'a, 's, D: Domain> {
+    pub code: &'a Code,
+    pub domain: &'a mut D,
+    pub step: &'a mut Step<'s>,
+    pub cells: &'a mut [Value<D>],
+    pub processes: &'a mut Vec<Process<Value<D>, D::Extra>>,
+    pub table: &'a mut ProcessTable,
+    pub undo: &'a mut Vec<Undo<Value<D>>>,
+    pub operands: &'a mut Vec<Value<D>>,
+    /// The invariants over what was written.
+    pub dirty: &'a mut Vec<u32>,
+}
+
+impl<'s, D: Domain> Cpu<'_, 's, D> {
+    /// Lets a process that has just been started run to its first mark.
+    pub fn start(&mut self, process: ProcessId) -> Result<(), Stop> {
+        let from_here = Unfinished {
+            registers: self.processes[process.index()].registers,
+            open: false,
+            halt: None,
+        };
+        self.finish(process, from_here)
+    }
+
+    /// Lets a process that rests at a mark make its step.
+    pub fn make_step(&mut self, process: ProcessId) -> Result<(), Stop> {
+        let mut registers = self.processes[process.index()].registers;
+        let open = matches!(self.code.ops[registers.pc as usize], Op::Open(_));
+        registers.pc += 1;
+        registers.steps += 1;
+        let behind_the_mark = Unfinished {
+            registers,
+            open,
+            halt: None,
+        };
+        self.finish(process, behind_the_mark)
+    }
+
+    /// Runs a process from the middle of a step to its next mark.
+    pub fn finish(&mut self, process: ProcessId, part: Unfinished) -> Result<(), Stop> {
+        let mut r = part.registers;
+        let halt = match part.halt {
+            Some(halt) => Err(halt),
+            None => self.run(process, &mut r, part.open),
+        };
+        match halt {
+            Ok(()) => {}
+            Err(Halt::Stop(stop)) => return Err(stop),
+            Err(Halt::Fault(fault)) => {
+                r.life = Life::after(fault.kind());
+                self.step.event.mishaps.push(Mishap {
+                    process: Some(process),
+                    kind: fault.kind(),
+                    site: Site::At { pc: r.pc, fault }.encode(),
+                });
+            }
+        }
+        let old = std::mem::replace(&mut self.processes[process.index()].registers, r);
+        let process = process.0;
+        if old.inputs != r.inputs {
+            let inputs = old.inputs;
+            self.undo.push(Undo::Inputs { process, inputs });
+        }
+        if (old.frame, old.top, old.children) != (r.frame, r.top, r.children) {
+            self.undo.push(Undo::Frame {
+                process,
+                frame: old.frame,
+                top: old.top,
+                children: old.children,
+            });
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, process: ProcessId, r: &mut Registers, mut open: bool) -> Result<(), Halt> {
+        let code = self.code;
+        let mut merged = false;
+        let mut atomic = 0;
+        loop {
+            if D::LISTENS {
+                self.listen(process, r, open, merged);
+            }
+            let mut next = r.pc;
+            let again = self.work(process, r).run(&mut next);
+            r.pc = next;
+            if again? {
+                continue;
+            }
+            let pc = r.pc;
+            match code.ops[pc as usize] {
+                Op::Mark(_) if atomic > 0 || merged => {}
+                Op::Mark(_) if open => open = false,
+                Op::Open(_) if atomic > 0 || merged || open => {}
+                Op::Mark(_) | Op::Open(_) => return Ok(()),
+                Op::Close => open = false,
+                Op::BeginAtomic => atomic += 1,
+                Op::EndAtomic => atomic -= 1,
+                Op::BeginSimple => merged |= std::mem::take(&mut open),
+                Op::EndSimple => merged = false,
+
+                Op::Choose => {
+                    let end = pop(self.operands);
+                    let first = pop(self.operands);
+                    let value = self.domain.choose(self.step, first, end)?;
+                    self.operands.push(value);
+                }
+                Op::Input(ty) => {
+                    let number = r.inputs;
+                    r.inputs += 1;
+                    let asking = (process, self.table.path(process));
+                    let value = self.domain.input(code, asking, number, ty);
+                    self.operands.push(value);
+                }
+                Op::Guard => {
+                    let condition = pop(self.operands);
+                    if !self.domain.decide(self.step, condition)? {
+                        return Err(Halt::Stop(Stop::blocked(pc)));
+                    }
+                }
+                Op::SpawnBlock(entry) => {
+                    let child = self.born(process, r);
+                    let frame = r.frame as usize..r.top as usize;
+                    let mut stack = std::mem::take(&mut self.processes[child.index()].stack);
+                    stack.extend_from_slice(&self.processes[process.index()].stack[frame]);
+                    self.processes[child.index()].stack = stack;
+                    self.enter(child, entry)?;
+                }
+                Op::SpawnCall(procedure) => {
+                    let entry = code.procedures[procedure as usize];
+                    let child = self.born(process, r);
+                    let zero = self.domain.values().constant(0);
+                    let first = self.operands.len() - entry.params as usize;
+                    let stack = &mut self.processes[child.index()].stack;
+                    stack.extend(self.operands.drain(first..));
+                    stack.resize(entry.frame as usize, zero);
+                    self.enter(child, entry.pc)?;
+                }
+                Op::Join => {
+                    let handle = pop(self.operands);
+                    let joined = ProcessId(self.number(handle));
+                    self.join(joined, pc)?;
+                }
+                Op::JoinAll => {
+                    for k in 0..r.children {
+                        let child = self.table.child(process, k);
+                        self.join(child, pc)?;
+                    }
+                }
+                Op::Call(procedure) => {
+                    self.call(process, r, procedure)?;
+                    continue;
+                }
+                // The body of a spawned procedure has no caller.
+                Op::Return if r.frame == 0 => {
+                    r.life = Life::Ended;
+                    return Ok(());
+                }
+                Op::Return => {
+                    self.return_to_caller(process, r);
+                    continue;
+                }
+                Op::Drop => {
+                    pop(self.operands);
+                }
+                Op::Assert => self.check(Fault::Assertion)?,
+                Op::Assume => self.check(Fault::Assumption)?,
+                Op::Error => return Err(Halt::Fault(Fault::Error)),
+                Op::End => {
+                    r.life = Life::Ended;
+                    return Ok(());
+                }
+                _ => unreachable!("computed above"),
+            }
+            r.pc = pc + 1;
+        }
+    }
+
+    fn listen(&mut self, process: ProcessId, r: &Registers, open: bool, merged: bool) {
+        let stack = &self.processes[process.index()].stack;
+        let situation = Situation {
+            operands: self.operands,
+            locals: &stack[r.frame as usize..r.top as usize],
+            cells: self.cells,
+            open,
+            merged,
+        };
+        self.domain.hear(self.code, r.pc, situation);
+    }
+
+    fn work(&mut self, process: ProcessId, r: &Registers) -> Work<'_, 's, D> {
+        let stack = &mut self.processes[process.index()].stack;
+        Work {
+            code: self.code,
+            domain: self.domain,
+            step: self.step,
+            cells: self.cells,
+            locals: &mut stack[r.frame as usize..r.top as usize],
+            operands: self.operands,
+            undo: self.undo,
+            dirty: self.dirty,
+            process: process.0,
+            frame: r.frame,
+        }
+    }
+
+    /// A value that is always known: a handle, or where a procedure returns to.
+    fn number(&mut self, value: Value<D>) -> u32 {
+        match self.domain.values().known(value) {
+            Some(number) => number as u32,
+            None => unreachable!("handles and return addresses are numbers"),
+        }
+    }
+
+    fn check(&mut self, fault: Fault) -> Result<(), Halt> {
+        let condition = pop(self.operands);
+        match self.domain.decide(self.step, condition)? {
+            true => Ok(()),
+            false => Err(Halt::Fault(fault)),
+        }
+    }
+
+    fn join(&mut self, process: ProcessId, pc: u32) -> Result<(), Halt> {
+        if self.processes[process.index()].registers.life != Life::Ended {
+            return Err(Halt::Stop(Stop::Blocked {
+                at: pc,
+                joins: Some(process),
+            }));
+        }
+        let joined = &mut self.step.event.joined;
+        if !joined.contains(&process) {
+            joined.push(process);
+        }
+        Ok(())
+    }
+
+    /// The next child of a process, with an empty stack.
+    fn born(&mut self, parent: ProcessId, r: &mut Registers) -> ProcessId {
+        let child = self.table.child(parent, r.children);
+        r.children += 1;
+        if self.processes.len() <= child.index() {
+            let len = child.index() + 1;
+            self.processes.resize_with(len, Process::unborn);
+        }
+        self.undo.push(Undo::Born(child.0));
+        self.step.event.spawned.push(child);
+        self.processes[child.index()].stack.clear();
+        child
+    }
+
+    /// Lets a new process, whose stack holds its locals, do its local work; leaves its handle.
+    fn enter(&mut self, child: ProcessId, entry: u32) -> Result<(), Halt> {
+        let process = &mut self.processes[child.index()];
+        process.registers = Registers::at(entry, process.stack.len() as u32);
+        // Its operands lie above those of its parent.
+        self.start(child).map_err(Halt::Stop)?;
+        let handle = self.domain.values().constant(i64::from(child.0));
+        self.operands.push(handle);
+        Ok(())
+    }
+
+    fn call(&mut self, process: ProcessId, r: &mut Registers, procedure: u32) -> Result<(), Halt> {
+        self.step.burn(1)?;
+        let entry = self.code.procedures[procedure as usize];
+        let frame = r.top + 2;
+        let top = frame + entry.frame;
+        let zero = self.domain.values().constant(0);
+        let stack = &mut self.processes[process.index()].stack;
+        if stack.len() < top as usize {
+            stack.resize(top as usize, zero);
+        }
+        let back = self.domain.values().constant(i64::from(r.pc) + 1);
+        self.set_slot(process, r.top, back);
+        let callers = self.domain.values().constant(i64::from(r.frame));
+        self.set_slot(process, r.top + 1, callers);
+        for param in (0..entry.params).rev() {
+            let value = pop(self.operands);
+            self.set_slot(process, frame + param, value);
+        }
+        r.frame = frame;
+        r.top = top;
+        r.pc = entry.pc;
+        Ok(())
+    }
+
+    fn return_to_caller(&mut self, process: ProcessId, r: &mut Registers) {
+        let base = r.frame - 2;
+        let stack = &self.processes[process.index()].stack;
+        let (pc, frame) = (stack[base as usize], stack[base as usize + 1]);
+        (r.pc, r.frame) = (self.number(pc), self.number(frame));
+        let zero = self.domain.values().constant(0);
+        for slot in base..r.top {
+            self.set_slot(process, slot, zero);
+        }
+        r.top = base;
+    }
+
+    #[inline]
+    fn set_slot(&mut self, process: ProcessId, slot: u32, value: Value<D>) {
+        let place = &mut self.processes[process.index()].stack[slot as usize];
+        let value = std::mem::replace(place, value);
+        let process = process.0;
+        self.undo.push(Undo::Slot {
+            process,
+            slot,
+            value,
+        });
+    }
+
+    /// Looks at the invariants over what the step has written.
+    pub fn check_invariants(&mut self, process: ProcessId) -> Result<(), Stop> {
+        let mut dirty = std::mem::take(self.dirty);
+        dirty.sort_unstable();
+        dirty.dedup();
+        for invariant in dirty.drain(..) {
+            let holds = self
+                .domain
+                .invariant(self.step, self.code, invariant, self.cells);
+            let kind = match holds {
+                Ok(true) => continue,
+                Ok(false) => MishapKind::Failure,
+                Err(Halt::Fault(fault)) => fault.kind(),
+                Err(Halt::Stop(stop)) => return Err(stop),
+            };
+            self.step.event.mishaps.push(Mishap {
+                process: Some(process),
+                kind,
+                site: Site::Invariant(invariant).encode(),
+            });
+            let life = &mut self.processes[process.index()].registers.life;
+            // Whatever else halts it, a failure of the program weighs more.
+            if kind == MishapKind::Failure || *life != Life::Failed {
+                *life = Life::after(kind);
+            }
+        }
+        *self.dirty = dirty;
+        Ok(())
+    }
+}

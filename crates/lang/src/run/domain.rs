@@ -1,0 +1,230 @@
+//! What values are.
+
+use mazurka_core::{AccessKind, Event, ProcessId, ProcessPath, StepError};
+
+use crate::code::{Arith, Code, Compare, Range};
+use crate::fault::Fault;
+use crate::hir::Type;
+
+/// Why a step could not be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The process must wait.
+    Blocked {
+        /// The instruction that blocks.
+        at: u32,
+        /// The process that must end first, if the instruction joins.
+        joins: Option<ProcessId>,
+    },
+    /// A given outcome is not possible.
+    NoSuchOutcome,
+    /// The step depends on a condition that is not known, and may not decide it.
+    Undecided,
+}
+
+impl Stop {
+    /// Blocked by an instruction that does not join.
+    pub fn blocked(at: u32) -> Self {
+        Stop::Blocked { at, joins: None }
+    }
+}
+
+impl From<Stop> for StepError {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Blocked { .. } | Stop::Undecided => StepError::NotReady,
+            Stop::NoSuchOutcome => StepError::NoSuchOutcome,
+        }
+    }
+}
+
+/// Why a process does not run on to its next mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Halt {
+    /// The step cannot be made.
+    Stop(Stop),
+    /// The step is made, and ends the process.
+    Fault(Fault),
+}
+
+impl From<Fault> for Halt {
+    fn from(fault: Fault) -> Self {
+        Halt::Fault(fault)
+    }
+}
+
+/// A step that is being made: what it was given, and what it leaves.
+pub(crate) struct Step<'a> {
+    pub event: &'a mut Event,
+    /// What its choices are to give, in order.
+    pub outcomes: &'a [i64],
+    /// How much local work it may still do.
+    pub fuel: u64,
+}
+
+impl Step<'_> {
+    /// The outcome that was given for the next choice, if any.
+    #[inline]
+    pub fn given(&self) -> Option<i64> {
+        self.outcomes.get(self.event.outcomes.len()).copied()
+    }
+
+    /// Does this much local work.
+    #[inline(always)]
+    pub fn burn(&mut self, work: u64) -> Result<(), Fault> {
+        self.fuel = self.fuel.checked_sub(work).ok_or(Fault::LocalLimit)?;
+        Ok(())
+    }
+}
+
+/// Where an index leads.
+pub(crate) enum Selected<U> {
+    /// To this cell or slot.
+    At(u32),
+    /// To an element that is not known, but lies within the array.
+    Somewhere(U),
+}
+
+/// Values and the operations on them, of which none depends on how a run goes.
+pub(crate) trait Values {
+    type Value: Copy + std::fmt::Debug;
+
+    fn constant(&mut self, value: i64) -> Self::Value;
+
+    /// The number that a value is, if that is known.
+    fn known(&self, value: Self::Value) -> Option<i64>;
+
+    fn not(&mut self, a: Self::Value) -> Self::Value;
+    fn and(&mut self, a: Self::Value, b: Self::Value) -> Self::Value;
+    fn or(&mut self, a: Self::Value, b: Self::Value) -> Self::Value;
+
+    /// `if test then a else b`, for values of a type.
+    fn either(
+        &mut self,
+        ty: Type,
+        test: Self::Value,
+        a: Self::Value,
+        b: Self::Value,
+    ) -> Self::Value;
+
+    fn negate(&mut self, ty: Type, a: Self::Value) -> Result<Self::Value, Fault>;
+
+    /// A divisor that is not known must not be 0: [`Domain::admit`] sees to that.
+    fn arith(
+        &mut self,
+        op: Arith,
+        ty: Type,
+        a: Self::Value,
+        b: Self::Value,
+    ) -> Result<Self::Value, Fault>;
+
+    fn compare(
+        &mut self,
+        op: Compare,
+        unsigned: bool,
+        a: Self::Value,
+        b: Self::Value,
+    ) -> Self::Value;
+}
+
+/// The values of a domain.
+pub(crate) type Value<D> = <<D as Domain>::Values as Values>::Value;
+
+/// What a program computes with: numbers, or terms over what is not known.
+///
+/// A domain owns everything that is different between the two: what a value is, how conditions are
+/// decided, which element an index selects, what `choose` and `input()` give. Where a step cannot
+/// go on it returns a [`Halt`]. The interpreter owns the rest.
+pub(crate) trait Domain {
+    type Values: Values;
+
+    /// An index that may select any element of its array. Numbers have none.
+    type Unknown: Copy;
+
+    /// What belongs to a process beside its registers and locals.
+    type Extra: Default;
+
+    /// Whether [`hear`](Domain::hear) wants to be called.
+    const LISTENS: bool = false;
+
+    fn values(&mut self) -> &mut Self::Values;
+
+    /// Called before each instruction, if the domain listens.
+    fn hear(&mut self, _code: &Code, _pc: u32, _: Situation<'_, Value<Self>>) {}
+
+    /// Makes sure that a step may divide by this, if it divides.
+    fn admit(&mut self, step: &mut Step<'_>, op: Arith, divisor: Value<Self>) -> Result<(), Halt>;
+
+    /// Which side of a condition the step takes.
+    fn decide(&mut self, step: &mut Step<'_>, condition: Value<Self>) -> Result<bool, Halt>;
+
+    /// Which side of the test of an `if`, a `while` or a choice the step takes.
+    fn test(
+        &mut self,
+        step: &mut Step<'_>,
+        code: &Code,
+        pc: u32,
+        condition: Value<Self>,
+    ) -> Result<bool, Halt>;
+
+    /// The element that an index selects.
+    fn select(
+        &mut self,
+        step: &mut Step<'_>,
+        range: Range,
+        index: Value<Self>,
+    ) -> Result<Selected<Self::Unknown>, Halt>;
+
+    /// The element that an index selects, made known if it is not.
+    fn pick(&mut self, step: &mut Step<'_>, range: Range, index: Value<Self>) -> Result<u32, Halt>;
+
+    /// Notes an access to an element that is not known.
+    fn touch(&mut self, step: &mut Step<'_>, kind: AccessKind, range: Range, index: Self::Unknown);
+
+    /// The value of an element that is not known.
+    fn element(&mut self, ty: Type, all: &[Value<Self>], index: Self::Unknown) -> Value<Self>;
+
+    /// The value that an element has after an element that is not known was written.
+    fn replaced(
+        &mut self,
+        ty: Type,
+        index: Self::Unknown,
+        element: (u32, Value<Self>),
+        written: Value<Self>,
+    ) -> Value<Self>;
+
+    /// A value from `first` up to `end`, `end` excluded.
+    fn choose(
+        &mut self,
+        step: &mut Step<'_>,
+        first: Value<Self>,
+        end: Value<Self>,
+    ) -> Result<Value<Self>, Halt>;
+
+    /// The input of a process that has this number.
+    fn input(
+        &mut self,
+        code: &Code,
+        process: (ProcessId, &ProcessPath),
+        number: u32,
+        ty: Type,
+    ) -> Value<Self>;
+
+    /// Whether an invariant holds of these cells.
+    fn invariant(
+        &mut self,
+        step: &mut Step<'_>,
+        code: &Code,
+        invariant: u32,
+        cells: &[Value<Self>],
+    ) -> Result<bool, Halt>;
+}
+
+/// What a listening domain is told: operands, the current frame and cells, and how the step began.
+pub(crate) struct Situation<'a, V> {
+    pub operands: &'a [V],
+    pub locals: &'a [V],
+    pub cells: &'a [V],
+    pub open: bool,
+    pub merged: bool,
+}

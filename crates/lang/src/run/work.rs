@@ -1,0 +1,358 @@
+//! Instructions that compute.
+
+use mazurka_core::{Access, AccessKind};
+
+use super::concrete::element;
+use super::cpu::Undo;
+use super::domain::{Domain, Halt, Selected, Step, Stop, Value, Values};
+use crate::code::{Arith, Code, Compare, Op};
+use crate::fault::Fault;
+use crate::hir::Type;
+
+/// What instructions that compute work on.
+pub(crate) struct Work<'a, 's, D: Domain> {
+    pub code: &'a Code,
+    pub domain: &'a mut D,
+    pub step: &'a mut Step<'s>,
+    pub cells: &'a mut [Value<D>],
+    pub locals: &'a mut [Value<D>],
+    pub operands: &'a mut Vec<Value<D>>,
+    pub undo: &'a mut Vec<Undo<Value<D>>>,
+    pub dirty: &'a mut Vec<u32>,
+    pub process: u32,
+    /// Where the locals start on the stack.
+    pub frame: u32,
+}
+
+/// The operand on top. The compiler balances operands.
+#[inline(always)]
+pub(super) fn pop<V>(operands: &mut Vec<V>) -> V {
+    match operands.pop() {
+        Some(value) => value,
+        None => unbalanced(),
+    }
+}
+
+#[cold]
+fn unbalanced() -> ! {
+    unreachable!("an instruction has no operand: a defect of the compiler")
+}
+
+impl<D: Domain> Work<'_, '_, D> {
+    /// Runs the instructions that compute, up to the next one that does more; a single one if the
+    /// domain listens. Most of the time is spent here. Returns whether to call it again.
+    #[inline(always)]
+    pub fn run(mut self, pc: &mut u32) -> Result<bool, Halt> {
+        let ops = &self.code.ops[..];
+        loop {
+            match ops[*pc as usize] {
+                Op::Const(value) => {
+                    let value = self.domain.values().constant(value);
+                    self.operands.push(value);
+                }
+                Op::Local(slot) => self.operands.push(self.locals[slot as usize]),
+                Op::LocalAt(range) => {
+                    let index = pop(self.operands);
+                    let value = match self.domain.select(self.step, range, index)? {
+                        Selected::At(slot) => self.locals[slot as usize],
+                        Selected::Somewhere(index) => {
+                            let ty = self.code.local_type(*pc, range.first);
+                            let elements = &self.locals[range.first as usize..];
+                            let elements = &elements[..range.len as usize];
+                            self.domain.element(ty, elements, index)
+                        }
+                    };
+                    self.operands.push(value);
+                }
+                Op::Load(cell) => {
+                    self.step.event.touched.push(Access::read(cell));
+                    self.operands.push(self.cells[cell as usize]);
+                }
+                Op::LoadAt(range) => {
+                    let index = pop(self.operands);
+                    let value = match self.domain.select(self.step, range, index)? {
+                        Selected::At(cell) => {
+                            self.step.event.touched.push(Access::read(cell));
+                            self.cells[cell as usize]
+                        }
+                        Selected::Somewhere(index) => {
+                            self.domain.touch(self.step, AccessKind::Read, range, index);
+                            let ty = self.code.cell_type(range.first);
+                            let elements = &self.cells[range.first as usize..];
+                            let elements = &elements[..range.len as usize];
+                            self.domain.element(ty, elements, index)
+                        }
+                    };
+                    self.operands.push(value);
+                }
+                Op::Arith(op, ty) => {
+                    let b = pop(self.operands);
+                    let a = pop(self.operands);
+                    let value = self.arith(op, ty, a, b)?;
+                    self.operands.push(value);
+                }
+                op
+                @ (Op::Not | Op::Neg(_) | Op::Compare(..) | Op::And | Op::Or | Op::Select(_)) => {
+                    operate(self.domain.values(), op, self.operands)?;
+                }
+                Op::ArithLocals(op, ty, [a, b]) => {
+                    let (a, b) = (self.locals[a as usize], self.locals[b as usize]);
+                    let value = self.arith(op, ty, a, b)?;
+                    self.operands.push(value);
+                }
+                Op::Fetch { cell, slot } => {
+                    self.step.event.touched.push(Access::read(cell));
+                    self.set_local(slot, self.cells[cell as usize]);
+                }
+                Op::Increment(slot, ty) => {
+                    let one = self.domain.values().constant(1);
+                    let old = self.locals[slot as usize];
+                    let value = self.arith(Arith::Add, ty, old, one)?;
+                    self.set_local(slot, value);
+                }
+                Op::SetLocal(slot) => {
+                    let value = pop(self.operands);
+                    self.set_local(slot, value);
+                }
+                Op::SetLocalAt(range) => {
+                    let value = pop(self.operands);
+                    let index = pop(self.operands);
+                    match self.domain.select(self.step, range, index)? {
+                        Selected::At(slot) => self.set_local(slot, value),
+                        Selected::Somewhere(index) => {
+                            let ty = self.code.local_type(*pc, range.first);
+                            for at in 0..range.len {
+                                let slot = range.first + at;
+                                let element = (at, self.locals[slot as usize]);
+                                let new = self.domain.replaced(ty, index, element, value);
+                                self.set_local(slot, new);
+                            }
+                        }
+                    }
+                }
+                Op::Store(cell) => {
+                    self.step.event.touched.push(Access::write(cell));
+                    let value = pop(self.operands);
+                    self.store(cell, value);
+                }
+                Op::StoreAt(range) => {
+                    let value = pop(self.operands);
+                    let index = pop(self.operands);
+                    match self.domain.select(self.step, range, index)? {
+                        Selected::At(cell) => {
+                            self.step.event.touched.push(Access::write(cell));
+                            self.store(cell, value);
+                        }
+                        Selected::Somewhere(index) => {
+                            self.domain
+                                .touch(self.step, AccessKind::Write, range, index);
+                            let ty = self.code.cell_type(range.first);
+                            for at in 0..range.len {
+                                let cell = range.first + at;
+                                let element = (at, self.cells[cell as usize]);
+                                let new = self.domain.replaced(ty, index, element, value);
+                                self.store(cell, new);
+                            }
+                        }
+                    }
+                }
+                Op::Lock(cell) => self.lock(cell, *pc)?,
+                Op::LockAt(range) => {
+                    let index = pop(self.operands);
+                    let cell = self.domain.pick(self.step, range, index)?;
+                    self.lock(cell, *pc)?;
+                }
+                Op::Unlock(cell) => self.unlock(cell)?,
+                Op::UnlockAt(range) => {
+                    let index = pop(self.operands);
+                    let cell = self.domain.pick(self.step, range, index)?;
+                    self.unlock(cell)?;
+                }
+                Op::Jump(to) => {
+                    // Every loop jumps and every recursion calls: counting these bounds the work.
+                    self.step.burn(1)?;
+                    *pc = to;
+                    if D::LISTENS {
+                        return Ok(true);
+                    }
+                    continue;
+                }
+                Op::JumpIfFalse(to) => {
+                    let condition = pop(self.operands);
+                    if !self.domain.test(self.step, self.code, *pc, condition)? {
+                        *pc = to;
+                        if D::LISTENS {
+                            return Ok(true);
+                        }
+                        continue;
+                    }
+                }
+                Op::JumpUnlessLess {
+                    slots: [a, b],
+                    unsigned,
+                    to,
+                } => {
+                    let (a, b) = (self.locals[a as usize], self.locals[b as usize]);
+                    let less = self.domain.values().compare(Compare::Lt, unsigned, a, b);
+                    if !self.domain.decide(self.step, less)? {
+                        *pc = to;
+                        if D::LISTENS {
+                            return Ok(true);
+                        }
+                        continue;
+                    }
+                }
+                _ => return Ok(false),
+            }
+            *pc += 1;
+            if D::LISTENS {
+                return Ok(true);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn arith(&mut self, op: Arith, ty: Type, a: Value<D>, b: Value<D>) -> Result<Value<D>, Halt> {
+        self.domain.admit(self.step, op, b)?;
+        Ok(self.domain.values().arith(op, ty, a, b)?)
+    }
+
+    #[inline(always)]
+    fn set_local(&mut self, slot: u32, value: Value<D>) {
+        let value = std::mem::replace(&mut self.locals[slot as usize], value);
+        self.undo.push(Undo::Slot {
+            process: self.process,
+            slot: self.frame + slot,
+            value,
+        });
+    }
+
+    #[inline(always)]
+    fn store(&mut self, cell: u32, value: Value<D>) {
+        let value = std::mem::replace(&mut self.cells[cell as usize], value);
+        self.undo.push(Undo::Cell(cell, value));
+        // Empty if there are no invariants.
+        if let Some(invariants) = self.code.watched.get(cell as usize) {
+            self.dirty.extend(invariants);
+        }
+    }
+
+    #[inline(always)]
+    fn lock(&mut self, cell: u32, pc: u32) -> Result<(), Halt> {
+        if self.domain.values().known(self.cells[cell as usize]) != Some(0) {
+            return Err(Halt::Stop(Stop::blocked(pc)));
+        }
+        let access = Access::new(AccessKind::Acquire, cell);
+        self.step.event.touched.push(access);
+        let owner = self.domain.values().constant(i64::from(self.process) + 1);
+        self.store(cell, owner);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn unlock(&mut self, cell: u32) -> Result<(), Halt> {
+        let owner = self.domain.values().known(self.cells[cell as usize]);
+        if owner != Some(i64::from(self.process) + 1) {
+            return Err(Halt::Fault(Fault::NotHeld));
+        }
+        let access = Access::new(AccessKind::Release, cell);
+        self.step.event.touched.push(access);
+        let free = self.domain.values().constant(0);
+        self.store(cell, free);
+        Ok(())
+    }
+}
+
+/// The instructions that only work on operands.
+#[inline]
+fn operate<V: Values>(values: &mut V, op: Op, operands: &mut Vec<V::Value>) -> Result<(), Fault> {
+    let right = pop(operands);
+    let value = match op {
+        Op::Not => values.not(right),
+        Op::Neg(ty) => values.negate(ty, right)?,
+        Op::Select(ty) => {
+            let left = pop(operands);
+            let test = pop(operands);
+            values.either(ty, test, left, right)
+        }
+        Op::Arith(op, ty) => values.arith(op, ty, pop(operands), right)?,
+        Op::Compare(op, unsigned) => values.compare(op, unsigned, pop(operands), right),
+        Op::And => values.and(pop(operands), right),
+        Op::Or => values.or(pop(operands), right),
+        _ => right,
+    };
+    operands.push(value);
+    Ok(())
+}
+
+/// Evaluates instructions that only read, from `pc` up to `end`, without making a step. None where
+/// another instruction is in the way, or a value that is not known.
+pub(crate) fn peek<V: Values>(
+    values: &mut V,
+    ops: &[Op],
+    (mut pc, end): (usize, usize),
+    cells: &[V::Value],
+    locals: &[V::Value],
+    operands: &mut Vec<V::Value>,
+) -> Option<Result<V::Value, Fault>> {
+    operands.clear();
+    while pc != end {
+        let op = *ops.get(pc)?;
+        pc += 1;
+        let computed = match op {
+            Op::Mark(_) | Op::Open(_) | Op::BeginAtomic => Ok(()),
+            Op::Const(value) => {
+                operands.push(values.constant(value));
+                Ok(())
+            }
+            Op::Local(slot) => {
+                operands.push(locals[slot as usize]);
+                Ok(())
+            }
+            Op::Load(cell) => {
+                operands.push(cells[cell as usize]);
+                Ok(())
+            }
+            Op::LocalAt(range) | Op::LoadAt(range) => {
+                let index = values.known(operands.pop()?)?;
+                let from = match op {
+                    Op::LoadAt(_) => cells,
+                    _ => locals,
+                };
+                element(range, index).map(|at| operands.push(from[at as usize]))
+            }
+            Op::Arith(Arith::Div | Arith::Rem, _) if values.known(*operands.last()?).is_none() => {
+                return None;
+            }
+            Op::Not
+            | Op::Neg(_)
+            | Op::Arith(..)
+            | Op::Compare(..)
+            | Op::And
+            | Op::Or
+            | Op::Select(_) => operate(values, op, operands),
+            Op::ArithLocals(op, ty, [a, b]) => {
+                let (a, b) = (locals[a as usize], locals[b as usize]);
+                if matches!(op, Arith::Div | Arith::Rem) {
+                    values.known(b)?;
+                }
+                values.arith(op, ty, a, b).map(|value| operands.push(value))
+            }
+            Op::Jump(to) => {
+                pc = to as usize;
+                Ok(())
+            }
+            Op::JumpIfFalse(to) => {
+                if values.known(operands.pop()?)? == 0 {
+                    pc = to as usize;
+                }
+                Ok(())
+            }
+            _ => return None,
+        };
+        if let Err(fault) = computed {
+            return Some(Err(fault));
+        }
+    }
+    operands.pop().map(Ok)
+}
