@@ -4,6 +4,8 @@
 //! what the steps cost, and nothing is allocated once the logs have grown.
 
 mod states;
+#[cfg(test)]
+mod tests;
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -1,0 +1,62 @@
+//! Steps that are made without the interpreter do what the interpreter does.
+
+use std::sync::Arc;
+
+use mazurka_core::{Execution, ProcessId, Random, Status};
+
+use super::Machine;
+use crate::run::Deaf;
+
+/// Programs that contain every kind of step that `quick` recognises, also where it must refuse.
+const PROGRAMS: [&str; 6] = [
+    "atomicity access var x, y: int = 0
+     process (p in 0..2) { x := x + 1; y := x - y }
+     process { let l = x; y := 7; x := l }",
+    "atomicity access var a: i8[3] = [1, 2, 3] var i: i8 = 0
+     process { for k in 0..3 { a[k] := a[k] + 100 } }
+     process { for k in 0..4 { let l = a[k]; i := l } }",
+    "lock m, n[2] var x: u8 = 255
+     process { lock(m); x := x + 1; unlock(m) }
+     process { lock(m); lock(n[1]); unlock(n[1]); unlock(m) }
+     process { unlock(m) }",
+    "atomicity access var x, y: int = 0 invariant x < 3
+     process { for k in 0..5 { x := k; y := k } } process { x := 1; y := 2 }",
+    "var x, y: int = 0
+     process { let h = spawn { x := 1 }; y := 2; join h; assert x == 1; x := y / x }
+     process { x := 0; if y == 2 { error } }",
+    "atomicity access var x: int = 9223372036854775807 var y: u64 = 0
+     process { let l = x; x := l + 1 } process { y := y - 1; y := 3 }",
+];
+
+#[test]
+fn quick_steps_do_what_the_interpreter_does() {
+    for source in PROGRAMS {
+        let program = crate::load(source, &[]).unwrap();
+        let code = Arc::new(crate::compile(&program, source).unwrap());
+        assert!(code.quick.iter().any(Option::is_some), "{source}");
+        for seed in 0..40 {
+            let mut random = Random::new(seed);
+            let mut quick = Machine::new(code.clone(), 1000);
+            let mut slow = quick.clone();
+            loop {
+                let all = quick.processes().in_order().to_vec();
+                let ready = |p: &ProcessId| quick.status(*p) == Status::Ready;
+                let ready: Vec<ProcessId> = all.into_iter().filter(ready).collect();
+                if ready.is_empty() {
+                    break;
+                }
+                let process = ready[random.below(ready.len() as u64) as usize];
+                let event = quick.step(process, &[]).unwrap();
+                let expected = slow.step_heard(process, &[], &mut Deaf).unwrap();
+                assert_eq!(event, expected, "{source}");
+                assert_eq!(quick.state, slow.state, "{source}");
+            }
+            assert_eq!(quick.unfinished, slow.unfinished);
+            while let Some(depth) = quick.events().len().checked_sub(1) {
+                quick.back_to(depth);
+                slow.back_to(depth);
+                assert_eq!(quick.state, slow.state, "{source}");
+            }
+        }
+    }
+}
