@@ -3,7 +3,7 @@
 //! A frame is a row of slots on the stack, operands come above it. *Pure* instructions touch nothing but the stack
 //! (they read fields); functions consist of these alone. The others are for methods.
 
-use mazurka_lang::source::Span;
+use mazurka_diagnostics::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::effects::Effects;

@@ -29,7 +29,7 @@ mod text;
 mod types;
 mod value;
 
-use mazurka_lang::Diagnostic;
+use mazurka_diagnostics::Diagnostic;
 
 pub use code::{Code, Observed};
 pub use heap::State;

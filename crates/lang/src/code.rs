@@ -16,13 +16,13 @@ use mazurka_core::{Access, AccessKind, Claims, Wait};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::diagnostic::Diagnostic;
 use crate::hir::{self, Type};
 use crate::liveness::Live;
 use crate::quick::Quick;
 use crate::reach::{self, Reach};
 use crate::refuse;
-use crate::source::Span;
+use mazurka_diagnostics::Diagnostic;
+use mazurka_diagnostics::Span;
 
 /// Arithmetic that can fail or wrap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! [`crate::check`] makes it, [`crate::compile`] turns it into code. It keeps
 //! source spans and names, because labels and messages are made from it.
 
-use crate::source::Span;
+use mazurka_diagnostics::Span;
 
 /// A shared variable's index in [`Program::vars`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -12,7 +12,7 @@ use crate::machine::Machine;
 use crate::numbers::show;
 use crate::pretty::Scope;
 use crate::run::{Heard, Listener, Stop, input_name};
-use crate::source::Span;
+use mazurka_diagnostics::Span;
 
 /// Writes down what it hears.
 #[derive(Default)]

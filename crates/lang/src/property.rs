@@ -10,10 +10,10 @@ use mazurka_core::{ProcessId, ProcessPath};
 use crate::check::{Setting, load};
 use crate::code::{Code, Op};
 use crate::compile::{compile, compile_open, has_inputs};
-use crate::diagnostic::Diagnostic;
 use crate::hir::{Expr, VarId};
 use crate::machine::Machine;
 use crate::run::evaluate;
+use mazurka_diagnostics::Diagnostic;
 
 /// A compiled property.
 ///

@@ -2,10 +2,10 @@
 
 use crate::claims::CALL_DEPTH;
 use crate::code::Late;
-use crate::diagnostic::Diagnostic;
 use crate::hir::{ExprKind, Program};
 use crate::shared::Shared;
-use crate::source::Span;
+use mazurka_diagnostics::Diagnostic;
+use mazurka_diagnostics::Span;
 
 /// Inputs and symbolic initial values.
 pub(crate) fn unexplorable(program: &Program) -> Vec<Diagnostic> {

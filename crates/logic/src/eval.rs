@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use mazurka_core::{Access, AccessKind};
+use mazurka_diagnostics::Span;
 use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, Place, UnaryOp};
-use mazurka_lang::source::Span;
 use mazurka_smt::{Kind, Term, Terms};
 
 use crate::pool::{Layout, State, local_range, sort};

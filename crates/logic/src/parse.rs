@@ -3,8 +3,8 @@
 //! From weak to strong: `<==>`, `==>` (to the right), `||`, `&&`, comparisons, sums, products, `!` and `-`. A box or an
 //! update reaches as far to the right as it can up to `==>` or `<==>`, a quantifier up to the end.
 
+use mazurka_diagnostics::Span;
 use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, LocalId, Place, Program, Type, UnaryOp, VarId};
-use mazurka_lang::source::Span;
 
 use crate::Formula;
 

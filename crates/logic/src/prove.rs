@@ -79,7 +79,7 @@ fn truth(value: bool) -> Formula {
     Formula::Expr(mazurka_lang::hir::Expr {
         kind: mazurka_lang::hir::ExprKind::Const(value.into()),
         ty: mazurka_lang::hir::Type::Bool,
-        span: mazurka_lang::source::Span::default(),
+        span: mazurka_diagnostics::Span::default(),
     })
 }
 

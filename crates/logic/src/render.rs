@@ -258,7 +258,7 @@ impl Names<'_, '_> {
     }
 
     pub fn leaf(&self, leaf: &Leaf) -> LeafRecord {
-        let place = |span: mazurka_lang::source::Span| Some(span.line_column(self.source));
+        let place = |span: mazurka_diagnostics::Span| Some(span.line_column(self.source));
         let (what, at) = match &leaf.what {
             What::Goal => ("the goal".to_owned(), None),
             What::Fault(fault, span) => {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use mazurka_lang::source::Span;
+use mazurka_diagnostics::Span;
 use mazurka_smt::Term;
 
 use crate::Formula;

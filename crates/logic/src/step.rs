@@ -13,8 +13,8 @@
 //! The bound of a `while` that is used up is a step without an event, as in the paper's prototype.
 
 use mazurka_core::ProcessId;
+use mazurka_diagnostics::Span;
 use mazurka_lang::hir::{Expr, LocalId, Spawned, Stmt, StmtKind, Type};
-use mazurka_lang::source::Span;
 use mazurka_smt::Term;
 
 use crate::eval::Fault;

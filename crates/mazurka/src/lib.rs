@@ -42,9 +42,9 @@ pub use mazurka_core::bench::Benchmark;
 pub use mazurka_core::{
     Bound, Limits, ProcessPath, Random, ReplayError, Schedule, Scope, StopReason, Verdict, record,
 };
+pub use mazurka_diagnostics::Diagnostic;
 pub use mazurka_explore::{Estimate, NetKind, Progress};
 pub use mazurka_lang::BadProperty;
-pub use mazurka_lang::diagnostic::Diagnostic;
 
 pub use bench::{Bench, NothingToMeasure};
 pub use checkpoint::{Checkpoint, ResumeError};

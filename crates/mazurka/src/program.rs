@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use mazurka_core::Fingerprint;
 use mazurka_core::record::ProgramRecord;
+use mazurka_diagnostics::Diagnostic;
+use mazurka_diagnostics::Span;
 use mazurka_lang::Setting;
-use mazurka_lang::diagnostic::Diagnostic;
-use mazurka_lang::source::Span;
 
 use crate::Options;
 use crate::front::Language;

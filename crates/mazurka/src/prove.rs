@@ -8,10 +8,11 @@ use mazurka_core::record::{
     Binding, ProgramRecord, Record, VERSION as RECORD, Witness, WitnessKind,
 };
 use mazurka_core::{Bound, Counts, Limits, Scope, StopReason, Verdict};
+use mazurka_diagnostics::Diagnostic;
+use mazurka_diagnostics::Span;
 use mazurka_explore::Progress;
-use mazurka_lang::diagnostic::Diagnostic;
+use mazurka_lang::Setting;
 use mazurka_lang::hir::{self, Atomicity};
-use mazurka_lang::{Setting, source::Span};
 use mazurka_logic::{Formula, FormulaError, Outcome, Refutation, Rejected, Theorem, Unsupported};
 use mazurka_smt::{Effort, Embedded, Missing, Solver};
 use serde::{Deserialize, Serialize};

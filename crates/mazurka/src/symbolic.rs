@@ -10,11 +10,11 @@ use mazurka_core::{
     Bound, Counts, Execution, HappensBefore, Mishap, MishapKind, Schedule, Scope, Semantics,
     Status, StopReason, Verdict, ending, with_status,
 };
+use mazurka_diagnostics::Diagnostic;
 use mazurka_explore::{
     Audience, End, Finding, Goal, LeadsHere, Observer, Reduction, Violation, closest, minimise,
     search, symbolic,
 };
-use mazurka_lang::diagnostic::Diagnostic;
 use mazurka_lang::{
     Code, Concrete, Difference, Machine, Observed, Setting, SymbolicMachine, compile_symbolic,
 };

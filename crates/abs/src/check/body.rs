@@ -1,7 +1,7 @@
 //! The code that is being written, and the variables that it can see.
 
-use mazurka_lang::Diagnostic;
-use mazurka_lang::source::Span;
+use mazurka_diagnostics::Diagnostic;
+use mazurka_diagnostics::Span;
 
 use super::{Body, Checker, Local, LocalTy};
 use crate::code::{Handler, Op};

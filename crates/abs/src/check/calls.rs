@@ -1,7 +1,7 @@
 //! Constructors, functions, and functions that take functions.
 
-use mazurka_lang::Diagnostic;
-use mazurka_lang::source::Span;
+use mazurka_diagnostics::Diagnostic;
+use mazurka_diagnostics::Span;
 
 use super::declare::partial_key;
 use super::names::count;

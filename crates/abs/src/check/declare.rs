@@ -1,7 +1,7 @@
 //! What the modules declare: names first, then types.
 
-use mazurka_lang::source::Span;
-use mazurka_lang::{Diagnostic, nearest};
+use mazurka_diagnostics::Span;
+use mazurka_diagnostics::{Diagnostic, nearest};
 use rustc_hash::FxHashMap;
 
 use super::{

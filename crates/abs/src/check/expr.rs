@@ -1,7 +1,7 @@
 //! Pure expressions.
 
-use mazurka_lang::Diagnostic;
-use mazurka_lang::source::Span;
+use mazurka_diagnostics::Diagnostic;
+use mazurka_diagnostics::Span;
 
 use super::{Checker, LocalTy};
 use crate::code::Op;

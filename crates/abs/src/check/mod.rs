@@ -10,8 +10,8 @@ mod names;
 mod pattern;
 mod stmt;
 
-use mazurka_lang::Diagnostic;
-use mazurka_lang::source::Span;
+use mazurka_diagnostics::Diagnostic;
+use mazurka_diagnostics::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::code::{
@@ -219,7 +219,7 @@ pub(crate) fn load(source: &str, settings: &Settings) -> Result<Code, Vec<Diagno
     }
     checker.check_settings(settings);
     if !checker.mistakes.is_empty() {
-        return Err(mazurka_lang::finish_diagnostics(checker.mistakes));
+        return Err(mazurka_diagnostics::finish(checker.mistakes));
     }
     Ok(checker.into_code(source, settings))
 }

@@ -1,6 +1,6 @@
 //! Patterns: tests, and variables for the parts.
 
-use mazurka_lang::Diagnostic;
+use mazurka_diagnostics::Diagnostic;
 
 use super::body::Open;
 use super::names::count;
@@ -96,7 +96,7 @@ impl Checker<'_> {
         }
     }
 
-    fn test_equal(&mut self, span: mazurka_lang::source::Span, fails: &mut Vec<Open>) {
+    fn test_equal(&mut self, span: mazurka_diagnostics::Span, fails: &mut Vec<Open>) {
         self.emit(Op::Binary(Binary::Equal), span);
         fails.push(self.emit_open(Op::JumpUnless(0), span));
     }

@@ -1,6 +1,6 @@
 //! The syntax tree of an ABS file.
 
-use mazurka_lang::source::Span;
+use mazurka_diagnostics::Span;
 use num_bigint::BigInt;
 
 /// A name and where it stands. Qualified names hold their dots: `ABS.StdLib.List`.

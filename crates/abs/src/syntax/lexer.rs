@@ -1,7 +1,7 @@
 //! Text to words.
 
-use mazurka_lang::Diagnostic;
-use mazurka_lang::source::Span;
+use mazurka_diagnostics::Diagnostic;
+use mazurka_diagnostics::Span;
 use num_bigint::BigInt;
 
 use super::token::{KEYWORDS, SYMBOLS, Token, TokenKind};

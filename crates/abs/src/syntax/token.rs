@@ -1,6 +1,6 @@
 //! The words of ABS.
 
-use mazurka_lang::source::Span;
+use mazurka_diagnostics::Span;
 use num_bigint::BigInt;
 
 /// A word of the language.

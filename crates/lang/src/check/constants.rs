@@ -4,9 +4,9 @@
 use super::body::Body;
 use super::types::{Ty, numeric, show};
 use super::{MAX_ELEMENTS, Value};
-use crate::diagnostic::Diagnostic;
 use crate::hir::{BinaryOp, Expr, ExprKind, Type};
 use crate::syntax::ast;
+use mazurka_diagnostics::Diagnostic;
 
 impl<'s> Body<'_, 's> {
     /// The size of `count` arrays.

@@ -2,10 +2,10 @@
 
 use super::body::Body;
 use super::{Checker, Global, Wanted};
-use crate::diagnostic::Diagnostic;
 use crate::hir::{Frame, Goal, Lock, LockId, Procedure, ProcedureId, Property, Type, Var, VarId};
-use crate::source::Span;
 use crate::syntax::ast::{self, File, Init, Item, Name, PropertyKind, TypeExpr};
+use mazurka_diagnostics::Diagnostic;
+use mazurka_diagnostics::Span;
 
 impl<'s> Checker<'s> {
     /// Checks a whole file. `readable`: the parser found no mistake.

@@ -19,13 +19,13 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::diagnostic::Diagnostic;
-use crate::hints::nearest;
 use crate::hir::{LockId, ProcedureId, Program, Type, VarId};
-use crate::report;
-use crate::source::Span;
+use mazurka_diagnostics::Diagnostic;
+use mazurka_diagnostics::nearest;
+
 use crate::syntax::ast::Name;
 use crate::syntax::parser::{foreign, parse};
+use mazurka_diagnostics::Span;
 
 pub use settings::Setting;
 
@@ -92,7 +92,7 @@ pub fn load(source: &str, settings: &[Setting]) -> Result<Program, Vec<Diagnosti
     if checker.diagnostics.is_empty() {
         Ok(checker.program)
     } else {
-        Err(report::finish(checker.diagnostics))
+        Err(mazurka_diagnostics::finish(checker.diagnostics))
     }
 }
 

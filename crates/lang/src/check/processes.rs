@@ -2,10 +2,10 @@
 
 use super::body::Body;
 use super::{Checker, MAX_PROCESSES};
-use crate::diagnostic::Diagnostic;
 use crate::hir::Process;
-use crate::source::Span;
 use crate::syntax::ast::{Name, Range, Stmt};
+use mazurka_diagnostics::Diagnostic;
+use mazurka_diagnostics::Span;
 
 impl<'s> Checker<'s> {
     pub(super) fn process(

@@ -2,9 +2,9 @@
 
 use super::types::{range, show, stored};
 use super::{Checker, Global, Value};
-use crate::diagnostic::Diagnostic;
 use crate::hir::Type;
-use crate::source::Span;
+use mazurka_diagnostics::Diagnostic;
+use mazurka_diagnostics::Span;
 
 /// A constant or an initial value given from outside: `--set NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl Checker<'_> {
                     let settable = self.globals.iter().filter(|(_, (global, _))| {
                         matches!(global, Global::Pending | Global::Const(_) | Global::Var(_))
                     });
-                    let near = crate::hints::nearest(&name, settable.map(|(name, _)| *name));
+                    let near = mazurka_diagnostics::nearest(&name, settable.map(|(name, _)| *name));
                     let help = match near {
                         Some(near) => format!("did you mean `{near}`?"),
                         None => "only a `const` or a `var` of the file can be set".to_owned(),

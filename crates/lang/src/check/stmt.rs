@@ -5,12 +5,12 @@ use rustc_hash::FxHashMap;
 use super::Wanted;
 use super::body::{Body, Meaning};
 use super::types::{Ty, Typed};
-use crate::diagnostic::Diagnostic;
 use crate::hir::{
     Expr, ExprKind, LocalId, LockId, Place, ProcedureId, Spawned, Stmt, StmtKind, Type,
 };
-use crate::source::Span;
 use crate::syntax::ast::{self, Init, Name};
+use mazurka_diagnostics::Diagnostic;
+use mazurka_diagnostics::Span;
 
 impl<'s> Body<'_, 's> {
     /// The statements of a block, in a scope of their own.

@@ -16,14 +16,14 @@ use smallvec::SmallVec;
 
 use crate::claims;
 use crate::code::{Checked, Code, Entry, Layout, Note, Op, Range, StepInfo, Waits};
-use crate::diagnostic::Diagnostic;
 use crate::hir::{Expr, ExprKind, Frame, LocalId, Program, Property, Stmt, Type};
 use crate::liveness::{self, Live};
 use crate::loops;
 use crate::refuse;
 use crate::run;
 use crate::shared::Shared;
-use crate::source::Span;
+use mazurka_diagnostics::Diagnostic;
+use mazurka_diagnostics::Span;
 
 /// Compiles a program to run and explore it. What cannot be explored (yet) is refused: inputs, symbolic
 /// initial values, and initial values that break a `requires`.

@@ -1,7 +1,7 @@
 //! The syntax tree, as written: names unresolved, nothing folded.
 
 use crate::hir::{Atomicity, BinaryOp, Type, UnaryOp};
-use crate::source::Span;
+use mazurka_diagnostics::Span;
 
 /// A name and where it stands.
 #[derive(Clone, Copy, Debug)]

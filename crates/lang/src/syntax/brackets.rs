@@ -3,8 +3,8 @@
 //! tokens, can jump over a group in one step, and never reports a bracket twice.
 
 use super::token::{Kind, Token};
-use crate::diagnostic::Diagnostic;
-use crate::source::Span;
+use mazurka_diagnostics::Diagnostic;
+use mazurka_diagnostics::Span;
 
 /// Balanced tokens.
 pub(crate) struct Balanced {

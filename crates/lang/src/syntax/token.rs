@@ -1,6 +1,6 @@
 //! The words and signs of the language.
 
-use crate::source::Span;
+use mazurka_diagnostics::Span;
 
 /// A word or sign and where it stands. A token with an empty span was put in by
 /// [`super::brackets`]; what is missing there has been reported already.

@@ -1,7 +1,7 @@
 //! What of ABS is left out: time, deployment, variability, foreign code. Each has a message that names it.
 
-use mazurka_lang::Diagnostic;
-use mazurka_lang::source::Span;
+use mazurka_diagnostics::Diagnostic;
+use mazurka_diagnostics::Span;
 
 use super::{Parsed, Parser, Reported};
 use crate::syntax::token::TokenKind;

@@ -1,7 +1,7 @@
 //! Expressions.
 
-use mazurka_lang::Diagnostic;
-use mazurka_lang::source::Span;
+use mazurka_diagnostics::Diagnostic;
+use mazurka_diagnostics::Span;
 
 use super::excluded::Excluded;
 use super::{Parsed, Parser};

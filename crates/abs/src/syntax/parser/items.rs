@@ -1,6 +1,6 @@
 //! Modules and their declarations.
 
-use mazurka_lang::Diagnostic;
+use mazurka_diagnostics::Diagnostic;
 
 use super::excluded::Excluded;
 use super::{Parsed, Parser};

@@ -7,8 +7,8 @@ mod expr;
 mod items;
 mod stmt;
 
-use mazurka_lang::Diagnostic;
-use mazurka_lang::source::Span;
+use mazurka_diagnostics::Diagnostic;
+use mazurka_diagnostics::Span;
 
 use super::ast::{Module, Name, Type};
 use super::lexer::words;

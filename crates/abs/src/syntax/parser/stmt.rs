@@ -109,7 +109,7 @@ impl Parser<'_> {
         Ok(kind)
     }
 
-    fn time(&mut self, span: mazurka_lang::source::Span) -> Parsed<()> {
+    fn time(&mut self, span: mazurka_diagnostics::Span) -> Parsed<()> {
         if !self.ignore_time {
             self.exclude(Excluded::Time, span);
         }
@@ -144,7 +144,7 @@ impl Parser<'_> {
                 value,
             }),
             _ => {
-                let mistake = mazurka_lang::Diagnostic::new(
+                let mistake = mazurka_diagnostics::Diagnostic::new(
                     "A0116",
                     target.span,
                     "this cannot be assigned to",

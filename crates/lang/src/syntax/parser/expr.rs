@@ -3,9 +3,9 @@
 use super::super::ast::{Expr, ExprKind, Init, Name, TypeExpr};
 use super::super::token::Kind;
 use super::{MAX_EXPR_DEPTH, Parse, Parser};
-use crate::diagnostic::Diagnostic;
 use crate::hir::{BinaryOp, Type, UnaryOp};
-use crate::source::Span;
+use mazurka_diagnostics::Diagnostic;
+use mazurka_diagnostics::Span;
 
 /// Binding powers, weakest first.
 const OR: u8 = 1;

@@ -1,7 +1,7 @@
 //! Words of other languages, and what to write instead.
 
 use super::super::token::{KEYWORDS, Kind};
-use crate::hints::nearest;
+use mazurka_diagnostics::nearest;
 
 /// Words that open a statement in other languages, and what to write instead.
 const FOREIGN_WORDS: &[(&str, &str)] = &[

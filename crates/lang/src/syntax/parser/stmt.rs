@@ -5,7 +5,7 @@ use super::super::lexer::unescape;
 use super::super::token::Kind;
 use super::expr::continues_expression;
 use super::{MAX_STMT_DEPTH, Parse, Parser, Stop};
-use crate::source::Span;
+use mazurka_diagnostics::Span;
 
 impl<'s> Parser<'s> {
     /// `{ … }`

@@ -13,7 +13,7 @@ impl Span {
     /// The span from the start of one to the end of another.
     ///
     /// ```
-    /// use mazurka_lang::source::Span;
+    /// use mazurka_diagnostics::Span;
     /// let all = Span { start: 1, end: 2 }.to(Span { start: 5, end: 9 });
     /// assert_eq!(all, Span { start: 1, end: 9 });
     /// ```

@@ -1,10 +1,26 @@
-//! Building diagnostics: a code, a place and a message, then whatever helps.
+//! One mistake, and the list of all mistakes in a file.
 
-use crate::diagnostic::Diagnostic;
-use crate::source::Span;
+use crate::Span;
+
+/// One mistake in a source file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// A stable code such as `M0204`; `docs/diagnostics.md` lists them.
+    pub code: &'static str,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// The place that the caret points at.
+    pub span: Span,
+    /// What stands beside the caret: what was expected there.
+    pub label: String,
+    /// Other places that matter, each with its own words.
+    pub related: Vec<(Span, String)>,
+    /// What to do next.
+    pub help: Option<String>,
+}
 
 /// More mistakes than this are not read by anyone; the last one says that there are more.
-pub(crate) const MAX_DIAGNOSTICS: usize = 1000;
+pub const MAX_DIAGNOSTICS: usize = 1000;
 
 impl Diagnostic {
     /// A diagnostic with nothing beside the caret yet.

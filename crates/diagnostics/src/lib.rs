@@ -1,0 +1,24 @@
+//! What is wrong with a source file, where, and what to do about it.
+//!
+//! The front ends share this crate and nothing else: places in a text, mistakes that point at them,
+//! and the name that was probably meant. It neither reads nor prints: the binary renders a
+//! [`Diagnostic`] with its caret.
+//!
+//! ```
+//! use mazurka_diagnostics::{Diagnostic, Span, nearest};
+//! let source = "var count: int = 0 process { cuont := 1 }";
+//! let span = Span { start: 29, end: 34 };
+//! let name = span.text(source);
+//! let help = nearest(name, ["count"]).map(|meant| format!("did you mean `{meant}`?"));
+//! let mistake = Diagnostic::new("M0201", span, format!("`{name}` is not known")).maybe_help(help);
+//! assert_eq!(mistake.help.as_deref(), Some("did you mean `count`?"));
+//! assert_eq!(span.line_column(source), (1, 30));
+//! ```
+
+mod diagnostic;
+mod hints;
+mod span;
+
+pub use diagnostic::{Diagnostic, MAX_DIAGNOSTICS, finish};
+pub use hints::nearest;
+pub use span::Span;
