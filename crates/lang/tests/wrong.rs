@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use mazurka_diagnostics::Span;
-use mazurka_lang::diagnostic::Diagnostic;
+use mazurka_diagnostics::Diagnostic;
 use mazurka_lang::{Setting, compile, load};
 
 fn root() -> PathBuf {
