@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use mazurka_diagnostics::Span;
 use mazurka_diagnostics::Diagnostic;
+use mazurka_diagnostics::Span;
 use mazurka_lang::{Setting, compile, load};
 
 fn root() -> PathBuf {

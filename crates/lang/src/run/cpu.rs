@@ -350,8 +350,13 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         });
     }
 
-    /// Looks at the invariants over what the step has written.
+    /// Looks at the invariants over what the step has written. After a false `assume` in the step
+    /// nothing counts, so then there is nothing to look at.
     pub fn check_invariants(&mut self, process: ProcessId) -> Result<(), Stop> {
+        let discarded = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
+        if self.step.event.mishaps.iter().any(discarded) {
+            return Ok(());
+        }
         let mut dirty = std::mem::take(self.dirty);
         dirty.sort_unstable();
         dirty.dedup();
