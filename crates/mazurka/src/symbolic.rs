@@ -205,7 +205,7 @@ impl SymbolicProgram {
         let mut bounds = found.bounds.clone();
         let mut evidence = None;
         for finding in found.failures.iter().chain(&found.deadlock) {
-            evidence = evidence.or_else(|| shown(&mut machine, finding, options));
+            evidence = evidence.or_else(|| self.shown(&mut machine, finding, options));
         }
         let suspicious = !found.failures.is_empty() || found.deadlock.is_some();
         let mut unsure = suspicious && evidence.is_none();
@@ -224,7 +224,7 @@ impl SymbolicProgram {
                     agree = Some(false);
                     if evidence.is_none() && deterministic {
                         let schedules = [one, other].map(|at| &finals.schedules[at]);
-                        evidence = two_runs(&mut machine, schedules, *concrete, options);
+                        evidence = self.two_runs(&mut machine, schedules, *concrete, options);
                         unsure |= evidence.is_none();
                     }
                 }
@@ -425,57 +425,84 @@ struct Shown {
     values: Vec<Binding>,
 }
 
-/// A failure or a deadlock with values that show it. None if nobody knows such values, or they do not show it.
-fn shown(machine: &mut SymbolicMachine, finding: &Finding, options: &Options) -> Option<Shown> {
-    follow(machine, &finding.schedule);
-    let concrete = machine.start_all();
-    let concrete = concrete.then(|| machine.concrete(finding.mishap.as_ref()))??;
-    let mut program = Machine::new(concrete.code, options.limits.local);
-    let told = evidence::tell(&mut program, &concrete.schedule).ok()?;
-    let violation = match finding.mishap {
-        Some(mishap) => Violation::Failure(mishap.site),
-        None => Violation::Deadlock(with_status(&program, Status::Waiting)),
-    };
-    let same = |m: &&Mishap| finding.mishap.is_some_and(|wanted| wanted.site == m.site);
-    let mishap = told.failures.iter().find(same).copied();
-    if mishap.is_none() && !(finding.mishap.is_none() && told.deadlocked) {
-        return None;
+impl SymbolicProgram {
+    /// The ordinary program with these initial values: what a replay of the record runs. Its code is
+    /// not that of the symbolic machine, which evaluates more than it needs to keep terms whole.
+    fn ordinary(&self, values: &[Binding], options: &Options) -> Option<Machine> {
+        let given = settings(values);
+        let all = self.record.set.iter().chain(&given);
+        let setting = |(name, value): &(String, String)| Setting {
+            name: name.clone(),
+            value: value.clone(),
+        };
+        let all: Vec<Setting> = all.map(setting).collect();
+        let checked = mazurka_lang::load(&self.source, &all).ok()?;
+        let code = mazurka_lang::compile(&checked, &self.source).ok()?;
+        Some(Machine::new(Arc::new(code), options.limits.local))
     }
-    let schedule = minimise(&mut program, &concrete.schedule, &violation);
-    let told = evidence::tell(&mut program, &schedule).ok()?;
-    let witness = match mishap {
-        Some(mishap) => evidence::failure(&mut program, told.run, &mishap),
-        None => evidence::deadlock(&mut program, told.run),
-    };
-    Some(Shown {
-        witness,
-        values: concrete.values,
-    })
-}
 
-/// Two runs from the same values that end differently.
-fn two_runs(
-    machine: &mut SymbolicMachine,
-    schedules: [&Schedule; 2],
-    concrete: Concrete,
-    options: &Options,
-) -> Option<Shown> {
-    let [one, other] = schedules.map(|schedule| {
-        follow(machine, schedule);
-        machine.concrete_schedule()
-    });
-    let mut program = Machine::new(concrete.code, options.limits.local);
-    evidence::tell(&mut program, &one).ok()?;
-    let first = program.observation();
-    evidence::tell(&mut program, &other).ok()?;
-    if program.observation() == first {
-        return None;
+    /// The evidence for a failure or a deadlock, with initial values that lead to it.
+    fn shown(
+        &self,
+        machine: &mut SymbolicMachine,
+        finding: &Finding,
+        options: &Options,
+    ) -> Option<Shown> {
+        follow(machine, &finding.schedule);
+        let concrete = machine.start_all();
+        let concrete = concrete.then(|| machine.concrete(finding.mishap.as_ref()))??;
+        let schedule = &concrete.schedule;
+        let mut program = self.ordinary(&concrete.values, options)?;
+        let told = evidence::tell(&mut program, schedule).ok()?;
+        let witness = match finding.mishap {
+            Some(mishap) => {
+                // Places have other numbers in the other code; mishaps come in the same order.
+                let mut same = Machine::new(concrete.code, options.limits.local);
+                let all = evidence::tell(&mut same, schedule).ok()?.failures;
+                let at = all.iter().position(|known| known.site == mishap.site)?;
+                let mishap = *told.failures.get(at).filter(|m| m.kind == mishap.kind)?;
+                let violation = Violation::Failure(mishap.site);
+                let schedule = minimise(&mut program, schedule, &violation);
+                let told = evidence::tell(&mut program, &schedule).ok()?;
+                evidence::failure(&mut program, told.run, &mishap)
+            }
+            None => {
+                told.deadlocked.then_some(())?;
+                let violation = Violation::Deadlock(with_status(&program, Status::Waiting));
+                let schedule = minimise(&mut program, schedule, &violation);
+                let told = evidence::tell(&mut program, &schedule).ok()?;
+                evidence::deadlock(&mut program, told.run)
+            }
+        };
+        let values = concrete.values;
+        Some(Shown { witness, values })
     }
-    let (one, other) = closest(&mut program, &one, &other);
-    Some(Shown {
-        witness: evidence::nondeterminism(&mut program, &one, &other),
-        values: concrete.values,
-    })
+
+    /// Two runs from the same values that end differently.
+    fn two_runs(
+        &self,
+        machine: &mut SymbolicMachine,
+        schedules: [&Schedule; 2],
+        concrete: Concrete,
+        options: &Options,
+    ) -> Option<Shown> {
+        let [one, other] = schedules.map(|schedule| {
+            follow(machine, schedule);
+            machine.concrete_schedule()
+        });
+        let mut program = self.ordinary(&concrete.values, options)?;
+        evidence::tell(&mut program, &one).ok()?;
+        let first = program.observation();
+        evidence::tell(&mut program, &other).ok()?;
+        if program.observation() == first {
+            return None;
+        }
+        let (one, other) = closest(&mut program, &one, &other);
+        Some(Shown {
+            witness: evidence::nondeterminism(&mut program, &one, &other),
+            values: concrete.values,
+        })
+    }
 }
 
 /// Initial values as `--set` takes them: an array in brackets.

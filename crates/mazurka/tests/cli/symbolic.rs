@@ -307,3 +307,17 @@ fn solvers_are_compared() {
         }
     }
 }
+
+#[test]
+fn a_witness_for_one_choice_of_values_replays() {
+    // With terms both sides of `||` are evaluated, and with numbers the left one decides.
+    let program = "var x: i8 ensures x > x process { let l = 0; if l < 1 || x != x { } }";
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("a path").to_owned();
+    let (file, witness) = (path("program.maz"), path("witness.json"));
+    std::fs::write(&file, program).expect("a file");
+    let said = mazurka(&["check", &file, "--witness", &witness]);
+    assert_eq!(said.code, 1, "{said:?}");
+    let again = mazurka(&["replay", &witness]);
+    assert_eq!(again.code, 1, "{again:?}");
+}
