@@ -65,26 +65,20 @@ pub fn fence(order: Ordering) {
 }
 
 /// What all atomics share.
-struct Shared<A, T> {
+struct Shared<A> {
     meta: Meta,
     value: A,
-    /// The value to start an execution with, for those that outlive one.
-    initial: std::cell::Cell<T>,
+    /// The value to start an execution with, for a static. An atomic as well: models that run at the
+    /// same time on several real threads (parallel tests) may share the static.
+    initial: A,
 }
 
-// SAFETY: `initial` is touched only within a model, whose threads are coroutines of one real thread; that two models on different
-// real threads share an atomic is excluded by the documentation, and then only the value to start with would be torn.
-#[allow(unsafe_code)]
-unsafe impl<A: Sync, T> Sync for Shared<A, T> {}
-// SAFETY: the atomic is what it is about; `initial` is a plain copy of a value of it.
-#[allow(unsafe_code)]
-unsafe impl<A: Send, T> Send for Shared<A, T> {}
-impl<A, T> std::panic::RefUnwindSafe for Shared<A, T> {}
+impl<A> std::panic::RefUnwindSafe for Shared<A> {}
 
 macro_rules! atomic {
     ($name:ident, $value:ty $(, $param:ident)?) => {
         #[doc = concat!("[`std::sync::atomic::", stringify!($name), "`], explored within a model.")]
-        pub struct $name$(<$param>)?(Shared<real::$name$(<$param>)?, $value>);
+        pub struct $name$(<$param>)?(Shared<real::$name$(<$param>)?>);
 
         impl$(<$param>)? $name$(<$param>)? {
             /// An atomic with a value.
@@ -94,7 +88,7 @@ macro_rules! atomic {
                 Self(Shared {
                     meta: Meta::new(),
                     value: real::$name::new(value),
-                    initial: std::cell::Cell::new(value),
+                    initial: real::$name::new(value),
                 })
             }
 
@@ -106,9 +100,12 @@ macro_rules! atomic {
                 if let Some(cell) = inner.find(&self.0.meta) {
                     return cell;
                 }
+                let copy = |from: &real::$name$(<$param>)?, to: &real::$name$(<$param>)?| {
+                    to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+                };
                 match self.0.meta.is_left_over(inner.epoch) {
-                    true => self.0.value.store(self.0.initial.get(), Ordering::Relaxed),
-                    false => self.0.initial.set(self.0.value.load(Ordering::Relaxed)),
+                    true => copy(&self.0.initial, &self.0.value),
+                    false => copy(&self.0.value, &self.0.initial),
                 }
                 inner.register(&self.0.meta, Self::KIND)
             }

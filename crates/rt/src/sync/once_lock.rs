@@ -1,26 +1,37 @@
 //! `std::sync::OnceLock`, explored.
+//!
+//! A static outlives an execution and is empty when the next one starts, but a `&'static T` to the value of an
+//! execution that is over may still be around. So a value never changes its place: each has an allocation of its own,
+//! the allocations are linked, and only dropping the `OnceLock`, which ends all borrows, frees them.
 
-use std::cell::UnsafeCell;
 use std::fmt;
-use std::mem::MaybeUninit;
+use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use super::Once;
 
 /// A value that is set once: [`std::sync::OnceLock`]. One that outlives an execution (a static) is empty
-/// when the next one starts; the old value is leaked.
+/// when the next one starts; the old value stays where it is.
 pub struct OnceLock<T> {
     once: Once,
-    /// Whether there is a value to drop.
-    full: AtomicBool,
-    value: UnsafeCell<MaybeUninit<T>>,
+    /// The value that was set last; null if none was.
+    last: AtomicPtr<Value<T>>,
+    owned: PhantomData<T>,
 }
 
-// SAFETY: as with std: the value is written once, under the lock of `once`, and only read afterwards.
+/// A value, and the one of the execution before it.
+struct Value<T> {
+    value: T,
+    before: *mut Value<T>,
+}
+
+// SAFETY: as with std: whoever has a `&OnceLock` may set a value that another thread made, and may read it. `last` is
+// atomic, and a `Value` that it points to is never written again.
 #[allow(unsafe_code)]
 unsafe impl<T: Sync + Send> Sync for OnceLock<T> {}
-// SAFETY: it owns its value.
+// SAFETY: it owns its values.
 #[allow(unsafe_code)]
 unsafe impl<T: Send> Send for OnceLock<T> {}
 impl<T: RefUnwindSafe + UnwindSafe> RefUnwindSafe for OnceLock<T> {}
@@ -33,42 +44,39 @@ impl<T> OnceLock<T> {
     pub const fn new() -> Self {
         Self {
             once: Once::new(),
-            full: AtomicBool::new(false),
-            value: UnsafeCell::new(MaybeUninit::uninit()),
+            last: AtomicPtr::new(ptr::null_mut()),
+            owned: PhantomData,
         }
     }
 
-    /// The value that is there.
-    ///
-    /// # Safety
-    ///
-    /// `once` must be done.
-    unsafe fn value(&self) -> &T {
-        // SAFETY: `once` is done, so the value has been written, and nobody writes again.
-        unsafe { (*self.value.get()).assume_init_ref() }
+    /// The value that was set last. `once` must be done: then one was set.
+    fn value(&self) -> &T {
+        let last = self.last.load(Ordering::Acquire);
+        // SAFETY: null or from `Box::into_raw` in `init`. Only `&mut self` frees it, and nothing writes to it but
+        // through `&mut self`.
+        let last = unsafe { last.as_ref() };
+        &last.expect("it has been set").value
     }
 
     /// The value, if it is set.
     #[track_caller]
     pub fn get(&self) -> Option<&T> {
-        // SAFETY: `once` is done.
-        self.once.is_completed().then(|| unsafe { self.value() })
+        self.once.is_completed().then(|| self.value())
     }
 
     /// The value, if it is set.
     pub fn get_mut(&mut self) -> Option<&mut T> {
-        // SAFETY: `once` is done, and nobody else has it.
-        self.once
-            .is_done()
-            .then(|| unsafe { (*self.value.get()).assume_init_mut() })
+        let done = self.once.is_done();
+        // SAFETY: as in `value`, and the borrow is exclusive.
+        let last = unsafe { self.last.get_mut().as_mut() };
+        last.filter(|_| done).map(|last| &mut last.value)
     }
 
     /// Waits for the value.
     #[track_caller]
     pub fn wait(&self) -> &T {
         self.once.wait_force();
-        // SAFETY: `once` is done.
-        unsafe { self.value() }
+        self.value()
     }
 
     /// Sets the value, unless it is set already.
@@ -85,10 +93,18 @@ impl<T> OnceLock<T> {
     #[track_caller]
     fn init(&self, f: impl FnOnce() -> T) {
         self.once.call_once_force(|_| {
-            let value = f();
-            // SAFETY: this runs under the lock of `once`, before which nobody reads.
-            unsafe { (*self.value.get()).write(value) };
-            self.full.store(true, Ordering::Relaxed);
+            let new = Box::into_raw(Box::new(Value {
+                value: f(),
+                before: ptr::null_mut(),
+            }));
+            // Models on several real threads may set the same static at the same time.
+            let link = |before| {
+                // SAFETY: nothing else knows `new` until the exchange succeeds.
+                unsafe { (*new).before = before };
+                Some(new)
+            };
+            let (set, fetch) = (Ordering::AcqRel, Ordering::Acquire);
+            let _linked = self.last.fetch_update(set, fetch, link);
         });
     }
 
@@ -99,8 +115,7 @@ impl<T> OnceLock<T> {
         F: FnOnce() -> T,
     {
         self.init(f);
-        // SAFETY: `once` is done.
-        unsafe { self.value() }
+        self.value()
     }
 
     /// The value, and an empty one stays.
@@ -112,23 +127,26 @@ impl<T> OnceLock<T> {
     /// The value.
     pub fn into_inner(mut self) -> Option<T> {
         let done = self.once.is_done();
-        // SAFETY: `once` is done, and the value is not dropped again.
-        done.then(|| unsafe {
-            self.full.store(false, Ordering::Relaxed);
-            (*self.value.get()).assume_init_read()
-        })
+        let last = self.pop()?;
+        done.then_some(last)
+    }
+
+    /// Takes out the value that was set last.
+    fn pop(&mut self) -> Option<T> {
+        let last = std::mem::replace(self.last.get_mut(), ptr::null_mut());
+        if last.is_null() {
+            return None;
+        }
+        // SAFETY: from `Box::into_raw`, and no longer in the list; the exclusive borrow excludes all others.
+        let Value { value, before } = *unsafe { Box::from_raw(last) };
+        *self.last.get_mut() = before;
+        Some(value)
     }
 }
 
 impl<T> Drop for OnceLock<T> {
     fn drop(&mut self) {
-        if *self.full.get_mut() {
-            // SAFETY: it has been written and not been taken.
-            #[allow(unsafe_code)]
-            unsafe {
-                self.value.get_mut().assume_init_drop();
-            }
-        }
+        while self.pop().is_some() {}
     }
 }
 
