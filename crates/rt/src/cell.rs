@@ -81,9 +81,9 @@ impl<T: ?Sized> UnsafeCell<T> {
         let Some(world) = world() else {
             return;
         };
-        let cell = world.cell(&self.meta, "UnsafeCell");
         let race = {
             let mut inner = world.inner.borrow_mut();
+            let cell = inner.plain(&self.meta);
             let current = inner.current;
             let Err(race) = inner.clocks.access(current, cell, writes, place) else {
                 return;

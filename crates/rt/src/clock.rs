@@ -82,6 +82,11 @@ impl Clocks {
         }
     }
 
+    /// Whether there is any plain data in this execution.
+    pub fn is_on(&self) -> bool {
+        self.on
+    }
+
     /// A cell gets a new meaning.
     pub fn clean(&mut self, cell: u32) {
         if let Some(clock) = self.cells.get_mut(cell as usize) {

@@ -22,8 +22,12 @@ struct Bell {
 
 impl Bell {
     fn new(place: Place) -> Arc<Self> {
+        let meta = Meta::at(place);
+        if let Some(world) = world() {
+            world.inner.borrow_mut().created(&meta, "Waker");
+        }
         Arc::new(Self {
-            meta: Meta::at(place),
+            meta,
             thread: thread::current(),
             place,
         })

@@ -38,6 +38,7 @@ impl Inner {
         self.in_step = false;
         self.alive = 0;
         self.clocks.reset();
+        self.names.regions.clear();
         self.deed.clear();
         #[cfg(feature = "symbolic")]
         self.unknowns.begin();

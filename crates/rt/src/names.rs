@@ -1,24 +1,45 @@
-//! Names of shared objects that are the same in every equivalent execution.
+//! Names of shared objects: functions of the trace.
 //!
-//! Everything in `std::sync` can be made in a constant, so no object can report that it has been made: it gets its name
-//! when it is first used. But who is first may depend on the schedule, and explorers compare what steps of different runs touch. So
-//! - `new` remembers where it was called, which costs nothing even in a constant, and the name is this place, the thread
-//!   that used the object first, and a count;
-//! - where one place makes only one object, the thread and the count say nothing, and the name is the same whoever is first;
-//! - where it makes several, to name one is an event: the step that ends with its first use writes a cell of the place, and
-//!   those that end with the first use by another thread read it, so that runs which give names in another order are
-//!   different runs. That is learned on the way; then the search starts again. What is named before any step is always named alike.
+//! Explorers compare what steps of different runs touch, so an object must have the same name in all runs of one trace.
+//! Most objects of `std::sync` can be made in a constant, so they cannot report that they have been made: they get
+//! their name when they are first used. Which thread is first may depend on the order of steps that are independent, so
+//! a name must not depend on it:
+//! - What is made by a function that is no `const fn` (a channel, a waker) is named when it is made, by the place, the thread, and how
+//!   many this thread has made there before.
+//! - What lies in the memory of an [`Arc`](crate::sync::Arc) that was made in the model is named by the thread that made the `Arc`, how
+//!   many it had made before, the offset in it, and how many objects were used at that offset before (arc.rs).
+//! - If a place makes only one object, the place is its name.
+//! - Else to name it is a step. A place that makes several objects has a *registry*, a cell of its own. A thread that uses
+//!   such an object for the first time makes a step before, which writes the registry and nothing else. If the object has no
+//!   name in this step, it gets one: the place, this thread, how many it has named there before.
+//!   What is named before the first step of all needs none, since nothing can come in between.
+//!
+//! Why these are functions of the trace: in the first two cases the name depends on what one thread did in its own order, and
+//! on what happened to one piece of memory, whose successive owners are ordered, else they raced. In the fourth the
+//! registry is an ordinary shared object, all steps that touch it conflict, and the trace orders them. The claims of such
+//! a step are the same whether or not the object has a name, so that reversing a race with it gives the same step.
+//!
+//! It has to be a step of its own. It was once a part of the step before the first use, claimed afterwards. That step may take
+//! a lock, and then the two race that write the registry, one of them in a critical section and the other
+//! at its beginning: no order of them but one exists, and an explorer that tries the other one finds the lock held.
+//!
+//! That a place makes several objects is learned on the way; then the search starts again. `UnsafeCell`s are no part of any
+//! step, so that their names need not be the same in any two runs.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use mazurka_core::{Access, ProcessId, ProcessPath};
+use mazurka_core::{ProcessId, ProcessPath};
 use rustc_hash::FxHashMap;
 
+use crate::sync::Regions;
 use crate::world::{CellState, Inner, Place};
 
 /// Bits of a word that hold the cell; the rest is the number of the execution.
 const CELL_BITS: u32 = 24;
+
+/// Stands for a cell in the word of an object that has no name yet.
+const UNNAMED: u32 = (1 << CELL_BITS) - 1;
 
 /// Executions are counted for all models of the process together: objects may outlive one.
 static EPOCH: AtomicU64 = AtomicU64::new(1);
@@ -52,37 +73,61 @@ impl Meta {
         }
     }
 
-    /// Its cell in this execution, if it has been used.
+    /// Where it was made.
+    pub fn made(&self) -> Place {
+        self.made
+    }
+
+    /// Its cell in this execution, if it has one.
     #[inline]
     pub fn known(&self, epoch: u64) -> Option<u32> {
         let word = self.word.load(Ordering::Relaxed);
-        (word >> CELL_BITS == epoch).then_some(word as u32 & ((1 << CELL_BITS) - 1))
+        let cell = word as u32 & UNNAMED;
+        (word >> CELL_BITS == epoch && cell != UNNAMED).then_some(cell)
     }
 
-    /// Whether it was used in an execution before this one.
-    pub fn is_left_over(&self, epoch: u64) -> bool {
-        let word = self.word.load(Ordering::Relaxed);
-        word != 0 && word >> CELL_BITS != epoch
+    /// Enters an execution: the one that it was used in before, 0 if there was none.
+    pub fn enter(&self, epoch: u64) -> u64 {
+        let before = self.word.load(Ordering::Relaxed) >> CELL_BITS;
+        if before != epoch {
+            self.set(epoch, UNNAMED);
+        }
+        before
     }
+
+    fn set(&self, epoch: u64, cell: u32) {
+        let word = epoch << CELL_BITS | u64::from(cell);
+        self.word.store(word, Ordering::Relaxed);
+    }
+}
+
+/// Cells that are used again in the next execution, in the same order.
+#[derive(Default)]
+pub(crate) struct Pool {
+    epoch: u64,
+    used: usize,
+    cells: Vec<u32>,
 }
 
 /// The objects that one place makes.
 #[derive(Default)]
 struct Site {
-    epoch: u64,
-    /// In this execution.
-    count: u32,
-    /// A cell to fight about, if there are several.
+    /// The objects in this execution.
+    all: Pool,
+    /// What threads write to name an object, if there are several.
     registry: Option<u32>,
-    /// Whether one was ever named in a step.
-    in_step: bool,
-    /// For each thread its cells, and how many of them are in use.
-    of_thread: Vec<(u64, usize, Vec<u32>)>,
+    /// For each thread the objects that it has named.
+    of_thread: Vec<Pool>,
 }
 
 /// All names.
 pub(crate) struct Names {
     sites: FxHashMap<usize, Site>,
+    /// The same for what is named when it is made.
+    made: FxHashMap<usize, Vec<Pool>>,
+    /// Plain data.
+    plain: Pool,
+    pub regions: Regions,
     /// Cells that belong to another one.
     parts: FxHashMap<(u32, u32), u32>,
     /// The names of threads, by number.
@@ -95,6 +140,9 @@ impl Default for Names {
     fn default() -> Self {
         Self {
             sites: FxHashMap::default(),
+            made: FxHashMap::default(),
+            plain: Pool::default(),
+            regions: Regions::default(),
             parts: FxHashMap::default(),
             paths: Vec::new(),
             last_child: ProcessId(0),
@@ -110,10 +158,22 @@ impl Inner {
             ..CellState::default()
         });
         let cell = self.cells.len() as u32 - 1;
-        assert!(
-            cell < 1 << CELL_BITS,
-            "more shared objects than can be told apart"
-        );
+        assert!(cell < UNNAMED, "more shared objects than can be told apart");
+        cell
+    }
+
+    /// The next cell of a pool, as good as new.
+    pub fn next_of(&mut self, pool: &mut Pool, kind: &'static str) -> u32 {
+        if pool.epoch != self.epoch {
+            (pool.epoch, pool.used) = (self.epoch, 0);
+        }
+        if pool.used == pool.cells.len() {
+            pool.cells.push(self.new_cell(kind));
+        }
+        let cell = pool.cells[pool.used];
+        pool.used += 1;
+        self.clean(cell);
+        self.cells[cell as usize].kind = kind;
         cell
     }
 
@@ -150,66 +210,102 @@ impl Inner {
         self.clocks.clean(cell);
     }
 
-    /// The cell of an object that has been used in this execution.
+    /// The cell of an object, or the registry that the current thread must write first.
     #[inline]
-    pub fn find(&mut self, meta: &Meta) -> Option<u32> {
-        let cell = meta.known(self.epoch)?;
-        if self.cells[cell as usize].registry.is_some() {
-            self.meet(cell);
-        }
-        Some(cell)
-    }
-
-    /// Whoever is not first to use an object must know who was.
-    #[cold]
-    fn meet(&mut self, cell: u32) {
-        let state = &mut self.cells[cell as usize];
-        if !state.users.contains(&self.current) {
-            state.users.push(self.current);
-            self.deed.claims.extend(state.registry.map(Access::read));
+    pub fn find(&mut self, meta: &Meta, kind: &'static str) -> Result<u32, u32> {
+        let Some(cell) = meta.known(self.epoch) else {
+            return self.introduce(meta, kind);
+        };
+        let state = &self.cells[cell as usize];
+        match state.registry {
+            Some(registry) if !state.users.contains(&self.current) => Err(registry),
+            _ => Ok(cell),
         }
     }
 
-    /// Names an object that is used for the first time in this execution.
+    /// Names an object that has no name in this execution, if that needs no step.
     #[cold]
-    pub fn register(&mut self, meta: &Meta, kind: &'static str) -> u32 {
-        let (epoch, thread) = (self.epoch, self.current.index());
+    fn introduce(&mut self, meta: &Meta, kind: &'static str) -> Result<u32, u32> {
+        if let Some(cell) = self.name_in_region(meta, kind) {
+            return Ok(self.give_name(meta, cell));
+        }
         let mut sites = std::mem::take(&mut self.names.sites);
-        let site = sites
-            .entry(std::ptr::from_ref(meta.made) as usize)
-            .or_default();
-        if site.epoch != epoch {
-            site.epoch = epoch;
-            site.count = 0;
-        }
-        site.count += 1;
-        if site.count > 1 && site.registry.is_none() {
+        let site = sites.entry(address(meta.made)).or_default();
+        let result = match site.registry {
+            Some(registry) if self.in_step => Err(registry),
+            Some(_) => Ok(self.name_by_thread(site, kind)),
+            None => Ok(self.next_of(&mut site.all, kind)),
+        };
+        if site.registry.is_none() && site.all.used > 1 {
             site.registry = Some(self.new_cell("names"));
-            self.restart |= site.in_step || self.in_step;
+            self.restart = true;
         }
-        let registry = site.registry.filter(|_| self.in_step);
-        site.in_step |= self.in_step;
-        self.deed.claims.extend(registry.map(Access::write));
-        if site.of_thread.len() <= thread {
-            site.of_thread.resize_with(thread + 1, Default::default);
-        }
-        let own = &mut site.of_thread[thread];
-        if own.0 != epoch {
-            (own.0, own.1) = (epoch, 0);
-        }
-        if own.1 == own.2.len() {
-            own.2.push(self.new_cell(kind));
-        }
-        let cell = own.2[own.1];
-        own.1 += 1;
         self.names.sites = sites;
-        self.clean(cell);
-        let state = &mut self.cells[cell as usize];
-        state.made = Some(meta.made);
-        state.registry = registry;
-        state.users.push(self.current);
-        meta.word
-            .store(epoch << CELL_BITS | u64::from(cell), Ordering::Relaxed);
+        result.map(|cell| self.give_name(meta, cell))
+    }
+
+    fn name_by_thread(&mut self, site: &mut Site, kind: &'static str) -> u32 {
+        let thread = self.current.index();
+        self.next_of(entry(&mut site.of_thread, thread), kind)
+    }
+
+    fn give_name(&mut self, meta: &Meta, cell: u32) -> u32 {
+        self.cells[cell as usize].made = Some(meta.made);
+        meta.set(self.epoch, cell);
         cell
     }
+
+    /// The current thread has written the registry: it names the object, or learns its name.
+    pub fn resolve(&mut self, meta: &Meta, kind: &'static str) -> u32 {
+        let cell = match meta.known(self.epoch) {
+            Some(cell) => cell,
+            None => {
+                let mut sites = std::mem::take(&mut self.names.sites);
+                let site = sites.entry(address(meta.made)).or_default();
+                let cell = self.name_by_thread(site, kind);
+                self.cells[cell as usize].registry = site.registry;
+                self.names.sites = sites;
+                self.give_name(meta, cell)
+            }
+        };
+        let current = self.current;
+        self.cells[cell as usize].users.push(current);
+        cell
+    }
+
+    /// Names an object that the current thread has just made.
+    pub fn created(&mut self, meta: &Meta, kind: &'static str) -> u32 {
+        let thread = self.current.index();
+        let mut made = std::mem::take(&mut self.names.made);
+        let pools = made.entry(address(meta.made)).or_default();
+        let cell = self.next_of(entry(pools, thread), kind);
+        self.names.made = made;
+        self.give_name(meta, cell)
+    }
+
+    /// The cell of plain data, for the clocks only.
+    #[inline]
+    pub fn plain(&mut self, meta: &Meta) -> u32 {
+        let known = meta.known(self.epoch);
+        known.unwrap_or_else(|| self.new_plain(meta))
+    }
+
+    fn new_plain(&mut self, meta: &Meta) -> u32 {
+        let mut pool = std::mem::take(&mut self.names.plain);
+        let cell = self.next_of(&mut pool, "UnsafeCell");
+        self.names.plain = pool;
+        self.give_name(meta, cell)
+    }
+}
+
+fn address(place: Place) -> usize {
+    std::ptr::from_ref(place) as usize
+}
+
+/// The element of a vector, made if it is not there.
+pub(crate) fn entry<T: Default>(all: &mut Vec<T>, at: usize) -> &mut T {
+    if all.len() <= at {
+        all.resize_with(at + 1, T::default);
+    }
+    &mut all[at]
 }

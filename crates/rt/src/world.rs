@@ -211,7 +211,7 @@ pub(crate) struct CellState {
     /// How often its content and its state have changed.
     pub changes: [u32; 2],
     pub waiters: Vec<Waiter>,
-    /// Where its name came from, if that is a matter of the schedule, and the threads that know it.
+    /// The registry that a thread writes before it first uses this, if there is one, and the threads that have.
     pub registry: Option<u32>,
     pub users: Vec<ProcessId>,
     /// What it is and where it was made, for people.
@@ -316,14 +316,22 @@ pub(crate) fn entered<R>(world: *const World, run: impl FnOnce() -> R) -> R {
 }
 
 impl World {
-    /// The cell of an object.
+    /// The cell of an object. If the object has to be named, that is a step.
     #[inline]
     pub fn cell(&self, meta: &Meta, kind: &'static str) -> u32 {
-        let mut inner = self.inner.borrow_mut();
-        match inner.find(meta) {
-            Some(cell) => cell,
-            None => inner.register(meta, kind),
-        }
+        let found = self.inner.borrow_mut().find(meta, kind);
+        found.unwrap_or_else(|registry| self.name(meta, kind, registry))
+    }
+
+    #[cold]
+    fn name(&self, meta: &Meta, kind: &'static str, registry: u32) -> u32 {
+        let what = (kind, "first use");
+        self.turn(Pending::new(
+            Some(Access::write(registry)),
+            what,
+            meta.made(),
+        ));
+        self.inner.borrow_mut().resolve(meta, kind)
     }
 
     /// Says what the current thread is going to do, and waits for its turn.

@@ -75,6 +75,12 @@ struct Shared<A> {
 
 impl<A> std::panic::RefUnwindSafe for Shared<A> {}
 
+macro_rules! copy {
+    ($from:expr => $to:expr) => {
+        $to.store($from.load(Ordering::Relaxed), Ordering::Relaxed)
+    };
+}
+
 macro_rules! atomic {
     ($name:ident, $value:ty $(, $param:ident)?) => {
         #[doc = concat!("[`std::sync::atomic::", stringify!($name), "`], explored within a model.")]
@@ -96,18 +102,22 @@ macro_rules! atomic {
 
             #[inline]
             fn cell(&self, world: &World) -> u32 {
-                let mut inner = world.inner.borrow_mut();
-                if let Some(cell) = inner.find(&self.0.meta) {
-                    return cell;
+                self.start(world);
+                world.cell(&self.0.meta, Self::KIND)
+            }
+
+            /// One that outlives an execution starts each with its first value.
+            #[inline]
+            fn start(&self, world: &World) {
+                let epoch = world.inner.borrow().epoch;
+                if self.0.meta.known(epoch).is_some() {
+                    return;
                 }
-                let copy = |from: &real::$name$(<$param>)?, to: &real::$name$(<$param>)?| {
-                    to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
-                };
-                match self.0.meta.is_left_over(inner.epoch) {
-                    true => copy(&self.0.initial, &self.0.value),
-                    false => copy(&self.0.value, &self.0.initial),
+                match self.0.meta.enter(epoch) {
+                    0 => copy!(self.0.value => self.0.initial),
+                    before if before != epoch => copy!(self.0.initial => self.0.value),
+                    _ => {}
                 }
-                inner.register(&self.0.meta, Self::KIND)
             }
 
             /// Reads the value.
@@ -313,10 +323,9 @@ macro_rules! atomic {
                 self.0.value.as_ptr()
             }
 
-            /// One that outlives an execution starts each with its first value.
             fn settle(&mut self) {
                 if let Some(world) = world() {
-                    self.cell(world);
+                    self.start(world);
                 }
             }
         }

@@ -1,11 +1,13 @@
 //! `std::sync`, explored: same names, same signatures, same behaviour outside a model.
 //!
-//! `Arc` and `Weak` are std's: cloning and dropping one is no step, so it adds no executions. (A reference count that the
+//! `Arc` and `Weak` are std's with two additions: the clocks know what their counts order, and what lies in an `Arc` is
+//! named by it. Cloning and dropping one is no step, so it adds no executions. (A reference count that the
 //! code itself keeps is an atomic, and explored as such.)
 
 #[macro_use]
 mod lock;
 
+mod arc;
 pub mod atomic;
 mod barrier;
 mod condvar;
@@ -16,8 +18,10 @@ mod once;
 mod once_lock;
 mod rwlock;
 
-pub use std::sync::{Arc, LockResult, PoisonError, TryLockError, TryLockResult, Weak};
+pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
+pub(crate) use arc::Regions;
+pub use arc::{Arc, Weak};
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use lazy::LazyLock;

@@ -71,13 +71,9 @@ impl Once {
 
     /// Its cell. One that outlives an execution has run nothing when the next one starts.
     fn cell(&self, world: &World) -> u32 {
-        let mut inner = world.inner.borrow_mut();
-        if let Some(cell) = inner.find(&self.meta) {
-            return cell;
-        }
-        let cell = inner.register(&self.meta, KIND);
+        let cell = world.cell(&self.meta, KIND);
         if self.real.is_completed() {
-            inner.cells[cell as usize].flag = DONE;
+            world.inner.borrow_mut().cells[cell as usize].flag = DONE;
         }
         cell
     }
@@ -215,8 +211,11 @@ impl Once {
         match world() {
             None => self.real.is_completed(),
             Some(world) => {
-                let cell = self.cell(world);
-                world.inner.borrow().cells[cell as usize].flag == DONE
+                let inner = world.inner.borrow();
+                match self.meta.known(inner.epoch) {
+                    Some(cell) => inner.cells[cell as usize].flag == DONE,
+                    None => self.real.is_completed(),
+                }
             }
         }
     }

@@ -26,9 +26,11 @@ pub(super) struct Bounded<T> {
 }
 
 impl<T> Bounded<T> {
-    pub fn new(bound: usize, place: Place) -> Self {
+    pub fn new(world: &World, bound: usize, place: Place) -> Self {
+        let meta = Meta::at(place);
+        world.inner.borrow_mut().created(&meta, KIND);
         Self {
-            meta: Meta::at(place),
+            meta,
             place,
             bound,
             queue: RefCell::default(),

@@ -72,14 +72,14 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
 /// A channel for so many messages at a time: [`std::sync::mpsc::sync_channel`].
 #[track_caller]
 pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
-    if world().is_none() {
+    let Some(world) = world() else {
         let (sender, receiver) = real::sync_channel(bound);
         return (
             SyncSender(Sending::Real(sender)),
             Receiver(Receiving::Real(receiver)),
         );
-    }
-    let channel = Arc::new(Bounded::new(bound, Location::caller()));
+    };
+    let channel = Arc::new(Bounded::new(world, bound, Location::caller()));
     (
         SyncSender(Sending::Model(channel.clone())),
         Receiver(Receiving::Bounded(channel)),

@@ -53,8 +53,8 @@ impl Inner {
 impl<T> Unbounded<T> {
     pub fn new(world: &World, place: Place) -> Self {
         let meta = Meta::at(place);
-        let cell = world.cell(&meta, KIND);
         let mut inner = world.inner.borrow_mut();
+        let cell = inner.created(&meta, KIND);
         inner.new_part(cell, 0, "senders");
         inner.new_part(cell, 1, "message");
         Self {

@@ -1,0 +1,421 @@
+//! `std::sync::Arc` and `Weak`, watched.
+//!
+//! The counts are std's and no part of any step. The clocks know what they order, as std has it: dropping releases, dropping the
+//! last one acquires, and so do `get_mut`, `try_unwrap`, `into_inner`, `make_mut` and `upgrade` if they succeed.
+//! Cloning, `strong_count` and `weak_count` are relaxed.
+//!
+//! Each `Arc` that a thread of a model makes is a *region* of memory with a name (regions.rs): what lies in it is named by it.
+//!
+//! std's `Arc` cannot tell anybody that it is dropped, so this is a type of its own, and two things that only std's can do are
+//! missing: it does not turn into an `Arc<dyn Trait>` by itself, and it is no receiver (`self: Arc<Self>`). Make these
+//! from std's ([`Arc::from_std`]), or use std's.
+
+mod regions;
+mod traits;
+
+use std::any::Any;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::pin::Pin;
+use std::sync;
+use std::sync::atomic::Ordering;
+
+use crate::world::world;
+use regions::Count;
+pub(crate) use regions::Regions;
+
+/// A value that several share: [`std::sync::Arc`].
+///
+/// ```
+/// use mazurka_rt::cell::UnsafeCell;
+/// use mazurka_rt::sync::Arc;
+/// use mazurka_rt::{model, thread};
+///
+/// struct Slot(UnsafeCell<u32>);
+/// // SAFETY: one thread writes, and the one that drops the last reference reads.
+/// unsafe impl Sync for Slot {}
+///
+/// model(|| {
+///     let slot = Arc::new(Slot(UnsafeCell::new(0)));
+///     let other = slot.clone();
+///     thread::spawn(move || other.0.with_mut(|p| unsafe { *p = 1 }));
+///     // The count orders the two, if this is the last reference.
+///     if let Ok(slot) = Arc::try_unwrap(slot) {
+///         assert_eq!(slot.0.into_inner(), 1);
+///     }
+/// });
+/// ```
+pub struct Arc<T: ?Sized>(ManuallyDrop<sync::Arc<T>>);
+
+/// A reference that does not keep the value: [`std::sync::Weak`].
+pub struct Weak<T: ?Sized>(ManuallyDrop<sync::Weak<T>>);
+
+/// The address of a value.
+fn address<T: ?Sized>(value: *const T) -> usize {
+    value.cast::<()>() as usize
+}
+
+/// Tells the clocks about a count.
+fn order(at: usize, count: Count, load: Ordering, store: Option<Ordering>) {
+    if let Some(world) = world() {
+        world.inner.borrow_mut().counted(at, count, load, store);
+    }
+}
+
+/// A reference that keeps the value goes.
+fn drop_one(at: usize, last: bool) {
+    let load = match last {
+        true => Ordering::Acquire,
+        false => Ordering::Relaxed,
+    };
+    order(at, Count::Strong, load, Some(Ordering::Release));
+}
+
+/// The current thread has made an `Arc`.
+fn made_arc<T: ?Sized>(inner: &sync::Arc<T>) {
+    if let Some(world) = world() {
+        let (at, size) = (address(sync::Arc::as_ptr(inner)), size_of_val(&**inner));
+        world.inner.borrow_mut().made_arc(at, size);
+    }
+}
+
+/// The value is about to go: when it has gone, its memory is no region any more, even if its destructor panics.
+struct Ending(usize);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if let Some(world) = world() {
+            world.inner.borrow_mut().names.regions.remove(self.0);
+        }
+    }
+}
+
+impl<T> Arc<T> {
+    /// A value to share.
+    pub fn new(data: T) -> Self {
+        Self::adopt(sync::Arc::new(data))
+    }
+
+    /// A value that has a reference to itself.
+    pub fn new_cyclic<F>(data_fn: F) -> Self
+    where
+        F: FnOnce(&Weak<T>) -> T,
+    {
+        Self::adopt(sync::Arc::new_cyclic(|weak| {
+            data_fn(&Weak(ManuallyDrop::new(weak.clone())))
+        }))
+    }
+
+    /// Room for a value.
+    pub fn new_uninit() -> Arc<MaybeUninit<T>> {
+        Arc::adopt(sync::Arc::new_uninit())
+    }
+
+    /// A value that stays where it is.
+    pub fn pin(data: T) -> Pin<Self> {
+        // SAFETY: the value cannot be moved out of an `Arc` that is pinned, as with std: `try_unwrap` wants the `Arc` itself.
+        #[allow(unsafe_code)]
+        unsafe {
+            Pin::new_unchecked(Self::new(data))
+        }
+    }
+
+    /// The value, if this is the only reference.
+    pub fn try_unwrap(this: Self) -> Result<T, Self> {
+        let at = address(Self::as_ptr(&this));
+        match sync::Arc::try_unwrap(this.into_std()) {
+            Ok(value) => {
+                order(at, Count::Strong, Ordering::Acquire, None);
+                drop(Ending(at));
+                Ok(value)
+            }
+            Err(inner) => Err(Self(ManuallyDrop::new(inner))),
+        }
+    }
+
+    /// The value, if this is the last reference; else it is dropped.
+    pub fn into_inner(this: Self) -> Option<T> {
+        let at = address(Self::as_ptr(&this));
+        drop_one(at, sync::Arc::strong_count(&this.0) == 1);
+        let value = sync::Arc::into_inner(this.into_std());
+        drop(value.is_some().then(|| Ending(at)));
+        value
+    }
+
+    /// The value, or a copy of it if this is not the only reference.
+    pub fn unwrap_or_clone(this: Self) -> T
+    where
+        T: Clone,
+    {
+        Self::try_unwrap(this).unwrap_or_else(|shared| (*shared).clone())
+    }
+}
+
+impl<T: ?Sized> Arc<T> {
+    /// Makes one of an `Arc` of std's, which can be an `Arc<dyn Trait>`.
+    ///
+    /// ```
+    /// use std::fmt::Debug;
+    /// use mazurka_rt::sync::Arc;
+    ///
+    /// let shown: Arc<dyn Debug> = Arc::from_std(std::sync::Arc::new(7));
+    /// assert_eq!(format!("{shown:?}"), "7");
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If there are other references, whose ends would not be noticed.
+    #[track_caller]
+    pub fn from_std(mut inner: sync::Arc<T>) -> Self {
+        let alone = sync::Arc::get_mut(&mut inner).is_some();
+        assert!(alone, "the `Arc` of std's has other references");
+        Self::adopt(inner)
+    }
+
+    /// A new one: the current thread has made it.
+    fn adopt(inner: sync::Arc<T>) -> Self {
+        made_arc(&inner);
+        Self(ManuallyDrop::new(inner))
+    }
+
+    /// std's, the count as it is.
+    fn into_std(self) -> sync::Arc<T> {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: `this` is not used again.
+        #[allow(unsafe_code)]
+        unsafe {
+            ManuallyDrop::take(&mut this.0)
+        }
+    }
+
+    /// A pointer to the value; [`from_raw`](Self::from_raw) makes it a reference again.
+    #[must_use = "losing the pointer will leak memory"]
+    pub fn into_raw(this: Self) -> *const T {
+        sync::Arc::into_raw(this.into_std())
+    }
+
+    /// A pointer to the value.
+    #[must_use]
+    pub fn as_ptr(this: &Self) -> *const T {
+        sync::Arc::as_ptr(&this.0)
+    }
+
+    /// The reference that a pointer was made from.
+    ///
+    /// # Safety
+    ///
+    /// As with std: the pointer comes from [`into_raw`](Self::into_raw), and this is done once.
+    #[allow(unsafe_code)]
+    pub unsafe fn from_raw(ptr: *const T) -> Self {
+        // SAFETY: the caller's promise is the same.
+        Self(ManuallyDrop::new(unsafe { sync::Arc::from_raw(ptr) }))
+    }
+
+    /// One more reference.
+    ///
+    /// # Safety
+    ///
+    /// As with std: the pointer comes from [`into_raw`](Self::into_raw), and there is a reference.
+    #[allow(unsafe_code)]
+    pub unsafe fn increment_strong_count(ptr: *const T) {
+        // SAFETY: the caller's promise is the same; the reference that there is stays.
+        let this = ManuallyDrop::new(unsafe { Self::from_raw(ptr) });
+        std::mem::forget(Self::clone(&this));
+    }
+
+    /// One reference less.
+    ///
+    /// # Safety
+    ///
+    /// As with std: the pointer comes from [`into_raw`](Self::into_raw), and there is a reference to give up.
+    #[allow(unsafe_code)]
+    pub unsafe fn decrement_strong_count(ptr: *const T) {
+        // SAFETY: the caller's promise is the same.
+        drop(unsafe { Self::from_raw(ptr) });
+    }
+
+    /// A reference that does not keep the value.
+    #[must_use = "this returns a new `Weak` pointer, without modifying the original `Arc`"]
+    pub fn downgrade(this: &Self) -> Weak<T> {
+        let at = address(Self::as_ptr(this));
+        order(at, Count::Weak, Ordering::Acquire, None);
+        Weak(ManuallyDrop::new(sync::Arc::downgrade(&this.0)))
+    }
+
+    /// How many references there are. In a model that is those of this moment of this run; others are not explored.
+    #[must_use]
+    pub fn strong_count(this: &Self) -> usize {
+        let at = address(Self::as_ptr(this));
+        order(at, Count::Strong, Ordering::Relaxed, None);
+        sync::Arc::strong_count(&this.0)
+    }
+
+    /// How many references there are that do not keep the value.
+    #[must_use]
+    pub fn weak_count(this: &Self) -> usize {
+        let at = address(Self::as_ptr(this));
+        order(at, Count::Weak, Ordering::Relaxed, None);
+        sync::Arc::weak_count(&this.0)
+    }
+
+    /// Whether both share one value.
+    #[must_use]
+    pub fn ptr_eq(this: &Self, other: &Self) -> bool {
+        sync::Arc::ptr_eq(&this.0, &other.0)
+    }
+
+    /// The value, if this is the only reference.
+    pub fn get_mut(this: &mut Self) -> Option<&mut T> {
+        let at = address(Self::as_ptr(this));
+        let value = sync::Arc::get_mut(&mut this.0)?;
+        order(at, Count::Strong, Ordering::Acquire, None);
+        order(at, Count::Weak, Ordering::Acquire, None);
+        Some(value)
+    }
+}
+
+impl<T: Clone> Arc<T> {
+    /// The value, or a copy that is not shared.
+    pub fn make_mut(this: &mut Self) -> &mut T {
+        let before = address(Self::as_ptr(this));
+        let last = sync::Arc::strong_count(&this.0) == 1;
+        sync::Arc::make_mut(&mut this.0);
+        if address(Self::as_ptr(this)) != before {
+            drop_one(before, last);
+            drop(last.then(|| Ending(before)));
+            made_arc(&this.0);
+        }
+        Self::get_mut(this).expect("it is not shared")
+    }
+}
+
+impl<T> Arc<MaybeUninit<T>> {
+    /// With the value that has been written.
+    ///
+    /// # Safety
+    ///
+    /// As with std: it has been.
+    #[allow(unsafe_code)]
+    pub unsafe fn assume_init(self) -> Arc<T> {
+        // SAFETY: the caller's promise is the same.
+        Arc(ManuallyDrop::new(unsafe { self.into_std().assume_init() }))
+    }
+}
+
+impl Arc<dyn Any + Send + Sync> {
+    /// The same with the type of the value, if it is the one.
+    pub fn downcast<T: Any + Send + Sync>(self) -> Result<Arc<T>, Self> {
+        match self.into_std().downcast() {
+            Ok(inner) => Ok(Arc(ManuallyDrop::new(inner))),
+            Err(inner) => Err(Arc(ManuallyDrop::new(inner))),
+        }
+    }
+}
+
+impl<T: ?Sized> Clone for Arc<T> {
+    fn clone(&self) -> Self {
+        let (at, relaxed) = (address(Self::as_ptr(self)), Ordering::Relaxed);
+        order(at, Count::Strong, relaxed, Some(relaxed));
+        Self(self.0.clone())
+    }
+}
+
+impl<T: ?Sized> Drop for Arc<T> {
+    fn drop(&mut self) {
+        let at = address(Self::as_ptr(self));
+        let last = sync::Arc::strong_count(&self.0) == 1;
+        drop_one(at, last);
+        let _ending = last.then(|| Ending(at));
+        // SAFETY: this is the end of `self`.
+        #[allow(unsafe_code)]
+        unsafe {
+            ManuallyDrop::drop(&mut self.0);
+        }
+    }
+}
+
+impl<T> Weak<T> {
+    /// A reference to nothing.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(ManuallyDrop::new(sync::Weak::new()))
+    }
+}
+
+impl<T: ?Sized> Weak<T> {
+    /// A pointer to where the value is, or was.
+    #[must_use]
+    pub fn as_ptr(&self) -> *const T {
+        self.0.as_ptr()
+    }
+
+    /// A pointer; [`from_raw`](Self::from_raw) makes it a reference again.
+    #[must_use = "losing the pointer will leak memory"]
+    pub fn into_raw(self) -> *const T {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: `this` is not used again.
+        #[allow(unsafe_code)]
+        let inner = unsafe { ManuallyDrop::take(&mut this.0) };
+        inner.into_raw()
+    }
+
+    /// The reference that a pointer was made from.
+    ///
+    /// # Safety
+    ///
+    /// As with std: the pointer comes from [`into_raw`](Self::into_raw), and this is done once.
+    #[allow(unsafe_code)]
+    pub unsafe fn from_raw(ptr: *const T) -> Self {
+        // SAFETY: the caller's promise is the same.
+        Self(ManuallyDrop::new(unsafe { sync::Weak::from_raw(ptr) }))
+    }
+
+    /// A reference that keeps the value, if it is still there.
+    #[must_use = "this returns a new `Arc`, without modifying the original weak pointer"]
+    pub fn upgrade(&self) -> Option<Arc<T>> {
+        let inner = self.0.upgrade()?;
+        let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
+        order(
+            address(self.as_ptr()),
+            Count::Strong,
+            acquire,
+            Some(relaxed),
+        );
+        Some(Arc(ManuallyDrop::new(inner)))
+    }
+
+    /// How many references there are that keep the value.
+    #[must_use]
+    pub fn strong_count(&self) -> usize {
+        self.0.strong_count()
+    }
+
+    /// How many references there are that do not.
+    #[must_use]
+    pub fn weak_count(&self) -> usize {
+        self.0.weak_count()
+    }
+
+    /// Whether both are about one value.
+    #[must_use]
+    pub fn ptr_eq(&self, other: &Self) -> bool {
+        self.0.ptr_eq(&other.0)
+    }
+}
+
+impl<T: ?Sized> Clone for Weak<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T: ?Sized> Drop for Weak<T> {
+    fn drop(&mut self) {
+        let at = address(self.as_ptr());
+        order(at, Count::Weak, Ordering::Relaxed, Some(Ordering::Release));
+        // SAFETY: this is the end of `self`.
+        #[allow(unsafe_code)]
+        unsafe {
+            ManuallyDrop::drop(&mut self.0);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The memory of the `Arc`s of an execution, and the names of what lies in it.
+//!
+//! A region is named by the thread that made it and how many this thread had made before. Objects in it are named by
+//! the region, their offset, and how many objects at this offset were named before: the content of an `Arc` may be
+//! replaced, and what was there may live on elsewhere.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+use crate::names::{Meta, Pool, entry};
+use crate::world::Inner;
+
+/// Which count of an `Arc`.
+#[derive(Clone, Copy)]
+pub(super) enum Count {
+    Strong,
+    Weak,
+}
+
+/// The memory of an `Arc` that is alive.
+struct Region {
+    size: usize,
+    thread: usize,
+    number: usize,
+}
+
+/// What is kept of a region for the next execution.
+#[derive(Default)]
+struct Record {
+    /// For each offset the objects that were there.
+    objects: Vec<(usize, Pool)>,
+    /// The cells of the counts, for the clocks.
+    counts: Option<[u32; 2]>,
+}
+
+/// The regions that one thread has made.
+#[derive(Default)]
+struct Made {
+    count: usize,
+    records: Vec<Record>,
+}
+
+/// All regions.
+#[derive(Default)]
+pub(crate) struct Regions {
+    /// Those that are alive, by address.
+    alive: BTreeMap<usize, Region>,
+    made: Vec<Made>,
+}
+
+impl Regions {
+    /// For a new execution.
+    pub fn clear(&mut self) {
+        self.alive.clear();
+        for made in &mut self.made {
+            made.count = 0;
+        }
+    }
+
+    /// The value of an `Arc` is gone.
+    pub fn remove(&mut self, at: usize) {
+        self.alive.remove(&at);
+    }
+
+    fn record(&mut self, region: (usize, usize)) -> &mut Record {
+        &mut self.made[region.0].records[region.1]
+    }
+
+    /// The region that an address lies in, by its name, and the offset.
+    fn find(&self, address: usize) -> Option<((usize, usize), usize)> {
+        let (&start, region) = self.alive.range(..=address).next_back()?;
+        let offset = address - start;
+        (offset < region.size).then_some(((region.thread, region.number), offset))
+    }
+}
+
+impl Inner {
+    /// The current thread has made an `Arc`.
+    pub(super) fn made_arc(&mut self, at: usize, size: usize) {
+        let thread = self.current.index();
+        let made = entry(&mut self.names.regions.made, thread);
+        let number = made.count;
+        made.count += 1;
+        let counts = entry(&mut made.records, number).counts;
+        let region = Region {
+            size,
+            thread,
+            number,
+        };
+        self.names.regions.alive.insert(at, region);
+        for cell in counts.into_iter().flatten() {
+            self.clean(cell);
+        }
+    }
+
+    /// The name of an object that lies in an `Arc`.
+    pub fn name_in_region(&mut self, meta: &Meta, kind: &'static str) -> Option<u32> {
+        let address = std::ptr::from_ref(meta) as usize;
+        let (region, offset) = self.names.regions.find(address)?;
+        let objects = &mut self.names.regions.record(region).objects;
+        let at = match objects.iter().position(|(known, _)| *known == offset) {
+            Some(at) => at,
+            None => {
+                objects.push((offset, Pool::default()));
+                objects.len() - 1
+            }
+        };
+        let mut pool = std::mem::take(&mut objects[at].1);
+        let cell = self.next_of(&mut pool, kind);
+        self.names.regions.record(region).objects[at].1 = pool;
+        Some(cell)
+    }
+
+    /// The current thread has read a count, and changed it if there is an ordering for that.
+    pub(super) fn counted(
+        &mut self,
+        at: usize,
+        count: Count,
+        load: Ordering,
+        store: Option<Ordering>,
+    ) {
+        if !self.clocks.is_on() {
+            return;
+        }
+        let Some(region) = self.names.regions.alive.get(&at) else {
+            return;
+        };
+        let region = (region.thread, region.number);
+        let counts = match self.names.regions.record(region).counts {
+            Some(counts) => counts,
+            None => {
+                let counts = ["strong count", "weak count"].map(|kind| self.new_cell(kind));
+                *self.names.regions.record(region).counts.insert(counts)
+            }
+        };
+        let (cell, current) = (counts[count as usize], self.current);
+        if let Some(store) = store {
+            self.clocks.store(current, cell, store, true);
+        }
+        self.clocks.load(current, cell, load);
+    }
+}

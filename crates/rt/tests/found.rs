@@ -1,0 +1,289 @@
+//! Wrong verdicts that were found, each with its least program.
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use mazurka_rt::cell::UnsafeCell;
+use mazurka_rt::sync::atomic::AtomicU32;
+use mazurka_rt::sync::atomic::Ordering::{Acquire, SeqCst};
+use mazurka_rt::sync::{Arc, Mutex, Weak};
+use mazurka_rt::{Algorithm, Builder, Outcomes, model, thread};
+
+fn explore<T: PartialEq + 'static>(
+    algorithm: Algorithm,
+    f: impl Fn() -> T + Send + Sync + 'static,
+) -> Outcomes<T> {
+    let builder = Builder {
+        algorithm,
+        ..Builder::new()
+    };
+    let found = builder.outcomes(f);
+    assert_eq!(found.bounds, []);
+    found
+}
+
+/// Everything that can come out, by two explorers; no failures, no deadlocks.
+fn results<T: Ord + Clone + std::fmt::Debug + 'static>(
+    f: impl Fn() -> T + Clone + Send + Sync + 'static,
+) -> (u64, BTreeSet<T>) {
+    let [naive, optimal] = [Algorithm::Naive, Algorithm::Optimal].map(|algorithm| {
+        let found = explore(algorithm, f.clone());
+        assert_eq!((found.failures, found.deadlocks), (0, 0));
+        (found.executions, BTreeSet::from_iter(found.results))
+    });
+    assert_eq!(naive, optimal);
+    optimal
+}
+
+fn races(f: impl Fn() + Send + Sync + 'static) {
+    let result = catch_unwind(AssertUnwindSafe(|| model(f)));
+    let message = result.expect_err("a data race is not found");
+    let message = message.downcast_ref::<String>().expect("a text");
+    assert!(message.contains("data race"), "{message}");
+}
+
+/// What each thread of the next program sees.
+type Seen = (u32, Result<u32, u32>, u32);
+
+fn under_a_lock(m: Arc<Mutex<u32>>, x: Arc<AtomicU32>, y: Arc<AtomicU32>) -> Seen {
+    let t0 = {
+        let m = m.clone();
+        thread::spawn(move || drop(m.lock()))
+    };
+    let t1 = {
+        let (m, x, y) = (m.clone(), x.clone(), y.clone());
+        thread::spawn(move || {
+            let guard = m.lock();
+            x.store(1, SeqCst);
+            let seen = y.load(SeqCst);
+            drop(guard);
+            seen
+        })
+    };
+    let t2 = thread::spawn(move || {
+        let exchanged = y.compare_exchange(0, 2, SeqCst, SeqCst);
+        let swapped = x.swap(1, SeqCst);
+        drop(m.lock());
+        (exchanged, swapped)
+    });
+    t0.join().unwrap();
+    let seen = t1.join().unwrap();
+    let (exchanged, swapped) = t2.join().unwrap();
+    (seen, exchanged, swapped)
+}
+
+/// Objects made at one place are first used under a lock: "the same schedule did something else than before".
+#[test]
+fn objects_of_one_place_in_arcs() {
+    let apart = results(|| {
+        let (x, y) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+        under_a_lock(Arc::new(Mutex::new(0)), x, y)
+    });
+    let together = results(|| {
+        let mut all: Vec<_> = (0..2).map(|_| Arc::new(AtomicU32::new(0))).collect();
+        let (y, x) = (all.pop().unwrap(), all.pop().unwrap());
+        under_a_lock(Arc::new(Mutex::new(0)), x, y)
+    });
+    assert_eq!(apart.0, 12);
+    assert_eq!(together, apart);
+}
+
+/// The same where no `Arc` can name them: the results are the same, the executions more.
+#[test]
+fn objects_of_one_place_in_a_vector() {
+    let run = |all: Arc<Vec<AtomicU32>>, m: Arc<Mutex<u32>>| {
+        let t0 = {
+            let m = m.clone();
+            thread::spawn(move || drop(m.lock()))
+        };
+        let t1 = {
+            let (m, all) = (m.clone(), all.clone());
+            thread::spawn(move || {
+                let guard = m.lock();
+                all[0].store(1, SeqCst);
+                let seen = all[1].load(SeqCst);
+                drop(guard);
+                seen
+            })
+        };
+        let t2 = thread::spawn(move || {
+            let exchanged = all[1].compare_exchange(0, 2, SeqCst, SeqCst);
+            let swapped = all[0].swap(1, SeqCst);
+            drop(m.lock());
+            (exchanged, swapped)
+        });
+        t0.join().unwrap();
+        (t1.join().unwrap(), t2.join().unwrap())
+    };
+    let together = results(move || {
+        let all = (0..2).map(|_| AtomicU32::new(0)).collect();
+        run(Arc::new(all), Arc::new(Mutex::new(0)))
+    });
+    let apart = results(move || {
+        let all = vec![AtomicU32::new(0), AtomicU32::new(0)];
+        run(Arc::new(all), Arc::new(Mutex::new(0)))
+    });
+    assert_eq!(together.1, apart.1);
+}
+
+/// Locks of one place, one of which is first taken while the other is held.
+#[test]
+fn locks_of_one_place() {
+    let (_, seen) = results(|| {
+        let all: Arc<Vec<_>> = Arc::new((0..2).map(Mutex::new).collect());
+        let run = |all: Arc<Vec<Mutex<u32>>>| {
+            thread::spawn(move || {
+                let mut first = all[0].lock().unwrap();
+                let mut second = all[1].lock().unwrap();
+                (*first, *second) = (*first + 1, *second + 10);
+                *first * 100 + *second
+            })
+        };
+        let (one, other) = (run(all.clone()), run(all));
+        (one.join().unwrap(), other.join().unwrap())
+    });
+    assert_eq!(seen, BTreeSet::from([(111, 221), (221, 111)]));
+}
+
+struct Slot(UnsafeCell<u32>);
+
+// SAFETY: that this is right is what is tested.
+#[allow(unsafe_code)]
+unsafe impl Sync for Slot {}
+
+#[allow(unsafe_code)]
+impl Slot {
+    fn add(&self) {
+        // SAFETY: as above.
+        self.0.with_mut(|p| unsafe { *p += 1 });
+    }
+}
+
+/// Reads its slot at its end.
+struct Reads(Slot);
+
+#[allow(unsafe_code)]
+impl Drop for Reads {
+    fn drop(&mut self) {
+        // SAFETY: it is the end.
+        assert!(self.0.0.with_mut(|p| unsafe { *p }) <= 1);
+    }
+}
+
+/// The counts of an `Arc` order what was done before a reference is dropped and what is done by the last one.
+#[test]
+fn arcs_order() {
+    let shared = || {
+        let arc = Arc::new(Reads(Slot(UnsafeCell::new(0))));
+        let other = arc.clone();
+        let handle = thread::spawn(move || {
+            other.0.add();
+            drop(other);
+        });
+        (arc, handle)
+    };
+    model(move || {
+        let (arc, handle) = shared();
+        drop(arc);
+        handle.join().unwrap();
+    });
+    // Not joined before: only the count orders the two.
+    model(move || {
+        let (mut arc, handle) = shared();
+        while Arc::get_mut(&mut arc).is_none() {
+            thread::yield_now();
+        }
+        assert_eq!(*Arc::get_mut(&mut arc).unwrap().0.0.get_mut(), 1);
+        handle.join().unwrap();
+    });
+    model(move || {
+        let (arc, handle) = shared();
+        match Arc::try_unwrap(arc) {
+            Ok(mut alone) => assert_eq!(*alone.0.0.get_mut(), 1),
+            Err(arc) => drop(arc),
+        }
+        handle.join().unwrap();
+    });
+    model(move || {
+        let (arc, handle) = shared();
+        if let Some(mut alone) = Arc::into_inner(arc) {
+            assert_eq!(*alone.0.0.get_mut(), 1);
+        }
+        handle.join().unwrap();
+    });
+}
+
+/// A count that is only looked at orders nothing, unless there is a fence.
+#[test]
+#[allow(unsafe_code)]
+fn looking_at_a_count_orders_nothing() {
+    let look = |fenced: bool| {
+        move || {
+            let arc = Arc::new(Slot(UnsafeCell::new(0)));
+            let other = arc.clone();
+            thread::spawn(move || other.add());
+            if Arc::strong_count(&arc) == 1 {
+                if fenced {
+                    mazurka_rt::sync::atomic::fence(Acquire);
+                }
+                // SAFETY: that this is right is what is tested.
+                assert_eq!(arc.0.with(|p| unsafe { *p }), 1);
+            }
+        }
+    };
+    model(look(true));
+    races(look(false));
+}
+
+/// What std's do, these do.
+#[test]
+fn arcs_are_those_of_std() {
+    let body = || {
+        let arc = Arc::new(5);
+        let weak: Weak<i32> = Arc::downgrade(&arc);
+        assert_eq!((Arc::strong_count(&arc), Arc::weak_count(&arc)), (1, 1));
+        assert_eq!(weak.upgrade().as_deref(), Some(&5));
+        let raw = Arc::into_raw(arc.clone());
+        assert_eq!(Arc::strong_count(&arc), 2);
+        // SAFETY: it comes from `into_raw`.
+        #[allow(unsafe_code)]
+        let mut same = unsafe { Arc::from_raw(raw) };
+        assert!(Arc::ptr_eq(&arc, &same));
+        *Arc::make_mut(&mut same) += 1;
+        assert_eq!((*arc, *same), (5, 6));
+        assert_eq!(Arc::try_unwrap(arc), Ok(5));
+        assert!(weak.upgrade().is_none());
+        let around = Arc::new_cyclic(|me: &Weak<(u8, Weak<u8>)>| {
+            assert!(me.upgrade().is_none());
+            (1, Weak::new())
+        });
+        assert!(around.1.upgrade().is_none());
+        let text: Arc<str> = Arc::from("text");
+        let all: Arc<[u32]> = (0..3).collect();
+        assert_eq!(
+            (text.len(), all.len(), Arc::into_inner(same)),
+            (4, 3, Some(6))
+        );
+    };
+    body();
+    model(body);
+}
+
+/// The content of an `Arc` is replaced, and what was there lives on: two objects, though both were first used in one place.
+#[test]
+fn what_was_in_an_arc_may_leave_it() {
+    let (_, seen) = results(|| {
+        let slot = Arc::new(Mutex::new(Box::new(Mutex::new(1))));
+        let inline = Arc::new(Mutex::new(Mutex::new(1)));
+        let inside = inline.lock().unwrap();
+        drop(inside.lock());
+        drop(inside);
+        let old = std::mem::replace(&mut *inline.lock().unwrap(), Mutex::new(2));
+        let held = old.lock().unwrap();
+        let new = inline.lock().unwrap();
+        let sum = *held + *new.lock().unwrap();
+        drop(slot);
+        sum
+    });
+    assert_eq!(seen, BTreeSet::from([3]));
+}
