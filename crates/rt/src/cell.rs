@@ -22,9 +22,17 @@ pub struct UnsafeCell<T: ?Sized> {
 }
 
 impl<T> UnsafeCell<T> {
-    /// With a value.
+    /// With a value. In a model that is a write by the current thread, so this is no `const fn`, as in std.
     #[track_caller]
-    pub const fn new(value: T) -> Self {
+    pub fn new(value: T) -> Self {
+        let cell = Self::const_new(value);
+        cell.check(true, Location::caller());
+        cell
+    }
+
+    /// With a value, in a constant or a static. What makes it is not known, so that it races with nothing.
+    #[track_caller]
+    pub const fn const_new(value: T) -> Self {
         Self {
             meta: Meta::new(),
             inner: std::cell::UnsafeCell::new(value),
@@ -32,7 +40,9 @@ impl<T> UnsafeCell<T> {
     }
 
     /// The value.
+    #[track_caller]
     pub fn into_inner(self) -> T {
+        self.check(true, Location::caller());
         self.inner.into_inner()
     }
 }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null_mut;
 
 use mazurka_rt::cell::UnsafeCell;
-use mazurka_rt::sync::atomic::AtomicU32;
-use mazurka_rt::sync::atomic::Ordering::{Acquire, SeqCst};
+use mazurka_rt::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
+use mazurka_rt::sync::atomic::{AtomicPtr, AtomicU32};
 use mazurka_rt::sync::{Arc, Mutex, Weak};
 use mazurka_rt::{Algorithm, Builder, Outcomes, model, thread};
 
@@ -286,4 +287,138 @@ fn what_was_in_an_arc_may_leave_it() {
         sum
     });
     assert_eq!(seen, BTreeSet::from([3]));
+}
+
+/// To make a cell is to write it: publishing it by a relaxed store is a race.
+#[test]
+#[allow(unsafe_code)]
+fn making_a_cell_is_a_write() {
+    let publish = |store: Ordering, load: Ordering| {
+        move || {
+            let shared = Arc::new(AtomicPtr::<UnsafeCell<u32>>::new(null_mut()));
+            let other = shared.clone();
+            let handle = thread::spawn(move || {
+                let made = Box::into_raw(Box::new(UnsafeCell::new(7)));
+                other.store(made, store);
+            });
+            let seen = shared.load(load);
+            if !seen.is_null() {
+                // SAFETY: it is freed below.
+                assert_eq!(unsafe { (*seen).with(|p| *p) }, 7);
+            }
+            handle.join().unwrap();
+            // SAFETY: it comes from a box, and all threads are over.
+            drop(unsafe { Box::from_raw(shared.load(Relaxed)) });
+        }
+    };
+    model(publish(Release, Acquire));
+    model(publish(SeqCst, SeqCst));
+    races(publish(Relaxed, Relaxed));
+    races(publish(Release, Relaxed));
+    races(publish(Relaxed, Acquire));
+}
+
+/// A cell in a static is made before everything.
+#[test]
+fn a_cell_in_a_static() {
+    static SLOT: Slot = Slot(UnsafeCell::const_new(0));
+    model(|| {
+        thread::spawn(|| SLOT.add()).join().unwrap();
+        SLOT.add();
+    });
+}
+
+/// The queue of Michael and Scott (PODC 1996), without freeing nodes.
+struct Queue {
+    head: AtomicPtr<Node>,
+    tail: AtomicPtr<Node>,
+    store: Ordering,
+    load: Ordering,
+}
+
+struct Node {
+    value: UnsafeCell<u32>,
+    next: AtomicPtr<Node>,
+}
+
+#[allow(unsafe_code)]
+impl Queue {
+    fn node(value: u32) -> *mut Node {
+        Box::into_raw(Box::new(Node {
+            value: UnsafeCell::new(value),
+            next: AtomicPtr::new(null_mut()),
+        }))
+    }
+
+    fn new(store: Ordering, load: Ordering) -> Self {
+        let dummy = Self::node(0);
+        Self {
+            head: AtomicPtr::new(dummy),
+            tail: AtomicPtr::new(dummy),
+            store,
+            load,
+        }
+    }
+
+    fn push(&self, value: u32) {
+        let node = Self::node(value);
+        loop {
+            let tail = self.tail.load(self.load);
+            // SAFETY: nodes are not freed.
+            let next = unsafe { &(*tail).next };
+            let after = next.load(self.load);
+            if !after.is_null() {
+                let _ = self.tail.compare_exchange(tail, after, self.store, Relaxed);
+            } else if next
+                .compare_exchange(null_mut(), node, self.store, Relaxed)
+                .is_ok()
+            {
+                let _ = self.tail.compare_exchange(tail, node, self.store, Relaxed);
+                return;
+            }
+        }
+    }
+
+    fn pop(&self) -> Option<u32> {
+        loop {
+            let head = self.head.load(self.load);
+            // SAFETY: nodes are not freed.
+            let next = unsafe { (*head).next.load(self.load) };
+            if next.is_null() {
+                return None;
+            }
+            if self
+                .head
+                .compare_exchange(head, next, self.store, Relaxed)
+                .is_ok()
+            {
+                // SAFETY: whoever moved the head to this node has its value.
+                return Some(unsafe { (*next).value.with(|p| *p) });
+            }
+        }
+    }
+}
+
+#[test]
+fn a_queue_of_michael_and_scott() {
+    let run = |store: Ordering, load: Ordering| {
+        move || {
+            let queue = Arc::new(Queue::new(store, load));
+            let other = queue.clone();
+            let handle = thread::spawn(move || {
+                other.push(1);
+                other.push(2);
+            });
+            let mut seen = vec![queue.pop(), queue.pop()];
+            handle.join().unwrap();
+            seen.push(queue.pop());
+            seen.retain(Option::is_some);
+            let sorted = seen.is_sorted();
+            assert!(sorted, "{seen:?}");
+        }
+    };
+    model(run(AcqRel, Acquire));
+    races(run(Relaxed, Relaxed));
+    races(run(AcqRel, Relaxed));
+    races(run(Relaxed, Acquire));
 }

@@ -30,7 +30,6 @@ macro_rules! with {
             static ONCE: Once = Once::new();
             static ONCE_LOCK: OnceLock<String> = OnceLock::new();
             static LAZY: LazyLock<String> = LazyLock::new(|| "lazy".to_owned());
-            const CELL: UnsafeCell<u32> = UnsafeCell::new(1);
 
             $($root)*::thread_local! {
                 /// With words.
@@ -290,7 +289,7 @@ macro_rules! with {
                 seen.push(ATOMIC.fetch_add(1, Ordering::SeqCst) as u32);
                 assert!(POINTER.load(Ordering::SeqCst).is_null());
                 CONDVAR.notify_all();
-                seen.push(CELL.into_inner());
+                seen.push(UnsafeCell::new(1).into_inner());
                 let (sender, receiver) = mpsc::channel();
                 let handle = thread::spawn(move || sender.send(9).map_err(|_| ()));
                 seen.extend(receiver.iter());
