@@ -91,7 +91,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         let Some(world) = world() else {
             return;
         };
-        let race = {
+        let (race, unwinding) = {
             let mut inner = world.inner.borrow_mut();
             let cell = inner.plain(&self.meta);
             let current = inner.current;
@@ -117,9 +117,9 @@ impl<T: ?Sized> UnsafeCell<T> {
                 kind: MishapKind::Failure,
                 site,
             });
-            message
+            (message, inner.is_unwinding())
         };
-        if !std::thread::panicking() {
+        if !unwinding {
             panic!("{race}");
         }
     }

@@ -14,6 +14,8 @@ impl Inner {
             in_step: false,
             threads: Vec::new(),
             alive: 0,
+            unwinding: 0,
+            real_panic: false,
             cells: Vec::new(),
             names: Names::default(),
             deed: Deed::default(),
@@ -37,6 +39,8 @@ impl Inner {
         self.epoch = next_epoch();
         self.in_step = false;
         self.alive = 0;
+        self.unwinding = 0;
+        self.real_panic = std::thread::panicking();
         self.clocks.reset();
         self.names.regions.clear();
         self.deed.clear();
@@ -44,6 +48,7 @@ impl Inner {
         self.unknowns.begin();
         for thread in &mut self.threads {
             thread.life = Life::Unborn;
+            thread.unwinding = false;
         }
     }
 
@@ -74,6 +79,7 @@ impl Inner {
 
     /// The current thread has ended.
     pub fn death(&mut self, panicked: bool) {
+        self.unwinds(false);
         let process = self.current;
         let failure = self.threads[process.index()].failure;
         let thread = self.me();
@@ -126,11 +132,6 @@ impl Inner {
             event.touched.clear();
         }
         event.touched.append(&mut deed.touched);
-        for access in deed.claims.drain(..) {
-            if !event.claims.contains(&access) {
-                event.claims.push(access);
-            }
-        }
         event.outcomes.append(&mut deed.outcomes);
         event.spawned.append(&mut deed.spawned);
         event.joined.append(&mut deed.joined);
@@ -150,6 +151,32 @@ impl Inner {
         }
         let site = self.failure(failure);
         self.me().failure = Some(site);
+        self.unwinds(true);
+    }
+
+    /// The current thread has begun or ended to unwind.
+    pub fn unwinds(&mut self, unwinds: bool) {
+        let before = std::mem::replace(&mut self.me().unwinding, unwinds);
+        self.unwinding = self.unwinding + usize::from(unwinds) - usize::from(before);
+    }
+
+    /// Whether the current thread unwinds.
+    ///
+    /// Threads of a model make steps while they unwind, as real ones do, and others come in between. But all share one
+    /// real thread, and std knows only whether that panics. So std is asked while no other thread of the model unwinds;
+    /// else it is what the panic hook and the end of the thread have told. Then a panic that the thread has caught
+    /// itself in the meantime still counts.
+    #[inline]
+    pub fn is_unwinding(&mut self) -> bool {
+        let known = self.me().unwinding;
+        if self.unwinding > usize::from(known) || self.real_panic {
+            return known;
+        }
+        let unwinding = std::thread::panicking();
+        if unwinding != known {
+            self.unwinds(unwinding);
+        }
+        unwinding
     }
 
     /// What a thread is about to do.
@@ -184,6 +211,7 @@ impl ThreadState {
             name: None,
             started: place,
             panicked: false,
+            unwinding: false,
             failure: None,
             locals: Default::default(),
         }
@@ -199,7 +227,6 @@ impl Deed {
     fn clear(&mut self) {
         self.wanted.clear();
         self.outcomes.clear();
-        self.claims.clear();
         self.touched.clear();
         self.untouched = false;
         self.joined.clear();

@@ -378,8 +378,11 @@ impl Stage {
         if !left(&self.coroutines.borrow()) {
             return;
         }
-        // While this real thread unwinds, no operation could wait for its turn.
-        if !std::thread::panicking() {
+        let search_failed = {
+            let inner = self.world.inner.borrow();
+            std::thread::panicking() && inner.unwinding == 0 && !inner.real_panic
+        };
+        if !search_failed {
             self.follow(true);
             self.finish(table);
         }

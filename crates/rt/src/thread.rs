@@ -13,7 +13,7 @@ use mazurka_core::ProcessId;
 use crate::local;
 use crate::world::{END, PERMIT, Pending, Place, Start, Until, World, wakes, world};
 
-pub use std::thread::{Result, available_parallelism, panicking};
+pub use std::thread::{Result, available_parallelism};
 
 pub use crate::local::{AccessError, LocalKey};
 
@@ -95,6 +95,15 @@ pub fn current() -> Thread {
     }
 }
 
+/// Whether the thread unwinds because of a panic.
+#[must_use]
+pub fn panicking() -> bool {
+    match world() {
+        None => std::thread::panicking(),
+        Some(world) => world.inner.borrow_mut().is_unwinding(),
+    }
+}
+
 /// Waits for a permit that `unpark` gives.
 #[track_caller]
 pub fn park() {
@@ -171,7 +180,7 @@ impl<T> Native<T> {
         let packet: Packet<T> = Arc::default();
         let own = packet.clone();
         let body: Box<dyn FnOnce() + 'a> = Box::new(move || {
-            let result = catch_unwind(AssertUnwindSafe(f));
+            let result = catching(f);
             local::drop_all();
             let panicked = result.is_err();
             *own.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
@@ -227,6 +236,16 @@ impl<T> Native<T> {
         inner.saw(cell, wakes::CONTENT);
         inner.cells[cell as usize].flag != 0
     }
+}
+
+/// Catches a panic of the current thread, which then unwinds no more than it did before.
+fn catching<T>(f: impl FnOnce() -> T) -> Result<T> {
+    let before = panicking();
+    let result = catch_unwind(AssertUnwindSafe(f));
+    if let Some(world) = world() {
+        world.inner.borrow_mut().unwinds(before);
+    }
+    result
 }
 
 /// The last thing that a thread does.
@@ -484,7 +503,7 @@ where
             f(lent)
         });
     };
-    let result = catch_unwind(AssertUnwindSafe(|| f(lent)));
+    let result = catching(|| f(lent));
     let mut panicked = false;
     let mut next = 0;
     loop {
@@ -504,7 +523,10 @@ where
         panicked |= std::mem::take(&mut inner.threads[process.index()].panicked);
     }
     match result {
-        Err(payload) => resume_unwind(payload),
+        Err(payload) => {
+            world.inner.borrow_mut().unwinds(true);
+            resume_unwind(payload)
+        }
         Ok(_) if panicked => panic!("a scoped thread panicked"),
         Ok(result) => result,
     }

@@ -623,7 +623,7 @@ impl World {
             let mut inner = self.inner.borrow_mut();
             let few = (inner.unknowns.path.len() as u64) < inner.unknowns.most;
             // A thread that unwinds must do so to the end.
-            if few || std::thread::panicking() {
+            if few || inner.is_unwinding() {
                 return;
             }
             let current = inner.current;

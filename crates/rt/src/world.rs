@@ -176,6 +176,8 @@ pub(crate) struct ThreadState {
     pub started: Place,
     /// Whether it panicked and nobody has been told.
     pub panicked: bool,
+    /// Whether it unwinds, as far as is known.
+    pub unwinding: bool,
     /// What it panicked with, last.
     pub failure: Option<u32>,
     pub locals: Locals,
@@ -225,8 +227,6 @@ pub(crate) struct Deed {
     /// What it chooses, in order, and the values wanted.
     pub wanted: Vec<i64>,
     pub outcomes: Vec<Outcome>,
-    /// Accesses that could not be announced.
-    pub claims: Claims,
     /// Locks that were taken or given back besides what was announced.
     pub touched: Claims,
     /// It did not take the lock that it was after.
@@ -257,6 +257,10 @@ pub(crate) struct Inner {
     pub in_step: bool,
     pub threads: Vec<ThreadState>,
     pub alive: usize,
+    /// How many threads unwind.
+    pub unwinding: usize,
+    /// Whether the real thread panics whatever those of the model do.
+    pub real_panic: bool,
     pub cells: Vec<CellState>,
     pub names: Names,
     pub deed: Deed,
@@ -339,13 +343,8 @@ impl World {
     pub fn turn(&self, pending: Pending) {
         let yielder = {
             let mut inner = self.inner.borrow_mut();
-            let current = inner.current;
-            if std::thread::panicking() && inner.possible(current, pending.until) {
-                // Nobody else may run while this coroutine unwinds: whether a thread panics is a matter of the real
-                // thread that all coroutines share. So this belongs to the step that panicked.
-                return inner.in_passing(pending);
-            }
-            let thread = &mut inner.threads[current.index()];
+            inner.is_unwinding();
+            let thread = inner.me();
             thread.pending = pending;
             thread.yielder
         };
@@ -372,8 +371,9 @@ impl World {
     /// Starts a thread and runs it up to its first operation: its number.
     pub fn spawn(&self, start: Start) -> ProcessId {
         let yielder = {
-            let inner = self.inner.borrow();
-            inner.threads[inner.current.index()].yielder
+            let mut inner = self.inner.borrow_mut();
+            inner.is_unwinding();
+            inner.me().yielder
         };
         // SAFETY: as in `turn`.
         #[allow(unsafe_code)]
@@ -581,15 +581,6 @@ impl Inner {
         if into.len() > 2 {
             into[1..].sort_unstable();
         }
-    }
-
-    /// An operation that is no step of its own.
-    fn in_passing(&mut self, pending: Pending) {
-        let mut claims = Claims::new();
-        self.claims_of(&pending, self.current, &mut claims);
-        self.deed.claims.extend(claims);
-        let accesses = pending.access.into_iter().chain(pending.second);
-        self.deed.touched.extend(accesses);
     }
 
     /// The current thread will wait for such changes of a cell.

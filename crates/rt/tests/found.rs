@@ -7,7 +7,7 @@ use std::ptr::null_mut;
 use mazurka_rt::cell::UnsafeCell;
 use mazurka_rt::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 use mazurka_rt::sync::atomic::{AtomicPtr, AtomicU32};
-use mazurka_rt::sync::{Arc, Mutex, Weak};
+use mazurka_rt::sync::{Arc, Mutex, RwLock, TryLockError, Weak};
 use mazurka_rt::{Algorithm, Builder, Outcomes, model, thread};
 
 fn explore<T: PartialEq + 'static>(
@@ -421,4 +421,137 @@ fn a_queue_of_michael_and_scott() {
     races(run(Relaxed, Relaxed));
     races(run(AcqRel, Relaxed));
     races(run(Relaxed, Acquire));
+}
+
+/// Adds 1 twice at its end.
+struct Twice(Arc<AtomicU32>);
+
+impl Drop for Twice {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, SeqCst);
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+/// What a thread does while it unwinds is as visible as anything else.
+#[test]
+fn others_come_between_the_steps_of_a_thread_that_unwinds() {
+    let found = results(|| {
+        let x = Arc::new(AtomicU32::new(0));
+        let twice = Twice(x.clone());
+        let handle = thread::spawn(move || {
+            let _twice = twice;
+            panic!("as planned");
+        });
+        let seen = (x.load(SeqCst), thread::panicking());
+        assert!(handle.join().is_err());
+        assert_eq!(x.load(SeqCst), 2);
+        seen
+    });
+    let expected = BTreeSet::from([(0, false), (1, false), (2, false)]);
+    assert_eq!(found, (3, expected));
+}
+
+/// A thread holds its locks until they are unwound.
+#[test]
+fn a_lock_is_held_while_its_holder_panics() {
+    let (_, seen) = results(|| {
+        let lock = Arc::new(Mutex::new(0));
+        let other = lock.clone();
+        let handle = thread::spawn(move || {
+            let _guard = other.lock().unwrap();
+            panic!("as planned");
+        });
+        let seen = match lock.try_lock() {
+            Ok(_) => "free",
+            Err(TryLockError::Poisoned(_)) => "poisoned",
+            Err(TryLockError::WouldBlock) => "held",
+        };
+        assert!(handle.join().is_err());
+        assert!(lock.is_poisoned());
+        seen
+    });
+    assert_eq!(seen, BTreeSet::from(["free", "held", "poisoned"]));
+}
+
+/// A panic poisons the locks of the thread that panics and no others, whatever unwinds at the same time.
+#[test]
+fn who_panics_poisons() {
+    let (_, seen) = results(|| {
+        let locks = Arc::new((Mutex::new(0), RwLock::new(0), Mutex::new(0)));
+        let (one, other) = (locks.clone(), locks.clone());
+        let one = thread::spawn(move || {
+            let _guard = one.0.lock().unwrap();
+            panic!("one");
+        });
+        let other = thread::spawn(move || {
+            let _guard = other.1.write().unwrap();
+            panic!("the other");
+        });
+        drop(locks.2.lock());
+        assert!(one.join().is_err());
+        assert!(other.join().is_err());
+        let poisoned = (locks.0.is_poisoned(), locks.1.is_poisoned());
+        (poisoned, locks.2.is_poisoned())
+    });
+    assert_eq!(seen, BTreeSet::from([((true, true), false)]));
+}
+
+/// Two threads unwind at the same time, and each step of one may come between those of the other.
+#[test]
+fn two_threads_unwind() {
+    let (_, seen) = results(|| {
+        let x = Arc::new(AtomicU32::new(0));
+        let unwind = || {
+            let x = x.clone();
+            thread::spawn(move || {
+                struct Doubles(Arc<AtomicU32>);
+                impl Drop for Doubles {
+                    fn drop(&mut self) {
+                        let seen = self.0.load(SeqCst);
+                        self.0.store(seen + 1, SeqCst);
+                    }
+                }
+                let _doubles = Doubles(x);
+                panic!("as planned");
+            })
+        };
+        let (one, other) = (unwind(), unwind());
+        assert!(one.join().is_err() && other.join().is_err());
+        x.load(SeqCst)
+    });
+    assert_eq!(seen, BTreeSet::from([1, 2]));
+}
+
+/// A thread that waits for ever while it unwinds is a deadlock, and the next model knows nothing of it.
+#[test]
+fn a_deadlock_while_unwinding() {
+    struct Locks(Arc<Mutex<u32>>);
+    impl Drop for Locks {
+        fn drop(&mut self) {
+            drop(self.0.lock());
+        }
+    }
+    let found = explore(Algorithm::Optimal, || {
+        let lock = Arc::new(Mutex::new(0));
+        let locks = Locks(lock.clone());
+        let guard = lock.lock();
+        let handle = thread::spawn(move || {
+            let _locks = locks;
+            panic!("as planned");
+        });
+        let result = handle.join();
+        drop(guard);
+        result.is_err()
+    });
+    assert_eq!((found.executions, found.deadlocks), (1, 1));
+    let (_, seen) = results(|| {
+        let lock = Arc::new(Mutex::new(thread::panicking()));
+        let other = lock.clone();
+        let handle = thread::spawn(move || drop(other.lock()));
+        let seen = *lock.lock().unwrap();
+        handle.join().unwrap();
+        (seen, lock.is_poisoned())
+    });
+    assert_eq!(seen, BTreeSet::from([(false, false)]));
 }

@@ -61,7 +61,8 @@ impl Condvar {
             wakes: wakes::STATE | content,
             ..Pending::lock(AccessKind::Release, lock, (KIND, verb), place)
         });
-        drop(guard.give_up());
+        let (mutex, real) = guard.give_up();
+        mutex.let_go(real, false);
         let mut inner = world.inner.borrow_mut();
         inner.give(lock, dirty);
         inner.enlist(cell, wakes::NOTIFY);

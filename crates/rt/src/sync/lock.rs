@@ -1,7 +1,7 @@
 //! What locks and their guards have in common.
 
 use std::cell::RefMut;
-use std::sync::TryLockError;
+use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 use crate::world::{Inner, World, wakes};
 
@@ -24,7 +24,29 @@ pub(super) fn wakes_by(dirty: bool) -> u8 {
     wakes::STATE | if dirty { wakes::CONTENT } else { 0 }
 }
 
-/// What every lock has: `inner` is std's.
+/// A guard or data, with a warning if the lock is poisoned.
+pub(super) fn judged<G>(poisoned: bool, guard: G) -> LockResult<G> {
+    match poisoned {
+        true => Err(PoisonError::new(guard)),
+        false => Ok(guard),
+    }
+}
+
+/// The guard in the result of std, whose own opinion of the lock does not count.
+pub(super) fn unjudged<G>(result: LockResult<G>) -> G {
+    result.unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The same where the lock may be held: none if it is.
+pub(super) fn try_unjudged<G>(result: TryLockResult<G>) -> Option<G> {
+    match result {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
+
+/// What every lock has: `inner` is std's, and `poisoned` is set by threads of a model.
 macro_rules! lock {
     ($lock:ident) => {
         impl<T> $lock<T> {
@@ -33,30 +55,45 @@ macro_rules! lock {
             pub const fn new(value: T) -> Self {
                 Self {
                     meta: Meta::new(),
+                    poisoned: AtomicBool::new(false),
                     inner: sync::$lock::new(value),
                 }
             }
 
             /// The data, without the lock.
             pub fn into_inner(self) -> LockResult<T> {
-                self.inner.into_inner()
+                let poisoned = self.is_poisoned();
+                judged(poisoned, unjudged(self.inner.into_inner()))
             }
         }
 
         impl<T: ?Sized> $lock<T> {
             /// Whether somebody panicked while changing the data.
             pub fn is_poisoned(&self) -> bool {
-                self.inner.is_poisoned()
+                self.poisoned.load(Ordering::Relaxed) || self.inner.is_poisoned()
+            }
+
+            /// Drops std's guard. `poisons` says whether that poisons the lock: std takes a panic of any thread of the
+            /// model for one of this thread.
+            pub(super) fn let_go<G>(&self, guard: G, poisons: bool) {
+                let poisoned = self.is_poisoned() || poisons;
+                drop(guard);
+                match poisoned {
+                    true => self.poisoned.store(true, Ordering::Relaxed),
+                    false => self.inner.clear_poison(),
+                }
             }
 
             /// Forgets that somebody panicked while changing the data.
             pub fn clear_poison(&self) {
+                self.poisoned.store(false, Ordering::Relaxed);
                 self.inner.clear_poison();
             }
 
             /// The data; that nobody else can have the lock is certain.
             pub fn get_mut(&mut self) -> LockResult<&mut T> {
-                self.inner.get_mut()
+                let poisoned = self.is_poisoned();
+                judged(poisoned, unjudged(self.inner.get_mut()))
             }
         }
 

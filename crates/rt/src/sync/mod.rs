@@ -39,15 +39,3 @@ fn map<G, H>(result: LockResult<G>, wrap: impl FnOnce(G) -> H) -> LockResult<H> 
         Err(poisoned) => Err(PoisonError::new(wrap(poisoned.into_inner()))),
     }
 }
-
-/// The same where the lock may be held.
-fn try_map<G, H>(result: TryLockResult<G>, wrap: impl FnOnce(G) -> H) -> TryLockResult<H> {
-    match result {
-        Ok(guard) => Ok(wrap(guard)),
-        Err(TryLockError::WouldBlock) => Err(TryLockError::WouldBlock),
-        Err(TryLockError::Poisoned(poisoned)) => {
-            let guard = wrap(poisoned.into_inner());
-            Err(TryLockError::Poisoned(PoisonError::new(guard)))
-        }
-    }
-}

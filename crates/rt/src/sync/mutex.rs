@@ -3,18 +3,20 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
-use std::sync::{self, LockResult, TryLockResult};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{self, LockResult, TryLockError, TryLockResult};
 
 use mazurka_core::AccessKind;
 
-use super::lock::wakes_by;
-use super::{map, try_map};
+use super::lock::{judged, try_unjudged, unjudged, wakes_by};
 use crate::names::Meta;
+use crate::thread::panicking;
 use crate::world::{Pending, Place, Until, World, world};
 
 /// A lock that protects data: [`std::sync::Mutex`], explored within a model.
 pub struct Mutex<T: ?Sized> {
     meta: Meta,
+    poisoned: AtomicBool,
     inner: sync::Mutex<T>,
 }
 
@@ -26,6 +28,8 @@ pub struct MutexGuard<'a, T: ?Sized + 'a> {
     inner: Option<sync::MutexGuard<'a, T>>,
     /// Whether what is protected may have been changed.
     dirty: bool,
+    /// Whether the thread unwound when it took the lock: then a panic does not poison it.
+    unwinding: bool,
     /// Its cell, if it was taken in a model.
     cell: Option<u32>,
     place: Place,
@@ -47,6 +51,7 @@ impl<T: ?Sized> Mutex<T> {
             lock: self,
             inner: Some(inner),
             dirty: false,
+            unwinding: cell.is_some() && panicking(),
             cell,
             place,
         }
@@ -72,7 +77,8 @@ impl<T: ?Sized> Mutex<T> {
     /// The same for somebody who has given it up to wait for something.
     pub(crate) fn lock_at(&self, place: Place) -> LockResult<MutexGuard<'_, T>> {
         let cell = world().map(|world| self.acquire(world, place));
-        map(self.inner.lock(), |inner| self.guard(inner, cell, place))
+        let inner = unjudged(self.inner.lock());
+        judged(self.is_poisoned(), self.guard(inner, cell, place))
     }
 
     /// Takes the lock if nobody holds it.
@@ -92,9 +98,9 @@ impl<T: ?Sized> Mutex<T> {
             inner.take(cell, place);
             taken = Some(cell);
         }
-        try_map(self.inner.try_lock(), |inner| {
-            self.guard(inner, taken, place)
-        })
+        let inner = try_unjudged(self.inner.try_lock()).ok_or(TryLockError::WouldBlock)?;
+        let guard = self.guard(inner, taken, place);
+        judged(self.is_poisoned(), guard).map_err(TryLockError::Poisoned)
     }
 }
 
@@ -139,7 +145,7 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
             wakes: wakes_by(self.dirty),
             ..Pending::lock(AccessKind::Release, cell, what, self.place)
         });
-        drop(inner);
+        self.lock.let_go(inner, !self.unwinding && panicking());
         world.inner.borrow_mut().give(cell, self.dirty);
     }
 }

@@ -7,13 +7,14 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{self, LockResult, TryLockError, TryLockResult};
 
 use mazurka_core::Access;
 
-use super::lock::wakes_by;
-use super::{map, try_map};
+use super::lock::{judged, try_unjudged, unjudged, wakes_by};
 use crate::names::Meta;
+use crate::thread::panicking;
 use crate::world::{Inner, Pending, Place, Until, World, wakes, world};
 
 const KIND: &str = "RwLock";
@@ -21,6 +22,7 @@ const KIND: &str = "RwLock";
 /// A lock for many readers or one writer: [`std::sync::RwLock`].
 pub struct RwLock<T: ?Sized> {
     meta: Meta,
+    poisoned: AtomicBool,
     inner: sync::RwLock<T>,
 }
 
@@ -38,6 +40,8 @@ pub struct RwLockWriteGuard<'a, T: ?Sized + 'a> {
     lock: &'a RwLock<T>,
     inner: Option<sync::RwLockWriteGuard<'a, T>>,
     dirty: bool,
+    /// Whether the thread unwound when it took the lock: then a panic does not poison it.
+    unwinding: bool,
     cell: Option<u32>,
     place: Place,
 }
@@ -102,6 +106,7 @@ impl<T: ?Sized> RwLock<T> {
             lock: self,
             inner: Some(inner),
             dirty: false,
+            unwinding: cell.is_some() && panicking(),
             cell,
             place,
         }
@@ -149,9 +154,8 @@ impl<T: ?Sized> RwLock<T> {
             ..Pending::read(cell, (KIND, "read"), place)
         };
         let cell = self.acquire(pending, |inner, cell| inner.take_to_read(cell, place));
-        map(self.inner.read(), |inner| {
-            self.read_guard(inner, cell, place)
-        })
+        let guard = self.read_guard(unjudged(self.inner.read()), cell, place);
+        judged(self.is_poisoned(), guard)
     }
 
     /// Waits until it may write.
@@ -163,9 +167,8 @@ impl<T: ?Sized> RwLock<T> {
             ..Pending::new(Some(Access::write(cell)), (KIND, "write"), place)
         };
         let cell = self.acquire(pending, |inner, cell| inner.take(cell, place));
-        map(self.inner.write(), |inner| {
-            self.write_guard(inner, cell, place)
-        })
+        let guard = self.write_guard(unjudged(self.inner.write()), cell, place);
+        judged(self.is_poisoned(), guard)
     }
 
     /// Reads if it may.
@@ -176,9 +179,9 @@ impl<T: ?Sized> RwLock<T> {
         let cell = self.try_acquire(Until::Read, pending, |inner, cell| {
             inner.take_to_read(cell, place);
         })?;
-        try_map(self.inner.try_read(), |inner| {
-            self.read_guard(inner, cell, place)
-        })
+        let inner = try_unjudged(self.inner.try_read()).ok_or(TryLockError::WouldBlock)?;
+        let guard = self.read_guard(inner, cell, place);
+        judged(self.is_poisoned(), guard).map_err(TryLockError::Poisoned)
     }
 
     /// Writes if it may.
@@ -189,9 +192,9 @@ impl<T: ?Sized> RwLock<T> {
         let cell = self.try_acquire(Until::Write, pending, |inner, cell| {
             inner.take(cell, place);
         })?;
-        try_map(self.inner.try_write(), |inner| {
-            self.write_guard(inner, cell, place)
-        })
+        let inner = try_unjudged(self.inner.try_write()).ok_or(TryLockError::WouldBlock)?;
+        let guard = self.write_guard(inner, cell, place);
+        judged(self.is_poisoned(), guard).map_err(TryLockError::Poisoned)
     }
 }
 
@@ -248,7 +251,7 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
                 self.place,
             )
         });
-        drop(inner);
+        self.lock.let_go(inner, !self.unwinding && panicking());
         world.inner.borrow_mut().give(cell, self.dirty);
     }
 }
