@@ -1,0 +1,741 @@
+//! Random programs against an interpreter of their own: a second opinion, which shares no code with the crate.
+//!
+//! The interpreter (`Machine`) runs every interleaving of a program under sequential consistency, with vector clocks
+//! written down from the definition of happens-before, and says which results there are and whether there is a data race. The
+//! same program runs as real code in a model; both must agree. What the programs are made of is what was once wrong: atomics made at one
+//! place (in a vector, in `Arc`s, in nodes on the heap), `Arc`s that are dropped, unwrapped or asked for their value, cells that
+//! are published, threads that panic and have destructors.
+//!
+//! CI runs a slice. More: `MAZURKA_PROGRAMS=20000 MAZURKA_SEED=7 cargo test -p mazurka-rt --test hunt -- --ignored`.
+
+use std::collections::BTreeSet;
+use std::ptr::null_mut;
+
+use mazurka_rt::cell::UnsafeCell;
+use mazurka_rt::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use mazurka_rt::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use mazurka_rt::{Algorithm, Builder, thread};
+
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Load(usize, Ordering),
+    Store(usize, u32, Ordering),
+    Add(usize, Ordering),
+    Exchange(usize, u32, Ordering),
+    Lock,
+    Unlock,
+    /// Adds 1 to what the lock protects if it is free.
+    TryLock,
+    /// Makes a node and publishes it.
+    Publish(Ordering),
+    /// Reads the cell of the node that is published and adds 1 to its count.
+    Consume(Ordering),
+    /// With the shared `Arc`: writes or reads its cell, drops the reference, or writes if it is the only one.
+    ArcWrite,
+    ArcRead,
+    ArcDrop,
+    ArcGetMut,
+    ArcUnwrap,
+}
+
+/// What a thread does; at its end, by a destructor, it adds 1 to some atomics.
+#[derive(Clone, Debug, Default)]
+struct Body {
+    ops: Vec<Op>,
+    at_end: Vec<usize>,
+    /// It ends by a panic, with the lock if it has it.
+    panics: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Place {
+    Vector,
+    Arcs,
+}
+
+#[derive(Clone, Debug)]
+struct Program {
+    place: Place,
+    threads: Vec<Body>,
+}
+
+/// What each thread has seen and whether it panicked, and the values at the end.
+type Outcome = (Vec<(Vec<u32>, bool)>, Vec<u32>);
+
+const ATOMICS: usize = 3;
+const HELD: u32 = 99;
+
+fn acquires(order: Ordering) -> bool {
+    matches!(
+        order,
+        Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst
+    )
+}
+
+fn releases(order: Ordering) -> bool {
+    matches!(
+        order,
+        Ordering::Release | Ordering::AcqRel | Ordering::SeqCst
+    )
+}
+
+/// An ordering as far as a load can have it, or a store.
+fn for_load(order: Ordering) -> Ordering {
+    match order {
+        Ordering::AcqRel => Ordering::Acquire,
+        Ordering::Release => Ordering::Relaxed,
+        other => other,
+    }
+}
+
+fn for_store(order: Ordering) -> Ordering {
+    match order {
+        Ordering::AcqRel => Ordering::Release,
+        Ordering::Acquire => Ordering::Relaxed,
+        other => other,
+    }
+}
+
+mod machine {
+    //! The interpreter.
+    use super::*;
+
+    type Clock = [u32; 4];
+
+    fn join(into: &mut Clock, from: Clock) {
+        for (into, from) in into.iter_mut().zip(from) {
+            *into = (*into).max(from);
+        }
+    }
+
+    /// Plain data: the clocks of all accesses to it, with the thread and whether it wrote.
+    type Data = Vec<(usize, u32, bool)>;
+
+    #[derive(Clone, Default)]
+    struct Thread {
+        at: usize,
+        /// It is about to count at this node.
+        counts: Option<usize>,
+        /// How far its destructors are.
+        ending: usize,
+        clock: Clock,
+        log: Vec<u32>,
+        has_arc: bool,
+    }
+
+    #[derive(Clone)]
+    pub struct Machine<'a> {
+        program: &'a Program,
+        threads: Vec<Thread>,
+        values: Vec<(u32, Clock)>,
+        lock: (Option<usize>, u32, bool, Clock),
+        published: (Option<usize>, Clock),
+        nodes: Vec<(Data, u32, Clock)>,
+        arc: (usize, Data, Clock),
+        race: bool,
+    }
+
+    /// What there is to say about a program.
+    #[derive(Default)]
+    pub struct Verdict {
+        pub outcomes: BTreeSet<Outcome>,
+        pub race: bool,
+        pub runs: u64,
+    }
+
+    impl<'a> Machine<'a> {
+        pub fn new(program: &'a Program) -> Self {
+            let count = program.threads.len();
+            let mut threads = vec![Thread::default(); count];
+            for (number, thread) in threads.iter_mut().enumerate() {
+                thread.clock[number] = 1;
+                thread.has_arc = true;
+            }
+            Self {
+                program,
+                threads,
+                values: vec![(0, [0; 4]); ATOMICS],
+                lock: (None, 0, false, [0; 4]),
+                published: (None, [0; 4]),
+                nodes: Vec::new(),
+                arc: (count, Vec::new(), [0; 4]),
+                race: false,
+            }
+        }
+
+        /// Runs everything that can happen from here on; false if that is too much.
+        pub fn explore(&self, verdict: &mut Verdict, most: u64) -> bool {
+            let mut over = true;
+            for thread in 0..self.threads.len() {
+                let mut next = self.clone();
+                if !next.step(thread) {
+                    continue;
+                }
+                over = false;
+                if !next.explore(verdict, most) {
+                    return false;
+                }
+            }
+            if over {
+                verdict.runs += 1;
+                verdict.race |= self.race;
+                verdict.outcomes.insert(self.outcome());
+            }
+            verdict.runs <= most
+        }
+
+        fn outcome(&self) -> Outcome {
+            let bodies = self.threads.iter().zip(&self.program.threads);
+            let logs = bodies.map(|(thread, body)| (thread.log.clone(), body.panics));
+            let mut values: Vec<u32> = self.values.iter().map(|(value, _)| *value).collect();
+            values.push(self.lock.1);
+            (logs.collect(), values)
+        }
+
+        fn touch(data: &mut Data, thread: usize, clock: &Clock, writes: bool) -> bool {
+            let race = data.iter().any(|&(other, time, wrote)| {
+                other != thread && (writes || wrote) && clock[other] < time
+            });
+            data.push((thread, clock[thread], writes));
+            race
+        }
+
+        fn tick(&mut self, thread: usize) {
+            self.threads[thread].clock[thread] += 1;
+        }
+
+        fn load(&mut self, thread: usize, x: usize, order: Ordering) -> u32 {
+            let (value, clock) = self.values[x];
+            if acquires(order) {
+                join(&mut self.threads[thread].clock, clock);
+            }
+            value
+        }
+
+        fn store(&mut self, thread: usize, x: usize, value: u32, order: Ordering, modifies: bool) {
+            let own = self.threads[thread].clock;
+            let (old, clock) = &mut self.values[x];
+            *old = value;
+            if !modifies {
+                *clock = [0; 4];
+            }
+            if releases(order) {
+                join(clock, own);
+            }
+            self.tick(thread);
+        }
+
+        /// A reference to the shared value goes; the last one writes its cell.
+        fn drop_arc(&mut self, thread: usize) {
+            if !std::mem::take(&mut self.threads[thread].has_arc) {
+                return;
+            }
+            let own = self.threads[thread].clock;
+            join(&mut self.arc.2, own);
+            self.arc.0 -= 1;
+            if self.arc.0 == 0 {
+                self.take_arc(thread);
+            }
+            self.tick(thread);
+        }
+
+        fn take_arc(&mut self, thread: usize) {
+            join(&mut self.threads[thread].clock, self.arc.2);
+            let clock = self.threads[thread].clock;
+            self.race |= Self::touch(&mut self.arc.1, thread, &clock, true);
+        }
+
+        fn unlock(&mut self, thread: usize, poisons: bool) {
+            self.lock.0 = None;
+            self.lock.2 |= poisons;
+            join(&mut self.lock.3, self.threads[thread].clock);
+            self.tick(thread);
+        }
+
+        fn lock(&mut self, thread: usize) {
+            self.lock.0 = Some(thread);
+            join(&mut self.threads[thread].clock, self.lock.3);
+            self.lock.1 += 1;
+            let seen = self.lock.1 + 10 * u32::from(self.lock.2);
+            self.threads[thread].log.push(seen);
+        }
+
+        /// Makes the next step of a thread: whether there is one.
+        fn step(&mut self, thread: usize) -> bool {
+            if let Some(node) = self.threads[thread].counts.take() {
+                let (_, count, clock) = &mut self.nodes[node];
+                let old = *count;
+                *count += 1;
+                let own = &mut self.threads[thread];
+                join(&mut own.clock, *clock);
+                join(clock, own.clock);
+                own.log.push(old);
+                self.tick(thread);
+                return true;
+            }
+            let body = &self.program.threads[thread];
+            let at = self.threads[thread].at;
+            let Some(&op) = body.ops.get(at) else {
+                return self.end(thread);
+            };
+            if matches!(op, Op::Lock) && self.lock.0.is_some() {
+                return false;
+            }
+            self.threads[thread].at += 1;
+            self.run(thread, op);
+            true
+        }
+
+        /// A step of the end of a thread: the lock, then the destructor, then the `Arc`.
+        fn end(&mut self, thread: usize) -> bool {
+            let body = &self.program.threads[thread];
+            if self.lock.0 == Some(thread) {
+                self.unlock(thread, body.panics);
+                return true;
+            }
+            let ending = self.threads[thread].ending;
+            if let Some(&x) = body.at_end.get(ending) {
+                self.threads[thread].ending += 1;
+                let old = self.load(thread, x, Ordering::SeqCst);
+                self.store(thread, x, old + 1, Ordering::SeqCst, true);
+                return true;
+            }
+            if self.threads[thread].has_arc {
+                self.drop_arc(thread);
+                return true;
+            }
+            false
+        }
+
+        fn run(&mut self, thread: usize, op: Op) {
+            match op {
+                Op::Load(x, order) => {
+                    let value = self.load(thread, x, for_load(order));
+                    self.threads[thread].log.push(value);
+                }
+                Op::Store(x, value, order) => self.store(thread, x, value, for_store(order), false),
+                Op::Add(x, order) => {
+                    let old = self.load(thread, x, order);
+                    self.threads[thread].log.push(old);
+                    self.store(thread, x, old + 1, order, true);
+                }
+                Op::Exchange(x, new, order) => {
+                    if self.values[x].0 == 0 {
+                        self.load(thread, x, order);
+                        self.store(thread, x, new, order, true);
+                        self.threads[thread].log.push(0);
+                    } else {
+                        let old = self.load(thread, x, for_load(order));
+                        self.threads[thread].log.push(100 + old);
+                    }
+                }
+                Op::Lock => self.lock(thread),
+                Op::Unlock => self.unlock(thread, false),
+                Op::TryLock if self.lock.0 == Some(thread) => self.unlock(thread, false),
+                Op::TryLock if self.lock.0.is_some() => self.threads[thread].log.push(HELD),
+                Op::TryLock => {
+                    // Taking and giving back are two steps: the second one comes before the next operation.
+                    self.lock(thread);
+                    self.threads[thread].at -= 1;
+                }
+                Op::Publish(order) => {
+                    let clock = self.threads[thread].clock;
+                    let mut data = Data::new();
+                    Self::touch(&mut data, thread, &clock, true);
+                    self.nodes.push((data, 0, [0; 4]));
+                    self.published.0 = Some(self.nodes.len() - 1);
+                    self.published.1 = [0; 4];
+                    if releases(order) {
+                        self.published.1 = clock;
+                    }
+                    self.tick(thread);
+                }
+                Op::Consume(order) => {
+                    if acquires(order) {
+                        join(&mut self.threads[thread].clock, self.published.1);
+                    }
+                    let clock = self.threads[thread].clock;
+                    if let Some(node) = self.published.0 {
+                        self.race |= Self::touch(&mut self.nodes[node].0, thread, &clock, false);
+                        self.threads[thread].counts = Some(node);
+                    } else {
+                        self.threads[thread].log.push(98);
+                    }
+                }
+                Op::ArcWrite | Op::ArcRead if self.threads[thread].has_arc => {
+                    let writes = matches!(op, Op::ArcWrite);
+                    let clock = self.threads[thread].clock;
+                    self.race |= Self::touch(&mut self.arc.1, thread, &clock, writes);
+                }
+                Op::ArcDrop => self.drop_arc(thread),
+                Op::ArcGetMut if self.threads[thread].has_arc && self.arc.0 == 1 => {
+                    self.take_arc(thread);
+                }
+                Op::ArcUnwrap if self.threads[thread].has_arc && self.arc.0 == 1 => {
+                    self.take_arc(thread);
+                    (self.arc.0, self.threads[thread].has_arc) = (0, false);
+                }
+                Op::ArcWrite | Op::ArcRead | Op::ArcGetMut | Op::ArcUnwrap => {}
+            }
+        }
+    }
+}
+
+use machine::{Machine, Verdict};
+
+/// A node on the heap; never freed, since threads may come late.
+struct Node {
+    value: UnsafeCell<u32>,
+    count: AtomicU32,
+}
+
+/// What lies in the shared `Arc`, and writes its cell at its end.
+struct Slot(UnsafeCell<u32>);
+
+// SAFETY: whether this is right is what is asked.
+#[allow(unsafe_code)]
+unsafe impl Sync for Slot {}
+
+#[allow(unsafe_code)]
+impl Slot {
+    fn write(&self) {
+        // SAFETY: as above.
+        self.0.with_mut(|p| unsafe { *p += 1 });
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.write();
+    }
+}
+
+#[derive(Clone)]
+struct Shared {
+    vector: Arc<Vec<AtomicU32>>,
+    arcs: Vec<Arc<AtomicU32>>,
+    place: Place,
+    lock: Arc<Mutex<u32>>,
+    published: Arc<AtomicPtr<Node>>,
+}
+
+impl Shared {
+    fn new(place: Place) -> Self {
+        Self {
+            vector: Arc::new((0..ATOMICS).map(|_| AtomicU32::new(0)).collect()),
+            arcs: (0..ATOMICS).map(|_| Arc::new(AtomicU32::new(0))).collect(),
+            place,
+            lock: Arc::new(Mutex::new(0)),
+            published: Arc::new(AtomicPtr::new(null_mut())),
+        }
+    }
+
+    fn atomic(&self, x: usize) -> &AtomicU32 {
+        match self.place {
+            Place::Vector => &self.vector[x],
+            Place::Arcs => &self.arcs[x],
+        }
+    }
+
+    fn lock(&self, log: &mut Vec<u32>) -> MutexGuard<'_, u32> {
+        let result = self.lock.lock();
+        let poisoned = result.is_err();
+        let mut guard = result.unwrap_or_else(PoisonError::into_inner);
+        *guard += 1;
+        log.push(*guard + 10 * u32::from(poisoned));
+        guard
+    }
+
+    /// Runs an operation that leaves no guard.
+    #[allow(unsafe_code)]
+    fn run(&self, op: Op, slot: &mut Option<Arc<Slot>>, log: &mut Vec<u32>) {
+        match op {
+            Op::Load(x, order) => log.push(self.atomic(x).load(for_load(order))),
+            Op::Store(x, value, order) => self.atomic(x).store(value, for_store(order)),
+            Op::Add(x, order) => log.push(self.atomic(x).fetch_add(1, order)),
+            Op::Exchange(x, new, order) => {
+                let failure = for_load(order);
+                let result = self.atomic(x).compare_exchange(0, new, order, failure);
+                log.push(result.unwrap_or_else(|old| 100 + old));
+            }
+            Op::TryLock => {
+                let (guard, poisoned) = match self.lock.try_lock() {
+                    Ok(guard) => (Some(guard), false),
+                    Err(mazurka_rt::sync::TryLockError::Poisoned(error)) => {
+                        (Some(error.into_inner()), true)
+                    }
+                    Err(mazurka_rt::sync::TryLockError::WouldBlock) => (None, false),
+                };
+                match guard {
+                    Some(mut guard) => {
+                        *guard += 1;
+                        log.push(*guard + 10 * u32::from(poisoned));
+                    }
+                    None => log.push(HELD),
+                }
+            }
+            Op::Publish(order) => {
+                let node = Node {
+                    value: UnsafeCell::new(7),
+                    count: AtomicU32::new(0),
+                };
+                let node = Box::into_raw(Box::new(node));
+                self.published.store(node, for_store(order));
+            }
+            Op::Consume(order) => {
+                let node = self.published.load(for_load(order));
+                // SAFETY: nodes are not freed.
+                match unsafe { node.as_ref() } {
+                    Some(node) => {
+                        // SAFETY: whether this is right is what is asked.
+                        assert_eq!(node.value.with(|p| unsafe { *p }), 7);
+                        log.push(node.count.fetch_add(1, Ordering::SeqCst));
+                    }
+                    None => log.push(98),
+                }
+            }
+            Op::ArcWrite => slot.iter().for_each(|slot| slot.write()),
+            Op::ArcRead => slot.iter().for_each(|slot| {
+                slot.0.with(|_| ());
+            }),
+            Op::ArcDrop => *slot = None,
+            Op::ArcGetMut => {
+                if let Some(slot) = slot.as_mut().and_then(Arc::get_mut) {
+                    *slot.0.get_mut() += 1;
+                }
+            }
+            Op::ArcUnwrap => *slot = slot.take().and_then(|slot| Arc::try_unwrap(slot).err()),
+            Op::Lock | Op::Unlock => unreachable!("they leave a guard"),
+        }
+    }
+}
+
+/// The destructor of a thread: what it had of the shared `Arc` goes after it.
+struct AtEnd {
+    shared: Shared,
+    adds: Vec<usize>,
+}
+
+impl Drop for AtEnd {
+    fn drop(&mut self) {
+        for &x in &self.adds {
+            self.shared.atomic(x).fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+fn thread_of(body: &Body, shared: Shared, slot: Arc<Slot>, log: &std::sync::Mutex<Vec<u32>>) {
+    let mut slot = Some(slot);
+    let at_end = AtEnd {
+        shared,
+        adds: body.at_end.clone(),
+    };
+    let shared = &at_end.shared;
+    let mut guard = None;
+    for &op in &body.ops {
+        let mut seen = Vec::new();
+        match op {
+            Op::Lock => guard = Some(shared.lock(&mut seen)),
+            Op::Unlock => guard = None,
+            op => shared.run(op, &mut slot, &mut seen),
+        }
+        log.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .append(&mut seen);
+    }
+    if body.panics {
+        panic!("as planned");
+    }
+    drop(guard);
+}
+
+fn real(program: &Program) -> Outcome {
+    let shared = Shared::new(program.place);
+    let slot = Arc::new(Slot(UnsafeCell::new(0)));
+    let logs: Vec<std::sync::Arc<std::sync::Mutex<Vec<u32>>>> =
+        program.threads.iter().map(|_| Default::default()).collect();
+    let mut handles = Vec::new();
+    for (body, log) in program.threads.iter().zip(&logs) {
+        let (body, log) = (body.clone(), log.clone());
+        let (shared, slot) = (shared.clone(), slot.clone());
+        handles.push(thread::spawn(move || thread_of(&body, shared, slot, &log)));
+    }
+    drop(slot);
+    let ends: Vec<bool> = handles.into_iter().map(|one| one.join().is_err()).collect();
+    let logs = logs
+        .iter()
+        .map(|log| log.lock().unwrap_or_else(PoisonError::into_inner).clone());
+    let mut values: Vec<u32> = (0..ATOMICS)
+        .map(|x| shared.atomic(x).load(Ordering::SeqCst))
+        .collect();
+    values.push(*shared.lock.lock().unwrap_or_else(PoisonError::into_inner));
+    (logs.zip(ends).collect(), values)
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % n
+    }
+
+    fn order(&mut self) -> Ordering {
+        use Ordering::{AcqRel, Relaxed, SeqCst};
+        [SeqCst, SeqCst, AcqRel, Relaxed][self.below(4)]
+    }
+}
+
+/// Each kind of program has its own operations, so that they have something to do with each other.
+fn op(random: &mut Random, kind: usize) -> Op {
+    let (x, value) = (random.below(ATOMICS), 1 + random.below(2) as u32);
+    let order = random.order();
+    match (kind, random.below(5)) {
+        (1, 0 | 1) => Op::Publish(order),
+        (1, 2 | 3) => Op::Consume(order),
+        (2, 0) => Op::ArcWrite,
+        (2, 1) => Op::ArcDrop,
+        (2, 2) => [Op::ArcGetMut, Op::ArcUnwrap, Op::ArcRead][random.below(3)],
+        (3, 0) => Op::TryLock,
+        (_, 0 | 1) => Op::Load(x, order),
+        (_, 2) => Op::Store(x, value, order),
+        (_, 3) => Op::Add(x, order),
+        (_, _) => Op::Exchange(x, value, order),
+    }
+}
+
+fn body(random: &mut Random, kind: usize, most: usize) -> Body {
+    let mut ops: Vec<Op> = (0..1 + random.below(most))
+        .map(|_| op(random, kind))
+        .collect();
+    let locks =
+        kind != 2 && random.below(2) == 0 && !ops.iter().any(|op| matches!(op, Op::TryLock));
+    let panics = kind == 3 && random.below(2) == 0;
+    if locks {
+        let from = random.below(ops.len() + 1);
+        ops.insert(from, Op::Lock);
+        if !(panics && random.below(2) == 0) {
+            let to = from + 1 + random.below(ops.len() - from);
+            ops.insert(to, Op::Unlock);
+        }
+    }
+    let ends = if kind == 3 { random.below(3) } else { 0 };
+    Body {
+        ops,
+        at_end: (0..ends).map(|_| random.below(ATOMICS)).collect(),
+        panics,
+    }
+}
+
+fn program(random: &mut Random) -> Program {
+    let kind = random.below(4);
+    let threads = 2 + random.below(2);
+    let most = if threads == 2 { 4 } else { 2 };
+    Program {
+        place: [Place::Vector, Place::Arcs][random.below(2)],
+        threads: (0..threads).map(|_| body(random, kind, most)).collect(),
+    }
+}
+
+/// What the two disagree about; none if they agree, or if it is too much to run. The flag: whether there is a race.
+fn disagreement(program: &Program) -> Option<Result<bool, String>> {
+    let mut expected = Verdict::default();
+    if !Machine::new(program).explore(&mut expected, 20_000) {
+        return None;
+    }
+    let builder = Builder {
+        algorithm: Algorithm::Optimal,
+        max_executions: Some(20_000),
+        ..Builder::new()
+    };
+    let own = program.clone();
+    let found = std::panic::catch_unwind(|| builder.outcomes(move || real(&own)));
+    let found = match found {
+        Ok(found) => found,
+        Err(error) => {
+            let message = error
+                .downcast::<String>()
+                .map_or_else(|_| "?".into(), |text| *text);
+            return Some(Err(format!("the search fails: {message}")));
+        }
+    };
+    if !found.bounds.is_empty() {
+        return None;
+    }
+    if found.deadlocks > 0 {
+        return Some(Err("a deadlock".into()));
+    }
+    if (found.failures > 0) != expected.race {
+        return Some(Err(format!(
+            "a race: {}, found: {}",
+            expected.race, found.failures
+        )));
+    }
+    let results: BTreeSet<_> = found.results.into_iter().collect();
+    if !expected.race && results != expected.outcomes {
+        let missed: Vec<_> = expected.outcomes.difference(&results).collect();
+        let wrong: Vec<_> = results.difference(&expected.outcomes).collect();
+        return Some(Err(format!("missed {missed:?}\nwrong {wrong:?}")));
+    }
+    Some(Ok(expected.race))
+}
+
+/// Removes operations as long as the rest is still wrong.
+fn least(mut program: Program, mut how: String) -> (Program, String) {
+    'smaller: loop {
+        for thread in 0..program.threads.len() {
+            for op in 0..program.threads[thread].ops.len() {
+                let mut less = program.clone();
+                let removed = less.threads[thread].ops.remove(op);
+                if matches!(removed, Op::Lock | Op::Unlock) {
+                    continue;
+                }
+                if let Some(Err(still)) = disagreement(&less) {
+                    (program, how) = (less, still);
+                    continue 'smaller;
+                }
+            }
+        }
+        return (program, how);
+    }
+}
+
+fn hunt(seed: u64, programs: u64) {
+    let (mut compared, mut races) = (0, 0);
+    for number in 0..programs {
+        let mut random = Random((seed << 32 | number) * 2 + 1);
+        for _ in 0..8 {
+            random.below(2);
+        }
+        let program = program(&mut random);
+        match disagreement(&program) {
+            None => {}
+            Some(Ok(race)) => (compared, races) = (compared + 1, races + u64::from(race)),
+            Some(Err(how)) => {
+                let (program, how) = least(program, how);
+                panic!("seed {seed}, program {number}: {program:#?}\n{how}");
+            }
+        }
+    }
+    println!("seed {seed}: {programs} programs, {compared} compared, {races} with a race");
+    assert!(compared * 2 > programs && races * 100 > programs);
+}
+
+fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+#[test]
+fn a_slice() {
+    hunt(1, 300);
+}
+
+/// As many as are asked for.
+#[test]
+#[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
+fn many() {
+    let seed = variable("MAZURKA_SEED").unwrap_or(1);
+    hunt(seed, variable("MAZURKA_PROGRAMS").unwrap_or(5000));
+}
