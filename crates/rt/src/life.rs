@@ -1,6 +1,6 @@
 //! How executions, threads and steps begin and end.
 
-use mazurka_core::{Event, Mishap, MishapKind, ProcessId, ProcessTable, Status};
+use mazurka_core::{Access, Event, Mishap, MishapKind, ProcessId, ProcessTable, Status};
 
 use crate::builder::Builder;
 use crate::names::{Names, next_epoch};
@@ -50,6 +50,24 @@ impl Inner {
             thread.life = Life::Unborn;
             thread.unwinding = false;
         }
+    }
+
+    /// What the threads that have started are about to do.
+    pub fn opening(&self) -> impl Iterator<Item = Option<Access>> {
+        let started = self
+            .threads
+            .iter()
+            .filter(|thread| thread.life != Life::Unborn);
+        started.map(|thread| thread.pending.access)
+    }
+
+    /// Whether an execution begins as one before did. If inputs decide how it begins, that cannot be told.
+    pub fn opens_like(&self, before: &[Option<Access>]) -> bool {
+        #[cfg(feature = "symbolic")]
+        if !self.unknowns.path.is_empty() {
+            return true;
+        }
+        self.opening().eq(before.iter().copied())
     }
 
     /// A thread begins.

@@ -62,6 +62,8 @@ pub(crate) struct Simulator {
     /// How many of them the coroutines have made; none if they must start again.
     live: Cell<Option<usize>>,
     initial: Vec<Mishap>,
+    /// What the threads that start before the first step begin with.
+    opening: Vec<Option<Access>>,
     guards: Vec<Access>,
     /// Whether what is learned on the way makes a search start again.
     pub searching: bool,
@@ -114,6 +116,7 @@ impl Simulator {
             len: 0,
             live: Cell::new(None),
             initial: Vec::new(),
+            opening: Vec::new(),
             guards: Vec::new(),
             searching: true,
             observe: None,
@@ -137,6 +140,7 @@ impl Simulator {
         }
         let mut inner = self.stage.world.inner.borrow_mut();
         self.initial = std::mem::take(&mut inner.deed.mishaps);
+        self.opening = inner.opening().collect();
         // Which accesses these are matters to nobody, only whether there are any.
         self.guards.clear();
         if inner.guarded {
@@ -177,6 +181,9 @@ impl Simulator {
         self.stage.abandon(&self.table);
         let mut table = Table::Known(&self.table);
         self.stage.begin(&mut table);
+        if !self.inner(|inner| inner.opens_like(&self.opening)) {
+            diverged("before any step a thread is about to do something else than before".into());
+        }
         self.stage.follow(true);
         for (at, event) in self.events[..self.len].iter().enumerate() {
             self.stage.again(at, event, &mut table);
