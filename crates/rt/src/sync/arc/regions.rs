@@ -4,7 +4,6 @@
 //! the region, their offset, and how many objects at this offset were named before: the content of an `Arc` may be
 //! replaced, and what was there may live on elsewhere.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use crate::names::{Meta, Pool, entry};
@@ -19,6 +18,7 @@ pub(super) enum Count {
 
 /// The memory of an `Arc` that is alive.
 struct Region {
+    start: usize,
     size: usize,
     thread: usize,
     number: usize,
@@ -43,8 +43,8 @@ struct Made {
 /// All regions.
 #[derive(Default)]
 pub(crate) struct Regions {
-    /// Those that are alive, by address.
-    alive: BTreeMap<usize, Region>,
+    /// Those that are alive, in the order of their addresses. They are few, and a vector keeps its memory.
+    alive: Vec<Region>,
     made: Vec<Made>,
 }
 
@@ -59,7 +59,26 @@ impl Regions {
 
     /// The value of an `Arc` is gone.
     pub fn remove(&mut self, at: usize) {
-        self.alive.remove(&at);
+        if let Some(place) = self.place(at) {
+            self.alive.remove(place);
+        }
+    }
+
+    /// Where the region that starts at an address is in `alive`.
+    fn place(&self, at: usize) -> Option<usize> {
+        let place = self.alive.partition_point(|region| region.start < at);
+        let region = self.alive.get(place)?;
+        (region.start == at).then_some(place)
+    }
+
+    fn insert(&mut self, new: Region) {
+        let place = self
+            .alive
+            .partition_point(|region| region.start < new.start);
+        match self.alive.get_mut(place) {
+            Some(old) if old.start == new.start => *old = new,
+            _ => self.alive.insert(place, new),
+        }
     }
 
     fn record(&mut self, region: (usize, usize)) -> &mut Record {
@@ -68,8 +87,9 @@ impl Regions {
 
     /// The region that an address lies in, by its name, and the offset.
     fn find(&self, address: usize) -> Option<((usize, usize), usize)> {
-        let (&start, region) = self.alive.range(..=address).next_back()?;
-        let offset = address - start;
+        let place = self.alive.partition_point(|region| region.start <= address);
+        let region = &self.alive[place.checked_sub(1)?];
+        let offset = address - region.start;
         (offset < region.size).then_some(((region.thread, region.number), offset))
     }
 }
@@ -82,12 +102,12 @@ impl Inner {
         let number = made.count;
         made.count += 1;
         let counts = entry(&mut made.records, number).counts;
-        let region = Region {
+        self.names.regions.insert(Region {
+            start: at,
             size,
             thread,
             number,
-        };
-        self.names.regions.alive.insert(at, region);
+        });
         for cell in counts.into_iter().flatten() {
             self.clean(cell);
         }
@@ -122,10 +142,11 @@ impl Inner {
         if !self.clocks.is_on() {
             return;
         }
-        let Some(region) = self.names.regions.alive.get(&at) else {
+        let Some(place) = self.names.regions.place(at) else {
             return;
         };
-        let region = (region.thread, region.number);
+        let Region { thread, number, .. } = self.names.regions.alive[place];
+        let region = (thread, number);
         let counts = match self.names.regions.record(region).counts {
             Some(counts) => counts,
             None => {
