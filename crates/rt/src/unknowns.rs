@@ -70,7 +70,7 @@ pub(crate) struct Unknowns {
     /// Made when it is first needed.
     solver: Option<Box<dyn Solver>>,
     /// What has been decided in this execution.
-    path: Vec<Term>,
+    pub path: Vec<Term>,
     /// The path of the last execution, as far as this one is not known to differ: what was asked there need not be asked again.
     forks: Vec<Fork>,
     /// Values that take this path.

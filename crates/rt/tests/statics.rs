@@ -67,7 +67,7 @@ fn models_at_the_same_time() {
             SUM.fetch_add(UNIT, SeqCst);
             WORDS.get_or_init(|| vec![7; 100]).iter().sum::<u64>()
         });
-        let torn = SUM.load(SeqCst) % UNIT != 0 || other.join().unwrap() != 700;
+        let torn = !SUM.load(SeqCst).is_multiple_of(UNIT) || other.join().unwrap() != 700;
         TORN.fetch_or(torn, SeqCst);
         RUNS.fetch_add(1, SeqCst);
     };
