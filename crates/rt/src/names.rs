@@ -1,30 +1,34 @@
 //! Names of shared objects: functions of the trace.
 //!
-//! Explorers compare what steps of different runs touch, so an object must have the same name in all runs of one trace.
-//! Most objects of `std::sync` can be made in a constant, so they cannot report that they have been made: they get
-//! their name when they are first used. Which thread is first may depend on the order of steps that are independent, so
-//! a name must not depend on it:
-//! - What is made by a function that is no `const fn` (a channel, a waker) is named when it is made, by the place, the thread, and how
-//!   many this thread has made there before.
-//! - What lies in the memory of an [`Arc`](crate::sync::Arc) that was made in the model is named by the thread that made the `Arc`, how
-//!   many it had made before, the offset in it, and how many objects were used at that offset before (arc.rs).
+//! Explorers compare what steps of different runs touch, so an object must have the same name in
+//! all runs of one trace. Most objects of `std::sync` can be made in a constant, so they cannot
+//! report that they have been made: they get their name when they are first used. Which thread is
+//! first may depend on the order of steps that are independent, so a name must not depend on it:
+//! - What is made by a function that is no `const fn` (a channel, a waker) is named when it is
+//!   made, by the place, the thread, and how many this thread has made there before.
+//! - What lies in the memory of an [`Arc`](crate::sync::Arc) that was made in the model is named by
+//!   the thread that made the `Arc`, how many it had made before, the offset in it, and how many
+//!   objects were used at that offset before (arc.rs).
 //! - If a place makes only one object, the place is its name.
-//! - Else to name it is a step. A place that makes several objects has a *registry*, a cell of its own. A thread that uses
-//!   such an object for the first time makes a step before, which writes the registry and nothing else. If the object has no
-//!   name in this step, it gets one: the place, this thread, how many it has named there before.
-//!   What is named before the first step of all needs none, since nothing can come in between.
+//! - Else to name it is a step. A place that makes several objects has a *registry*, a cell of its
+//!   own. A thread that uses such an object for the first time makes a step before, which writes
+//!   the registry and nothing else. If the object has no name in this step, it gets one: the place,
+//!   this thread, how many it has named there before. What is named before the first step of all
+//!   needs none, since nothing can come in between.
 //!
-//! Why these are functions of the trace: in the first two cases the name depends on what one thread did in its own order, and
-//! on what happened to one piece of memory, whose successive owners are ordered, else they raced. In the fourth the
-//! registry is an ordinary shared object, all steps that touch it conflict, and the trace orders them. The claims of such
-//! a step are the same whether or not the object has a name, so that reversing a race with it gives the same step.
+//! Why these are functions of the trace: in the first two cases the name depends on what one thread
+//! did in its own order, and on what happened to one piece of memory, whose successive owners are
+//! ordered, else they raced. In the fourth the registry is an ordinary shared object, all steps
+//! that touch it conflict, and the trace orders them. The claims of such a step are the same
+//! whether or not the object has a name, so that reversing a race with it gives the same step.
 //!
-//! It has to be a step of its own. It was once a part of the step before the first use, claimed afterwards. That step may take
-//! a lock, and then the two race that write the registry, one of them in a critical section and the other
-//! at its beginning: no order of them but one exists, and an explorer that tries the other one finds the lock held.
+//! It has to be a step of its own. It was once a part of the step before the first use, claimed
+//! afterwards. That step may take a lock, and then the two race that write the registry, one of
+//! them in a critical section and the other at its beginning: no order of them but one exists, and
+//! an explorer that tries the other one finds the lock held.
 //!
-//! That a place makes several objects is learned on the way; then the search starts again. `UnsafeCell`s are no part of any
-//! step, so that their names need not be the same in any two runs.
+//! That a place makes several objects is learned on the way; then the search starts again.
+//! `UnsafeCell`s are no part of any step, so that their names need not be the same in any two runs.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -73,7 +73,8 @@ fn under_a_lock(m: Arc<Mutex<u32>>, x: Arc<AtomicU32>, y: Arc<AtomicU32>) -> See
     (seen, exchanged, swapped)
 }
 
-/// Objects made at one place are first used under a lock: "the same schedule did something else than before".
+/// Objects made at one place are first used under a lock: "the same schedule did something else
+/// than before".
 #[test]
 fn objects_of_one_place_in_arcs() {
     let apart = results(|| {
@@ -171,7 +172,8 @@ impl Drop for Reads {
     }
 }
 
-/// The counts of an `Arc` order what was done before a reference is dropped and what is done by the last one.
+/// The counts of an `Arc` order what was done before a reference is dropped and what is done by the
+/// last one.
 #[test]
 fn arcs_order() {
     let shared = || {
@@ -270,7 +272,8 @@ fn arcs_are_those_of_std() {
     model(body);
 }
 
-/// The content of an `Arc` is replaced, and what was there lives on: two objects, though both were first used in one place.
+/// The content of an `Arc` is replaced, and what was there lives on: two objects, though both were
+/// first used in one place.
 #[test]
 fn what_was_in_an_arc_may_leave_it() {
     let (_, seen) = results(|| {
@@ -474,7 +477,8 @@ fn a_lock_is_held_while_its_holder_panics() {
     assert_eq!(seen, BTreeSet::from(["free", "held", "poisoned"]));
 }
 
-/// A panic poisons the locks of the thread that panics and no others, whatever unwinds at the same time.
+/// A panic poisons the locks of the thread that panics and no others, whatever unwinds at the same
+/// time.
 #[test]
 fn who_panics_poisons() {
     let (_, seen) = results(|| {
@@ -523,7 +527,8 @@ fn two_threads_unwind() {
     assert_eq!(seen, BTreeSet::from([1, 2]));
 }
 
-/// A thread that waits for ever while it unwinds is a deadlock, and the next model knows nothing of it.
+/// A thread that waits for ever while it unwinds is a deadlock, and the next model knows nothing of
+/// it.
 #[test]
 fn a_deadlock_while_unwinding() {
     struct Locks(Arc<Mutex<u32>>);

@@ -1,12 +1,15 @@
-//! Random programs against an interpreter of their own: a second opinion, which shares no code with the crate.
+//! Random programs against an interpreter of their own: a second opinion, which shares no code with
+//! the crate.
 //!
-//! The interpreter (`Machine`) runs every interleaving of a program under sequential consistency, with vector clocks
-//! written down from the definition of happens-before, and says which results there are and whether there is a data race. The
-//! same program runs as real code in a model; both must agree. What the programs are made of is what was once wrong: atomics made at one
-//! place (in a vector, in `Arc`s, in nodes on the heap), `Arc`s that are dropped, unwrapped or asked for their value, cells that
-//! are published, threads that panic and have destructors.
+//! The interpreter (`Machine`) runs every interleaving of a program under sequential consistency,
+//! with vector clocks written down from the definition of happens-before, and says which results
+//! there are and whether there is a data race. The same program runs as real code in a model; both
+//! must agree. What the programs are made of is what was once wrong: atomics made at one place (in
+//! a vector, in `Arc`s, in nodes on the heap), `Arc`s that are dropped, unwrapped or asked for
+//! their value, cells that are published, threads that panic and have destructors.
 //!
-//! CI runs a slice. More: `MAZURKA_PROGRAMS=20000 MAZURKA_SEED=7 cargo test -p mazurka-rt --test hunt -- --ignored`.
+//! CI runs a slice. More: `MAZURKA_PROGRAMS=20000 MAZURKA_SEED=7 cargo test -p mazurka-rt --test
+//! hunt -- --ignored`.
 
 use std::collections::BTreeSet;
 use std::ptr::null_mut;
@@ -30,7 +33,8 @@ enum Op {
     Publish(Ordering),
     /// Reads the cell of the node that is published and adds 1 to its count.
     Consume(Ordering),
-    /// With the shared `Arc`: writes or reads its cell, drops the reference, or writes if it is the only one.
+    /// With the shared `Arc`: writes or reads its cell, drops the reference, or writes if it is the
+    /// only one.
     ArcWrite,
     ArcRead,
     ArcDrop,
@@ -334,7 +338,8 @@ mod machine {
                 Op::TryLock if self.lock.0 == Some(thread) => self.unlock(thread, false),
                 Op::TryLock if self.lock.0.is_some() => self.threads[thread].log.push(HELD),
                 Op::TryLock => {
-                    // Taking and giving back are two steps: the second one comes before the next operation.
+                    // Taking and giving back are two steps: the second one comes before the next
+                    // operation.
                     self.lock(thread);
                     self.threads[thread].at -= 1;
                 }
@@ -610,8 +615,8 @@ fn body(random: &mut Random, kind: usize, most: usize) -> Body {
     let mut ops: Vec<Op> = (0..1 + random.below(most))
         .map(|_| op(random, kind))
         .collect();
-    // Which references are left when a thread asks for the value is not explored, so that what it does with its own
-    // reference afterwards must not depend on the answer.
+    // Which references are left when a thread asks for the value is not explored, so that what it
+    // does with its own reference afterwards must not depend on the answer.
     let asks = |op: &Op| matches!(op, Op::ArcGetMut | Op::ArcUnwrap);
     let after = ops.iter().position(asks).map_or(ops.len(), |at| at + 1);
     for op in &mut ops[after..] {
@@ -648,7 +653,8 @@ fn program(random: &mut Random) -> Program {
     }
 }
 
-/// What the two disagree about; none if they agree, or if it is too much to run. The flag: whether there is a race.
+/// What the two disagree about; none if they agree, or if it is too much to run. The flag: whether
+/// there is a race.
 fn disagreement(program: &Program) -> Option<Result<bool, String>> {
     let mut expected = Verdict::default();
     if !Machine::new(program).explore(&mut expected, 20_000) {

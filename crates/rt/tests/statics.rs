@@ -54,7 +54,8 @@ fn values_of_all_executions_are_dropped() {
     assert_eq!(made.load(SeqCst), dropped.load(SeqCst));
 }
 
-/// Two models at the same time, as parallel tests: what they conclude may be wrong, the memory may not.
+/// Two models at the same time, as parallel tests: what they conclude may be wrong, the memory may
+/// not.
 #[test]
 fn models_at_the_same_time() {
     const UNIT: u64 = 0x0101_0101_0101_0101;

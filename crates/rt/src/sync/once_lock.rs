@@ -1,8 +1,9 @@
 //! `std::sync::OnceLock`, explored.
 //!
-//! A static outlives an execution and is empty when the next one starts, but a `&'static T` to the value of an
-//! execution that is over may still be around. So a value never changes its place: each has an allocation of its own,
-//! the allocations are linked, and only dropping the `OnceLock`, which ends all borrows, frees them.
+//! A static outlives an execution and is empty when the next one starts, but a `&'static T` to the
+//! value of an execution that is over may still be around. So a value never changes its place: each
+//! has an allocation of its own, the allocations are linked, and only dropping the `OnceLock`,
+//! which ends all borrows, frees them.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,8 +13,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use super::Once;
 
-/// A value that is set once: [`std::sync::OnceLock`]. One that outlives an execution (a static) is empty
-/// when the next one starts; the old value stays where it is.
+/// A value that is set once: [`std::sync::OnceLock`]. One that outlives an execution (a static) is
+/// empty when the next one starts; the old value stays where it is.
 pub struct OnceLock<T> {
     once: Once,
     /// The value that was set last; null if none was.
@@ -27,8 +28,8 @@ struct Value<T> {
     before: *mut Value<T>,
 }
 
-// SAFETY: as with std: whoever has a `&OnceLock` may set a value that another thread made, and may read it. `last` is
-// atomic, and a `Value` that it points to is never written again.
+// SAFETY: as with std: whoever has a `&OnceLock` may set a value that another thread made, and may
+// read it. `last` is atomic, and a `Value` that it points to is never written again.
 #[allow(unsafe_code)]
 unsafe impl<T: Sync + Send> Sync for OnceLock<T> {}
 // SAFETY: it owns its values.
@@ -52,8 +53,8 @@ impl<T> OnceLock<T> {
     /// The value that was set last. `once` must be done: then one was set.
     fn value(&self) -> &T {
         let last = self.last.load(Ordering::Acquire);
-        // SAFETY: null or from `Box::into_raw` in `init`. Only `&mut self` frees it, and nothing writes to it but
-        // through `&mut self`.
+        // SAFETY: null or from `Box::into_raw` in `init`. Only `&mut self` frees it, and nothing
+        // writes to it but through `&mut self`.
         let last = unsafe { last.as_ref() };
         &last.expect("it has been set").value
     }
@@ -137,7 +138,8 @@ impl<T> OnceLock<T> {
         if last.is_null() {
             return None;
         }
-        // SAFETY: from `Box::into_raw`, and no longer in the list; the exclusive borrow excludes all others.
+        // SAFETY: from `Box::into_raw`, and no longer in the list; the exclusive borrow excludes
+        // all others.
         let Value { value, before } = *unsafe { Box::from_raw(last) };
         *self.last.get_mut() = before;
         Some(value)

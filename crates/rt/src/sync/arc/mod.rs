@@ -1,14 +1,16 @@
 //! `std::sync::Arc` and `Weak`, watched.
 //!
-//! The counts are std's and no part of any step. The clocks know what they order, as std has it: dropping releases, dropping the
-//! last one acquires, and so do `get_mut`, `try_unwrap`, `into_inner`, `make_mut` and `upgrade` if they succeed.
-//! Cloning, `strong_count` and `weak_count` are relaxed.
+//! The counts are std's and no part of any step. The clocks know what they order, as std has it:
+//! dropping releases, dropping the last one acquires, and so do `get_mut`, `try_unwrap`,
+//! `into_inner`, `make_mut` and `upgrade` if they succeed. Cloning, `strong_count` and `weak_count`
+//! are relaxed.
 //!
-//! Each `Arc` that a thread of a model makes is a *region* of memory with a name (regions.rs): what lies in it is named by it.
+//! Each `Arc` that a thread of a model makes is a *region* of memory with a name (regions.rs): what
+//! lies in it is named by it.
 //!
-//! std's `Arc` cannot tell anybody that it is dropped, so this is a type of its own, and two things that only std's can do are
-//! missing: it does not turn into an `Arc<dyn Trait>` by itself, and it is no receiver (`self: Arc<Self>`). Make these
-//! from std's ([`Arc::from_std`]), or use std's.
+//! std's `Arc` cannot tell anybody that it is dropped, so this is a type of its own, and two things
+//! that only std's can do are missing: it does not turn into an `Arc<dyn Trait>` by itself, and it
+//! is no receiver (`self: Arc<Self>`). Make these from std's ([`Arc::from_std`]), or use std's.
 
 mod regions;
 mod traits;
@@ -78,7 +80,8 @@ fn made_arc<T: ?Sized>(inner: &sync::Arc<T>) {
     }
 }
 
-/// The value is about to go: when it has gone, its memory is no region any more, even if its destructor panics.
+/// The value is about to go: when it has gone, its memory is no region any more, even if its
+/// destructor panics.
 struct Ending(usize);
 
 impl Drop for Ending {
@@ -112,7 +115,8 @@ impl<T> Arc<T> {
 
     /// A value that stays where it is.
     pub fn pin(data: T) -> Pin<Self> {
-        // SAFETY: the value cannot be moved out of an `Arc` that is pinned, as with std: `try_unwrap` wants the `Arc` itself.
+        // SAFETY: the value cannot be moved out of an `Arc` that is pinned, as with std:
+        // `try_unwrap` wants the `Arc` itself.
         #[allow(unsafe_code)]
         unsafe {
             Pin::new_unchecked(Self::new(data))
@@ -226,7 +230,8 @@ impl<T: ?Sized> Arc<T> {
     ///
     /// # Safety
     ///
-    /// As with std: the pointer comes from [`into_raw`](Self::into_raw), and there is a reference to give up.
+    /// As with std: the pointer comes from [`into_raw`](Self::into_raw), and there is a reference
+    /// to give up.
     #[allow(unsafe_code)]
     pub unsafe fn decrement_strong_count(ptr: *const T) {
         // SAFETY: the caller's promise is the same.
@@ -241,7 +246,8 @@ impl<T: ?Sized> Arc<T> {
         Weak(ManuallyDrop::new(sync::Arc::downgrade(&this.0)))
     }
 
-    /// How many references there are. In a model that is those of this moment of this run; others are not explored.
+    /// How many references there are. In a model that is those of this moment of this run; others
+    /// are not explored.
     #[must_use]
     pub fn strong_count(this: &Self) -> usize {
         let at = address(Self::as_ptr(this));

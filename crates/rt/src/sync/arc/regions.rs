@@ -1,8 +1,8 @@
 //! The memory of the `Arc`s of an execution, and the names of what lies in it.
 //!
-//! A region is named by the thread that made it and how many this thread had made before. Objects in it are named by
-//! the region, their offset, and how many objects at this offset were named before: the content of an `Arc` may be
-//! replaced, and what was there may live on elsewhere.
+//! A region is named by the thread that made it and how many this thread had made before. Objects
+//! in it are named by the region, their offset, and how many objects at this offset were named
+//! before: the content of an `Arc` may be replaced, and what was there may live on elsewhere.
 
 use std::sync::atomic::Ordering;
 
@@ -43,7 +43,8 @@ struct Made {
 /// All regions.
 #[derive(Default)]
 pub(crate) struct Regions {
-    /// Those that are alive, in the order of their addresses. They are few, and a vector keeps its memory.
+    /// Those that are alive, in the order of their addresses. They are few, and a vector keeps its
+    /// memory.
     alive: Vec<Region>,
     made: Vec<Made>,
 }
