@@ -20,14 +20,18 @@
 mod brute;
 mod compare;
 mod config;
+pub mod features;
 mod generate;
 mod hunt;
+pub mod mutate;
+pub mod oracle;
 pub mod planted;
 mod print;
 mod record;
 mod rng;
 mod shrink;
 mod states;
+pub mod swarm;
 pub mod tree;
 
 pub use brute::{Exceeded, Limit, Visit, every_run, naive};

