@@ -1,0 +1,532 @@
+//! Every command of Mazurka as a function from a program to what it says.
+//!
+//! The commands run in this process, through the library that the binary is made of: a hundred thousand programs times forty
+//! commands would be four million processes. A panic is what the binary calls an internal error (exit code 4).
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+use std::time::Duration;
+
+use mazurka::proof::Status;
+use mazurka::record::{Ending, Record};
+use mazurka::{
+    Algorithm, Bound, Checkpoint, Limits, Method, NetKind, Options, Permuting, Plan, Program,
+    ProveOptions, Reached, Recording, Reduction, RunRecord, SolverChoice, StateProperty,
+    SymbolicProgram, Symbolically, Theory, Verdict, quietly,
+};
+use mazurka_core::Counts;
+
+use crate::seen::{Outcome, Proof, Seen, State, named, state_of};
+
+/// A command with its flags. Its `Display` is what a user types.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    Check,
+    /// `check --property deterministic`
+    CheckDeterministic,
+    Explore(Algorithm),
+    /// `explore --tests`: each execution, and so the final states.
+    Tests(Algorithm),
+    /// `explore --checkpoint`, and `--resume` until it is done, with so many workers.
+    Resume(Algorithm, usize),
+    Unfold(NetKind, u64),
+    /// `unfold --net stateful --naive`
+    Walk(u64),
+    Reach(NetKind, Method, u64, String),
+    Permute(u64),
+    Symbolic(Reduction),
+    Prove {
+        reduce: bool,
+    },
+    Run(u64),
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Command::Check => write!(f, "check FILE --jobs 1"),
+            Command::CheckDeterministic => write!(f, "check FILE --property deterministic"),
+            Command::Explore(a) => write!(f, "explore FILE --jobs 1 --algorithm {a}"),
+            Command::Tests(a) => write!(f, "explore FILE --tests DIR --algorithm {a}"),
+            Command::Resume(a, jobs) => write!(
+                f,
+                "explore FILE --jobs {jobs} --algorithm {a} --max-executions 1 --checkpoint SAVED, then --resume SAVED"
+            ),
+            Command::Unfold(net, seed) => write!(f, "unfold FILE --net {net} --seed {seed}"),
+            Command::Walk(seed) => write!(f, "unfold FILE --net stateful --naive --seed {seed}"),
+            Command::Reach(net, method, seed, property) => write!(
+                f,
+                "reach FILE --net {net} --method {} --seed {seed} --property '{property}'",
+                method.name()
+            ),
+            Command::Permute(seed) => write!(f, "permute FILE --complete --seed {seed}"),
+            Command::Symbolic(por) => write!(f, "symbolic FILE --por {por}"),
+            Command::Prove { reduce: true } => write!(f, "prove FILE"),
+            Command::Prove { reduce: false } => write!(f, "prove FILE --no-por"),
+            Command::Run(seed) => write!(f, "run FILE --seed {seed}"),
+        }
+    }
+}
+
+impl Command {
+    /// Its first word, under which refusals and times are counted.
+    pub fn name(&self) -> String {
+        match self {
+            Command::Check | Command::CheckDeterministic => "check".to_owned(),
+            Command::Explore(algorithm) => format!("explore {}", algorithm.name()),
+            Command::Tests(_) => "explore --tests".to_owned(),
+            Command::Resume(..) => "explore --resume".to_owned(),
+            Command::Unfold(net, _) => format!("unfold {net}"),
+            Command::Walk(_) => "unfold --naive".to_owned(),
+            Command::Reach(net, method, ..) => format!("reach {net} {}", method.name()),
+            Command::Permute(_) => "permute".to_owned(),
+            Command::Symbolic(por) => format!("symbolic {por}"),
+            Command::Prove { .. } => "prove".to_owned(),
+            Command::Run(_) => "run".to_owned(),
+        }
+    }
+}
+
+/// A program as the commands load it.
+pub struct Loaded {
+    text: String,
+    program: Result<Program, String>,
+    /// For `check` and `explore` if initial values are not known.
+    symbolic: Option<SymbolicProgram>,
+}
+
+const FILE: &str = "program.maz";
+
+impl Loaded {
+    pub fn new(text: &str) -> Self {
+        let program = Program::load_with_inputs(FILE, text, &[]);
+        let symbolic = match &program {
+            Err(mistakes) if mistakes.iter().all(|mistake| mistake.code == "M0601") => {
+                SymbolicProgram::load(FILE, text, &[]).ok()
+            }
+            _ => None,
+        };
+        let say = |mistakes: Vec<mazurka::Diagnostic>| {
+            let all = mistakes.iter().map(|m| format!("{}: {}", m.code, m.message));
+            all.collect::<Vec<_>>().join("; ")
+        };
+        Self {
+            text: text.to_owned(),
+            program: program.map_err(say),
+            symbolic,
+        }
+    }
+
+    /// Whether the loader takes it, and if not, why.
+    pub fn refusal(&self) -> Option<&str> {
+        match (&self.program, &self.symbolic) {
+            (Err(why), None) => Some(why),
+            _ => None,
+        }
+    }
+
+    /// The program, if it has one set of initial values and no inputs.
+    pub fn concrete(&self) -> Option<&Program> {
+        self.program.as_ref().ok().filter(|program| !program.has_inputs())
+    }
+
+    /// Whether values are unknown before it runs.
+    pub fn is_open(&self) -> bool {
+        self.program.as_ref().map_or(true, Program::has_inputs)
+    }
+}
+
+/// How much there is to explore, as far as a short search tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// Few executions.
+    Small,
+    /// Too many for engines that go through all interleavings.
+    Large,
+    /// Runs that are very long, or have no end.
+    Endless,
+}
+
+impl Size {
+    /// Whether a command is likely to come to an end.
+    pub fn allows(self, command: &Command) -> bool {
+        let merges = match command {
+            Command::Check | Command::Explore(Algorithm::Stateful) | Command::Walk(_) => true,
+            Command::Unfold(net, _) => *net == NetKind::Stateful,
+            _ => false,
+        };
+        let every_interleaving = matches!(
+            command,
+            Command::Explore(Algorithm::Naive)
+                | Command::Tests(Algorithm::Naive)
+                | Command::Resume(..)
+                | Command::Permute(_)
+                | Command::Symbolic(_)
+                | Command::Prove { .. }
+        );
+        match self {
+            Size::Small => true,
+            Size::Large => !every_interleaving,
+            Size::Endless => merges,
+        }
+    }
+}
+
+impl Loaded {
+    /// How much there is to explore.
+    pub fn size(&self) -> Size {
+        const MANY: u64 = 400;
+        let options = &Options {
+            limits: Limits {
+                depth: Some(200),
+                executions: Some(2 * MANY),
+                steps: Some(50_000),
+                time: Some(Duration::from_secs(2)),
+                ..Limits::default()
+            },
+            ..options()
+        };
+        let explored = catch_unwind(AssertUnwindSafe(|| {
+            let source = Algorithm::Source;
+            match (&self.program, &self.symbolic) {
+                (Ok(program), _) => Some(program.explore(source, options, &mut quietly())),
+                (_, Some(symbolic)) => symbolic.explore(source, options, &mut quietly())?.ok(),
+                _ => None,
+            }
+        }));
+        let Ok(Some(record)) = explored else {
+            return Size::Small;
+        };
+        let bounds = &record.scope.bounds;
+        let runs = record.counts.executions + record.counts.blocked + record.counts.discarded;
+        match () {
+            () if bounds.iter().any(|b| matches!(b, Bound::MaxDepth(_))) => Size::Endless,
+            () if !bounds.is_empty() || runs > MANY => Size::Large,
+            () => Size::Small,
+        }
+    }
+}
+
+/// Limits that no small program should reach.
+fn limits() -> Limits {
+    Limits {
+        steps: Some(500_000),
+        time: Some(Duration::from_secs(10)),
+        ..Limits::default()
+    }
+}
+
+fn options() -> Options {
+    Options {
+        limits: limits(),
+        jobs: 1,
+        solver: SolverChoice::Embedded.into(),
+        ..Options::default()
+    }
+}
+
+thread_local! {
+    static LAST: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Runs a command; the error is the message of a panic.
+pub fn attempt(command: &Command, loaded: &Loaded) -> Result<Outcome, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            LAST.with(|last| *last.borrow_mut() = info.to_string().replace('\n', " "));
+            if std::thread::current().name() != Some(QUIET) {
+                before(info);
+            }
+        }));
+    });
+    catch_unwind(AssertUnwindSafe(|| run(command, loaded)))
+        .map_err(|_| LAST.with(|last| format!("internal error: {}", last.borrow())))
+}
+
+/// Threads of this name panic in silence.
+pub const QUIET: &str = "hostile";
+
+/// Does something in a thread whose panics are caught, and not printed.
+pub fn quiet<T: Send>(body: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new()
+            .name(QUIET.to_owned())
+            .stack_size(64 << 20);
+        let started = thread.spawn_scoped(scope, body).expect("a thread");
+        started
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn run(command: &Command, loaded: &Loaded) -> Outcome {
+    match command {
+        Command::Symbolic(por) => return symbolic(loaded, *por),
+        Command::Prove { reduce } => return prove(loaded, *reduce),
+        Command::Permute(seed) => return permute(loaded, *seed),
+        _ => {}
+    }
+    match (&loaded.program, &loaded.symbolic) {
+        (Ok(program), _) => run_on(command, loaded, program),
+        (Err(_), Some(symbolic)) => run_symbolic(command, loaded, symbolic),
+        (Err(why), None) => Outcome::Refused(why.clone()),
+    }
+}
+
+fn run_on(command: &Command, loaded: &Loaded, program: &Program) -> Outcome {
+    let (options, watch) = (&options(), &mut quietly());
+    let seen = |record: &Record| {
+        let mut seen = Seen::of(record);
+        seen.wrong = replay(program, record);
+        seen.boxed()
+    };
+    match command {
+        Command::Check => seen(&program.check(options, watch)),
+        Command::CheckDeterministic => {
+            let options = &Options {
+                deterministic: true,
+                ..options.clone()
+            };
+            seen(&program.check(options, watch))
+        }
+        Command::Explore(algorithm) => seen(&program.explore(*algorithm, options, watch)),
+        Command::Tests(algorithm) => tests(program, *algorithm, options),
+        Command::Resume(algorithm, jobs) => resume(program, *algorithm, *jobs, options),
+        Command::Unfold(net, seed) => seen(&program.unfold(*net, *seed, options, watch).record),
+        Command::Walk(seed) => seen(&program.walk_states(*seed, options, watch).record),
+        Command::Reach(net, method, seed, property) => {
+            let wanted = match StateProperty::read(&loaded.text, &[], property) {
+                Ok(wanted) => wanted,
+                Err(bad) => return Outcome::Refused(bad.to_string()),
+            };
+            match program.reach(&wanted, (*net, *method), *seed, options, watch) {
+                Err(refused) => Outcome::Refused(refused.to_string()),
+                Ok(found) => {
+                    let mut seen = Seen::of(&found.record);
+                    let shown = found.run.is_some() == (found.answer == Reached::Reachable);
+                    seen.wrong = (!shown).then(|| "an answer without a run".to_owned());
+                    seen.boxed()
+                }
+            }
+        }
+        Command::Run(seed) => one_run(program, *seed, options),
+        Command::Symbolic(_) | Command::Prove { .. } | Command::Permute(_) => {
+            unreachable!("these load the program themselves")
+        }
+    }
+}
+
+fn run_symbolic(command: &Command, loaded: &Loaded, program: &SymbolicProgram) -> Outcome {
+    let (options, watch) = (&options(), &mut quietly());
+    let deterministic = matches!(command, Command::CheckDeterministic);
+    let found = match command {
+        Command::Check | Command::CheckDeterministic => {
+            let options = &Options {
+                deterministic,
+                ..options.clone()
+            };
+            program.check(options, watch)
+        }
+        Command::Explore(algorithm) => match program.explore(*algorithm, options, watch) {
+            Some(found) => found,
+            None => return Outcome::Refused(format!("--algorithm {algorithm} is for programs whose initial values are all known")),
+        },
+        _ => return Outcome::Refused("initial values are not known".to_owned()),
+    };
+    match found {
+        Err(nothing) => Outcome::Refused(nothing.to_string()),
+        Ok(record) => {
+            let mut seen = Seen::of(&record);
+            // A violation is shown for some initial values, which are among the settings.
+            if !record.witnesses.is_empty() {
+                let set = &record.program.set;
+                seen.wrong = match Program::load_with_inputs(FILE, &loaded.text, set) {
+                    Ok(program) => replay(&program, &record),
+                    Err(_) => Some(format!("the initial values {set:?} do not fit")),
+                };
+            }
+            seen.boxed()
+        }
+    }
+}
+
+/// What is wrong with the witnesses of a record: each must replay from its text.
+fn replay(program: &Program, record: &Record) -> Option<String> {
+    if record.witnesses.is_empty() {
+        return None;
+    }
+    let text = serde_json::to_string(record).expect("a record is JSON");
+    let recording = match Recording::parse(&text) {
+        Ok(recording) => recording,
+        Err(error) => return Some(format!("the record cannot be read: {error}")),
+    };
+    match program.replay(&recording, &options()) {
+        Err(problem) => Some(format!("a witness does not replay: {problem}")),
+        Ok(again) => {
+            let kinds = |record: &Record| record.witnesses.iter().map(|w| w.kind).collect::<Vec<_>>();
+            (kinds(&again) != kinds(record)).then(|| "a witness replays as something else".into())
+        }
+    }
+}
+
+/// Each execution as a test, and the final states among them.
+fn tests(program: &Program, algorithm: Algorithm, options: &Options) -> Outcome {
+    let mut finals: BTreeSet<State> = BTreeSet::new();
+    let mut wrong = None;
+    let sink = &mut |_: u64, test: &RunRecord| {
+        if test.run.ending == Ending::Final {
+            finals.insert(state_of(&test.run));
+        }
+        if wrong.is_none() && program.has_inputs() {
+            wrong = replay_run(program, test);
+        }
+    };
+    let (record, _) = program.explore_tests(algorithm, options, &mut quietly(), sink);
+    let mut seen = Seen::of(&record);
+    seen.wrong = wrong;
+    // A test of a program with inputs shows one of the values that lead there.
+    seen.finals = (!program.has_inputs()).then_some(finals);
+    seen.boxed()
+}
+
+fn replay_run(program: &Program, test: &RunRecord) -> Option<String> {
+    let text = serde_json::to_string(test).expect("a record is JSON");
+    let recording = Recording::parse(&text).expect("a record that was just written");
+    let again = program.replay(&recording, &options());
+    again.err().map(|problem| format!("a test does not replay: {problem}"))
+}
+
+/// Explores in stages, each from the text of the checkpoint before it.
+fn resume(program: &Program, algorithm: Algorithm, jobs: usize, options: &Options) -> Outcome {
+    let mut most = 1;
+    let mut checkpoint: Option<Checkpoint> = None;
+    loop {
+        let options = Options {
+            jobs,
+            limits: Limits {
+                executions: Some(most),
+                ..options.limits.clone()
+            },
+            ..options.clone()
+        };
+        let found = program.explore_from(checkpoint.as_ref(), algorithm, &options, &mut quietly());
+        let (record, left) = match found {
+            Ok(found) => found,
+            Err(refused) => return Outcome::Refused(refused.to_string()),
+        };
+        let Some(left) = left else {
+            let mut seen = Seen::of(&record);
+            seen.wrong = replay(program, &record);
+            return seen.boxed();
+        };
+        let text = serde_json::to_string(&left).expect("a checkpoint is JSON");
+        checkpoint = Some(Checkpoint::parse(&text).expect("a checkpoint that was just written"));
+        most = most.saturating_mul(4);
+    }
+}
+
+fn one_run(program: &Program, seed: u64, options: &Options) -> Outcome {
+    let found = match program.run(&Plan::Seed(seed), options, &mut quietly()) {
+        Ok(found) => found,
+        Err(refused) => return Outcome::Refused(refused.to_string()),
+    };
+    let mut seen = Seen::of(&found.record);
+    seen.wrong = replay_run(program, &found);
+    let state = (found.run.ending == Ending::Final).then(|| state_of(&found.run));
+    seen.deadlock = found.run.ending == Ending::Deadlock;
+    seen.finals = Some(state.into_iter().collect());
+    seen.boxed()
+}
+
+fn permute(loaded: &Loaded, seed: u64) -> Outcome {
+    let program = match Program::load(FILE, &loaded.text, &[]) {
+        Ok(program) => program,
+        Err(mistakes) => return Outcome::Refused(mistakes[0].message.clone()),
+    };
+    let wanted = Permuting {
+        plan: Plan::Seed(seed),
+        complete: true,
+        paper: false,
+        any_start: false,
+        listed: usize::MAX,
+    };
+    match program.permute(&wanted, &options(), &mut quietly()) {
+        Err(refused) => Outcome::Refused(refused.to_string()),
+        Ok(found) => {
+            let mut seen = Seen::of(&found.record);
+            seen.wrong = replay(&program, &found.record);
+            let results = found.permutations.results.iter();
+            let finals = results.filter(|result| result.ending == Ending::Final);
+            seen.finals = Some(finals.map(|result| named(&result.state)).collect());
+            seen.boxed()
+        }
+    }
+}
+
+fn symbolic(loaded: &Loaded, por: Reduction) -> Outcome {
+    let program = match SymbolicProgram::load(FILE, &loaded.text, &[]) {
+        Ok(program) => program,
+        Err(mistakes) => return Outcome::Refused(mistakes[0].message.clone()),
+    };
+    let wanted = Symbolically {
+        por,
+        listed: usize::MAX,
+        ..Symbolically::default()
+    };
+    match program.execute(&wanted, &options(), &mut quietly()) {
+        Err(nothing) => Outcome::Refused(nothing.to_string()),
+        Ok(found) => {
+            let mut seen = Seen::of(&found.record);
+            // Where nothing is unknown, the states are values.
+            let listed = found.states.listed.iter();
+            let finals = listed.filter(|state| state.ending == Ending::Final);
+            let finals = finals.map(|state| named(&state.substitution)).collect();
+            seen.finals = (!loaded.is_open()).then_some(finals);
+            seen.boxed()
+        }
+    }
+}
+
+fn prove(loaded: &Loaded, reduce: bool) -> Outcome {
+    let theory = match Theory::load(FILE, &loaded.text, &[]) {
+        Ok(theory) => theory,
+        Err(mistakes) => return Outcome::Refused(mistakes[0].message.clone()),
+    };
+    let wanted = ProveOptions {
+        reduce,
+        unfold: 4,
+        solver: SolverChoice::Embedded.into(),
+        limits: Limits {
+            steps: Some(3_000),
+            time: Some(Duration::from_secs(5)),
+            ..Limits::default()
+        },
+        ..ProveOptions::default()
+    };
+    match theory.prove(&[], &wanted, &mut quietly()) {
+        Err(refused) => Outcome::Refused(refused.to_string()),
+        Ok((found, file)) => {
+            let mut seen = Seen::of(&found.record);
+            let verdict = found.record.verdict;
+            let goals = found.goals.iter();
+            seen.proof = Some(Proof {
+                proved: verdict == Verdict::Verified,
+                refuted: verdict == Verdict::Violated,
+                deadlock_free: goals.map(|goal| goal.deadlock_free).next().flatten(),
+            });
+            if found.goals.iter().all(|goal| goal.status == Status::Proved)
+                && let Err(problem) = theory.check(&file, &wanted.solver)
+            {
+                seen.wrong = Some(format!("the proof is rejected: {problem}"));
+            }
+            seen.counts = Counts::default();
+            seen.deadlock = false;
+            seen.boxed()
+        }
+    }
+}

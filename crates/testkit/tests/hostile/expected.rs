@@ -1,0 +1,221 @@
+//! The truth about a program, in the form in which commands are held against it.
+
+use std::collections::BTreeSet;
+
+use mazurka_core::Execution;
+use mazurka_testkit::machine;
+use mazurka_testkit::oracle::ast::{Child, Expr, Init, Item, ItemKind, Kind, Program, Stmt, Ty};
+use mazurka_testkit::oracle::{Answer, FailureKind, Limits, Truth, judge, parse};
+
+use crate::seen::State;
+
+/// What is so.
+#[derive(Clone, Debug, Default)]
+pub struct Expected {
+    /// The lines of all failures.
+    pub failures: BTreeSet<usize>,
+    /// The lines of those that are a broken `ensures`.
+    pub ensures: BTreeSet<usize>,
+    /// Whether a run deadlocks.
+    pub deadlock: bool,
+    /// How many states are deadlocked.
+    pub deadlocked_states: u64,
+    /// The observed variables in the final states.
+    pub observed: BTreeSet<State>,
+    /// Whether all results agree; none if no run is final.
+    pub deterministic: Option<bool>,
+    /// Whether a run is discarded.
+    pub discarded: bool,
+    /// Whether all values of inputs were tried. If not, more may be possible.
+    pub exact: bool,
+    /// Whether a run can go on for ever, or for very long. The oracle does not say so: an engine has met it.
+    pub endless: bool,
+    /// What the text says.
+    pub stated: Stated,
+}
+
+/// What can be read off a text.
+#[derive(Clone, Debug, Default)]
+pub struct Stated {
+    /// The shared variables that are `bool`.
+    pub bools: BTreeSet<String>,
+    /// Whether only some variables are observed.
+    pub observes: bool,
+    /// Whether it states an `ensures`.
+    pub ensures: bool,
+    /// Whether it states any property: `assert`, `error`, `invariant` or `ensures`.
+    pub property: bool,
+    /// Whether it asks for inputs.
+    pub inputs: bool,
+    /// Whether an initial value is unknown.
+    pub starts_anywhere: bool,
+    /// Whether `optimal` may block a run.
+    pub may_block: bool,
+}
+
+/// Why there is nothing to compare.
+#[derive(Clone, Debug)]
+pub enum Unknown {
+    /// The oracle needs more than it is given.
+    TooLarge,
+    /// The text is no program, or cannot start.
+    Refused(String),
+}
+
+impl Expected {
+    /// The oracle's answer.
+    pub fn of(text: &str, limits: &Limits) -> Result<Self, Unknown> {
+        let program = parse(text).map_err(Unknown::Refused)?;
+        match judge(text, limits) {
+            Answer::Truth(truth) => Ok(Self::from(&truth, Stated::of(&program, text))),
+            Answer::TooLarge => Err(Unknown::TooLarge),
+            Answer::Refused(why) => Err(Unknown::Refused(why)),
+        }
+    }
+
+    fn from(truth: &Truth, stated: Stated) -> Self {
+        let line = |line: u32| line as usize;
+        let ensures = truth.failures.iter();
+        let ensures = ensures.filter(|failure| failure.kind == FailureKind::Ensures);
+        let others = truth.failures.iter();
+        let others = others.filter(|failure| failure.kind != FailureKind::Ensures);
+        let others: BTreeSet<usize> = others.map(|failure| line(failure.line)).collect();
+        let sorted = |state: &Vec<(String, i128)>| {
+            let mut state = state.clone();
+            state.sort();
+            state
+        };
+        Self {
+            failures: truth.failures.iter().map(|f| line(f.line)).collect(),
+            ensures: ensures
+                .map(|failure| line(failure.line))
+                .filter(|line| !others.contains(line))
+                .collect(),
+            deadlock: truth.deadlock,
+            deadlocked_states: truth.deadlock_states as u64,
+            observed: truth.final_states.iter().map(sorted).collect(),
+            deterministic: truth.deterministic,
+            discarded: truth.discarded,
+            exact: truth.exact,
+            endless: false,
+            stated,
+        }
+    }
+
+    /// Whether something is wrong besides different results.
+    pub fn violated(&self) -> bool {
+        !self.failures.is_empty() || self.deadlock
+    }
+
+    /// Whether different results are a violation for `check`.
+    pub fn must_be_deterministic(&self) -> bool {
+        self.stated.observes || !self.stated.property
+    }
+
+    /// The lines of failures that are not about final states.
+    pub fn on_the_way(&self) -> BTreeSet<usize> {
+        self.failures.difference(&self.ensures).copied().collect()
+    }
+
+    /// Whether values are unknown before the program runs.
+    pub fn open(&self) -> bool {
+        self.stated.inputs || self.stated.starts_anywhere
+    }
+
+    /// All shared variables in the final states, if all are observed and known.
+    pub fn finals(&self) -> Option<&BTreeSet<State>> {
+        (!self.stated.observes && !self.open()).then_some(&self.observed)
+    }
+}
+
+impl Stated {
+    pub fn of(program: &Program, text: &str) -> Self {
+        let mut stated = Self::default();
+        for item in &program.items {
+            stated.item(item);
+        }
+        let guards = machine(text).is_ok_and(|machine| !machine.guards().is_empty());
+        stated.may_block |= guards;
+        stated
+    }
+
+    fn item(&mut self, item: &Item) {
+        match &item.kind {
+            ItemKind::Var(names, ty, len, init) => {
+                self.starts_anywhere |= init.is_none();
+                if *ty == Ty::Bool && len.is_none() {
+                    self.bools.extend(names.iter().cloned());
+                } else if *ty == Ty::Bool {
+                    for name in names {
+                        self.bools.extend((0..64).map(|at| format!("{name}[{at}]")));
+                    }
+                }
+            }
+            ItemKind::Ensures(..) => (self.ensures, self.property) = (true, true),
+            ItemKind::Invariant(..) => self.property = true,
+            ItemKind::Observe(_) => self.observes = true,
+            ItemKind::Proc(.., body) | ItemKind::Process(.., body) => self.all(body),
+            _ => {}
+        }
+    }
+
+    fn all(&mut self, body: &[Stmt]) {
+        for stmt in body {
+            self.stmt(stmt);
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match &stmt.kind {
+            Kind::Assert(..) | Kind::Error(_) => self.property = true,
+            Kind::Assign(_, values) | Kind::Call(_, values) => self.exprs(values),
+            Kind::Let(.., Init::One(value)) => self.exprs(std::slice::from_ref(value)),
+            Kind::Let(.., Init::List(values)) => self.exprs(values),
+            Kind::Spawn(_, Child::Call(_, values)) => self.exprs(values),
+            Kind::Spawn(_, Child::Block(body)) => self.all(body),
+            Kind::Guard(_, body) | Kind::GuardedLoop(_, body) => self.stmt(body),
+            Kind::Choice(one, _, other) => {
+                self.stmt(one);
+                self.stmt(other);
+            }
+            Kind::If(_, one, other) => {
+                self.all(one);
+                self.all(other);
+            }
+            Kind::While(.., body) | Kind::For(.., body) => self.all(body),
+            Kind::Atomic(body) | Kind::Seq(body) => self.all(body),
+            _ => {}
+        }
+    }
+
+    fn exprs(&mut self, all: &[Expr]) {
+        for expr in all {
+            match expr {
+                Expr::Input(_) => self.inputs = true,
+                Expr::Choose(..) => self.may_block = true,
+                Expr::Not(one) | Expr::Neg(one) | Expr::Index(_, one) => {
+                    self.exprs(std::slice::from_ref(one));
+                }
+                Expr::Bin(_, one, other) => {
+                    self.exprs(std::slice::from_ref(one));
+                    self.exprs(std::slice::from_ref(other));
+                }
+                Expr::If(one, two, three) => {
+                    for part in [one, two, three] {
+                        self.exprs(std::slice::from_ref(part));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The text of a value in a property of `reach`.
+pub fn literal(name: &str, value: i128, stated: &Stated) -> String {
+    match stated.bools.contains(name) {
+        true => (value != 0).to_string(),
+        false => value.to_string(),
+    }
+}
+

@@ -1,0 +1,86 @@
+//! Where programs come from.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use mazurka_testkit::mutate::mutate;
+use mazurka_testkit::swarm::swarm;
+use mazurka_testkit::{Config, generate};
+
+/// A source of programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Generator {
+    /// Random trees, by the authors of the engines.
+    Tree,
+    /// Mutations of the corpus and the examples.
+    Mutate,
+    /// Batches with few features each.
+    Swarm,
+}
+
+impl Generator {
+    pub const ALL: [Generator; 3] = [Generator::Tree, Generator::Mutate, Generator::Swarm];
+
+    pub fn named(name: &str) -> Option<Self> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|generator| generator.to_string() == name)
+    }
+
+    /// The program of a seed; none if there is none.
+    pub fn program(self, seed: u64) -> Option<String> {
+        match self {
+            Generator::Tree => {
+                let config = Config {
+                    interleavings: 300.0,
+                    inputs: seed % 8 == 7,
+                    ..Config::default()
+                };
+                // One statement a line, so that lines tell statements apart.
+                let text = generate(seed, &config).to_string();
+                Some(text.replace("; ", ";\n"))
+            }
+            Generator::Mutate => mutate(seed, originals()),
+            Generator::Swarm => Some(swarm(seed)),
+        }
+    }
+}
+
+impl fmt::Display for Generator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Generator::Tree => "tree",
+            Generator::Mutate => "mutate",
+            Generator::Swarm => "swarm",
+        })
+    }
+}
+
+/// The programs of the corpus and the examples, in the order of their paths.
+fn originals() -> &'static [String] {
+    static ALL: OnceLock<Vec<String>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut paths = Vec::new();
+        for folder in ["corpus/maz", "corpus/prove", "examples"] {
+            walk(&root.join(folder), &mut paths);
+        }
+        paths.sort();
+        let read = paths.iter().filter_map(|path| fs::read_to_string(path).ok());
+        let all: Vec<String> = read.filter(|text| text.len() < 1_500).collect();
+        assert!(all.len() > 50, "the corpus was not found");
+        all
+    })
+}
+
+fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            walk(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "maz") {
+            found.push(path);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! One program, every command, one oracle.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use mazurka::{Algorithm, NetKind, Reduction, Verdict};
+use mazurka_core::Counts;
+use mazurka_testkit::variants;
+
+use crate::commands::{Command, Loaded, Size, attempt};
+use crate::expected::Expected;
+use crate::judge::disagreement;
+use crate::reach::questions;
+use crate::seen::{Outcome, Seen};
+
+/// Something that a command says and that is not so.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    pub command: Command,
+    pub what: String,
+}
+
+/// How often a command was asked, and what it did with it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    pub asked: u64,
+    pub refused: u64,
+    pub inconclusive: u64,
+    pub violated: u64,
+    pub seconds: f64,
+}
+
+/// What a tour of programs has seen, by command.
+pub type Tallies = BTreeMap<String, Tally>;
+
+/// A wrong command, for the tests of the harness itself: it changes what a command says about a text.
+pub type Plant = dyn Fn(&Command, &str, &mut Seen) + Sync;
+
+/// The commands that a program is given: the cheap ones always, the others for some programs.
+pub fn commands(seed: u64, open: bool) -> Vec<Command> {
+    let mut all = vec![Command::Check, Command::CheckDeterministic];
+    all.extend(Algorithm::ALL.iter().map(|&a| Command::Explore(a)));
+    all.push(Command::Tests(Algorithm::Optimal));
+    let nets = [NetKind::Contextual, NetKind::Replicated, NetKind::Stateful];
+    all.extend(nets.map(|net| Command::Unfold(net, seed % 8)));
+    all.push(Command::Unfold(NetKind::Contextual, (seed + 3) % 8));
+    all.push(Command::Walk(seed % 8));
+    all.push(Command::Run(seed));
+    if !open {
+        all.push(Command::Permute(seed));
+    }
+    if seed % 4 == 1 || open {
+        all.push(Command::Symbolic(Reduction::Canonical));
+    }
+    if seed % 5 == 2 {
+        all.push(Command::Prove { reduce: true });
+        all.extend((0..6).map(|seed| Command::Unfold(NetKind::Contextual, seed)));
+    }
+    if seed % 10 == 3 {
+        let workers = [1, 2, 7][(seed / 10 % 3) as usize];
+        let parts = Algorithm::ALL.iter().filter(|a| !a.compares_states());
+        all.extend(parts.map(|&a| Command::Resume(a, workers)));
+        all.extend(variants().map(|v| Command::Explore(Algorithm::Context(v))));
+    }
+    if seed % 20 == 4 {
+        all.push(Command::Symbolic(Reduction::None));
+        all.push(Command::Prove { reduce: false });
+        all.push(Command::Tests(Algorithm::Naive));
+    }
+    all
+}
+
+/// The first thing that a command gets wrong. With `only`, commands of another name are left out.
+pub fn fault(
+    text: &str,
+    seed: u64,
+    truth: &Expected,
+    only: Option<&str>,
+    plant: Option<&Plant>,
+    tallies: &mut Tallies,
+) -> Option<Fault> {
+    let loaded = Loaded::new(text);
+    if loaded.refusal().is_some() {
+        return None;
+    }
+    let size = loaded.size();
+    let truth = &Expected {
+        endless: size == Size::Endless,
+        ..truth.clone()
+    };
+    let mut counted: Option<Counts> = None;
+    let wanted = |command: &Command| only.is_none_or(|only| command.name() == only);
+    let asked = commands(seed, truth.open()).into_iter();
+    let asked = asked.filter(|command| wanted(command) && size.allows(command));
+    let reached = questions(&loaded, truth, seed).into_iter();
+    let reached = reached.filter(|(command, _)| wanted(command));
+    let plain = asked.map(|command| (command, None));
+    for (command, answer) in plain.chain(reached.map(|(command, yes)| (command, Some(yes)))) {
+        let start = Instant::now();
+        let outcome = attempt(&command, &loaded);
+        let tally = tallies.entry(command.name()).or_default();
+        tally.asked += 1;
+        tally.seconds += start.elapsed().as_secs_f64();
+        let mut seen = match outcome {
+            Err(what) => return Some(Fault { command, what }),
+            Ok(Outcome::Refused(why)) => {
+                tally.refused += 1;
+                if let Some(what) = wrongly_refused(&command, &why, truth) {
+                    return Some(Fault { command, what });
+                }
+                continue;
+            }
+            Ok(Outcome::Answer(seen)) => *seen,
+        };
+        if let Some(plant) = plant {
+            plant(&command, text, &mut seen);
+        }
+        tally.inconclusive += u64::from(seen.verdict == Verdict::Inconclusive);
+        tally.violated += u64::from(seen.verdict == Verdict::Violated);
+        let wrong = disagreement(&command, &seen, truth)
+            .or_else(|| wrongly_answered(&seen, answer))
+            .or_else(|| miscounted(&command, &seen, truth, &mut counted));
+        if let Some(what) = wrong {
+            return Some(Fault { command, what });
+        }
+    }
+    None
+}
+
+/// Commands that may refuse a program say so in the documentation; all others may not.
+fn wrongly_refused(command: &Command, why: &str, truth: &Expected) -> Option<String> {
+    let may = match command {
+        Command::Prove { .. } | Command::Reach(..) => true,
+        Command::Check | Command::CheckDeterministic => false,
+        Command::Explore(algorithm) => truth.open() && algorithm.compares_states(),
+        _ => truth.open(),
+    };
+    (!may).then(|| format!("refused: {why}"))
+}
+
+/// A state that is there must be found, and no other.
+fn wrongly_answered(seen: &Seen, answer: Option<bool>) -> Option<String> {
+    let reachable = answer?;
+    let right = match seen.verdict {
+        Verdict::Violated => reachable,
+        Verdict::Verified => !reachable,
+        Verdict::Inconclusive => !seen.exhaustive(),
+    };
+    let says = if reachable { "reachable" } else { "unreachable" };
+    (!right).then(|| format!("the state is {says}"))
+}
+
+/// Engines that tell traces apart must count the same.
+fn miscounted(
+    command: &Command,
+    seen: &Seen,
+    truth: &Expected,
+    counted: &mut Option<Counts>,
+) -> Option<String> {
+    let tells = match command {
+        Command::Explore(a) | Command::Tests(a) | Command::Resume(a, _) => !a.compares_states(),
+        Command::Permute(_) => true,
+        _ => false,
+    };
+    if !tells || !seen.exhaustive() {
+        return None;
+    }
+    let known = *counted.get_or_insert(seen.counts);
+    let of = |counts: &Counts| (counts.traces, counts.deadlocks, counts.final_states);
+    let (one, other) = (of(&known), of(&seen.counts));
+    if one != other && !truth.stated.starts_anywhere {
+        return Some(format!(
+            "(traces, deadlocks, final states) is {other:?}, and {one:?} by another engine"
+        ));
+    }
+    let failures = (known.failures, seen.counts.failures);
+    (failures.0 != failures.1 && !truth.open())
+        .then(|| format!("{} failures, and {} by another engine", failures.1, failures.0))
+}

@@ -1,0 +1,230 @@
+//! What each command promises, held against the truth.
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+
+use mazurka::{Algorithm, Bound, NetKind, Verdict};
+
+use crate::commands::Command;
+use crate::expected::Expected;
+use crate::seen::{Seen, State};
+
+/// What a command says that is not so, if anything.
+pub fn disagreement(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
+    if let Some(wrong) = &seen.wrong {
+        return Some(wrong.clone());
+    }
+    match command {
+        Command::Check | Command::CheckDeterministic => check(command, seen, truth),
+        Command::Explore(_) | Command::Tests(_) | Command::Resume(..) => {
+            explore(command, seen, truth)
+        }
+        Command::Permute(_) => explore(command, seen, truth),
+        Command::Unfold(..) | Command::Walk(_) => unfold(command, seen, truth),
+        Command::Reach(..) => None, // The one who asks knows the answer.
+        Command::Symbolic(_) => symbolic(seen, truth),
+        Command::Prove { .. } => prove(seen, truth),
+        Command::Run(_) => one_run(seen, truth),
+    }
+}
+
+/// Everything that is shown must be so: no command invents.
+fn invented(seen: &Seen, truth: &Expected) -> Option<String> {
+    if seen.deterministic == Some(true) && truth.deterministic == Some(false) {
+        return Some("deterministic, where results differ".to_owned());
+    }
+    // Values that the oracle has not tried may show more.
+    if !truth.exact {
+        return None;
+    }
+    let failures: Vec<_> = seen.failures.difference(&truth.failures).collect();
+    if !failures.is_empty() {
+        return Some(format!(
+            "failures in lines {failures:?} that are none, of {:?}",
+            truth.failures
+        ));
+    }
+    if seen.deadlock && !truth.deadlock {
+        return Some("a deadlock that is none".to_owned());
+    }
+    if seen.livelock && !truth.endless {
+        return Some("a livelock, where every run ends".to_owned());
+    }
+    ((seen.differs || seen.deterministic == Some(false)) && truth.deterministic != Some(false))
+        .then(|| "not deterministic, where all results agree".to_owned())
+}
+
+fn check(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
+    let differ = *command == Command::CheckDeterministic || truth.must_be_deterministic();
+    let violated = truth.violated() || (differ && truth.deterministic == Some(false));
+    invented(seen, truth).or_else(|| verdict(seen, truth, violated))
+}
+
+/// Whether the verdict is right; a bound excuses a lack of one.
+fn verdict(seen: &Seen, truth: &Expected, violated: bool) -> Option<String> {
+    let right = match seen.verdict {
+        Verdict::Violated => violated || seen.livelock || !truth.exact,
+        Verdict::Verified => !violated,
+        Verdict::Inconclusive => !seen.exhaustive(),
+    };
+    let should = if violated { "violated" } else { "verified" };
+    (!right).then(|| format!("{:?} instead of {should}", seen.verdict))
+}
+
+fn explore(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
+    let wrong = invented(seen, truth).or_else(|| verdict(seen, truth, truth.violated()));
+    if wrong.is_some() || !seen.exhaustive() {
+        return wrong;
+    }
+    // For unknown initial values one violation is shown, for inputs all.
+    if !truth.stated.starts_anywhere {
+        let missed: Vec<_> = truth.failures.difference(&seen.failures).collect();
+        if !missed.is_empty() {
+            return Some(format!("failures in lines {missed:?} not found"));
+        }
+        if truth.deadlock && !seen.deadlock {
+            return Some("a deadlock not found".to_owned());
+        }
+    }
+    // Results over unknown values are compared by a solver, which need not know.
+    let known = !truth.open() || seen.deterministic.is_some() && truth.exact;
+    if known && seen.deterministic != truth.deterministic {
+        return Some(format!(
+            "deterministic: {:?} instead of {:?}",
+            seen.deterministic, truth.deterministic
+        ));
+    }
+    match truth.open() {
+        true => None,
+        false => counted(command, seen, truth),
+    }
+}
+
+/// The counts of an exploration in which all values are known.
+fn counted(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
+    let (counts, finals) = (&seen.counts, truth.observed.len() as u64);
+    if counts.final_states != finals {
+        let found = counts.final_states;
+        return Some(format!("{found} final states instead of {finals}"));
+    }
+    let all = match command {
+        Command::Tests(algorithm) if algorithm.compares_states() => None,
+        Command::Tests(_) => truth.finals(),
+        _ => Some(&truth.observed),
+    };
+    if let (Some(listed), Some(all)) = (&seen.finals, all)
+        && let Some(difference) = sets("final states", listed, all)
+    {
+        return Some(difference);
+    }
+    match command {
+        Command::Explore(algorithm) if algorithm.compares_states() => {
+            states(*algorithm, seen, truth)
+        }
+        _ if (counts.discarded > 0) != truth.discarded => {
+            Some(format!("{} discarded runs", counts.discarded))
+        }
+        Command::Explore(Algorithm::Optimal)
+            if counts.blocked > 0 && !truth.stated.may_block =>
+        {
+            Some(format!("optimal blocks {} runs", counts.blocked))
+        }
+        _ => None,
+    }
+}
+
+/// What engines that merge states count. What cannot matter any more is not part of a state, so there may be fewer.
+fn states(algorithm: Algorithm, seen: &Seen, truth: &Expected) -> Option<String> {
+    let (found, most) = (seen.counts.deadlocks, truth.deadlocked_states);
+    (algorithm == Algorithm::Stateful && found > most)
+        .then(|| format!("{found} deadlocked states of {most}"))
+}
+
+/// Nets show all failures and deadlocks, but not all final states.
+fn unfold(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
+    let invented = invented(seen, truth);
+    if invented.is_some() {
+        return invented;
+    }
+    if seen.deterministic == Some(true) {
+        return Some("deterministic, though a net does not know".to_owned());
+    }
+    let only_finals = seen.bounds.iter().all(|bound| *bound == Bound::FinalStates);
+    if !only_finals {
+        return None;
+    }
+    let missed: Vec<_> = truth.on_the_way().difference(&seen.failures).copied().collect();
+    if !missed.is_empty() {
+        return Some(format!("failures in lines {missed:?} not found"));
+    }
+    if truth.deadlock && !seen.deadlock {
+        return Some("a deadlock not found".to_owned());
+    }
+    let merges = matches!(command, Command::Unfold(NetKind::Stateful, _) | Command::Walk(_));
+    let (found, most) = (seen.counts.deadlocks, truth.deadlocked_states);
+    if merges && found > most && !truth.open() {
+        return Some(format!("{found} deadlocked states of {most}"));
+    }
+    let violated = !truth.on_the_way().is_empty() || truth.deadlock;
+    match seen.verdict {
+        Verdict::Verified if violated || truth.stated.ensures => Some("verified".to_owned()),
+        Verdict::Violated if !truth.violated() && truth.exact => Some("violated".to_owned()),
+        Verdict::Inconclusive if violated || !truth.stated.ensures => {
+            Some("inconclusive".to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn symbolic(seen: &Seen, truth: &Expected) -> Option<String> {
+    let wrong = invented(seen, truth).or_else(|| verdict(seen, truth, truth.violated()));
+    match (&seen.finals, truth.finals()) {
+        (Some(listed), Some(all)) if wrong.is_none() && seen.exhaustive() => {
+            sets("final states", listed, all)
+        }
+        _ => wrong,
+    }
+}
+
+fn prove(seen: &Seen, truth: &Expected) -> Option<String> {
+    let proof = seen.proof?;
+    if proof.proved && !truth.failures.is_empty() {
+        return Some(format!("proved, but lines {:?} fail", truth.failures));
+    }
+    if proof.deadlock_free == Some(true) && truth.deadlock {
+        return Some("free of deadlocks, but there is one".to_owned());
+    }
+    if proof.proved && truth.deadlock && proof.deadlock_free != Some(false) {
+        return Some("proved, but there is a deadlock".to_owned());
+    }
+    (proof.refuted && !truth.violated() && truth.exact)
+        .then(|| "refuted, but nothing fails".to_owned())
+}
+
+fn one_run(seen: &Seen, truth: &Expected) -> Option<String> {
+    let invented = invented(seen, truth);
+    let ended = seen.finals.iter().flatten().next();
+    match (invented, ended, truth.finals()) {
+        (None, Some(ended), Some(all)) if !all.contains(ended) => {
+            Some(format!("ends in {ended:?}, which is no final state"))
+        }
+        (invented, ..) => invented,
+    }
+}
+
+/// How two sets differ.
+fn sets(name: &str, found: &BTreeSet<State>, truth: &BTreeSet<State>) -> Option<String> {
+    let one = |set: Vec<&State>| set.first().map_or(String::new(), |state| show(state));
+    let missed: Vec<_> = truth.difference(found).collect();
+    if !missed.is_empty() {
+        let (number, total) = (missed.len(), truth.len());
+        return Some(format!("{number} of {total} {name} not found: {}", one(missed)));
+    }
+    let invented: Vec<_> = found.difference(truth).collect();
+    let number = invented.len();
+    (number > 0).then(|| format!("{number} {name} that are none: {}", one(invented)))
+}
+
+fn show<T: Debug>(value: &T) -> String {
+    format!("{value:?}")
+}

@@ -1,0 +1,92 @@
+//! Questions for `reach` whose answers are known.
+
+use std::collections::BTreeSet;
+
+use mazurka::record::Ending;
+use mazurka::{Algorithm, Method, NetKind, Options, RunRecord, quietly};
+use mazurka_testkit::Rng;
+
+use crate::commands::{Command, Loaded};
+use crate::expected::{Expected, Stated, literal};
+use crate::seen::State;
+
+/// More runs than this are not looked at for a question.
+const RUNS: u64 = 200;
+
+/// Commands that ask for a state, and whether it can be reached.
+pub fn questions(loaded: &Loaded, truth: &Expected, seed: u64) -> Vec<(Command, bool)> {
+    let mut rng = Rng::new(seed);
+    let mut asked = Vec::new();
+    if truth.open() || truth.endless || seed % 2 == 1 {
+        return asked;
+    }
+    let (net, method) = match rng.below(4) {
+        0 => (NetKind::Replicated, Method::Search),
+        1 => (NetKind::Stateful, Method::Search),
+        2 => (NetKind::Contextual, Method::Smt),
+        _ => (NetKind::Contextual, Method::Search),
+    };
+    let mut ask = |property: String, yes: bool| {
+        asked.push((Command::Reach(net, method, seed % 8, property), yes));
+    };
+    let finals: Vec<&State> = truth.observed.iter().collect();
+    if let Some(state) = rng.pick(&finals)
+        && !state.is_empty()
+    {
+        ask(is(state, &truth.stated), true);
+    }
+    let Some(points) = loaded.points() else {
+        return asked;
+    };
+    if let Some(point) = rng.pick(&points.iter().collect::<Vec<_>>()) {
+        ask(at(point), true);
+    }
+    // Where no process stands anywhere, all have ended: then the state is final, if nothing halts a process.
+    if !truth.violated() && !truth.discarded {
+        let ended: Vec<String> = points.iter().map(|point| format!("!{}", at(point))).collect();
+        for state in &finals {
+            let Some((name, _)) = rng.pick(state) else {
+                continue;
+            };
+            let other = rng.below(if truth.stated.bools.contains(name) { 2 } else { 5 }) as i128;
+            let mut wanted = ended.clone();
+            wanted.push(format!("{name} == {}", literal(name, other, &truth.stated)));
+            let there = |state: &&State| state.iter().any(|(n, v)| n == name && *v == other);
+            ask(wanted.join(" && "), finals.iter().any(there));
+            break;
+        }
+    }
+    asked
+}
+
+fn is(state: &State, stated: &Stated) -> String {
+    let all = state
+        .iter()
+        .map(|(name, value)| format!("{name} == {}", literal(name, *value, stated)));
+    all.collect::<Vec<_>>().join(" && ")
+}
+
+fn at((process, line): &(String, usize)) -> String {
+    format!("at({process}, {line})")
+}
+
+impl Loaded {
+    /// Where processes stand before the steps that they make; none if there are many runs.
+    fn points(&self) -> Option<BTreeSet<(String, usize)>> {
+        let program = self.concrete()?;
+        let mut points = BTreeSet::new();
+        let (mut complete, mut runs) = (true, 0);
+        let sink = &mut |number: u64, test: &RunRecord| {
+            runs = number;
+            complete &= test.run.ending != Ending::Open;
+            let steps = test.run.steps.iter();
+            points.extend(steps.map(|step| (step.process.clone(), step.line)));
+        };
+        let options = &Options::default();
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            program.explore_tests(Algorithm::Source, options, &mut quietly(), sink)
+        }))
+        .ok()?;
+        (complete && runs <= RUNS).then_some(points)
+    }
+}

@@ -1,0 +1,109 @@
+//! What a command says about a program, in the words of the record.
+
+use std::collections::BTreeSet;
+
+use mazurka::record::{Binding, Record, Run, WitnessKind};
+use mazurka::{Bound, Verdict};
+use mazurka_core::Counts;
+
+/// The values of some variables, by name; `bool`s are 0 and 1.
+pub type State = Vec<(String, i128)>;
+
+/// What came of a command.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// It gave an answer.
+    Answer(Box<Seen>),
+    /// It refused the program, with this message.
+    Refused(String),
+}
+
+/// The answer of a command.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    pub verdict: Verdict,
+    pub bounds: Vec<Bound>,
+    pub deterministic: Option<bool>,
+    pub counts: Counts,
+    /// The lines of the failures that it shows.
+    pub failures: BTreeSet<usize>,
+    /// Whether it shows, or counts, a deadlock.
+    pub deadlock: bool,
+    /// Whether it shows a livelock.
+    pub livelock: bool,
+    /// Whether it shows two results that differ.
+    pub differs: bool,
+    /// The final states, where the command lists all of them.
+    pub finals: Option<BTreeSet<State>>,
+    /// What else is wrong with the answer: a witness that does not replay, a run that ends elsewhere.
+    pub wrong: Option<String>,
+    /// What only `prove` says.
+    pub proof: Option<Proof>,
+}
+
+/// What `prove` says of the one goal that the program states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Proof {
+    pub proved: bool,
+    pub refuted: bool,
+    pub deadlock_free: Option<bool>,
+}
+
+impl Seen {
+    pub fn of(record: &Record) -> Self {
+        let shows = |kind: WitnessKind| record.witnesses.iter().any(|w| w.kind == kind);
+        let failures = record
+            .witnesses
+            .iter()
+            .filter(|w| w.kind == WitnessKind::Failure);
+        let lines = failures.filter_map(|w| w.place.as_ref().map(|place| place.line));
+        Self {
+            verdict: record.verdict,
+            bounds: record.scope.bounds.clone(),
+            deterministic: record.deterministic,
+            counts: record.counts,
+            failures: lines.collect(),
+            deadlock: shows(WitnessKind::Deadlock) || record.counts.deadlocks > 0,
+            livelock: shows(WitnessKind::Livelock),
+            differs: shows(WitnessKind::Nondeterminism),
+            finals: None,
+            wrong: None,
+            proof: None,
+        }
+    }
+
+    /// Whether everything was looked at.
+    pub fn exhaustive(&self) -> bool {
+        self.bounds.is_empty()
+    }
+
+    pub fn boxed(self) -> Outcome {
+        Outcome::Answer(Box::new(self))
+    }
+}
+
+/// The values at the end of a run.
+pub fn state_of(run: &Run) -> State {
+    named(&run.state)
+}
+
+/// Each element of an array has a name of its own.
+pub fn named(bindings: &[Binding]) -> State {
+    let mut state = State::new();
+    for Binding { name, value } in bindings {
+        match value.strip_prefix('[').and_then(|v| v.strip_suffix(']')) {
+            None => state.push((name.clone(), value_of(value))),
+            Some(elements) => {
+                let elements = elements.split(',').enumerate();
+                state.extend(elements.map(|(at, v)| (format!("{name}[{at}]"), value_of(v.trim()))));
+            }
+        }
+    }
+    state.sort();
+    state
+}
+
+/// A value that is no number is shown as one that no variable has.
+fn value_of(text: &str) -> i128 {
+    mazurka::parse_input(text).unwrap_or(i128::MAX)
+}
