@@ -15,9 +15,15 @@
 //! ```
 
 pub mod ast;
+mod claims;
+mod code;
+mod compile;
+mod explore;
 mod lex;
+mod machine;
 mod parse;
 mod print;
+mod values;
 
 use std::collections::BTreeSet;
 
@@ -109,9 +115,10 @@ pub struct Truth {
 }
 
 /// What the program in the text can do.
-pub fn judge(text: &str, _limits: &Limits) -> Answer {
-    match parse(text) {
-        Ok(_) => Answer::TooLarge,
+pub fn judge(text: &str, limits: &Limits) -> Answer {
+    let compiled = parse(text).and_then(|program| compile::compile(&program, limits));
+    match compiled {
+        Ok(code) => explore::explore(&code, limits),
         Err(why) => Answer::Refused(why),
     }
 }

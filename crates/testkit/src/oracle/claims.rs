@@ -1,0 +1,227 @@
+//! What the next step of a process may touch, on every path through it.
+//!
+//! Docs, "Which executions are the same": both branches of a choice, all of an atomic block, and a
+//! whole array where the index is read from shared memory. Locals are known, shared memory is not.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::code::{Code, Instr, Worth, apply};
+use super::machine::{State, within};
+
+/// Cells, locks and processes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Claims {
+    pub reads: BTreeSet<usize>,
+    pub writes: BTreeSet<usize>,
+    pub locks: BTreeSet<usize>,
+    pub joins: BTreeSet<usize>,
+}
+
+type Value = Option<i128>;
+
+/// A place within the step, with what is known there.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Place {
+    frames: Vec<(usize, Vec<Value>)>,
+    stack: Vec<Value>,
+    atomic: u32,
+    fused: bool,
+    whole: bool,
+}
+
+/// The claims of the process's next step.
+pub(super) fn claims(code: &Code, state: &State, number: usize) -> Claims {
+    let mut claims = Claims::default();
+    let Some(process) = state.processes.get(&number) else {
+        return claims;
+    };
+    let known = |values: &[i128]| values.iter().map(|value| Some(*value)).collect::<Vec<_>>();
+    let mut frames: Vec<_> = process
+        .frames
+        .iter()
+        .map(|frame| (frame.at, known(&frame.locals)))
+        .collect();
+    if let Some(frame) = frames.last_mut() {
+        frame.0 += 1;
+    }
+    let (atomic, fused, whole) = (process.atomic, process.fused, process.whole);
+    let mut open = vec![Place {
+        frames,
+        stack: known(&process.stack),
+        atomic,
+        fused,
+        whole,
+    }];
+    let mut seen = HashSet::new();
+    while let Some(place) = open.pop() {
+        if seen.len() > 5000 {
+            return everything(code, state);
+        }
+        if seen.insert(place.clone()) {
+            follow(code, state, number, place, &mut claims, &mut open);
+        }
+    }
+    claims
+}
+
+fn everything(code: &Code, state: &State) -> Claims {
+    let cells: BTreeSet<_> = (0..code.cells.len()).collect();
+    Claims {
+        reads: cells.clone(),
+        writes: cells,
+        locks: (0..code.locks).collect(),
+        joins: state.processes.keys().copied().collect(),
+    }
+}
+
+/// The elements that an index may mean.
+fn elements(base: usize, len: usize, index: Value) -> Vec<usize> {
+    match index {
+        None => (base..base + len).collect(),
+        Some(index) => within(index, len).map(|at| base + at).into_iter().collect(),
+    }
+}
+
+/// One instruction from this place.
+fn follow(
+    code: &Code,
+    state: &State,
+    number: usize,
+    mut place: Place,
+    claims: &mut Claims,
+    open: &mut Vec<Place>,
+) {
+    let stack = &mut place.stack;
+    let mut pop = || stack.pop().flatten();
+    let Some((at, locals)) = place.frames.last_mut() else {
+        return;
+    };
+    let instr = &code.instrs[*at];
+    *at += 1;
+    let mut push = None;
+    match *instr {
+        Instr::Yield => {
+            if place.atomic == 0 && !place.whole && !std::mem::take(&mut place.fused) {
+                return;
+            }
+        }
+        Instr::Fuse => place.fused = true,
+        Instr::EndFuse => place.fused = false,
+        Instr::Begin => place.whole = std::mem::take(&mut place.fused),
+        Instr::Over => place.whole = false,
+        Instr::AtomicBegin => place.atomic += 1,
+        Instr::AtomicEnd => place.atomic -= 1,
+        Instr::Push(value) => push = Some(Some(value)),
+        Instr::Local(slot) => push = Some(locals[slot]),
+        Instr::LocalAt(slot, len) => {
+            let index = pop();
+            if index.is_some_and(|index| within(index, len).is_none()) {
+                return;
+            }
+            push = Some(index.and_then(|index| locals[slot + index as usize]));
+        }
+        Instr::Shared(cell) => {
+            claims.reads.insert(cell);
+            push = Some(None);
+        }
+        Instr::SharedAt(base, len) => {
+            claims.reads.extend(elements(base, len, pop()));
+            push = Some(None);
+        }
+        Instr::SetLocal(slot) => locals[slot] = pop(),
+        Instr::SetLocalAt(slot, len) => {
+            let value = pop();
+            match pop() {
+                Some(index) => match within(index, len) {
+                    Some(at) => locals[slot + at] = value,
+                    None => return,
+                },
+                None => locals[slot..slot + len].fill(None),
+            }
+        }
+        Instr::SetShared(cell) => {
+            pop();
+            claims.writes.insert(cell);
+        }
+        Instr::SetSharedAt(base, len) => {
+            pop();
+            claims.writes.extend(elements(base, len, pop()));
+        }
+        Instr::Bin(op, ty) => {
+            let (right, left) = (pop(), pop());
+            push = Some(match (left, right) {
+                (Some(left), Some(right)) => match apply(op, ty, left, right) {
+                    Worth::Value(value) => Some(value),
+                    Worth::Zero | Worth::TooWide => return,
+                },
+                _ => None,
+            });
+        }
+        Instr::Not => push = Some(pop().map(|value| 1 - value)),
+        Instr::Neg(_) => push = Some(pop().map(|value| -value)),
+        Instr::Jump(to) => *at = to,
+        Instr::JumpIfNot(to) => match pop() {
+            Some(0) => *at = to,
+            Some(_) => {}
+            None => {
+                open.push(place.clone());
+                if let Some((at, _)) = place.frames.last_mut() {
+                    *at = to;
+                }
+            }
+        },
+        Instr::JumpKeep(on, to) => {
+            let value = pop();
+            if value.is_none_or(|value| (value == 1) != on) {
+                open.push(place.clone());
+            }
+            if value.is_some_and(|value| (value == 1) != on) {
+                return;
+            }
+            if let Some((at, _)) = place.frames.last_mut() {
+                *at = to;
+            }
+            push = Some(value.map(|_| on.into()));
+        }
+        Instr::Choose => {
+            pop();
+            pop();
+            push = Some(None);
+        }
+        Instr::Input(_) => push = Some(None),
+        Instr::Wait | Instr::Assert | Instr::Assume => {
+            if pop() == Some(0) {
+                return;
+            }
+        }
+        Instr::Lock(base, len) | Instr::Unlock(base, len) => {
+            claims.locks.extend(elements(base, len, pop()));
+        }
+        // The child touches nothing in this step but what is its own.
+        Instr::Spawn(_) => push = Some(None),
+        Instr::SpawnCall(_, count) => {
+            for _ in 0..count {
+                pop();
+            }
+            push = Some(None);
+        }
+        Instr::Join => claims.joins.extend(pop().map(|child| child as usize)),
+        Instr::JoinAll => claims.joins.extend(&state.processes[&number].children),
+        Instr::Call(procedure, count) => {
+            if place.frames.len() > 200 {
+                *claims = everything(code, state);
+                return;
+            }
+            let procedure = &code.procedures[procedure];
+            let mut locals = place.stack.split_off(place.stack.len() - count);
+            locals.resize(procedure.locals.max(count), Some(0));
+            place.frames.push((procedure.entry, locals));
+        }
+        Instr::Return => {
+            place.frames.pop();
+        }
+        Instr::End | Instr::Fail(_) => return,
+    }
+    place.stack.extend(push);
+    open.push(place);
+}

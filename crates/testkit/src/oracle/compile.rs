@@ -1,0 +1,849 @@
+//! From the tree to code: names, types, and where steps begin.
+
+use std::collections::HashMap;
+
+use super::ast::{Child, Expr, Init, ItemKind, Kind, Place, Program, Stmt, Ty};
+use super::code::{Code, Instr, Procedure, Property, Start, Worth, apply, wrap};
+use super::{FailureKind, Limits};
+
+pub(super) type Done<T = ()> = Result<T, String>;
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+pub(super) enum Meaning {
+    /// A number that takes the type of its context.
+    Number(i128),
+    Truth(bool),
+    Shared {
+        base: usize,
+        len: Option<usize>,
+        ty: Ty,
+    },
+    Lock {
+        base: usize,
+        len: Option<usize>,
+    },
+    Local {
+        slot: usize,
+        len: Option<usize>,
+        ty: Ty,
+    },
+    Handle {
+        slot: usize,
+    },
+}
+
+/// Compiles the program with these settings.
+pub(super) fn compile(program: &Program, limits: &Limits) -> Done<Code> {
+    let mut compiler = Compiler::default();
+    compiler.declare(program, limits)?;
+    compiler.bodies(program)?;
+    let code = &mut compiler.code;
+    if code.starts.is_empty() {
+        return Err("no process".into());
+    }
+    if code.observed.is_empty() && !program.items.iter().any(|i| is_observe(&i.kind)) {
+        code.observed = (0..code.cells.len()).collect();
+    }
+    Ok(compiler.code)
+}
+
+fn is_observe(kind: &ItemKind) -> bool {
+    matches!(kind, ItemKind::Observe(_))
+}
+
+#[derive(Default)]
+pub(super) struct Compiler {
+    code: Code,
+    globals: HashMap<String, Meaning>,
+    /// Number and parameters of each procedure.
+    procedures: HashMap<String, (usize, Vec<Ty>)>,
+    /// Blocks from the outermost, each with its locals.
+    scopes: Vec<Vec<(String, Meaning)>>,
+    slots: usize,
+    most_slots: usize,
+    pub(super) access: bool,
+    pub(super) line: u32,
+    /// In properties nothing is a step.
+    pub(super) property: bool,
+}
+
+impl Compiler {
+    fn declare(&mut self, program: &Program, limits: &Limits) -> Done {
+        let mut unused: Vec<&str> = limits.set.iter().map(|(name, _)| name.as_str()).collect();
+        for item in &program.items {
+            match &item.kind {
+                ItemKind::Const(name, value) => {
+                    let set = setting(name, limits, &mut unused);
+                    let value =
+                        set.map_or_else(|| self.constant(value), |v| Ok(Constant::Num(v)))?;
+                    let meaning = match value {
+                        Constant::Num(value) => Meaning::Number(value),
+                        Constant::Bool(value) => Meaning::Truth(value),
+                    };
+                    self.global(name, meaning)?;
+                }
+                ItemKind::Var(names, ty, size, init) => {
+                    for name in names {
+                        let set = setting(name, limits, &mut unused);
+                        self.variable(name, *ty, size.as_ref(), init.as_ref(), set)?;
+                    }
+                }
+                ItemKind::Lock(names) => {
+                    for (name, size) in names {
+                        let len = self.size(size.as_ref())?;
+                        let base = self.code.locks;
+                        self.code.locks += len.unwrap_or(1);
+                        self.global(name, Meaning::Lock { base, len })?;
+                    }
+                }
+                ItemKind::Proc(name, params, _) => {
+                    let number = self.procedures.len();
+                    let tys = params.iter().map(|(_, ty)| *ty).collect();
+                    if self
+                        .procedures
+                        .insert(name.clone(), (number, tys))
+                        .is_some()
+                    {
+                        return Err(format!("{name} is declared twice"));
+                    }
+                    self.code.procedures.push(Procedure::default());
+                }
+                ItemKind::Atomicity(access) => self.access = *access,
+                _ => {}
+            }
+        }
+        match unused.first() {
+            Some(name) => Err(format!("nothing to set: {name}")),
+            None => Ok(()),
+        }
+    }
+
+    fn global(&mut self, name: &str, meaning: Meaning) -> Done {
+        match self.globals.insert(name.into(), meaning) {
+            Some(_) => Err(format!("{name} is declared twice")),
+            None => Ok(()),
+        }
+    }
+
+    fn size(&self, size: Option<&Expr>) -> Done<Option<usize>> {
+        let Some(size) = size else { return Ok(None) };
+        match self.constant(size)? {
+            Constant::Num(n @ 1..=4096) => Ok(Some(n as usize)),
+            _ => Err("a size that is none".into()),
+        }
+    }
+
+    fn variable(
+        &mut self,
+        name: &str,
+        ty: Ty,
+        size: Option<&Expr>,
+        init: Option<&Init>,
+        set: Option<i128>,
+    ) -> Done {
+        let len = self.size(size)?;
+        let base = self.code.cells.len();
+        for at in 0..len.unwrap_or(1) {
+            let value = match (set, init) {
+                (Some(value), _) => Some(value),
+                (None, None) => None,
+                (None, Some(Init::One(e))) => Some(self.constant_of(e, ty)?),
+                (None, Some(Init::List(all))) => {
+                    if Some(all.len()) != len {
+                        return Err(format!("{name} needs another number of values"));
+                    }
+                    Some(self.constant_of(&all[at], ty)?)
+                }
+            };
+            if value.is_some_and(|value| wrap(value, ty) != Some(value)) {
+                return Err(format!("a value that does not fit {name}"));
+            }
+            let label = if len.is_some() {
+                format!("{name}[{at}]")
+            } else {
+                name.into()
+            };
+            self.code.cells.push((label, ty, value));
+        }
+        self.global(name, Meaning::Shared { base, len, ty })
+    }
+
+    fn constant_of(&self, e: &Expr, ty: Ty) -> Done<i128> {
+        match self.constant(e)? {
+            Constant::Bool(value) if ty == Ty::Bool => Ok(value.into()),
+            Constant::Num(value) if ty != Ty::Bool => Ok(value),
+            _ => Err("a constant of another type".into()),
+        }
+    }
+
+    fn constant(&self, e: &Expr) -> Done<Constant> {
+        let number = |e: &Expr| match self.constant(e)? {
+            Constant::Num(value) => Ok(value),
+            Constant::Bool(_) => Err("a number is needed".to_string()),
+        };
+        let truth = |e: &Expr| match self.constant(e)? {
+            Constant::Bool(value) => Ok(value),
+            Constant::Num(_) => Err("a condition is needed".to_string()),
+        };
+        Ok(match e {
+            Expr::Bool(value) => Constant::Bool(*value),
+            Expr::Num(value) => Constant::Num(*value),
+            Expr::Name(name) => match self.lookup(name) {
+                Some(Meaning::Number(value)) => Constant::Num(value),
+                Some(Meaning::Truth(value)) => Constant::Bool(value),
+                _ => return Err(format!("{name} is no constant")),
+            },
+            Expr::Not(inner) => Constant::Bool(!truth(inner)?),
+            Expr::Neg(inner) => Constant::Num(-number(inner)?),
+            Expr::Bin(op, left, right) if op.logical() => {
+                let (left, right) = (truth(left)?.into(), truth(right)?.into());
+                let Worth::Value(value) = apply(*op, Ty::Int, left, right) else {
+                    return Err("a constant that has no value".into());
+                };
+                Constant::Bool(value != 0)
+            }
+            Expr::Bin(op, left, right) => {
+                let Worth::Value(value) = apply(*op, Ty::Int, number(left)?, number(right)?) else {
+                    return Err("a constant that has no value".into());
+                };
+                if op.compares() {
+                    Constant::Bool(value != 0)
+                } else {
+                    Constant::Num(value)
+                }
+            }
+            Expr::If(test, yes, no) => self.constant(if truth(test)? { yes } else { no })?,
+            _ => return Err("not a constant".into()),
+        })
+    }
+
+    pub(super) fn lookup(&self, name: &str) -> Option<Meaning> {
+        let mut locals = self
+            .scopes
+            .iter()
+            .rev()
+            .flat_map(|scope| scope.iter().rev());
+        let local = locals
+            .find(|(local, _)| local == name)
+            .map(|(_, meaning)| meaning);
+        local.or_else(|| self.globals.get(name)).cloned()
+    }
+
+    fn bodies(&mut self, program: &Program) -> Done {
+        for item in &program.items {
+            self.line = item.line;
+            match &item.kind {
+                ItemKind::Proc(name, params, body) => self.procedure(name, params, body)?,
+                ItemKind::Requires(_, e) => {
+                    let property = self.property(e)?;
+                    self.code.requires.push(property);
+                }
+                ItemKind::Invariant(_, e) => {
+                    let property = self.property(e)?;
+                    self.code.invariants.push(property);
+                }
+                ItemKind::Ensures(_, e) => {
+                    let property = self.property(e)?;
+                    self.code.ensures.push(property);
+                }
+                ItemKind::Observe(names) => {
+                    for name in names {
+                        let Some(Meaning::Shared { base, len, .. }) = self.lookup(name) else {
+                            return Err(format!("{name} cannot be observed"));
+                        };
+                        self.code.observed.extend(base..base + len.unwrap_or(1));
+                    }
+                }
+                ItemKind::Process(_, range, body) => self.processes(range.as_ref(), body)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn procedure(&mut self, name: &str, params: &[(String, Ty)], body: &[Stmt]) -> Done {
+        let entry = self.begin();
+        for (param, ty) in params {
+            self.local(param, None, *ty)?;
+        }
+        self.block(body)?;
+        self.emit(Instr::Return);
+        let number = self.procedures[name].0;
+        self.code.procedures[number] = Procedure {
+            entry,
+            locals: self.most_slots,
+        };
+        Ok(())
+    }
+
+    fn processes(&mut self, range: Option<&(String, Expr, Expr)>, body: &[Stmt]) -> Done {
+        let Some((name, low, high)) = range else {
+            return self.process(None, body);
+        };
+        let (low, high) = (
+            self.constant_of(low, Ty::Int)?,
+            self.constant_of(high, Ty::Int)?,
+        );
+        if high - low > 16 {
+            return Err("more processes than the oracle takes".into());
+        }
+        (low..high).try_for_each(|value| self.process(Some((name, value)), body))
+    }
+
+    fn process(&mut self, index: Option<(&String, i128)>, body: &[Stmt]) -> Done {
+        let entry = self.begin();
+        if let Some((name, value)) = index {
+            self.fresh(name)?;
+            self.scopes[0].push((name.clone(), Meaning::Number(value)));
+        }
+        self.block(body)?;
+        self.emit(Instr::End);
+        self.code.starts.push(Start {
+            entry,
+            locals: self.most_slots,
+        });
+        Ok(())
+    }
+
+    fn property(&mut self, e: &Expr) -> Done<Property> {
+        if has_choice(e) {
+            return Err("a choice in a property".into());
+        }
+        let entry = self.begin();
+        self.property = true;
+        let compiled = self.condition(e);
+        self.property = false;
+        compiled?;
+        self.emit(Instr::Return);
+        let mut cells = Vec::new();
+        for instr in &self.code.instrs[entry..] {
+            match *instr {
+                Instr::Shared(cell) => cells.push(cell),
+                Instr::SharedAt(base, len) => cells.extend(base..base + len),
+                _ => {}
+            }
+        }
+        Ok(Property {
+            line: self.line,
+            entry,
+            cells,
+        })
+    }
+
+    /// Starts code of its own, and says where.
+    fn begin(&mut self) -> usize {
+        self.scopes = vec![Vec::new()];
+        (self.slots, self.most_slots) = (0, 0);
+        self.code.instrs.len()
+    }
+
+    pub(super) fn emit(&mut self, instr: Instr) -> usize {
+        self.code.instrs.push(instr);
+        self.code.lines.push(self.line);
+        self.code.instrs.len() - 1
+    }
+
+    fn here(&self) -> usize {
+        self.code.instrs.len()
+    }
+
+    /// Lets the jump at this place lead to here.
+    pub(super) fn land(&mut self, at: usize) {
+        let here = self.here();
+        match &mut self.code.instrs[at] {
+            Instr::Jump(to) | Instr::JumpIfNot(to) | Instr::JumpKeep(_, to) | Instr::Spawn(to) => {
+                *to = here;
+            }
+            _ => {}
+        }
+    }
+
+    fn fresh(&self, name: &str) -> Done {
+        match self.lookup(name) {
+            Some(_) => Err(format!("{name} would hide another name")),
+            None => Ok(()),
+        }
+    }
+
+    fn slot(&mut self, len: usize) -> usize {
+        let slot = self.slots;
+        self.slots += len;
+        self.most_slots = self.most_slots.max(self.slots);
+        slot
+    }
+
+    fn name(&mut self, name: &str, meaning: Meaning) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.push((name.into(), meaning));
+        }
+    }
+
+    fn local(&mut self, name: &str, len: Option<usize>, ty: Ty) -> Done<usize> {
+        self.fresh(name)?;
+        let slot = self.slot(len.unwrap_or(1));
+        self.name(name, Meaning::Local { slot, len, ty });
+        Ok(slot)
+    }
+
+    fn block(&mut self, body: &[Stmt]) -> Done {
+        self.scopes.push(Vec::new());
+        let slots = self.slots;
+        let done = body.iter().try_for_each(|stmt| self.stmt(stmt));
+        self.scopes.pop();
+        self.slots = slots;
+        done
+    }
+
+    /// A statement or test begins here. If it touches what is shared, it is a step, or under
+    /// `atomicity access` a step for each access, unless it is what a guard goes on with.
+    fn statement(&mut self, visible: bool) {
+        if visible {
+            self.emit(if self.access {
+                Instr::Begin
+            } else {
+                Instr::Yield
+            });
+        }
+    }
+
+    /// The statement or test ends here.
+    fn over(&mut self, visible: bool) {
+        if visible && self.access {
+            self.emit(Instr::Over);
+        }
+    }
+
+    fn touches(&self, e: &Expr) -> bool {
+        let shared = |name: &String| matches!(self.lookup(name), Some(Meaning::Shared { .. }));
+        match e {
+            Expr::Name(name) => shared(name),
+            Expr::Index(name, index) => shared(name) || self.touches(index),
+            Expr::Not(e) | Expr::Neg(e) => self.touches(e),
+            Expr::Bin(_, left, right) | Expr::Choose(left, right) => {
+                self.touches(left) || self.touches(right)
+            }
+            Expr::If(test, yes, no) => [test, yes, no].into_iter().any(|e| self.touches(e)),
+            Expr::Bool(_) | Expr::Num(_) | Expr::Input(_) => false,
+        }
+    }
+
+    fn any_touches(&self, all: &[Expr]) -> bool {
+        all.iter().any(|e| self.touches(e))
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> Done {
+        if stmt.line > 0 {
+            self.line = stmt.line;
+        }
+        match &stmt.kind {
+            Kind::Skip => Ok(()),
+            Kind::End => {
+                self.emit(Instr::End);
+                Ok(())
+            }
+            Kind::Seq(body) => self.block(body),
+            Kind::Assign(places, values) => self.assign(places, values),
+            Kind::Let(name, ty, size, init) => self.let_(name, *ty, size.as_ref(), init),
+            Kind::Guard(test, inner) => {
+                self.guard(test)?;
+                self.guarded(inner)
+            }
+            Kind::GuardedLoop(test, inner) => self.guarded_loop(test, inner),
+            Kind::Choice(first, test, other) => self.choice(first, test, other),
+            Kind::Await(test) => {
+                self.guard(test)?;
+                self.emit(Instr::AtomicEnd);
+                Ok(())
+            }
+            Kind::If(test, yes, no) => self.if_(test, yes, no),
+            Kind::While(test, bound, _, body) => self.while_(test, bound.as_ref(), body),
+            Kind::For(name, low, high, body) => self.for_(name, low, high, body),
+            Kind::Spawn(handle, child) => self.spawn(handle.as_ref(), child),
+            Kind::Join(handle) => self.join(handle.as_ref()),
+            Kind::Call(name, arguments) => {
+                let visible = self.any_touches(arguments);
+                self.statement(visible);
+                let number = self.arguments(name, arguments)?;
+                self.over(visible);
+                self.emit(Instr::Call(number, arguments.len()));
+                Ok(())
+            }
+            Kind::Atomic(body) => {
+                self.emit(Instr::Yield);
+                self.emit(Instr::AtomicBegin);
+                self.block(body)?;
+                self.emit(Instr::AtomicEnd);
+                Ok(())
+            }
+            Kind::Lock(place) => self.lock(place, true),
+            Kind::Unlock(place) => self.lock(place, false),
+            Kind::Assert(test, _) => {
+                self.decision(test)?;
+                self.emit(Instr::Assert);
+                Ok(())
+            }
+            Kind::Assume(test) => {
+                self.code.assumes = true;
+                self.decision(test)?;
+                self.emit(Instr::Assume);
+                Ok(())
+            }
+            Kind::Error(_) => {
+                self.emit(Instr::Fail(FailureKind::Error));
+                Ok(())
+            }
+        }
+    }
+
+    /// A test that is a step if it touches what is shared.
+    fn decision(&mut self, test: &Expr) -> Done {
+        let visible = self.touches(test);
+        self.statement(visible);
+        self.test(test)?;
+        self.over(visible);
+        Ok(())
+    }
+
+    /// The beginning of a step that waits for the test. It stays open for what is guarded.
+    fn guard(&mut self, test: &Expr) -> Done {
+        self.emit(Instr::Yield);
+        self.emit(Instr::AtomicBegin);
+        self.test(test)?;
+        self.emit(Instr::Wait);
+        Ok(())
+    }
+
+    /// What follows a test in the same step: all of a simple statement, the first step of others.
+    fn guarded(&mut self, inner: &Stmt) -> Done {
+        if simple(inner) {
+            self.block(std::slice::from_ref(inner))?;
+            self.emit(Instr::AtomicEnd);
+        } else {
+            self.emit(Instr::AtomicEnd);
+            self.emit(Instr::Fuse);
+            self.block(std::slice::from_ref(inner))?;
+            self.emit(Instr::EndFuse);
+        }
+        Ok(())
+    }
+
+    fn guarded_loop(&mut self, test: &Expr, inner: &Stmt) -> Done {
+        let again = self.here();
+        self.emit(Instr::Yield);
+        self.emit(Instr::AtomicBegin);
+        self.test(test)?;
+        let out = self.emit(Instr::JumpIfNot(0));
+        self.guarded(inner)?;
+        self.emit(Instr::Jump(again));
+        self.land(out);
+        self.emit(Instr::AtomicEnd);
+        Ok(())
+    }
+
+    fn choice(&mut self, first: &Stmt, test: &Expr, other: &Stmt) -> Done {
+        self.emit(Instr::Yield);
+        self.emit(Instr::AtomicBegin);
+        self.test(test)?;
+        let no = self.emit(Instr::JumpIfNot(0));
+        self.guarded(first)?;
+        let out = self.emit(Instr::Jump(0));
+        self.land(no);
+        self.guarded(other)?;
+        self.land(out);
+        Ok(())
+    }
+
+    fn if_(&mut self, test: &Expr, yes: &[Stmt], no: &[Stmt]) -> Done {
+        self.decision(test)?;
+        let other = self.emit(Instr::JumpIfNot(0));
+        self.block(yes)?;
+        let out = self.emit(Instr::Jump(0));
+        self.land(other);
+        self.block(no)?;
+        self.land(out);
+        Ok(())
+    }
+
+    fn while_(&mut self, test: &Expr, bound: Option<&Expr>, body: &[Stmt]) -> Done {
+        let slots = self.slots;
+        let mut counter = None;
+        if let Some(bound) = bound {
+            let rounds = self.constant_of(bound, Ty::Int)?;
+            if rounds < 0 {
+                return Err("a negative bound".into());
+            }
+            let slot = self.slot(1);
+            self.emit(Instr::Push(rounds));
+            self.emit(Instr::SetLocal(slot));
+            counter = Some(slot);
+        }
+        let again = self.here();
+        let spent = counter.map(|slot| {
+            self.emit(Instr::Local(slot));
+            self.emit(Instr::JumpIfNot(0))
+        });
+        self.decision(test)?;
+        let out = self.emit(Instr::JumpIfNot(0));
+        if let Some(slot) = counter {
+            self.emit(Instr::Local(slot));
+            self.emit(Instr::Push(1));
+            self.emit(Instr::Bin(super::ast::Op::Sub, Ty::Int));
+            self.emit(Instr::SetLocal(slot));
+        }
+        self.block(body)?;
+        self.emit(Instr::Jump(again));
+        self.land(out);
+        spent.into_iter().for_each(|spent| self.land(spent));
+        self.slots = slots;
+        Ok(())
+    }
+
+    fn for_(&mut self, name: &str, low: &Expr, high: &Expr, body: &[Stmt]) -> Done {
+        if has_choice(low) || has_choice(high) {
+            return Err("a choice in a bound".into());
+        }
+        let ty = self
+            .unify(self.ty(low)?, self.ty(high)?)?
+            .unwrap_or(Ty::Int);
+        let visible = self.touches(low) || self.touches(high);
+        self.statement(visible);
+        self.expr(low, ty)?;
+        self.expr(high, ty)?;
+        self.over(visible);
+        self.scopes.push(Vec::new());
+        let slots = self.slots;
+        let end = self.slot(1);
+        self.emit(Instr::SetLocal(end));
+        // The counter that decides is apart, so that the body cannot change the rounds.
+        let next = self.slot(1);
+        self.emit(Instr::SetLocal(next));
+        let shown = self.local(name, None, ty)?;
+        let again = self.here();
+        self.emit(Instr::Local(next));
+        self.emit(Instr::Local(end));
+        self.emit(Instr::Bin(super::ast::Op::Lt, ty));
+        let out = self.emit(Instr::JumpIfNot(0));
+        self.emit(Instr::Local(next));
+        self.emit(Instr::SetLocal(shown));
+        self.emit(Instr::Local(next));
+        self.emit(Instr::Push(1));
+        self.emit(Instr::Bin(super::ast::Op::Add, Ty::Int));
+        self.emit(Instr::SetLocal(next));
+        self.block(body)?;
+        self.emit(Instr::Jump(again));
+        self.land(out);
+        self.scopes.pop();
+        self.slots = slots;
+        Ok(())
+    }
+
+    fn spawn(&mut self, handle: Option<&String>, child: &Child) -> Done {
+        self.emit(Instr::Yield);
+        self.emit(Instr::AtomicBegin);
+        match child {
+            Child::Call(name, arguments) => {
+                let number = self.arguments(name, arguments)?;
+                self.emit(Instr::SpawnCall(number, arguments.len()));
+            }
+            Child::Block(body) => {
+                let over = self.emit(Instr::Jump(0));
+                let entry = self.here();
+                self.block(body)?;
+                self.emit(Instr::End);
+                self.land(over);
+                self.emit(Instr::Spawn(entry));
+            }
+        }
+        // The handle is on the stack now.
+        let slot = self.slot(1);
+        self.emit(Instr::SetLocal(slot));
+        self.emit(Instr::AtomicEnd);
+        if let Some(handle) = handle {
+            self.fresh(handle)?;
+            self.name(handle, Meaning::Handle { slot });
+        }
+        Ok(())
+    }
+
+    fn join(&mut self, handle: Option<&String>) -> Done {
+        self.emit(Instr::Yield);
+        let Some(handle) = handle else {
+            self.emit(Instr::JoinAll);
+            return Ok(());
+        };
+        let Some(Meaning::Handle { slot }) = self.lookup(handle) else {
+            return Err(format!("{handle} cannot be joined"));
+        };
+        self.emit(Instr::Local(slot));
+        self.emit(Instr::Join);
+        Ok(())
+    }
+
+    fn lock(&mut self, place: &Place, take: bool) -> Done {
+        let Some(Meaning::Lock { base, len }) = self.lookup(&place.name) else {
+            return Err(format!("{} is no lock", place.name));
+        };
+        if len.is_some() != place.index.is_some() {
+            return Err(format!("{} with or without an index", place.name));
+        }
+        self.emit(Instr::Yield);
+        self.emit(Instr::AtomicBegin);
+        match &place.index {
+            Some(index) => self.index(index)?,
+            None => {
+                self.emit(Instr::Push(0));
+            }
+        }
+        let len = len.unwrap_or(1);
+        self.emit(if take {
+            Instr::Lock(base, len)
+        } else {
+            Instr::Unlock(base, len)
+        });
+        self.emit(Instr::AtomicEnd);
+        Ok(())
+    }
+
+    fn arguments(&mut self, name: &str, arguments: &[Expr]) -> Done<usize> {
+        let Some((number, tys)) = self.procedures.get(name).cloned() else {
+            return Err(format!("{name} is no procedure"));
+        };
+        if tys.len() != arguments.len() {
+            return Err(format!("{name} needs {} arguments", tys.len()));
+        }
+        for (argument, ty) in arguments.iter().zip(tys) {
+            self.expr(argument, ty)?;
+        }
+        Ok(number)
+    }
+
+    fn assign(&mut self, places: &[Place], values: &[Expr]) -> Done {
+        for (at, place) in places.iter().enumerate() {
+            let same = |other: &Place| other.name == place.name && other.index == place.index;
+            if places[..at].iter().any(same) {
+                return Err(format!("{} is assigned twice", place.name));
+            }
+        }
+        let shared = places
+            .iter()
+            .any(|p| matches!(self.lookup(&p.name), Some(Meaning::Shared { .. })));
+        let indices = places.iter().filter_map(|p| p.index.as_ref());
+        let visible =
+            shared || self.any_touches(values) || indices.clone().any(|e| self.touches(e));
+        self.statement(visible);
+        // All right sides first, kept in locals of their own; then each index with its write.
+        let slots = self.slots;
+        let mut kept = Vec::new();
+        for (place, value) in places.iter().zip(values) {
+            let ty = self.place_ty(place)?;
+            self.expr(value, ty)?;
+            let slot = self.slot(1);
+            self.emit(Instr::SetLocal(slot));
+            kept.push(slot);
+        }
+        for (place, slot) in places.iter().zip(kept) {
+            self.store(place, slot)?;
+        }
+        self.over(visible);
+        self.slots = slots;
+        Ok(())
+    }
+
+    fn place_ty(&self, place: &Place) -> Done<Ty> {
+        match self.lookup(&place.name) {
+            Some(Meaning::Shared { len, ty, .. } | Meaning::Local { len, ty, .. })
+                if len.is_some() == place.index.is_some() =>
+            {
+                Ok(ty)
+            }
+            _ => Err(format!("{} cannot be assigned", place.name)),
+        }
+    }
+
+    /// Writes the value that a local keeps.
+    fn store(&mut self, place: &Place, kept: usize) -> Done {
+        let meaning = self.lookup(&place.name);
+        if let Some(index) = &place.index {
+            self.index(index)?;
+        }
+        self.emit(Instr::Local(kept));
+        let instr = match meaning {
+            Some(Meaning::Shared { base, len, .. }) => {
+                self.access_point();
+                len.map_or(Instr::SetShared(base), |len| Instr::SetSharedAt(base, len))
+            }
+            Some(Meaning::Local { slot, len, .. }) => {
+                len.map_or(Instr::SetLocal(slot), |len| Instr::SetLocalAt(slot, len))
+            }
+            _ => return Err(format!("{} cannot be assigned", place.name)),
+        };
+        self.emit(instr);
+        Ok(())
+    }
+
+    fn let_(&mut self, name: &str, ty: Option<Ty>, size: Option<&Expr>, init: &Init) -> Done {
+        let len = self.size(size)?;
+        let values = match init {
+            Init::One(value) => vec![value.clone(); len.unwrap_or(1)],
+            Init::List(all) if Some(all.len()) == len => all.clone(),
+            Init::List(_) => return Err(format!("{name} needs another number of values")),
+        };
+        let ty = match ty {
+            Some(ty) => ty,
+            None => self.ty(&values[0])?.unwrap_or(Ty::Int),
+        };
+        let visible = self.any_touches(&values);
+        self.statement(visible);
+        for value in &values {
+            self.expr(value, ty)?;
+        }
+        self.over(visible);
+        let slot = self.local(name, len, ty)?;
+        for at in (0..values.len()).rev() {
+            self.emit(Instr::SetLocal(slot + at));
+        }
+        Ok(())
+    }
+}
+
+/// A constant's value.
+enum Constant {
+    Num(i128),
+    Bool(bool),
+}
+
+fn setting(name: &str, limits: &Limits, unused: &mut Vec<&str>) -> Option<i128> {
+    unused.retain(|other| *other != name);
+    limits
+        .set
+        .iter()
+        .find(|(other, _)| other == name)
+        .map(|(_, value)| *value)
+}
+
+/// Whether all of it belongs to its guard's step, also under `atomicity access`.
+fn simple(stmt: &Stmt) -> bool {
+    !matches!(
+        stmt.kind,
+        Kind::Guard(..)
+            | Kind::Choice(..)
+            | Kind::GuardedLoop(..)
+            | Kind::If(..)
+            | Kind::While(..)
+            | Kind::For(..)
+            | Kind::Call(..)
+            | Kind::Seq(_)
+    )
+}
+
+/// Whether a `choose` or an `input` is in it.
+pub(super) fn has_choice(e: &Expr) -> bool {
+    match e {
+        Expr::Choose(..) | Expr::Input(_) => true,
+        Expr::Index(_, e) | Expr::Not(e) | Expr::Neg(e) => has_choice(e),
+        Expr::Bin(_, left, right) => has_choice(left) || has_choice(right),
+        Expr::If(test, yes, no) => has_choice(test) || has_choice(yes) || has_choice(no),
+        Expr::Bool(_) | Expr::Num(_) | Expr::Name(_) => false,
+    }
+}

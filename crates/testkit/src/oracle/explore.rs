@@ -1,0 +1,285 @@
+//! Every state that a program can get into.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use super::claims::{Claims, claims};
+use super::code::Code;
+use super::machine::{Machine, State, Status, Step, TooLarge};
+use super::{Answer, Failure, FailureKind, Limits, Observation, Truth};
+
+/// What all runs of the code do.
+pub(super) fn explore(code: &Code, limits: &Limits) -> Answer {
+    let mut explorer = Explorer {
+        machine: Machine::new(code, limits),
+        truth: Truth {
+            final_states: BTreeSet::new(),
+            deadlock: false,
+            deadlock_states: 0,
+            failures: BTreeSet::new(),
+            discarded: false,
+            deterministic: None,
+            exact: true,
+            states: 0,
+        },
+        ends: BTreeMap::new(),
+        seen: HashSet::new(),
+        open: Vec::new(),
+    };
+    match explorer.all() {
+        Ok(true) => {}
+        Ok(false) => return Answer::Refused("the initial values break a `requires`".into()),
+        Err(TooLarge) => return Answer::TooLarge,
+    }
+    let Some(deterministic) = explorer.deterministic() else {
+        return Answer::TooLarge;
+    };
+    let mut truth = explorer.truth;
+    truth.deterministic = deterministic;
+    truth.exact = explorer.machine.exact;
+    truth.states = explorer.seen.len();
+    Answer::Truth(truth)
+}
+
+type Inputs = BTreeMap<(usize, u32), i128>;
+
+struct Explorer<'a> {
+    machine: Machine<'a>,
+    truth: Truth,
+    /// The final states for each choice of inputs.
+    ends: BTreeMap<Inputs, BTreeSet<Observation>>,
+    seen: HashSet<State>,
+    open: Vec<State>,
+}
+
+impl Explorer<'_> {
+    /// False if no initial values are allowed.
+    fn all(&mut self) -> Result<bool, TooLarge> {
+        let starts = self.machine.start()?;
+        if starts.is_empty() {
+            return Ok(false);
+        }
+        for (mut state, mut step) in starts {
+            if step.discarded {
+                // What comes before the first steps comes before everything (docs/inputs.md).
+                self.truth.discarded = true;
+                continue;
+            }
+            self.check_invariants(&mut state, &mut step, None)?;
+            self.truth.failures.extend(step.failures);
+            self.open(state);
+        }
+        while let Some(state) = self.open.pop() {
+            self.expand(&state)?;
+            if self.seen.len() > self.machine.limits.states {
+                return Err(TooLarge);
+            }
+        }
+        Ok(true)
+    }
+
+    fn open(&mut self, state: State) {
+        if self.seen.insert(state.clone()) {
+            self.open.push(state);
+        }
+    }
+
+    fn expand(&mut self, state: &State) -> Result<(), TooLarge> {
+        let mut stuck = true;
+        let running = state
+            .processes
+            .iter()
+            .filter(|(_, p)| p.status == Status::Running);
+        for number in running.map(|(number, _)| *number) {
+            let ends = self.machine.step(state, number)?;
+            if ends.is_empty() {
+                continue;
+            }
+            stuck = false;
+            let claims = claims(self.machine.code, state, number);
+            for (next, step) in ends {
+                self.arrive(state, number, &claims, next, step)?;
+            }
+        }
+        if stuck { self.complete(state) } else { Ok(()) }
+    }
+
+    /// Takes up what a step led to.
+    fn arrive(
+        &mut self,
+        before: &State,
+        number: usize,
+        claims: &Claims,
+        mut next: State,
+        mut step: Step,
+    ) -> Result<(), TooLarge> {
+        self.check_invariants(&mut next, &mut step, Some((number, claims)))?;
+        // A false `assume` is as old as everything else in its step.
+        if step.discarded || self.is_tainted(before, number, claims) {
+            self.taint(&mut next, number, claims, &step.spawned);
+        } else {
+            self.truth.failures.extend(step.failures);
+        }
+        self.open(next);
+        Ok(())
+    }
+
+    /// The invariants that the step may have broken. A broken one halts the process.
+    fn check_invariants(
+        &mut self,
+        state: &mut State,
+        step: &mut Step,
+        by: Option<(usize, &Claims)>,
+    ) -> Result<(), TooLarge> {
+        let code = self.machine.code;
+        for invariant in &code.invariants {
+            if by.is_some_and(|(_, claims)| apart(&invariant.cells, claims)) {
+                continue;
+            }
+            let kind = match self.machine.check(invariant, state)? {
+                Ok(true) => continue,
+                Ok(false) => FailureKind::Invariant,
+                Err(kind) => kind,
+            };
+            step.failures.push(Failure {
+                line: invariant.line,
+                kind,
+            });
+            let process = by.and_then(|(number, _)| state.processes.get_mut(&number));
+            if let Some(process) = process.filter(|p| p.status != Status::Discarded) {
+                process.status = Status::Failed;
+                process.frames.clear();
+                process.stack.clear();
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a false `assume` happens before this step.
+    fn is_tainted(&self, before: &State, number: usize, claims: &Claims) -> bool {
+        let taint = &before.taint;
+        let process = |number: &usize| before.processes.get(number).is_some_and(|p| p.tainted);
+        let mut invariants = self.machine.code.invariants.iter().zip(&taint.invariants);
+        process(&number)
+            || claims.reads.iter().any(|&cell| taint.written[cell])
+            || claims
+                .writes
+                .iter()
+                .any(|&cell| taint.written[cell] || taint.read[cell])
+            || claims.locks.iter().any(|&lock| taint.locks[lock])
+            || claims.joins.iter().any(process)
+            || invariants.any(|(one, tainted)| *tainted && !apart(&one.cells, claims))
+    }
+
+    fn taint(&self, state: &mut State, number: usize, claims: &Claims, spawned: &[usize]) {
+        let taint = &mut state.taint;
+        claims
+            .reads
+            .iter()
+            .for_each(|&cell| taint.read[cell] = true);
+        claims
+            .writes
+            .iter()
+            .for_each(|&cell| taint.written[cell] = true);
+        claims
+            .locks
+            .iter()
+            .for_each(|&lock| taint.locks[lock] = true);
+        let invariants = self
+            .machine
+            .code
+            .invariants
+            .iter()
+            .zip(&mut taint.invariants);
+        for (invariant, tainted) in invariants {
+            *tainted |= !apart(&invariant.cells, claims);
+        }
+        for number in spawned.iter().chain([&number]) {
+            if let Some(process) = state.processes.get_mut(number) {
+                process.tainted = true;
+            }
+        }
+    }
+
+    /// No process can go on.
+    fn complete(&mut self, state: &State) -> Result<(), TooLarge> {
+        let any = |status| {
+            state
+                .processes
+                .values()
+                .any(|process| process.status == status)
+        };
+        if any(Status::Discarded) {
+            self.truth.discarded = true;
+        } else if any(Status::Failed) {
+            // Its failures were counted when they happened.
+        } else if any(Status::Running) {
+            self.truth.deadlock = true;
+            self.truth.deadlock_states += 1;
+        } else {
+            self.finish(state)?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, state: &State) -> Result<(), TooLarge> {
+        let code = self.machine.code;
+        for property in &code.ensures {
+            let kind = match self.machine.check(property, state)? {
+                Ok(true) => continue,
+                Ok(false) => FailureKind::Ensures,
+                Err(kind) => kind,
+            };
+            self.truth.failures.insert(Failure {
+                line: property.line,
+                kind,
+            });
+        }
+        let cell = |&cell: &usize| (code.cells[cell].0.clone(), state.cells[cell]);
+        let observation: Observation = code.observed.iter().map(cell).collect();
+        self.truth.final_states.insert(observation.clone());
+        self.ends
+            .entry(state.inputs.clone())
+            .or_default()
+            .insert(observation);
+        Ok(())
+    }
+
+    /// Whether runs with the same inputs end alike; none if that is too much to compare.
+    fn deterministic(&self) -> Option<Option<bool>> {
+        if self.ends.is_empty() {
+            return Some(None);
+        }
+        if self.ends.values().any(|states| states.len() > 1) {
+            return Some(Some(false));
+        }
+        let keys: BTreeSet<Vec<_>> = self
+            .ends
+            .keys()
+            .map(|inputs| inputs.keys().collect())
+            .collect();
+        if keys.len() == 1 {
+            return Some(Some(true));
+        }
+        if self.ends.len() > 3000 {
+            return None;
+        }
+        let all: Vec<_> = self.ends.iter().collect();
+        let differ = all.iter().enumerate().any(|(at, (inputs, states))| {
+            all[..at]
+                .iter()
+                .any(|(other, ends)| states != ends && agree(inputs, other))
+        });
+        Some(Some(!differ))
+    }
+}
+
+/// Whether the step may write nothing of this.
+fn apart(cells: &[usize], claims: &Claims) -> bool {
+    !cells.iter().any(|cell| claims.writes.contains(cell))
+}
+
+/// Whether the same inputs can have led to both.
+fn agree(one: &Inputs, other: &Inputs) -> bool {
+    one.iter()
+        .all(|(name, value)| other.get(name).is_none_or(|found| found == value))
+}

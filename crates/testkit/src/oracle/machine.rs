@@ -1,0 +1,574 @@
+//! States, and what one step of one process makes of them.
+
+use std::collections::BTreeMap;
+
+use super::ast::Ty;
+use super::code::{Code, Instr, Property, Worth, apply, wrap};
+use super::{Failure, FailureKind, Limits};
+
+/// How a process stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Status {
+    Running,
+    Ended,
+    Failed,
+    /// A false `assume`.
+    Discarded,
+}
+
+/// A procedure or process body that is being run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Frame {
+    pub at: usize,
+    pub locals: Vec<i128>,
+}
+
+/// A process. Between steps, the last frame stands at a `Yield`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Process {
+    pub status: Status,
+    pub frames: Vec<Frame>,
+    pub stack: Vec<i128>,
+    pub children: Vec<usize>,
+    pub inputs: u32,
+    pub atomic: u32,
+    pub fused: bool,
+    /// From `Begin` to `Over` of a statement that belongs to a guard's step.
+    pub whole: bool,
+    /// A false `assume` happens before whatever it does next.
+    pub tainted: bool,
+}
+
+/// What false `assume`s happen before: the accesses that came after one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Taint {
+    pub read: Vec<bool>,
+    pub written: Vec<bool>,
+    pub locks: Vec<bool>,
+    pub invariants: Vec<bool>,
+}
+
+/// Everything that can matter later.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct State {
+    pub cells: Vec<i128>,
+    /// Who holds each lock.
+    pub locks: Vec<Option<usize>>,
+    /// By number; see [`Machine::child`].
+    pub processes: BTreeMap<usize, Process>,
+    /// The inputs that were asked for, by process and order; initial values by `usize::MAX`.
+    pub inputs: BTreeMap<(usize, u32), i128>,
+    pub taint: Taint,
+}
+
+/// What happened in one step.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Step {
+    pub failures: Vec<Failure>,
+    pub discarded: bool,
+    pub spawned: Vec<usize>,
+}
+
+/// A limit was hit.
+#[derive(Debug)]
+pub(super) struct TooLarge;
+
+/// Runs the code.
+pub(super) struct Machine<'a> {
+    pub code: &'a Code,
+    pub limits: &'a Limits,
+    /// Whether all values of inputs were tried so far.
+    pub exact: bool,
+    /// A child's number by its parent's and its own place among the children. Numbers mean the
+    /// same in all states.
+    names: BTreeMap<(usize, usize), usize>,
+}
+
+/// A step under way: the processes that run local work, the last of them now.
+struct Branch {
+    state: State,
+    step: Step,
+    active: Vec<usize>,
+    left: usize,
+}
+
+/// What an instruction does to a branch.
+enum Next {
+    Go,
+    /// The step is not possible.
+    Blocked,
+    /// The process stops here, its step is over.
+    Stop(Status),
+    Pause,
+    /// Each of these values goes on the stack of a branch of its own; an input has a name.
+    Fork(Vec<i128>, Option<(usize, u32)>),
+    Fail(FailureKind),
+    TooLarge,
+}
+
+impl<'a> Machine<'a> {
+    pub(super) fn new(code: &'a Code, limits: &'a Limits) -> Self {
+        Self {
+            code,
+            limits,
+            exact: true,
+            names: BTreeMap::new(),
+        }
+    }
+
+    /// The states at the start, after the local work that comes before the first steps.
+    pub(super) fn start(&mut self) -> Result<Vec<(State, Step)>, TooLarge> {
+        let mut all = vec![(self.blank(), Step::default())];
+        for cell in 0..self.code.cells.len() {
+            let (_, ty, value) = &self.code.cells[cell];
+            let (ty, value) = (*ty, *value);
+            let values = value.map_or_else(|| self.values(ty), |value| vec![value]);
+            if all.len() * values.len() > self.limits.states {
+                return Err(TooLarge);
+            }
+            let mut next = Vec::new();
+            for (state, step) in &all {
+                for &one in &values {
+                    let mut state = state.clone();
+                    state.cells[cell] = one;
+                    if value.is_none() {
+                        state.inputs.insert((usize::MAX, cell as u32), one);
+                    }
+                    next.push((state, step.clone()));
+                }
+            }
+            all = next;
+        }
+        let requires = &self.code.requires;
+        let mut allowed = Vec::new();
+        for one in all {
+            let mut holds = true;
+            for property in requires {
+                holds &= matches!(self.check(property, &one.0)?, Ok(true));
+            }
+            if holds {
+                allowed.push(one);
+            }
+        }
+        for number in 0..self.code.starts.len() {
+            let mut next = Vec::new();
+            for (state, step) in allowed {
+                next.extend(self.run(state, step, number)?);
+            }
+            allowed = next;
+        }
+        Ok(allowed)
+    }
+
+    fn blank(&self) -> State {
+        let code = self.code;
+        let cells = vec![0; code.cells.len()];
+        let mut processes = BTreeMap::new();
+        for (number, start) in code.starts.iter().enumerate() {
+            let frame = Frame {
+                at: start.entry,
+                locals: vec![0; start.locals],
+            };
+            processes.insert(number, newborn(frame));
+        }
+        let taint = Taint {
+            read: vec![false; cells.len()],
+            written: vec![false; cells.len()],
+            locks: vec![false; code.locks],
+            invariants: vec![false; code.invariants.len()],
+        };
+        let locks = vec![None; code.locks];
+        State {
+            cells,
+            locks,
+            processes,
+            inputs: BTreeMap::new(),
+            taint,
+        }
+    }
+
+    /// The values that are tried for an input of this type.
+    fn values(&mut self, ty: Ty) -> Vec<i128> {
+        let (low, high) = ty.range();
+        if high - low < 256 {
+            return (low..=high).collect();
+        }
+        self.exact = false;
+        self.limits
+            .domain
+            .iter()
+            .copied()
+            .filter(|value| (low..=high).contains(value))
+            .collect()
+    }
+
+    /// The number of a process's k-th child.
+    fn child(&mut self, parent: usize, k: usize) -> usize {
+        let new = self.code.starts.len() + self.names.len();
+        *self.names.entry((parent, k)).or_insert(new)
+    }
+
+    /// Whether the property holds, or what fails in it.
+    pub(super) fn check(
+        &mut self,
+        property: &Property,
+        state: &State,
+    ) -> Result<Result<bool, FailureKind>, TooLarge> {
+        let mut scratch = state.clone();
+        let number = usize::MAX;
+        let frame = Frame {
+            at: property.entry,
+            locals: Vec::new(),
+        };
+        scratch.processes.insert(number, newborn(frame));
+        let ends = self.run(scratch, Step::default(), number)?;
+        let Some((end, step)) = ends.first() else {
+            return Err(TooLarge);
+        };
+        if let Some(failure) = step.failures.first() {
+            return Ok(Err(failure.kind));
+        }
+        let value = end
+            .processes
+            .get(&number)
+            .and_then(|process| process.stack.last());
+        Ok(Ok(value == Some(&1)))
+    }
+
+    /// All that can come of one step of the process; nothing if it cannot make one.
+    pub(super) fn step(
+        &mut self,
+        state: &State,
+        number: usize,
+    ) -> Result<Vec<(State, Step)>, TooLarge> {
+        let mut state = state.clone();
+        if let Some(frame) = state
+            .processes
+            .get_mut(&number)
+            .and_then(|process| process.frames.last_mut())
+        {
+            frame.at += 1;
+        }
+        self.run(state, Step::default(), number)
+    }
+
+    /// Runs the process to its next `Yield` or its end.
+    fn run(
+        &mut self,
+        state: State,
+        step: Step,
+        number: usize,
+    ) -> Result<Vec<(State, Step)>, TooLarge> {
+        let left = self.limits.local;
+        let mut open = vec![Branch {
+            state,
+            step,
+            active: vec![number],
+            left,
+        }];
+        let mut done = Vec::new();
+        while let Some(mut branch) = open.pop() {
+            let Some(&now) = branch.active.last() else {
+                done.push((branch.state, branch.step));
+                continue;
+            };
+            if branch.left == 0 || open.len() + done.len() > self.limits.states {
+                return Err(TooLarge);
+            }
+            branch.left -= 1;
+            match self.instruction(&mut branch, now) {
+                Next::Go => open.push(branch),
+                Next::Blocked => {}
+                Next::Pause => {
+                    branch.active.pop();
+                    open.push(branch);
+                }
+                Next::Stop(status) => {
+                    halt(&mut branch, now, status);
+                    open.push(branch);
+                }
+                Next::Fail(kind) => {
+                    let line = self.line(&branch.state, now);
+                    branch.step.failures.push(Failure { line, kind });
+                    halt(&mut branch, now, Status::Failed);
+                    open.push(branch);
+                }
+                Next::Fork(values, name) => {
+                    open.extend(
+                        values
+                            .into_iter()
+                            .rev()
+                            .map(|value| fork(&branch, value, name)),
+                    );
+                }
+                Next::TooLarge => return Err(TooLarge),
+            }
+        }
+        Ok(done)
+    }
+
+    fn line(&self, state: &State, number: usize) -> u32 {
+        let frame = state
+            .processes
+            .get(&number)
+            .and_then(|process| process.frames.last());
+        frame.map_or(0, |frame| self.code.lines[frame.at - 1])
+    }
+
+    fn instruction(&mut self, branch: &mut Branch, now: usize) -> Next {
+        let code = self.code;
+        let State {
+            cells,
+            locks,
+            processes,
+            inputs,
+            ..
+        } = &mut branch.state;
+        let Some(process) = processes.get_mut(&now) else {
+            return Next::Pause;
+        };
+        let Some(frame) = process.frames.last_mut() else {
+            return Next::Stop(Status::Ended);
+        };
+        let instr = &code.instrs[frame.at];
+        frame.at += 1;
+        let stack = &mut process.stack;
+        match *instr {
+            Instr::Yield => {
+                if process.atomic == 0 && !process.whole && !std::mem::take(&mut process.fused) {
+                    frame.at -= 1;
+                    return Next::Pause;
+                }
+            }
+            Instr::Fuse => process.fused = true,
+            Instr::EndFuse => process.fused = false,
+            Instr::Begin => process.whole = std::mem::take(&mut process.fused),
+            Instr::Over => process.whole = false,
+            Instr::AtomicBegin => process.atomic += 1,
+            Instr::AtomicEnd => process.atomic -= 1,
+            Instr::Push(value) => stack.push(value),
+            Instr::Local(slot) => stack.push(frame.locals[slot]),
+            Instr::LocalAt(slot, len) => match within(pop(stack), len) {
+                Some(at) => stack.push(frame.locals[slot + at]),
+                None => return Next::Fail(FailureKind::OutOfBounds),
+            },
+            Instr::Shared(cell) => stack.push(cells[cell]),
+            Instr::SharedAt(base, len) => match within(pop(stack), len) {
+                Some(at) => stack.push(cells[base + at]),
+                None => return Next::Fail(FailureKind::OutOfBounds),
+            },
+            Instr::SetLocal(slot) => frame.locals[slot] = pop(stack),
+            Instr::SetLocalAt(slot, len) => {
+                let value = pop(stack);
+                match within(pop(stack), len) {
+                    Some(at) => frame.locals[slot + at] = value,
+                    None => return Next::Fail(FailureKind::OutOfBounds),
+                }
+            }
+            Instr::SetShared(cell) => cells[cell] = pop(stack),
+            Instr::SetSharedAt(base, len) => {
+                let value = pop(stack);
+                match within(pop(stack), len) {
+                    Some(at) => cells[base + at] = value,
+                    None => return Next::Fail(FailureKind::OutOfBounds),
+                }
+            }
+            Instr::Bin(op, ty) => {
+                let (right, left) = (pop(stack), pop(stack));
+                match apply(op, ty, left, right) {
+                    Worth::Value(value) => stack.push(value),
+                    Worth::Zero => return Next::Fail(FailureKind::DivisionByZero),
+                    Worth::TooWide => return Next::TooLarge,
+                }
+            }
+            Instr::Not => {
+                let value = pop(stack);
+                stack.push(1 - value);
+            }
+            Instr::Neg(ty) => match wrap(-pop(stack), ty) {
+                Some(value) => stack.push(value),
+                None => return Next::TooLarge,
+            },
+            Instr::Jump(to) => frame.at = to,
+            Instr::JumpIfNot(to) => {
+                if pop(stack) == 0 {
+                    frame.at = to;
+                }
+            }
+            Instr::JumpKeep(on, to) => {
+                if (stack.last() == Some(&1)) == on {
+                    frame.at = to;
+                } else {
+                    stack.pop();
+                }
+            }
+            Instr::Choose => {
+                let (high, low) = (pop(stack), pop(stack));
+                if low >= high {
+                    return Next::Fail(FailureKind::EmptyChoose);
+                }
+                if high - low > 1000 {
+                    return Next::TooLarge;
+                }
+                return Next::Fork((low..high).collect(), None);
+            }
+            Instr::Input(ty) => {
+                let name = (now, process.inputs);
+                process.inputs += 1;
+                let known = inputs.get(&name).map(|value| vec![*value]);
+                return Next::Fork(known.unwrap_or_else(|| self.values(ty)), Some(name));
+            }
+            Instr::Wait => {
+                if pop(stack) == 0 {
+                    return Next::Blocked;
+                }
+            }
+            Instr::Lock(base, len) => match within(pop(stack), len) {
+                None => return Next::Fail(FailureKind::OutOfBounds),
+                Some(at) if locks[base + at].is_some() => return Next::Blocked,
+                Some(at) => locks[base + at] = Some(now),
+            },
+            Instr::Unlock(base, len) => match within(pop(stack), len) {
+                None => return Next::Fail(FailureKind::OutOfBounds),
+                Some(at) if locks[base + at] == Some(now) => locks[base + at] = None,
+                Some(_) => return Next::Fail(FailureKind::UnlockNotHeld),
+            },
+            Instr::Spawn(entry) => {
+                let frame = Frame {
+                    at: entry,
+                    locals: frame.locals.clone(),
+                };
+                self.spawn(branch, now, frame);
+            }
+            Instr::SpawnCall(procedure, count) => {
+                let frame = self.called(stack, procedure, count);
+                self.spawn(branch, now, frame);
+            }
+            Instr::Join => {
+                let child = pop(stack) as usize;
+                let ended = processes
+                    .get(&child)
+                    .is_some_and(|p| p.status == Status::Ended);
+                if !ended {
+                    return Next::Blocked;
+                }
+            }
+            Instr::JoinAll => {
+                let children = process.children.clone();
+                if children
+                    .iter()
+                    .any(|child| processes[child].status != Status::Ended)
+                {
+                    return Next::Blocked;
+                }
+            }
+            Instr::Call(procedure, count) => {
+                if process.frames.len() > 200 {
+                    return Next::TooLarge;
+                }
+                let frame = self.called(&mut process.stack, procedure, count);
+                process.frames.push(frame);
+            }
+            Instr::Return => {
+                if process.frames.len() == 1 {
+                    return Next::Stop(Status::Ended);
+                }
+                process.frames.pop();
+            }
+            Instr::End => return Next::Stop(Status::Ended),
+            Instr::Assert => {
+                if pop(stack) == 0 {
+                    return Next::Fail(FailureKind::Assert);
+                }
+            }
+            Instr::Assume => {
+                if pop(stack) == 0 {
+                    branch.step.discarded = true;
+                    return Next::Stop(Status::Discarded);
+                }
+            }
+            Instr::Fail(kind) => return Next::Fail(kind),
+        }
+        Next::Go
+    }
+
+    /// The frame of a procedure with its arguments from the stack.
+    fn called(&self, stack: &mut Vec<i128>, procedure: usize, count: usize) -> Frame {
+        let procedure = &self.code.procedures[procedure];
+        let mut locals = stack.split_off(stack.len() - count);
+        locals.resize(procedure.locals.max(count), 0);
+        Frame {
+            at: procedure.entry,
+            locals,
+        }
+    }
+
+    /// Starts a child; its local work comes at once.
+    fn spawn(&mut self, branch: &mut Branch, parent: usize, frame: Frame) {
+        let processes = &mut branch.state.processes;
+        let number = self.child(parent, processes[&parent].children.len());
+        if let Some(parent) = processes.get_mut(&parent) {
+            parent.children.push(number);
+            parent.stack.push(number as i128);
+        }
+        processes.insert(number, newborn(frame));
+        branch.step.spawned.push(number);
+        branch.active.push(number);
+    }
+}
+
+fn newborn(frame: Frame) -> Process {
+    Process {
+        status: Status::Running,
+        frames: vec![frame],
+        stack: Vec::new(),
+        children: Vec::new(),
+        inputs: 0,
+        atomic: 0,
+        fused: false,
+        whole: false,
+        tainted: false,
+    }
+}
+
+/// The process goes no further. A property's value stays on its stack.
+fn halt(branch: &mut Branch, now: usize, status: Status) {
+    branch.active.pop();
+    if let Some(process) = branch.state.processes.get_mut(&now) {
+        process.status = status;
+        process.frames.clear();
+        process.atomic = 0;
+        process.fused = false;
+        process.whole = false;
+        if now != usize::MAX {
+            process.stack.clear();
+        }
+    }
+}
+
+fn fork(branch: &Branch, value: i128, name: Option<(usize, u32)>) -> Branch {
+    let mut state = branch.state.clone();
+    let step = branch.step.clone();
+    let active = branch.active.clone();
+    if let Some(name) = name {
+        state.inputs.insert(name, value);
+    }
+    if let Some(process) = active.last().and_then(|now| state.processes.get_mut(now)) {
+        process.stack.push(value);
+    }
+    Branch {
+        state,
+        step,
+        active,
+        left: branch.left,
+    }
+}
+
+fn pop(stack: &mut Vec<i128>) -> i128 {
+    stack.pop().unwrap_or_default()
+}
+
+/// The index, if it is within the bounds.
+pub(super) fn within(index: i128, len: usize) -> Option<usize> {
+    usize::try_from(index).ok().filter(|at| *at < len)
+}
