@@ -1,0 +1,334 @@
+//! Generator C: swarm generation, from docs/language.md alone.
+//!
+//! Each batch of seeds gets a random subset of the features and a random shape. What is rare among
+//! all programs is common in some batch, and so are combinations of what is rare. Programs are
+//! tiny: an oracle that walks through every state must get to the end.
+
+use std::collections::BTreeSet;
+
+use crate::Rng;
+use crate::features::Feature;
+use crate::oracle::ast::{Expr, Init, Item, ItemKind, Op, Program, Stmt, Ty};
+use crate::oracle::print;
+
+mod expressions;
+mod statements;
+
+/// How many seeds in a row share one choice of features and shapes.
+pub const BATCH: u64 = 50;
+
+/// What the programs of one batch have in common.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// What may be used.
+    pub features: BTreeSet<Feature>,
+    /// Processes at the start.
+    pub processes: usize,
+    /// Statements of each.
+    pub statements: usize,
+    /// How deep statements are nested.
+    pub depth: usize,
+    /// Shared variables.
+    pub variables: usize,
+    /// In so many of a hundred cases the first variable is meant.
+    pub hot: u32,
+    /// In so many of a hundred cases a statement is not a plain assignment.
+    pub rich: u32,
+}
+
+/// The shape of a batch.
+pub fn shape(batch: u64) -> Shape {
+    let mut rng = Rng::new(batch.wrapping_mul(0x9E37_79B9).wrapping_add(0x5EED));
+    let chance = [20, 35, 50, 75][rng.below(4)];
+    let features = Feature::ALL
+        .into_iter()
+        .filter(|_| rng.percent(chance))
+        .collect();
+    let processes = [1, 2, 2, 2, 3, 3, 4][rng.below(7)];
+    Shape {
+        features,
+        processes,
+        statements: if processes > 2 {
+            1 + rng.below(2)
+        } else {
+            1 + rng.below(4)
+        },
+        depth: 1 + rng.below(3),
+        variables: 1 + rng.below(3),
+        hot: [20, 50, 90][rng.below(3)],
+        rich: [50, 70, 90][rng.below(3)],
+    }
+}
+
+/// The program of this seed.
+///
+/// ```
+/// use mazurka_testkit::{oracle, swarm};
+/// let text = swarm::swarm(12);
+/// assert_eq!(text, swarm::swarm(12));
+/// assert!(oracle::parse(&text).is_ok());
+/// ```
+pub fn swarm(seed: u64) -> String {
+    print(&program(seed))
+}
+
+/// The same as a tree.
+pub fn program(seed: u64) -> Program {
+    let mut maker = Maker::new(shape(seed / BATCH), Rng::new(seed.wrapping_add(0xC0FFEE)));
+    maker.program()
+}
+
+/// A name that can be used, and what it is.
+#[derive(Clone, Debug)]
+struct Name {
+    name: String,
+    ty: Ty,
+    len: Option<usize>,
+}
+
+/// A procedure that can be called.
+#[derive(Clone, Debug)]
+struct Procedure {
+    name: String,
+    params: Vec<Ty>,
+    recursive: bool,
+}
+
+struct Maker {
+    shape: Shape,
+    rng: Rng,
+    shared: Vec<Name>,
+    locks: Vec<(String, Option<usize>)>,
+    procedures: Vec<Procedure>,
+    locals: Vec<Name>,
+    handles: Vec<String>,
+    /// How many names were given.
+    names: usize,
+    /// How many more statements, children and unknown values there may be.
+    budget: usize,
+    children: usize,
+    unknowns: usize,
+}
+
+impl Maker {
+    fn new(shape: Shape, rng: Rng) -> Self {
+        let budget = 4 + 3 * shape.processes;
+        Self {
+            shape,
+            rng,
+            shared: Vec::new(),
+            locks: Vec::new(),
+            procedures: Vec::new(),
+            locals: Vec::new(),
+            handles: Vec::new(),
+            names: 0,
+            budget,
+            children: 3,
+            unknowns: 2,
+        }
+    }
+
+    fn has(&self, feature: Feature) -> bool {
+        self.shape.features.contains(&feature)
+    }
+
+    /// Whether the feature is there, and chance wants it.
+    fn wants(&mut self, feature: Feature, percent: u32) -> bool {
+        self.has(feature) && self.rng.percent(percent)
+    }
+
+    fn fresh(&mut self, prefix: &str) -> String {
+        self.names += 1;
+        format!("{prefix}{}", self.names)
+    }
+
+    fn program(&mut self) -> Program {
+        let mut items = Vec::new();
+        if self.has(Feature::Access) {
+            items.push(ItemKind::Atomicity(true));
+        }
+        if self.has(Feature::Const) {
+            let value = 1 + self.rng.below(2) as i128;
+            items.push(ItemKind::Const("N".into(), Expr::Num(value)));
+        }
+        self.variables(&mut items);
+        self.declare_locks(&mut items);
+        self.properties(&mut items);
+        self.declare_procedures(&mut items);
+        self.processes(&mut items);
+        Program {
+            items: items
+                .into_iter()
+                .map(|kind| Item { line: 0, kind })
+                .collect(),
+        }
+    }
+
+    fn some_type(&mut self) -> Ty {
+        let mut all = Vec::new();
+        if self.has(Feature::Bool) {
+            all.push(Ty::Bool);
+        }
+        if self.has(Feature::Sized) {
+            all.extend([Ty::Signed(8), Ty::Unsigned(8)]);
+        }
+        if self.has(Feature::Int) || all.is_empty() {
+            all.extend([Ty::Int, Ty::Int]);
+        }
+        *self.rng.pick(&all).unwrap_or(&Ty::Int)
+    }
+
+    fn variables(&mut self, items: &mut Vec<ItemKind>) {
+        for at in 0..self.shape.variables {
+            let name = ["x", "y", "z"][at % 3].to_string();
+            let mut ty = self.some_type();
+            let mut init = Some(Init::One(self.literal(ty)));
+            let mut len = None;
+            if self.wants(Feature::Array, 60) {
+                len = Some(2);
+                if self.rng.percent(40) {
+                    init = Some(Init::List(vec![self.literal(ty), self.literal(ty)]));
+                }
+            } else if self.unknowns > 0 && self.wants(Feature::Symbolic, 70) {
+                self.unknowns -= 1;
+                if ty == Ty::Int {
+                    ty = Ty::Signed(8);
+                }
+                init = None;
+            }
+            let size = len.map(|len| Expr::Num(len as i128));
+            let bounded = init.is_none() && ty != Ty::Bool && self.wants(Feature::Requires, 70);
+            items.push(ItemKind::Var(vec![name.clone()], ty, size, init));
+            if bounded {
+                items.push(ItemKind::Requires(None, between(&name)));
+            }
+            self.shared.push(Name { name, ty, len });
+        }
+    }
+
+    fn declare_locks(&mut self, items: &mut Vec<ItemKind>) {
+        if self.has(Feature::Lock) {
+            self.locks.push(("m".into(), None));
+            if self.rng.percent(40) {
+                self.locks.push(("n".into(), None));
+            }
+        }
+        if self.has(Feature::LockArray) {
+            self.locks.push(("k".into(), Some(2)));
+        }
+        if !self.locks.is_empty() {
+            let sized = |len: &Option<usize>| len.map(|len| Expr::Num(len as i128));
+            let all = self
+                .locks
+                .iter()
+                .map(|(name, len)| (name.clone(), sized(len)))
+                .collect();
+            items.push(ItemKind::Lock(all));
+        }
+    }
+
+    fn properties(&mut self, items: &mut Vec<ItemKind>) {
+        if self.wants(Feature::Invariant, 70) {
+            let e = self.condition(2);
+            items.push(ItemKind::Invariant(None, e));
+        }
+        if self.wants(Feature::Ensures, 70) {
+            let e = self.condition(2);
+            items.push(ItemKind::Ensures(None, e));
+        }
+        if self.wants(Feature::Observe, 70) {
+            let names = self
+                .shared
+                .iter()
+                .map(|name| name.name.clone())
+                .collect::<Vec<_>>();
+            let name = self.rng.pick(&names).cloned().unwrap_or_default();
+            items.push(ItemKind::Observe(vec![name]));
+        }
+    }
+
+    fn declare_procedures(&mut self, items: &mut Vec<ItemKind>) {
+        if self.has(Feature::Call) || self.has(Feature::SpawnCall) {
+            let mut params = Vec::new();
+            if self.rng.percent(60) {
+                params.push((self.fresh("a"), self.some_type()));
+            }
+            let body = self.body(&params);
+            let tys = params.iter().map(|(_, ty)| *ty).collect();
+            let name = "p".to_string();
+            items.push(ItemKind::Proc(name.clone(), params, body));
+            self.procedures.push(Procedure {
+                name,
+                params: tys,
+                recursive: false,
+            });
+        }
+        if self.has(Feature::Recursion) {
+            let count = self.fresh("c");
+            let params = vec![(count.clone(), Ty::Int)];
+            let mut body = self.body(&params);
+            let less = binary(Op::Sub, Expr::Name(count.clone()), Expr::Num(1));
+            body.push(Stmt::new(crate::oracle::ast::Kind::Call(
+                "r".into(),
+                vec![less],
+            )));
+            let more = binary(Op::Gt, Expr::Name(count), Expr::Num(0));
+            let body = vec![Stmt::new(crate::oracle::ast::Kind::If(
+                more,
+                body,
+                Vec::new(),
+            ))];
+            items.push(ItemKind::Proc("r".into(), params, body));
+            let params = vec![Ty::Int];
+            self.procedures.push(Procedure {
+                name: "r".into(),
+                params,
+                recursive: true,
+            });
+        }
+    }
+
+    /// The body of a procedure.
+    fn body(&mut self, params: &[(String, Ty)]) -> Vec<Stmt> {
+        self.locals = params
+            .iter()
+            .map(|(name, ty)| Name {
+                name: name.clone(),
+                ty: *ty,
+                len: None,
+            })
+            .collect();
+        let count = 1 + self.rng.below(2);
+        let body = self.block(count, 1);
+        self.locals.clear();
+        body
+    }
+
+    fn processes(&mut self, items: &mut Vec<ItemKind>) {
+        let mut left = self.shape.processes;
+        while left > 0 {
+            self.locals.clear();
+            self.handles.clear();
+            let count = 1 + self.rng.below(self.shape.statements);
+            let body = self.block(count, self.shape.depth);
+            let mut range = None;
+            if left > 1 && self.wants(Feature::Family, 50) {
+                range = Some((self.fresh("i"), Expr::Num(0), Expr::Num(2)));
+                left -= 1;
+            }
+            items.push(ItemKind::Process(None, range, body));
+            left -= 1;
+        }
+    }
+}
+
+fn binary(op: Op, left: Expr, right: Expr) -> Expr {
+    Expr::Bin(op, Box::new(left), Box::new(right))
+}
+
+/// `name >= 0 && name <= 2`: few enough values for an oracle.
+fn between(name: &str) -> Expr {
+    let name = || Expr::Name(name.into());
+    let low = binary(Op::Ge, name(), Expr::Num(0));
+    binary(Op::And, low, binary(Op::Le, name(), Expr::Num(2)))
+}
