@@ -12,10 +12,15 @@
 //! | pending steps race only at the ends of runs | [`Switches::pending_only_at_ends`] |
 //! | errata E12: a failure or a false `assume` stops the execution | [`Switches::stop_at_mishap`] |
 //! | errata E1: context-sensitive DPOR as printed | [`context`] |
+//! | a process that had nothing to do in the first run never runs | [`forgets_idle`] |
+//!
+//! What commands around the engines got wrong is planted in `tests/hostile/planted.rs`.
 
 mod context;
+mod idle;
 mod races;
 mod source;
 
 pub use context::context;
+pub use idle::forgets_idle;
 pub use source::{Switches, source};

@@ -1,6 +1,7 @@
 //! One program, every command, one oracle.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use mazurka::{Algorithm, NetKind, Reduction, Verdict};
@@ -97,6 +98,9 @@ pub fn fault(
     let plain = asked.map(|command| (command, None));
     for (command, answer) in plain.chain(reached.map(|(command, yes)| (command, Some(yes)))) {
         let start = Instant::now();
+        if trace() {
+            eprintln!("{seed}: {command}");
+        }
         let outcome = attempt(&command, &loaded);
         let tally = tallies.entry(command.name()).or_default();
         tally.asked += 1;
@@ -125,6 +129,12 @@ pub fn fault(
         }
     }
     None
+}
+
+/// Whether to tell every command before it runs (`MAZURKA_TRACE=1`), to find one that does not come back.
+pub fn trace() -> bool {
+    static TRACE: OnceLock<bool> = OnceLock::new();
+    *TRACE.get_or_init(|| std::env::var_os("MAZURKA_TRACE").is_some())
 }
 
 /// Commands that may refuse a program say so in the documentation; all others may not.

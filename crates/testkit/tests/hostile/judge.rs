@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-use mazurka::{Algorithm, Bound, NetKind, Verdict};
+use mazurka::{Algorithm, Bound, Verdict};
 
 use crate::commands::Command;
 use crate::expected::Expected;
@@ -20,7 +20,7 @@ pub fn disagreement(command: &Command, seen: &Seen, truth: &Expected) -> Option<
             explore(command, seen, truth)
         }
         Command::Permute(_) => explore(command, seen, truth),
-        Command::Unfold(..) | Command::Walk(_) => unfold(command, seen, truth),
+        Command::Unfold(..) | Command::Walk(_) => unfold(seen, truth),
         Command::Reach(..) => None, // The one who asks knows the answer.
         Command::Symbolic(_) => symbolic(seen, truth),
         Command::Prove { .. } => prove(seen, truth),
@@ -141,7 +141,7 @@ fn states(algorithm: Algorithm, seen: &Seen, truth: &Expected) -> Option<String>
 }
 
 /// Nets show all failures and deadlocks, but not all final states.
-fn unfold(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
+fn unfold(seen: &Seen, truth: &Expected) -> Option<String> {
     let invented = invented(seen, truth);
     if invented.is_some() {
         return invented;
@@ -159,11 +159,6 @@ fn unfold(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
     }
     if truth.deadlock && !seen.deadlock {
         return Some("a deadlock not found".to_owned());
-    }
-    let merges = matches!(command, Command::Unfold(NetKind::Stateful, _) | Command::Walk(_));
-    let (found, most) = (seen.counts.deadlocks, truth.deadlocked_states);
-    if merges && found > most && !truth.open() {
-        return Some(format!("{found} deadlocked states of {most}"));
     }
     let violated = !truth.on_the_way().is_empty() || truth.deadlock;
     match seen.verdict {

@@ -1,5 +1,6 @@
 //! Many programs, one after the other.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use mazurka_testkit::oracle::Limits;
@@ -51,11 +52,25 @@ pub struct Report {
     pub refused: u64,
     pub violated: u64,
     pub tallies: Tallies,
+    /// How many programs a command gets wrong.
+    pub wrong: u64,
+    /// Some of them.
     pub findings: Vec<Finding>,
+    /// How many there are of a kind: the command, and what it says without the numbers.
+    kinds: BTreeMap<String, u64>,
 }
 
-/// More than this is not worth the time of shrinking.
-const MOST_FINDINGS: usize = 20;
+/// More of a kind are not worth the time of shrinking.
+const MOST_OF_A_KIND: u64 = 2;
+
+/// More kinds than this have one cause.
+const MOST_KINDS: usize = 20;
+
+fn kind(fault: &Fault) -> String {
+    let words = format!("{}: {}", fault.command.name(), fault.what);
+    let words = words.chars().filter(|c| !c.is_ascii_digit());
+    words.take(80).collect()
+}
 
 /// How far the oracle goes: what it takes longer for is too large for the engines, too.
 fn limits() -> Limits {
@@ -89,6 +104,9 @@ pub fn planted_tour(
             continue;
         };
         report.programs += 1;
+        if crate::harness::trace() {
+            eprintln!("{seed}:\n{text}");
+        }
         let truth = match Expected::of(&text, &limits()) {
             Ok(truth) => truth,
             Err(Unknown::TooLarge) => {
@@ -108,9 +126,13 @@ pub fn planted_tour(
             truth: &truth,
         });
         let found = fault(&text, seed, &truth, None, plant, &mut report.tallies);
-        if let Some(found) = found
-            && report.findings.len() < MOST_FINDINGS
-        {
+        let Some(found) = found else {
+            continue;
+        };
+        report.wrong += 1;
+        let known = report.kinds.entry(kind(&found)).or_default();
+        *known += 1;
+        if *known <= MOST_OF_A_KIND && report.kinds.len() <= MOST_KINDS {
             let finding = shrunk(wanted.generator, seed, &text, found, plant);
             report.findings.push(finding);
         }
@@ -131,9 +153,10 @@ fn shrunk(
     found: Fault,
     plant: Option<&Plant>,
 ) -> Finding {
-    let only = found.command.name();
-    let small = shrink(text, |text| wrong(text, seed, &only, plant).is_some());
-    let fault = wrong(&small, seed, &only, plant).unwrap_or(found);
+    let (only, wanted) = (found.command.name(), kind(&found));
+    let same = |text: &str| wrong(text, seed, &only, plant).filter(|fault| kind(fault) == wanted);
+    let small = shrink(text, |text| same(text).is_some());
+    let fault = same(&small).unwrap_or(found);
     Finding {
         generator,
         seed,
@@ -165,8 +188,11 @@ impl fmt::Display for Report {
             self.violated,
             self.too_large,
             self.refused,
-            self.findings.len()
+            self.wrong
         )?;
+        for (kind, number) in &self.kinds {
+            writeln!(f, "  {number:7} × {kind}")?;
+        }
         for (name, tally) in &self.tallies {
             writeln!(
                 f,

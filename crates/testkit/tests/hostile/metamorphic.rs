@@ -1,0 +1,219 @@
+//! Changes to a program that must not change what commands say, but for what they add.
+//!
+//! No oracle is needed here, so programs may be of any size that the engines manage.
+
+use std::collections::BTreeSet;
+
+use mazurka::{Algorithm, NetKind, Verdict};
+use mazurka_testkit::Rng;
+use mazurka_testkit::oracle::ast::{Child, Expr, Item, ItemKind, Kind, Program, Stmt};
+use mazurka_testkit::oracle::{parse, print};
+
+use crate::commands::{Command, Loaded, Size, attempt};
+use crate::expected::Stated;
+use crate::seen::{Outcome, Seen};
+use crate::shrink;
+
+/// A change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The processes in another order.
+    Order,
+    /// Other names.
+    Names,
+    /// One more process, with a variable of its own and one step.
+    Bystander,
+    /// A statement in a procedure of its own.
+    Procedure,
+}
+
+impl Change {
+    pub const ALL: [Change; 4] = [
+        Change::Order,
+        Change::Names,
+        Change::Bystander,
+        Change::Procedure,
+    ];
+
+    /// The changed text; none if there is nothing to change.
+    pub fn apply(self, text: &str, seed: u64) -> Option<String> {
+        let program = parse(text).ok()?;
+        let mut rng = Rng::new(seed);
+        match self {
+            Change::Order => reorder(program, &mut rng),
+            Change::Names => Some(shrink::rename(text)),
+            Change::Bystander => Some(bystander(program)),
+            Change::Procedure => wrap(program, &mut rng),
+        }
+    }
+}
+
+/// Moves the processes by some places, the last ones to the front.
+fn reorder(mut program: Program, rng: &mut Rng) -> Option<String> {
+    let is_process = |item: &Item| matches!(item.kind, ItemKind::Process(..));
+    let places: Vec<usize> = (0..program.items.len())
+        .filter(|&at| is_process(&program.items[at]))
+        .collect();
+    if places.len() < 2 {
+        return None;
+    }
+    let mut processes: Vec<Item> = places.iter().map(|&at| program.items[at].clone()).collect();
+    processes.rotate_left(1 + rng.below(places.len() - 1));
+    for (at, process) in places.into_iter().zip(processes) {
+        program.items[at] = process;
+    }
+    Some(print(&program))
+}
+
+const BYSTANDER: &str = "bystander_x";
+
+fn bystander(program: Program) -> String {
+    let text = print(&program);
+    format!("var {BYSTANDER}: int = 0\n{text}\nprocess {{\n  {BYSTANDER} := 1\n}}\n")
+}
+
+/// Puts an assignment that uses no locals into a procedure.
+fn wrap(mut program: Program, rng: &mut Rng) -> Option<String> {
+    let mut shared = BTreeSet::new();
+    for item in &program.items {
+        match &item.kind {
+            ItemKind::Var(names, ..) => shared.extend(names.iter().cloned()),
+            ItemKind::Const(name, _) => {
+                shared.insert(name.clone());
+            }
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    for item in &mut program.items {
+        if let ItemKind::Process(.., body) = &mut item.kind {
+            candidates(body, &shared, &mut found);
+        }
+    }
+    if found.is_empty() {
+        return None;
+    }
+    let chosen = rng.below(found.len());
+    let place = found.swap_remove(chosen);
+    let call = Kind::Call("wrapped_p".to_owned(), Vec::new());
+    let wrapped = std::mem::replace(place, Stmt::new(call));
+    let procedure = ItemKind::Proc("wrapped_p".to_owned(), Vec::new(), vec![wrapped]);
+    let first = |item: &Item| matches!(item.kind, ItemKind::Process(..));
+    let at = program.items.iter().position(first)?;
+    let (line, kind) = (0, procedure);
+    program.items.insert(at, Item { line, kind });
+    Some(print(&program))
+}
+
+/// The statements of blocks that may move: guards and choices bind their statement closely, so these stay.
+fn candidates<'a>(body: &'a mut [Stmt], shared: &BTreeSet<String>, found: &mut Vec<&'a mut Stmt>) {
+    for stmt in body {
+        let movable = match &stmt.kind {
+            Kind::Assign(places, values) => {
+                let index = |e: &Option<Expr>| e.as_ref().is_none_or(|e| only(e, shared));
+                let place = |p: &mazurka_testkit::oracle::ast::Place| {
+                    shared.contains(&p.name) && index(&p.index)
+                };
+                places.iter().all(place) && values.iter().all(|value| only(value, shared))
+            }
+            _ => false,
+        };
+        if movable {
+            found.push(stmt);
+            continue;
+        }
+        match &mut stmt.kind {
+            Kind::If(_, one, other) => {
+                candidates(one, shared, found);
+                candidates(other, shared, found);
+            }
+            Kind::While(.., body)
+            | Kind::For(.., body)
+            | Kind::Atomic(body)
+            | Kind::Spawn(_, Child::Block(body)) => candidates(body, shared, found),
+            _ => {}
+        }
+    }
+}
+
+/// Whether an expression is about these names only.
+fn only(expr: &Expr, shared: &BTreeSet<String>) -> bool {
+    match expr {
+        Expr::Bool(_) | Expr::Num(_) => true,
+        Expr::Name(name) => shared.contains(name),
+        Expr::Index(name, index) => shared.contains(name) && only(index, shared),
+        Expr::Not(one) | Expr::Neg(one) => only(one, shared),
+        Expr::Bin(_, one, other) => only(one, shared) && only(other, shared),
+        Expr::If(one, two, three) => [one, two, three].iter().all(|e| only(e, shared)),
+        // Choices and inputs have names by order; a call does not change it, but leave them.
+        Expr::Choose(..) | Expr::Input(_) => false,
+    }
+}
+
+/// What must stay the same, in words that do not name lines or schedules.
+fn figures(command: &Command, seen: &Seen, stated: &Stated) -> String {
+    let counts = &seen.counts;
+    let sites = seen.failures.len();
+    let (traces, deadlocks, failures) = (counts.traces, counts.deadlocks, counts.failures);
+    let (finals, discarded) = (counts.final_states, counts.discarded);
+    let (verdict, agree) = (seen.verdict, seen.deterministic);
+    match command {
+        Command::Explore(algorithm) if algorithm.compares_states() => {
+            let deadlock = deadlocks > 0;
+            format!("{verdict:?} {agree:?} {sites} {deadlock} {finals}")
+        }
+        Command::Explore(_) | Command::Permute(_) => {
+            let discarded = discarded > 0;
+            format!(
+                "{verdict:?} {agree:?} {sites} {traces:?} {deadlocks} {failures} {finals} {discarded}"
+            )
+        }
+        Command::Unfold(..) if stated.ensures => format!("{}", deadlocks > 0),
+        Command::Unfold(NetKind::Stateful, _) => format!("{verdict:?} {sites} {}", deadlocks > 0),
+        Command::Unfold(..) => format!("{verdict:?} {sites} {deadlocks}"),
+        _ => format!("{verdict:?}"),
+    }
+}
+
+fn commands() -> Vec<Command> {
+    let mut all = vec![Command::Check, Command::CheckDeterministic];
+    let engines = Algorithm::ALL.iter().filter(|&&a| a != Algorithm::Naive);
+    all.extend(engines.map(|&a| Command::Explore(a)));
+    let nets = [NetKind::Contextual, NetKind::Replicated, NetKind::Stateful];
+    all.extend(nets.map(|net| Command::Unfold(net, 0)));
+    all.push(Command::Permute(0));
+    all
+}
+
+/// What a change changes that it must not.
+pub fn difference(text: &str, change: Change, seed: u64) -> Option<String> {
+    let program = parse(text).ok()?;
+    let other = change.apply(text, seed)?;
+    let stated = Stated::of(&program, text);
+    let (one, two) = (Loaded::new(text), Loaded::new(&other));
+    match (one.refusal(), two.refusal()) {
+        (None, None) => {}
+        (None, Some(why)) => return Some(format!("{change:?}: refused: {why}\n{other}")),
+        (Some(_), _) => return None,
+    }
+    if one.size() != Size::Small {
+        return None;
+    }
+    for command in commands() {
+        let told = [&one, &two].map(|loaded| match attempt(&command, loaded) {
+            Err(what) => what,
+            Ok(Outcome::Refused(_)) => "refused".to_owned(),
+            Ok(Outcome::Answer(seen)) => match seen.exhaustive() || seen.verdict == Verdict::Violated
+            {
+                true => figures(&command, &seen, &stated),
+                false => String::new(),
+            },
+        });
+        let [before, after] = &told;
+        // A bound that one of the two has hit says nothing.
+        if before != after && !before.is_empty() && !after.is_empty() {
+            return Some(format!("{command}, {change:?}: {before}, then {after}\n{other}"));
+        }
+    }
+    None
+}
