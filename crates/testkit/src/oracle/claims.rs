@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::code::{Code, Instr, Worth, apply};
-use super::machine::{State, within};
+use super::machine::{DEEPEST, State, within};
 
 /// Cells, locks and processes.
 #[derive(Clone, Debug, Default)]
@@ -54,7 +54,7 @@ pub(super) fn claims(code: &Code, state: &State, number: usize) -> Claims {
     }];
     let mut seen = HashSet::new();
     while let Some(place) = open.pop() {
-        if seen.len() > 5000 {
+        if seen.len() > 1000 {
             return everything(code, state);
         }
         if seen.insert(place.clone()) {
@@ -208,7 +208,7 @@ fn follow(
         Instr::Join => claims.joins.extend(pop().map(|child| child as usize)),
         Instr::JoinAll => claims.joins.extend(&state.processes[&number].children),
         Instr::Call(procedure, count) => {
-            if place.frames.len() > 200 {
+            if place.frames.len() > DEEPEST {
                 *claims = everything(code, state);
                 return;
             }

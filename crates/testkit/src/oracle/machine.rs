@@ -6,6 +6,9 @@ use super::ast::Ty;
 use super::code::{Code, Instr, Property, Worth, apply, wrap};
 use super::{Failure, FailureKind, Limits};
 
+/// Calls within calls that are followed.
+pub(super) const DEEPEST: usize = 40;
+
 /// How a process stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Status {
@@ -67,6 +70,8 @@ pub(super) struct Step {
     pub failures: Vec<Failure>,
     pub discarded: bool,
     pub spawned: Vec<usize>,
+    /// The cells that were really written.
+    pub written: Vec<usize>,
 }
 
 /// A limit was hit.
@@ -82,6 +87,8 @@ pub(super) struct Machine<'a> {
     /// A child's number by its parent's and its own place among the children. Numbers mean the
     /// same in all states.
     names: BTreeMap<(usize, usize), usize>,
+    /// How many more instructions there may be.
+    work: usize,
 }
 
 /// A step under way: the processes that run local work, the last of them now.
@@ -113,6 +120,7 @@ impl<'a> Machine<'a> {
             limits,
             exact: true,
             names: BTreeMap::new(),
+            work: limits.states.saturating_mul(50),
         }
     }
 
@@ -144,7 +152,7 @@ impl<'a> Machine<'a> {
         for one in all {
             let mut holds = true;
             for property in requires {
-                holds &= matches!(self.check(property, &one.0)?, Ok(true));
+                holds &= self.check(property, &one.0)?;
             }
             if holds {
                 allowed.push(one);
@@ -208,12 +216,8 @@ impl<'a> Machine<'a> {
         *self.names.entry((parent, k)).or_insert(new)
     }
 
-    /// Whether the property holds, or what fails in it.
-    pub(super) fn check(
-        &mut self,
-        property: &Property,
-        state: &State,
-    ) -> Result<Result<bool, FailureKind>, TooLarge> {
+    /// Whether the property holds. One that fails itself, by its index say, does not.
+    pub(super) fn check(&mut self, property: &Property, state: &State) -> Result<bool, TooLarge> {
         let mut scratch = state.clone();
         let number = usize::MAX;
         let frame = Frame {
@@ -225,14 +229,11 @@ impl<'a> Machine<'a> {
         let Some((end, step)) = ends.first() else {
             return Err(TooLarge);
         };
-        if let Some(failure) = step.failures.first() {
-            return Ok(Err(failure.kind));
-        }
         let value = end
             .processes
             .get(&number)
             .and_then(|process| process.stack.last());
-        Ok(Ok(value == Some(&1)))
+        Ok(step.failures.is_empty() && value == Some(&1))
     }
 
     /// All that can come of one step of the process; nothing if it cannot make one.
@@ -272,7 +273,8 @@ impl<'a> Machine<'a> {
                 done.push((branch.state, branch.step));
                 continue;
             };
-            if branch.left == 0 || open.len() + done.len() > self.limits.states {
+            self.work = self.work.saturating_sub(1);
+            if self.work == 0 || branch.left == 0 || open.len() + done.len() > self.limits.states {
                 return Err(TooLarge);
             }
             branch.left -= 1;
@@ -365,11 +367,17 @@ impl<'a> Machine<'a> {
                     None => return Next::Fail(FailureKind::OutOfBounds),
                 }
             }
-            Instr::SetShared(cell) => cells[cell] = pop(stack),
+            Instr::SetShared(cell) => {
+                cells[cell] = pop(stack);
+                branch.step.written.push(cell);
+            }
             Instr::SetSharedAt(base, len) => {
                 let value = pop(stack);
                 match within(pop(stack), len) {
-                    Some(at) => cells[base + at] = value,
+                    Some(at) => {
+                        cells[base + at] = value;
+                        branch.step.written.push(base + at);
+                    }
                     None => return Next::Fail(FailureKind::OutOfBounds),
                 }
             }
@@ -463,7 +471,7 @@ impl<'a> Machine<'a> {
                 }
             }
             Instr::Call(procedure, count) => {
-                if process.frames.len() > 200 {
+                if process.frames.len() > DEEPEST {
                     return Next::TooLarge;
                 }
                 let frame = self.called(&mut process.stack, procedure, count);

@@ -306,6 +306,7 @@ impl Maker {
 
     fn processes(&mut self, items: &mut Vec<ItemKind>) {
         let mut left = self.shape.processes;
+        self.budget = 4 + 3 * left;
         while left > 0 {
             self.locals.clear();
             self.handles.clear();
