@@ -58,18 +58,21 @@ pub struct Stated {
 pub enum Unknown {
     /// The oracle needs more than it is given.
     TooLarge,
-    /// The text is no program, or cannot start.
-    Refused(String),
+    /// The text is no program.
+    Refused,
+    /// No initial values satisfy what the program requires.
+    Impossible,
 }
 
 impl Expected {
     /// The oracle's answer.
     pub fn of(text: &str, limits: &Limits) -> Result<Self, Unknown> {
-        let program = parse(text).map_err(Unknown::Refused)?;
+        let program = parse(text).map_err(|_| Unknown::Refused)?;
         match judge(text, limits) {
             Answer::Truth(truth) => Ok(Self::from(&truth, Stated::of(&program, text))),
             Answer::TooLarge => Err(Unknown::TooLarge),
-            Answer::Refused(why) => Err(Unknown::Refused(why)),
+            Answer::Refused(why) if why.contains("requires") => Err(Unknown::Impossible),
+            Answer::Refused(_) => Err(Unknown::Refused),
         }
     }
 

@@ -131,6 +131,43 @@ pub fn fault(
     None
 }
 
+/// What commands get wrong about a program that no initial values satisfy: all must refuse it, and nothing is proved.
+pub fn fault_of_impossible(
+    text: &str,
+    only: Option<&str>,
+    plant: Option<&Plant>,
+    tallies: &mut Tallies,
+) -> Option<Fault> {
+    let loaded = Loaded::new(text);
+    let commands = [
+        Command::Check,
+        Command::Explore(Algorithm::Optimal),
+        Command::Unfold(NetKind::Contextual, 0),
+        Command::Run(0),
+        Command::Symbolic(Reduction::Canonical),
+        Command::Prove { reduce: true },
+    ];
+    let wanted = |command: &Command| only.is_none_or(|only| command.name() == only);
+    for command in commands.into_iter().filter(wanted) {
+        let tally = tallies.entry(command.name()).or_default();
+        tally.asked += 1;
+        match attempt(&command, &loaded) {
+            Err(what) => return Some(Fault { command, what }),
+            Ok(Outcome::Refused(_)) => tally.refused += 1,
+            Ok(Outcome::Answer(mut seen)) => {
+                if let Some(plant) = plant {
+                    plant(&command, text, &mut seen);
+                }
+                if seen.proof.is_none_or(|proof| proof.proved) {
+                    let what = "answers, though nothing satisfies what it requires".to_owned();
+                    return Some(Fault { command, what });
+                }
+            }
+        }
+    }
+    None
+}
+
 /// Whether to tell every command before it runs (`MAZURKA_TRACE=1`), to find one that does not come back.
 pub fn trace() -> bool {
     static TRACE: OnceLock<bool> = OnceLock::new();

@@ -7,7 +7,7 @@ use mazurka_testkit::oracle::Limits;
 
 use crate::expected::{Expected, Unknown};
 use crate::generators::Generator;
-use crate::harness::{Fault, Plant, Tallies, fault};
+use crate::harness::{Fault, Plant, Tallies, fault, fault_of_impossible};
 use crate::shrink::shrink;
 
 /// Which programs to look at.
@@ -16,6 +16,8 @@ pub struct Tour {
     pub generator: Generator,
     pub first: u64,
     pub programs: u64,
+    /// From one seed to the next. Seeds of a batch of `swarm` are alike, so a few programs should be far apart.
+    pub stride: u64,
 }
 
 /// A program that a command gets wrong.
@@ -50,6 +52,8 @@ pub struct Report {
     pub compared: u64,
     pub too_large: u64,
     pub refused: u64,
+    /// Programs that no initial values satisfy.
+    pub impossible: u64,
     pub violated: u64,
     pub tallies: Tallies,
     /// How many programs a command gets wrong.
@@ -80,52 +84,39 @@ fn limits() -> Limits {
     }
 }
 
-/// Looks at programs, and tells each comparison that was made.
-pub fn tour(wanted: &Tour, each: &mut dyn FnMut(&Visit)) -> Report {
-    planted_tour(wanted, None, each)
+/// What the oracle says.
+pub fn look(text: &str) -> Result<Expected, Unknown> {
+    Expected::of(text, &limits())
 }
 
 /// A program that was compared.
 pub struct Visit<'a> {
-    pub seed: u64,
     pub text: &'a str,
-    pub truth: &'a Expected,
+    pub violated: bool,
 }
 
-/// The same with a wrong command.
-pub fn planted_tour(
-    wanted: &Tour,
-    plant: Option<&Plant>,
-    each: &mut dyn FnMut(&Visit),
-) -> Report {
+/// Looks at programs, and tells of each that was compared.
+pub fn tour(wanted: &Tour, each: &mut dyn FnMut(&Visit)) -> Report {
     let mut report = Report::default();
-    for seed in wanted.first..wanted.first + wanted.programs {
-        let Some(text) = wanted.generator.program(seed) else {
-            continue;
-        };
-        report.programs += 1;
+    for (seed, text) in wanted.texts() {
         if crate::harness::trace() {
             eprintln!("{seed}:\n{text}");
         }
-        let truth = match Expected::of(&text, &limits()) {
-            Ok(truth) => truth,
-            Err(Unknown::TooLarge) => {
-                report.too_large += 1;
-                continue;
+        report.programs += 1;
+        let truth = look(&text);
+        match &truth {
+            Ok(truth) => {
+                report.compared += 1;
+                let violated = truth.violated();
+                report.violated += u64::from(violated);
+                let text = &text;
+                each(&Visit { text, violated });
             }
-            Err(Unknown::Refused(_)) => {
-                report.refused += 1;
-                continue;
-            }
-        };
-        report.compared += 1;
-        report.violated += u64::from(truth.violated());
-        each(&Visit {
-            seed,
-            text: &text,
-            truth: &truth,
-        });
-        let found = fault(&text, seed, &truth, None, plant, &mut report.tallies);
+            Err(Unknown::TooLarge) => report.too_large += 1,
+            Err(Unknown::Refused) => report.refused += 1,
+            Err(Unknown::Impossible) => report.impossible += 1,
+        }
+        let found = wrong_with(&truth, &text, seed, None, None, &mut report.tallies);
         let Some(found) = found else {
             continue;
         };
@@ -133,17 +124,61 @@ pub fn planted_tour(
         let known = report.kinds.entry(kind(&found)).or_default();
         *known += 1;
         if *known <= MOST_OF_A_KIND && report.kinds.len() <= MOST_KINDS {
-            let finding = shrunk(wanted.generator, seed, &text, found, plant);
+            let finding = shrunk(wanted.generator, seed, &text, found, None);
             report.findings.push(finding);
         }
     }
     report
 }
 
+/// The first program at which a planted defect is seen, and after how many: one that the command without the defect gets right.
+pub fn first_caught(wanted: &Tour, only: &str, plant: &Plant) -> Option<(u64, Finding)> {
+    let none = &mut Tallies::new();
+    for (after, (seed, text)) in wanted.texts().enumerate() {
+        let truth = look(&text);
+        let found = wrong_with(&truth, &text, seed, Some(only), Some(plant), none);
+        let Some(found) = found else {
+            continue;
+        };
+        if wrong_with(&truth, &text, seed, Some(only), None, none).is_none() {
+            let finding = shrunk(wanted.generator, seed, &text, found, Some(plant));
+            return Some((after as u64 + 1, finding));
+        }
+    }
+    None
+}
+
+impl Tour {
+    fn texts(&self) -> impl Iterator<Item = (u64, String)> {
+        let Tour {
+            generator,
+            first,
+            programs,
+            stride,
+        } = *self;
+        let seeds = (0..programs).map(move |at| first + at * stride);
+        seeds.filter_map(move |seed| Some((seed, generator.program(seed)?)))
+    }
+}
+
+fn wrong_with(
+    truth: &Result<Expected, Unknown>,
+    text: &str,
+    seed: u64,
+    only: Option<&str>,
+    plant: Option<&Plant>,
+    tallies: &mut Tallies,
+) -> Option<Fault> {
+    match truth {
+        Ok(truth) => fault(text, seed, truth, only, plant, tallies),
+        Err(Unknown::Impossible) => fault_of_impossible(text, only, plant, tallies),
+        Err(_) => None,
+    }
+}
+
 /// What is wrong with a text, if its oracle knows.
 fn wrong(text: &str, seed: u64, only: &str, plant: Option<&Plant>) -> Option<Fault> {
-    let truth = Expected::of(text, &limits()).ok()?;
-    fault(text, seed, &truth, Some(only), plant, &mut Tallies::new())
+    wrong_with(&look(text), text, seed, Some(only), plant, &mut Tallies::new())
 }
 
 fn shrunk(
@@ -182,12 +217,13 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} programs: {} compared ({} violated), {} too large, {} refused; {} disagreements",
+            "{} programs: {} compared ({} violated), {} too large, {} refused, {} impossible; {} disagreements",
             self.programs,
             self.compared,
             self.violated,
             self.too_large,
             self.refused,
+            self.impossible,
             self.wrong
         )?;
         for (kind, number) in &self.kinds {
