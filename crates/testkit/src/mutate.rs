@@ -421,11 +421,11 @@ fn blocks_of(kind: &mut Kind) -> Vec<&mut Vec<Stmt>> {
 }
 
 /// How many blocks that are not empty there are in this one, itself included.
-fn count(body: &mut Vec<Stmt>) -> usize {
+fn count(body: &mut [Stmt]) -> usize {
     let inner = body
         .iter_mut()
         .flat_map(|stmt| blocks_of(&mut stmt.kind))
-        .map(count);
+        .map(|block| count(block));
     let inner: usize = inner.sum();
     inner + usize::from(!body.is_empty())
 }

@@ -1,9 +1,10 @@
 //! Every state that a program can get into.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::claims::{Claims, claims};
 use super::code::Code;
+use super::cycles::{Graph, fair};
 use super::machine::{Machine, State, Status, Step, TooLarge};
 use super::{Answer, Failure, FailureKind, Limits, Observation, Truth};
 
@@ -17,12 +18,14 @@ pub(super) fn explore(code: &Code, limits: &Limits) -> Answer {
             deadlock_states: 0,
             failures: BTreeSet::new(),
             discarded: false,
+            livelock: false,
             deterministic: None,
             exact: true,
             states: 0,
         },
         ends: BTreeMap::new(),
-        seen: HashSet::new(),
+        seen: HashMap::new(),
+        graph: Graph::new(),
         open: Vec::new(),
     };
     match explorer.all() {
@@ -37,6 +40,7 @@ pub(super) fn explore(code: &Code, limits: &Limits) -> Answer {
     truth.deterministic = deterministic;
     truth.exact = explorer.machine.exact;
     truth.states = explorer.seen.len();
+    truth.livelock = fair(&explorer.graph);
     Answer::Truth(truth)
 }
 
@@ -47,8 +51,10 @@ struct Explorer<'a> {
     truth: Truth,
     /// The final states for each choice of inputs.
     ends: BTreeMap<Inputs, BTreeSet<Observation>>,
-    seen: HashSet<State>,
+    /// Every state with its number.
+    seen: HashMap<State, usize>,
     open: Vec<State>,
+    graph: Graph,
 }
 
 impl Explorer<'_> {
@@ -77,10 +83,16 @@ impl Explorer<'_> {
         Ok(true)
     }
 
-    fn open(&mut self, state: State) {
-        if self.seen.insert(state.clone()) {
-            self.open.push(state);
+    /// The number of a state, which is looked at later if it is new.
+    fn open(&mut self, state: State) -> usize {
+        if let Some(&number) = self.seen.get(&state) {
+            return number;
         }
+        let number = self.graph.len();
+        self.seen.insert(state.clone(), number);
+        self.graph.push(Vec::new());
+        self.open.push(state);
+        number
     }
 
     fn expand(&mut self, state: &State) -> Result<(), TooLarge> {
@@ -124,7 +136,15 @@ impl Explorer<'_> {
         } else {
             self.truth.failures.extend(step.failures);
         }
-        self.open(next);
+        // A run that is discarded is no livelock.
+        let counts = next
+            .processes
+            .values()
+            .all(|p| p.status != Status::Discarded);
+        let (from, to) = (self.seen[before], self.open(next));
+        if counts {
+            self.graph[from].push((number, to));
+        }
         Ok(())
     }
 

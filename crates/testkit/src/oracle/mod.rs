@@ -18,6 +18,7 @@ pub mod ast;
 mod claims;
 mod code;
 mod compile;
+mod cycles;
 mod explore;
 mod lex;
 mod machine;
@@ -106,6 +107,9 @@ pub struct Truth {
     pub failures: BTreeSet<Failure>,
     /// Whether some run is discarded.
     pub discarded: bool,
+    /// Whether a fair run can go on for ever: a cycle of states in which each process that is ready
+    /// all along makes a step.
+    pub livelock: bool,
     /// Whether all final states with the same inputs agree; `None` if there are none.
     pub deterministic: Option<bool>,
     /// Whether the inputs and symbolic values were tried completely.

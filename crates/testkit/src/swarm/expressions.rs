@@ -33,10 +33,10 @@ impl Maker {
             .filter(|name| name.ty != Ty::Bool && name.len.is_none())
             .map(|name| name.name.clone())
             .collect();
-        if self.rng.percent(30) {
-            if let Some(name) = self.rng.pick(&numbers) {
-                return Expr::Name(name.clone());
-            }
+        if self.rng.percent(30)
+            && let Some(name) = self.rng.pick(&numbers)
+        {
+            return Expr::Name(name.clone());
         }
         Expr::Num(if self.rng.percent(4) {
             2
