@@ -28,7 +28,9 @@ pub struct Expected {
     pub discarded: bool,
     /// Whether all values of inputs were tried. If not, more may be possible.
     pub exact: bool,
-    /// Whether a run can go on for ever, or for very long. The oracle does not say so: an engine has met it.
+    /// Whether a fair scheduler can follow a cycle for ever.
+    pub livelock: bool,
+    /// Whether runs are very long, or have no end. The oracle does not say so: an engine has met it.
     pub endless: bool,
     /// What the text says.
     pub stated: Stated,
@@ -100,6 +102,7 @@ impl Expected {
             deterministic: truth.deterministic,
             discarded: truth.discarded,
             exact: truth.exact,
+            livelock: truth.livelock,
             endless: false,
             stated,
         }

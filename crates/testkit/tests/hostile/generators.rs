@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use mazurka_testkit::mutate::mutate;
+use mazurka_testkit::oracle::ast::{Expr, Init, Item, ItemKind, Op, Ty};
+use mazurka_testkit::oracle::{parse, print};
 use mazurka_testkit::swarm::swarm;
 use mazurka_testkit::{Config, generate};
 
@@ -28,8 +30,16 @@ impl Generator {
         all.find(|generator| generator.to_string() == name)
     }
 
-    /// The program of a seed; none if there is none.
+    /// The program of a seed; none if there is none. Some require what is not so.
     pub fn program(self, seed: u64) -> Option<String> {
+        let text = self.possible(seed)?;
+        match seed % 30 {
+            17 => Some(impossible(&text).unwrap_or(text)),
+            _ => Some(text),
+        }
+    }
+
+    fn possible(self, seed: u64) -> Option<String> {
         match self {
             Generator::Tree => {
                 let config = Config {
@@ -55,6 +65,26 @@ impl fmt::Display for Generator {
             Generator::Swarm => "swarm",
         })
     }
+}
+
+/// The same program, and its first number is required to be another one.
+fn impossible(text: &str) -> Option<String> {
+    let mut program = parse(text).ok()?;
+    let number = |item: &Item| match &item.kind {
+        ItemKind::Var(names, ty, None, Some(Init::One(Expr::Num(value)))) if *ty != Ty::Bool => {
+            Some((names.first()?.clone(), *value))
+        }
+        _ => None,
+    };
+    let (at, (name, value)) = program
+        .items
+        .iter()
+        .enumerate()
+        .find_map(|(at, item)| Some((at, number(item)?)))?;
+    let (name, value) = (Box::new(Expr::Name(name)), Box::new(Expr::Num(value)));
+    let kind = ItemKind::Requires(None, Expr::Bin(Op::Ne, name, value));
+    program.items.insert(at + 1, Item { line: 0, kind });
+    Some(print(&program))
 }
 
 /// The programs of the corpus and the examples, in the order of their paths.

@@ -1,6 +1,7 @@
 //! One program, every command, one oracle.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -29,6 +30,22 @@ pub struct Tally {
     pub inconclusive: u64,
     pub violated: u64,
     pub seconds: f64,
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            asked,
+            refused,
+            inconclusive,
+            violated,
+            seconds,
+        } = self;
+        write!(
+            f,
+            "{asked:8} asked {refused:8} refused {inconclusive:8} inconclusive {violated:8} violated {seconds:8.1} s"
+        )
+    }
 }
 
 /// What a tour of programs has seen, by command.
@@ -91,8 +108,12 @@ pub fn fault(
     };
     let mut counted: Option<Counts> = None;
     let wanted = |command: &Command| only.is_none_or(|only| command.name() == only);
+    // These count what others are compared with.
+    let counts = |command: &Command| {
+        matches!(command, Command::Explore(Algorithm::Naive | Algorithm::Sleep))
+    };
     let asked = commands(seed, truth.open()).into_iter();
-    let asked = asked.filter(|command| wanted(command) && size.allows(command));
+    let asked = asked.filter(|c| (wanted(c) || counts(c)) && size.allows(c));
     let reached = questions(&loaded, truth, seed).into_iter();
     let reached = reached.filter(|(command, _)| wanted(command));
     let plain = asked.map(|command| (command, None));
@@ -106,6 +127,7 @@ pub fn fault(
         tally.asked += 1;
         tally.seconds += start.elapsed().as_secs_f64();
         let mut seen = match outcome {
+            Err(_) if !wanted(&command) => continue,
             Err(what) => return Some(Fault { command, what }),
             Ok(Outcome::Refused(why)) => {
                 tally.refused += 1;
@@ -116,7 +138,7 @@ pub fn fault(
             }
             Ok(Outcome::Answer(seen)) => *seen,
         };
-        if let Some(plant) = plant {
+        if let Some(plant) = plant.filter(|_| wanted(&command)) {
             plant(&command, text, &mut seen);
         }
         tally.inconclusive += u64::from(seen.verdict == Verdict::Inconclusive);
@@ -124,8 +146,9 @@ pub fn fault(
         let wrong = disagreement(&command, &seen, truth)
             .or_else(|| wrongly_answered(&seen, answer))
             .or_else(|| miscounted(&command, &seen, truth, &mut counted));
-        if let Some(what) = wrong {
-            return Some(Fault { command, what });
+        match wrong {
+            Some(what) if wanted(&command) => return Some(Fault { command, what }),
+            _ => {}
         }
     }
     None

@@ -5,6 +5,7 @@ mod expected;
 mod generators;
 mod harness;
 mod judge;
+mod long;
 mod metamorphic;
 mod planted;
 mod reach;
@@ -88,35 +89,24 @@ fn changes_that_must_not_matter_do_not() {
     nothing_changes(0, 80, STRIDE);
 }
 
-/// What a long run is told by its environment.
-fn told(name: &str) -> Option<String> {
-    std::env::var(name).ok()
-}
-
-fn number(name: &str, unless_told: u64) -> u64 {
-    let told = told(name).and_then(|n| n.parse().ok());
-    told.unwrap_or(unless_told)
-}
-
 /// `.ci/long` calls this.
 #[test]
 #[ignore = "takes as long as it is told to; see .ci/long"]
 fn commands_agree_for_long() {
-    let generator = told("MAZURKA_GENERATOR").and_then(|name| Generator::named(&name));
-    let wanted = Tour {
-        generator: generator.unwrap_or(Generator::Swarm),
-        first: number("MAZURKA_SEED", 0),
-        programs: number("MAZURKA_PROGRAMS", 1_000),
-        stride: 1,
-    };
-    let found = commands::quiet(|| tour(&wanted, &mut |_| ()));
-    println!("{found}");
-    found.assert_right();
+    let told = long::Told::by_environment();
+    let total = long::long_run(&told);
+    total.print();
+    assert_eq!(total.wrong(), 0, "programs that commands get wrong");
+    if told.programs >= 10_000 {
+        assert_eq!(total.useless(), [""; 0], "commands that never answer");
+        assert_eq!(total.missing(), [], "pairs of features without a violation");
+    }
 }
 
+/// So does it call this.
 #[test]
 #[ignore = "takes as long as it is told to; see .ci/long"]
 fn nothing_changes_for_long() {
-    let (first, programs) = (number("MAZURKA_SEED", 0), number("MAZURKA_PROGRAMS", 1_000));
-    nothing_changes(first, programs, 1);
+    let told = long::Told::by_environment();
+    nothing_changes(told.seed, told.programs, 1);
 }

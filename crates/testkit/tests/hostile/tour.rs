@@ -230,11 +230,7 @@ impl fmt::Display for Report {
             writeln!(f, "  {number:7} × {kind}")?;
         }
         for (name, tally) in &self.tallies {
-            writeln!(
-                f,
-                "  {name:32} {:7} asked {:7} refused {:7} inconclusive {:7} violated {:8.1} s",
-                tally.asked, tally.refused, tally.inconclusive, tally.violated, tally.seconds
-            )?;
+            writeln!(f, "  {name:32} {tally}")?;
         }
         Ok(())
     }

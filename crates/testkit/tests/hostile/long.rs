@@ -1,0 +1,223 @@
+//! The long run: slices that can be resumed, and the table of feature pairs.
+//!
+//! The state is a text file to which every finished slice adds its lines, so a run that is killed loses one slice.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use mazurka_testkit::features::{Feature, Pairs, features};
+
+use crate::commands::quiet;
+use crate::generators::Generator;
+use crate::harness::{Tallies, Tally};
+use crate::tour::{Report, Tour, tour};
+
+/// How many programs are looked at between two entries of the state.
+const SLICE: u64 = 1_000;
+
+/// What the environment tells, as `.ci/long` sets it.
+pub struct Told {
+    pub generators: Vec<Generator>,
+    pub seed: u64,
+    pub programs: u64,
+    /// None: nothing is kept.
+    state: Option<PathBuf>,
+}
+
+impl Told {
+    pub fn by_environment() -> Self {
+        let told = |name: &str| std::env::var(name).ok();
+        let number = |name: &str| told(name).and_then(|n| n.parse().ok());
+        let generator = told("MAZURKA_GENERATOR").map(|name| {
+            let known = Generator::named(&name);
+            known.unwrap_or_else(|| panic!("there is no generator `{name}`"))
+        });
+        Self {
+            generators: generator.map_or(Generator::ALL.to_vec(), |one| vec![one]),
+            seed: number("MAZURKA_SEED").unwrap_or(0),
+            programs: number("MAZURKA_PROGRAMS").unwrap_or(1_000),
+            state: told("MAZURKA_STATE").map(PathBuf::from),
+        }
+    }
+}
+
+/// What is known of all slices, those of earlier runs included.
+#[derive(Default)]
+pub struct Total {
+    done: Vec<String>,
+    numbers: BTreeMap<String, [u64; 4]>,
+    pairs: BTreeMap<(String, String), [u64; 2]>,
+    tallies: Tallies,
+    wrong: u64,
+}
+
+/// Looks at all programs, slice by slice.
+pub fn long_run(told: &Told) -> Total {
+    let mut total = Total::default();
+    let before = told.state.as_ref().map(fs::read_to_string);
+    if let Some(Ok(text)) = before {
+        text.lines().for_each(|line| total.add(line));
+    }
+    for &generator in &told.generators {
+        for first in (told.seed..told.seed + told.programs).step_by(SLICE as usize) {
+            let programs = SLICE.min(told.seed + told.programs - first);
+            let name = format!("{generator} {first} {programs}");
+            if !total.done.contains(&name) {
+                let lines = one_slice(generator, first, programs);
+                lines.lines().for_each(|line| total.add(line));
+                told.keep(&lines);
+            }
+        }
+    }
+    total
+}
+
+impl Told {
+    /// Adds the lines of a slice to the state.
+    fn keep(&self, lines: &str) {
+        let Some(path) = &self.state else {
+            return;
+        };
+        let file = fs::OpenOptions::new().create(true).append(true).open(path);
+        let kept = file.and_then(|mut file| file.write_all(lines.as_bytes()));
+        kept.unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
+    }
+}
+
+/// The lines of one slice; what is wrong in it is printed at once.
+fn one_slice(generator: Generator, first: u64, programs: u64) -> String {
+    let wanted = Tour {
+        generator,
+        first,
+        programs,
+        stride: 1,
+    };
+    let mut pairs = Pairs::default();
+    let report = quiet(|| tour(&wanted, &mut |visit| {
+        pairs.count(&features(visit.text), visit.violated);
+    }));
+    let Report {
+        compared,
+        violated,
+        wrong,
+        ..
+    } = report;
+    println!("{generator} {first}..{}: {compared} compared, {wrong} wrong", first + programs);
+    for finding in &report.findings {
+        println!("{finding}\n");
+    }
+    let mut lines = String::new();
+    for one in Feature::ALL {
+        for other in Feature::ALL.into_iter().filter(|other| one <= *other) {
+            let (seen, violated) = pairs.of(one, other);
+            if seen > 0 {
+                writeln!(lines, "pair {one:?} {other:?} {seen} {violated}").expect("memory");
+            }
+        }
+    }
+    for (name, tally) in &report.tallies {
+        let (name, milliseconds) = (name.replace(' ', "_"), (tally.seconds * 1e3) as u64);
+        let (asked, refused) = (tally.asked, tally.refused);
+        let (inconclusive, violated) = (tally.inconclusive, tally.violated);
+        let numbers = format!("{asked} {refused} {inconclusive} {violated} {milliseconds}");
+        writeln!(lines, "tally {name} {numbers}").expect("memory");
+    }
+    writeln!(lines, "slice {generator} {first} {programs} {compared} {violated} {wrong}")
+        .expect("memory");
+    lines
+}
+
+impl Total {
+    /// Takes up a line of the state; one that was not finished says nothing.
+    fn add(&mut self, line: &str) {
+        let words: Vec<&str> = line.split(' ').collect();
+        let number = |at: usize| words.get(at).and_then(|n: &&str| n.parse::<u64>().ok());
+        match words[..] {
+            ["pair", one, other, ..] => {
+                let pair = self.pairs.entry((one.to_owned(), other.to_owned()));
+                let pair = pair.or_default();
+                pair[0] += number(3).unwrap_or(0);
+                pair[1] += number(4).unwrap_or(0);
+            }
+            ["tally", name, ..] => {
+                let tally: &mut Tally = self.tallies.entry(name.replace('_', " ")).or_default();
+                tally.asked += number(2).unwrap_or(0);
+                tally.refused += number(3).unwrap_or(0);
+                tally.inconclusive += number(4).unwrap_or(0);
+                tally.violated += number(5).unwrap_or(0);
+                tally.seconds += number(6).unwrap_or(0) as f64 / 1e3;
+            }
+            ["slice", generator, first, programs, ..] => {
+                self.done.push(format!("{generator} {first} {programs}"));
+                let all = self.numbers.entry(generator.to_owned()).or_default();
+                for (sum, at) in all.iter_mut().zip([3, 4, 5, 6]) {
+                    *sum += number(at).unwrap_or(0);
+                }
+                self.wrong += number(6).unwrap_or(0);
+            }
+            _ => {}
+        }
+    }
+
+    /// How many programs a command gets wrong.
+    pub fn wrong(&self) -> u64 {
+        self.wrong
+    }
+
+    /// The commands that refuse everything, or answer nothing.
+    pub fn useless(&self) -> Vec<&str> {
+        let useless = |tally: &Tally| tally.asked == tally.refused + tally.inconclusive;
+        let found = self.tallies.iter().filter(|(_, tally)| useless(tally));
+        found.map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// The pairs that never came together with a violation, and for which there is no reason.
+    pub fn missing(&self) -> Vec<(Feature, Feature)> {
+        let mut missing = Vec::new();
+        for one in Feature::ALL {
+            for other in Feature::ALL.into_iter().filter(|other| one < *other) {
+                let key = (format!("{one:?}"), format!("{other:?}"));
+                let violated = self.pairs.get(&key).map_or(0, |pair| pair[1]);
+                if violated == 0 && allowed(one, other).is_none() {
+                    missing.push((one, other));
+                }
+            }
+        }
+        missing
+    }
+
+    /// Everything, for people.
+    pub fn print(&self) {
+        for (generator, [programs, compared, violated, wrong]) in &self.numbers {
+            println!(
+                "{generator}: {programs} programs, {compared} compared, {violated} of them violated, {wrong} wrong"
+            );
+        }
+        for (name, tally) in &self.tallies {
+            println!("  {name:32} {tally}");
+        }
+        println!("programs with both features, and how many of them are violated:");
+        for one in Feature::ALL {
+            let others = self.pairs.iter().filter(|(pair, _)| pair.0 == format!("{one:?}"));
+            let others = others.map(|(pair, [seen, bad])| format!("{} {seen}/{bad}", pair.1));
+            println!("  {one:?}: {}", others.collect::<Vec<_>>().join(", "));
+        }
+        for (one, other, why) in ALLOWED {
+            println!("allowed to have no violation: {one:?} and {other:?}, {why}");
+        }
+        for (one, other) in self.missing() {
+            println!("no violation with {one:?} and {other:?}");
+        }
+    }
+}
+
+/// Pairs that may have no violation, with the reason.
+const ALLOWED: &[(Feature, Feature, &str)] = &[];
+
+fn allowed(one: Feature, other: Feature) -> Option<&'static str> {
+    let found = ALLOWED.iter().find(|(a, b, _)| (*a, *b) == (one, other));
+    found.map(|(.., why)| *why)
+}
