@@ -102,8 +102,8 @@ fn indent(depth: usize, out: &mut String) {
     out.push_str(&"  ".repeat(depth));
 }
 
-fn stmt(stmt: &Stmt, depth: usize, out: &mut String) {
-    match &stmt.kind {
+fn stmt(this: &Stmt, depth: usize, out: &mut String) {
+    match &this.kind {
         Kind::Guard(test, inner) => {
             out.push_str(&format!("{} |> ", guard(test)));
             inside(inner, depth, out);
@@ -153,9 +153,12 @@ fn stmt(stmt: &Stmt, depth: usize, out: &mut String) {
             block(body, depth, out);
         }
         Kind::Seq(body) => {
-            out.push_str("(\n");
-            sequence(body, depth + 1, out);
-            indent(depth, out);
+            // On one line, so that what follows a `<|` is on the line of its choice.
+            out.push('(');
+            for (at, one) in body.iter().enumerate() {
+                stmt(one, depth, out);
+                out.push_str(if at + 1 < body.len() { "; " } else { "" });
+            }
             out.push(')');
         }
         simple => out.push_str(&line(simple)),

@@ -314,7 +314,7 @@ impl Maker {
             let body = self.block(count, self.shape.depth);
             let mut range = None;
             if left > 1 && self.wants(Feature::Family, 50) {
-                range = Some((self.fresh("i"), Expr::Num(0), Expr::Num(2)));
+                range = Some((self.fresh("j"), Expr::Num(0), Expr::Num(2)));
                 left -= 1;
             }
             items.push(ItemKind::Process(None, range, body));

@@ -246,7 +246,7 @@ impl Maker {
     }
 
     fn for_(&mut self, depth: usize) -> Kind {
-        let name = self.fresh("i");
+        let name = self.fresh("j");
         self.locals.push(Name {
             name: name.clone(),
             ty: Ty::Int,
