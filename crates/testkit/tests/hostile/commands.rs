@@ -153,11 +153,7 @@ pub enum Size {
 impl Size {
     /// Whether a command is likely to come to an end.
     pub fn allows(self, command: &Command) -> bool {
-        let merges = match command {
-            Command::Check | Command::Explore(Algorithm::Stateful) | Command::Walk(_) => true,
-            Command::Unfold(net, _) => *net == NetKind::Stateful,
-            _ => false,
-        };
+        let sees_cycles = [Command::Check, Command::Explore(Algorithm::Stateful)];
         let every_interleaving = matches!(
             command,
             Command::Explore(Algorithm::Naive)
@@ -170,7 +166,7 @@ impl Size {
         match self {
             Size::Small => true,
             Size::Large => !every_interleaving,
-            Size::Endless => merges,
+            Size::Endless => sees_cycles.contains(command),
         }
     }
 }
@@ -184,7 +180,7 @@ impl Loaded {
                 depth: Some(200),
                 executions: Some(2 * MANY),
                 steps: Some(50_000),
-                time: Some(Duration::from_secs(2)),
+                time: Some(Duration::from_secs(1)),
                 ..Limits::default()
             },
             ..options()
@@ -215,7 +211,7 @@ fn limits() -> Limits {
     Limits {
         steps: Some(100_000),
         local: 20_000,
-        time: Some(Duration::from_secs(10)),
+        time: Some(Duration::from_secs(2)),
         ..Limits::default()
     }
 }
@@ -506,7 +502,7 @@ fn prove(loaded: &Loaded, reduce: bool) -> Outcome {
         solver: SolverChoice::Embedded.into(),
         limits: Limits {
             steps: Some(3_000),
-            time: Some(Duration::from_secs(5)),
+            time: Some(Duration::from_secs(2)),
             ..Limits::default()
         },
         ..ProveOptions::default()

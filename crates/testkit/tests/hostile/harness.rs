@@ -174,18 +174,23 @@ pub fn fault_of_impossible(
     for command in commands.into_iter().filter(wanted) {
         let tally = tallies.entry(command.name()).or_default();
         tally.asked += 1;
-        match attempt(&command, &loaded) {
+        let mut proof = match attempt(&command, &loaded) {
             Err(what) => return Some(Fault { command, what }),
-            Ok(Outcome::Refused(_)) => tally.refused += 1,
-            Ok(Outcome::Answer(mut seen)) => {
-                if let Some(plant) = plant {
-                    plant(&command, text, &mut seen);
-                }
-                if seen.proof.is_none_or(|proof| proof.proved) {
-                    let what = "answers, though nothing satisfies what it requires".to_owned();
-                    return Some(Fault { command, what });
-                }
+            Ok(Outcome::Answer(seen)) => Some(seen.proof),
+            Ok(Outcome::Refused(_)) => {
+                tally.refused += 1;
+                None
             }
+        };
+        if let Some(plant) = plant {
+            let mut seen = Seen::nothing();
+            plant(&command, text, &mut seen);
+            proof = seen.proof.map(Some).or(proof);
+        }
+        // Only a proof may be left open; everything else must be refused.
+        if proof.is_some_and(|proof| proof.is_none_or(|proof| proof.proved)) {
+            let what = "answers, though nothing satisfies what it requires".to_owned();
+            return Some(Fault { command, what });
         }
     }
     None

@@ -38,17 +38,17 @@ fn slice(generator: Generator, programs: u64) {
 
 #[test]
 fn commands_agree_on_programs_of_the_first_generator() {
-    slice(Generator::Tree, 100);
+    slice(Generator::Tree, 60);
 }
 
 #[test]
 fn commands_agree_on_mutated_programs() {
-    slice(Generator::Mutate, 200);
+    slice(Generator::Mutate, 100);
 }
 
 #[test]
 fn commands_agree_on_swarms() {
-    slice(Generator::Swarm, 300);
+    slice(Generator::Swarm, 200);
 }
 
 /// Changes that must not matter, on some programs of each generator.
@@ -86,7 +86,7 @@ fn nothing_changes(first: u64, programs: u64, stride: u64) {
 
 #[test]
 fn changes_that_must_not_matter_do_not() {
-    nothing_changes(0, 80, STRIDE);
+    nothing_changes(0, 40, STRIDE);
 }
 
 /// `.ci/long` calls this.

@@ -72,6 +72,23 @@ impl Seen {
         }
     }
 
+    /// An answer that says nothing.
+    pub fn nothing() -> Self {
+        Self {
+            verdict: Verdict::Inconclusive,
+            bounds: Vec::new(),
+            deterministic: None,
+            counts: Counts::default(),
+            failures: BTreeSet::new(),
+            deadlock: false,
+            livelock: false,
+            differs: false,
+            finals: None,
+            wrong: None,
+            proof: None,
+        }
+    }
+
     /// Whether everything was looked at.
     pub fn exhaustive(&self) -> bool {
         self.bounds.is_empty()

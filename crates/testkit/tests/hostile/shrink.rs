@@ -3,6 +3,8 @@
 //! This works on words, not on a tree: it knows nothing of the language but its brackets, so it can be applied to any text that a
 //! generator makes. What is no program any more is not wrong, and is dropped.
 
+use std::time::{Duration, Instant};
+
 /// The words of a program; comments are left out.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
@@ -88,8 +90,13 @@ fn closing(words: &[String], open: usize) -> Option<usize> {
     (open + 1..words.len()).find(|&end| balanced(&words[open..=end]))
 }
 
+/// After so long what is there is small enough.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// A smaller text about which the same is wrong.
 pub fn shrink(program: &str, wrong: impl Fn(&str) -> bool) -> String {
+    let start = Instant::now();
+    let wrong = |text: &str| start.elapsed() < PATIENCE && wrong(text);
     let mut now = words(program);
     if !wrong(&text(&now)) {
         return program.to_owned();
