@@ -9,6 +9,9 @@ use super::{Failure, FailureKind, Limits};
 /// Calls within calls that are followed.
 pub(super) const DEEPEST: usize = 40;
 
+/// Processes that there may be; a loop that spawns for ever ends here.
+const MOST: usize = 40;
+
 /// How a process stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Status {
@@ -326,6 +329,7 @@ impl<'a> Machine<'a> {
             inputs,
             ..
         } = &mut branch.state;
+        let crowded = processes.len() > MOST;
         let Some(process) = processes.get_mut(&now) else {
             return Next::Pause;
         };
@@ -441,6 +445,9 @@ impl<'a> Machine<'a> {
                 Some(at) if locks[base + at] == Some(now) => locks[base + at] = None,
                 Some(_) => return Next::Fail(FailureKind::UnlockNotHeld),
             },
+            Instr::Spawn(_) | Instr::SpawnCall(..) if crowded => {
+                return Next::TooLarge;
+            }
             Instr::Spawn(entry) => {
                 let frame = Frame {
                     at: entry,
