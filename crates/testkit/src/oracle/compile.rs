@@ -60,7 +60,7 @@ pub(super) struct Compiler {
     procedures: HashMap<String, (usize, Vec<Ty>)>,
     /// Blocks from the outermost, each with its locals.
     scopes: Vec<Vec<(String, Meaning)>>,
-    slots: usize,
+    pub(super) slots: usize,
     most_slots: usize,
     pub(super) access: bool,
     pub(super) line: u32,
@@ -126,7 +126,7 @@ impl Compiler {
         }
     }
 
-    fn size(&self, size: Option<&Expr>) -> Done<Option<usize>> {
+    pub(super) fn size(&self, size: Option<&Expr>) -> Done<Option<usize>> {
         let Some(size) = size else { return Ok(None) };
         match self.constant(size)? {
             Constant::Num(n @ 1..=4096) => Ok(Some(n as usize)),
@@ -366,7 +366,7 @@ impl Compiler {
         }
     }
 
-    fn slot(&mut self, len: usize) -> usize {
+    pub(super) fn slot(&mut self, len: usize) -> usize {
         let slot = self.slots;
         self.slots += len;
         self.most_slots = self.most_slots.max(self.slots);
@@ -379,7 +379,7 @@ impl Compiler {
         }
     }
 
-    fn local(&mut self, name: &str, len: Option<usize>, ty: Ty) -> Done<usize> {
+    pub(super) fn local(&mut self, name: &str, len: Option<usize>, ty: Ty) -> Done<usize> {
         self.fresh(name)?;
         let slot = self.slot(len.unwrap_or(1));
         self.name(name, Meaning::Local { slot, len, ty });
@@ -397,7 +397,7 @@ impl Compiler {
 
     /// A statement or test begins here. If it touches what is shared, it is a step, or under
     /// `atomicity access` a step for each access, unless it is what a guard goes on with.
-    fn statement(&mut self, visible: bool) {
+    pub(super) fn statement(&mut self, visible: bool) {
         if visible {
             self.emit(if self.access {
                 Instr::Begin
@@ -408,13 +408,13 @@ impl Compiler {
     }
 
     /// The statement or test ends here.
-    fn over(&mut self, visible: bool) {
+    pub(super) fn over(&mut self, visible: bool) {
         if visible && self.access {
             self.emit(Instr::Over);
         }
     }
 
-    fn touches(&self, e: &Expr) -> bool {
+    pub(super) fn touches(&self, e: &Expr) -> bool {
         let shared = |name: &String| matches!(self.lookup(name), Some(Meaning::Shared { .. }));
         match e {
             Expr::Name(name) => shared(name),
@@ -428,7 +428,7 @@ impl Compiler {
         }
     }
 
-    fn any_touches(&self, all: &[Expr]) -> bool {
+    pub(super) fn any_touches(&self, all: &[Expr]) -> bool {
         all.iter().any(|e| self.touches(e))
     }
 
@@ -716,94 +716,6 @@ impl Compiler {
             self.expr(argument, ty)?;
         }
         Ok(number)
-    }
-
-    fn assign(&mut self, places: &[Place], values: &[Expr]) -> Done {
-        for (at, place) in places.iter().enumerate() {
-            let same = |other: &Place| other.name == place.name && other.index == place.index;
-            if places[..at].iter().any(same) {
-                return Err(format!("{} is assigned twice", place.name));
-            }
-        }
-        let shared = places
-            .iter()
-            .any(|p| matches!(self.lookup(&p.name), Some(Meaning::Shared { .. })));
-        let indices = places.iter().filter_map(|p| p.index.as_ref());
-        let visible =
-            shared || self.any_touches(values) || indices.clone().any(|e| self.touches(e));
-        self.statement(visible);
-        // All right sides first, kept in locals of their own; then each index with its write.
-        let slots = self.slots;
-        let mut kept = Vec::new();
-        for (place, value) in places.iter().zip(values) {
-            let ty = self.place_ty(place)?;
-            self.expr(value, ty)?;
-            let slot = self.slot(1);
-            self.emit(Instr::SetLocal(slot));
-            kept.push(slot);
-        }
-        for (place, slot) in places.iter().zip(kept) {
-            self.store(place, slot)?;
-        }
-        self.over(visible);
-        self.slots = slots;
-        Ok(())
-    }
-
-    fn place_ty(&self, place: &Place) -> Done<Ty> {
-        match self.lookup(&place.name) {
-            Some(Meaning::Shared { len, ty, .. } | Meaning::Local { len, ty, .. })
-                if len.is_some() == place.index.is_some() =>
-            {
-                Ok(ty)
-            }
-            _ => Err(format!("{} cannot be assigned", place.name)),
-        }
-    }
-
-    /// Writes the value that a local keeps.
-    fn store(&mut self, place: &Place, kept: usize) -> Done {
-        let meaning = self.lookup(&place.name);
-        if let Some(index) = &place.index {
-            self.index(index)?;
-        }
-        self.emit(Instr::Local(kept));
-        let instr = match meaning {
-            Some(Meaning::Shared { base, len, .. }) => {
-                self.access_point();
-                len.map_or(Instr::SetShared(base), |len| Instr::SetSharedAt(base, len))
-            }
-            Some(Meaning::Local { slot, len, .. }) => {
-                len.map_or(Instr::SetLocal(slot), |len| Instr::SetLocalAt(slot, len))
-            }
-            _ => return Err(format!("{} cannot be assigned", place.name)),
-        };
-        self.emit(instr);
-        Ok(())
-    }
-
-    fn let_(&mut self, name: &str, ty: Option<Ty>, size: Option<&Expr>, init: &Init) -> Done {
-        let len = self.size(size)?;
-        let values = match init {
-            Init::One(value) => vec![value.clone(); len.unwrap_or(1)],
-            Init::List(all) if Some(all.len()) == len => all.clone(),
-            Init::List(_) => return Err(format!("{name} needs another number of values")),
-        };
-        let ty = match ty {
-            Some(ty) => ty,
-            None => self.ty(&values[0])?.unwrap_or(Ty::Int),
-        };
-        let visible = self.any_touches(&values);
-        self.statement(visible);
-        for value in &values {
-            self.expr(value, ty)?;
-        }
-        self.over(visible);
-        let slot = self.local(name, len, ty)?;
-        for at in (0..values.len()).rev() {
-            self.emit(Instr::SetLocal(slot + at));
-        }
-        Ok(())
     }
 }
 

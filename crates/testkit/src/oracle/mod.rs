@@ -14,6 +14,7 @@
 //! assert_eq!(truth.failures.len(), 1);
 //! ```
 
+mod assign;
 pub mod ast;
 mod claims;
 mod code;
