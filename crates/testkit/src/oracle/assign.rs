@@ -19,7 +19,8 @@ impl Compiler {
         let visible =
             shared || self.any_touches(values) || indices.clone().any(|e| self.touches(e));
         self.statement(visible);
-        // All right sides first, kept in locals of their own; then each index with its write.
+        // All right sides first, kept in locals of their own, then all indices: the assignments are
+        // simultaneous, so an index is that of the state before. Then the writes.
         let slots = self.slots;
         let mut kept = Vec::new();
         for (place, value) in places.iter().zip(values) {
@@ -29,8 +30,21 @@ impl Compiler {
             self.emit(Instr::SetLocal(slot));
             kept.push(slot);
         }
-        for (place, slot) in places.iter().zip(kept) {
-            self.store(place, slot)?;
+        let mut at = Vec::new();
+        for place in places {
+            let slot = match &place.index {
+                None => None,
+                Some(index) => {
+                    self.index(index)?;
+                    let slot = self.slot(1);
+                    self.emit(Instr::SetLocal(slot));
+                    Some(slot)
+                }
+            };
+            at.push(slot);
+        }
+        for ((place, slot), index) in places.iter().zip(kept).zip(at) {
+            self.store(place, slot, index)?;
         }
         self.over(visible);
         self.slots = slots;
@@ -48,11 +62,11 @@ impl Compiler {
         }
     }
 
-    /// Writes the value that a local keeps.
-    fn store(&mut self, place: &Place, kept: usize) -> Done {
+    /// Writes the value that a local keeps, at the index that another keeps.
+    fn store(&mut self, place: &Place, kept: usize, index: Option<usize>) -> Done {
         let meaning = self.lookup(&place.name);
-        if let Some(index) = &place.index {
-            self.index(index)?;
+        if let Some(index) = index {
+            self.emit(Instr::Local(index));
         }
         self.emit(Instr::Local(kept));
         let instr = match meaning {

@@ -317,12 +317,20 @@ impl Compiler {
         compiled?;
         self.emit(Instr::Return);
         let mut cells = Vec::new();
+        let mut before: Option<&Instr> = None;
         for instr in &self.code.instrs[entry..] {
-            match *instr {
-                Instr::Shared(cell) => cells.push(cell),
-                Instr::SharedAt(base, len) => cells.extend(base..base + len),
+            match (instr, before) {
+                (Instr::Shared(cell), _) => cells.push(*cell),
+                // A constant index names one element.
+                (Instr::SharedAt(base, len), Some(Instr::Push(at)))
+                    if (0..*len as i128).contains(at) =>
+                {
+                    cells.push(base + *at as usize);
+                }
+                (Instr::SharedAt(base, len), _) => cells.extend(*base..base + len),
                 _ => {}
             }
+            before = Some(instr);
         }
         Ok(Property {
             line: self.line,
