@@ -28,10 +28,17 @@ fn idle_in_first_run<E: Execution>(
             return Err(Exceeded);
         }
     }
-    let ran = |process| program.events().iter().any(|event| event.process == process);
+    let ran = |process| {
+        program
+            .events()
+            .iter()
+            .any(|event| event.process == process)
+    };
     let all = program.processes().in_order().iter();
     let idle = all.filter(|&&process| !ran(process));
-    Ok(idle.map(|&process| program.processes().path(process).clone()).collect())
+    Ok(idle
+        .map(|&process| program.processes().path(process).clone())
+        .collect())
 }
 
 fn descend<E: Execution>(

@@ -110,7 +110,9 @@ impl Loaded {
             _ => None,
         };
         let say = |mistakes: Vec<mazurka::Diagnostic>| {
-            let all = mistakes.iter().map(|m| format!("{}: {}", m.code, m.message));
+            let all = mistakes
+                .iter()
+                .map(|m| format!("{}: {}", m.code, m.message));
             all.collect::<Vec<_>>().join("; ")
         };
         Self {
@@ -130,7 +132,10 @@ impl Loaded {
 
     /// The program, if it has one set of initial values and no inputs.
     pub fn concrete(&self) -> Option<&Program> {
-        self.program.as_ref().ok().filter(|program| !program.has_inputs())
+        self.program
+            .as_ref()
+            .ok()
+            .filter(|program| !program.has_inputs())
     }
 
     /// Whether values are unknown before it runs.
@@ -331,7 +336,11 @@ fn run_symbolic(command: &Command, loaded: &Loaded, program: &SymbolicProgram) -
         }
         Command::Explore(algorithm) => match program.explore(*algorithm, options, watch) {
             Some(found) => found,
-            None => return Outcome::Refused(format!("--algorithm {algorithm} is for programs whose initial values are all known")),
+            None => {
+                return Outcome::Refused(format!(
+                    "--algorithm {algorithm} is for programs whose initial values are all known"
+                ));
+            }
         },
         _ => return Outcome::Refused("initial values are not known".to_owned()),
     };
@@ -365,7 +374,8 @@ fn replay(program: &Program, record: &Record) -> Option<String> {
     match program.replay(&recording, &options()) {
         Err(problem) => Some(format!("a witness does not replay: {problem}")),
         Ok(again) => {
-            let kinds = |record: &Record| record.witnesses.iter().map(|w| w.kind).collect::<Vec<_>>();
+            let kinds =
+                |record: &Record| record.witnesses.iter().map(|w| w.kind).collect::<Vec<_>>();
             (kinds(&again) != kinds(record)).then(|| "a witness replays as something else".into())
         }
     }
@@ -395,7 +405,9 @@ fn replay_run(program: &Program, test: &RunRecord) -> Option<String> {
     let text = serde_json::to_string(test).expect("a record is JSON");
     let recording = Recording::parse(&text).expect("a record that was just written");
     let again = program.replay(&recording, &options());
-    again.err().map(|problem| format!("a test does not replay: {problem}"))
+    again
+        .err()
+        .map(|problem| format!("a test does not replay: {problem}"))
 }
 
 /// Explores in stages, each from the text of the checkpoint before it.

@@ -224,4 +224,3 @@ pub fn literal(name: &str, value: i128, stated: &Stated) -> String {
         false => value.to_string(),
     }
 }
-

@@ -97,7 +97,9 @@ fn originals() -> &'static [String] {
             walk(&root.join(folder), &mut paths);
         }
         paths.sort();
-        let read = paths.iter().filter_map(|path| fs::read_to_string(path).ok());
+        let read = paths
+            .iter()
+            .filter_map(|path| fs::read_to_string(path).ok());
         let all: Vec<String> = read.filter(|text| text.len() < 1_500).collect();
         assert!(all.len() > 50, "the corpus was not found");
         all

@@ -110,7 +110,10 @@ pub fn fault(
     let wanted = |command: &Command| only.is_none_or(|only| command.name() == only);
     // These count what others are compared with.
     let counts = |command: &Command| {
-        matches!(command, Command::Explore(Algorithm::Naive | Algorithm::Sleep))
+        matches!(
+            command,
+            Command::Explore(Algorithm::Naive | Algorithm::Sleep)
+        )
     };
     let asked = commands(seed, truth.open()).into_iter();
     let asked = asked.filter(|c| (wanted(c) || counts(c)) && size.allows(c));
@@ -221,7 +224,11 @@ fn wrongly_answered(seen: &Seen, answer: Option<bool>) -> Option<String> {
         Verdict::Verified => !reachable,
         Verdict::Inconclusive => !seen.exhaustive(),
     };
-    let says = if reachable { "reachable" } else { "unreachable" };
+    let says = if reachable {
+        "reachable"
+    } else {
+        "unreachable"
+    };
     (!right).then(|| format!("the state is {says}"))
 }
 
@@ -249,6 +256,10 @@ fn miscounted(
         ));
     }
     let failures = (known.failures, seen.counts.failures);
-    (failures.0 != failures.1 && !truth.open())
-        .then(|| format!("{} failures, and {} by another engine", failures.1, failures.0))
+    (failures.0 != failures.1 && !truth.open()).then(|| {
+        format!(
+            "{} failures, and {} by another engine",
+            failures.1, failures.0
+        )
+    })
 }

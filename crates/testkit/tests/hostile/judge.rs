@@ -1,7 +1,6 @@
 //! What each command promises, held against the truth.
 
 use std::collections::BTreeSet;
-use std::fmt::Debug;
 
 use mazurka::{Algorithm, Bound, Verdict};
 
@@ -128,9 +127,7 @@ fn counted(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
         _ if (counts.discarded > 0) != truth.discarded => {
             Some(format!("{} discarded runs", counts.discarded))
         }
-        Command::Explore(Algorithm::Optimal)
-            if counts.blocked > 0 && !truth.stated.may_block =>
-        {
+        Command::Explore(Algorithm::Optimal) if counts.blocked > 0 && !truth.stated.may_block => {
             Some(format!("optimal blocks {} runs", counts.blocked))
         }
         _ => None,
@@ -157,7 +154,11 @@ fn unfold(seen: &Seen, truth: &Expected) -> Option<String> {
     if !only_finals {
         return None;
     }
-    let missed: Vec<_> = truth.on_the_way().difference(&seen.failures).copied().collect();
+    let missed: Vec<_> = truth
+        .on_the_way()
+        .difference(&seen.failures)
+        .copied()
+        .collect();
     if !missed.is_empty() {
         return Some(format!("failures in lines {missed:?} not found"));
     }
@@ -213,17 +214,16 @@ fn one_run(seen: &Seen, truth: &Expected) -> Option<String> {
 
 /// How two sets differ.
 fn sets(name: &str, found: &BTreeSet<State>, truth: &BTreeSet<State>) -> Option<String> {
-    let one = |set: Vec<&State>| set.first().map_or(String::new(), |state| show(state));
+    let one = |set: Vec<&State>| format!("{:?}", set.first());
     let missed: Vec<_> = truth.difference(found).collect();
     if !missed.is_empty() {
         let (number, total) = (missed.len(), truth.len());
-        return Some(format!("{number} of {total} {name} not found: {}", one(missed)));
+        return Some(format!(
+            "{number} of {total} {name} not found: {}",
+            one(missed)
+        ));
     }
     let invented: Vec<_> = found.difference(truth).collect();
     let number = invented.len();
     (number > 0).then(|| format!("{number} {name} that are none: {}", one(invented)))
-}
-
-fn show<T: Debug>(value: &T) -> String {
-    format!("{value:?}")
 }

@@ -96,16 +96,21 @@ fn one_slice(generator: Generator, first: u64, programs: u64) -> String {
         stride: 1,
     };
     let mut pairs = Pairs::default();
-    let report = quiet(|| tour(&wanted, &mut |visit| {
-        pairs.count(&features(visit.text), visit.violated);
-    }));
+    let report = quiet(|| {
+        tour(&wanted, &mut |visit| {
+            pairs.count(&features(visit.text), visit.violated);
+        })
+    });
     let Report {
         compared,
         violated,
         wrong,
         ..
     } = report;
-    println!("{generator} {first}..{}: {compared} compared, {wrong} wrong", first + programs);
+    println!(
+        "{generator} {first}..{}: {compared} compared, {wrong} wrong",
+        first + programs
+    );
     for finding in &report.findings {
         println!("{finding}\n");
     }
@@ -125,8 +130,11 @@ fn one_slice(generator: Generator, first: u64, programs: u64) -> String {
         let numbers = format!("{asked} {refused} {inconclusive} {violated} {milliseconds}");
         writeln!(lines, "tally {name} {numbers}").expect("memory");
     }
-    writeln!(lines, "slice {generator} {first} {programs} {compared} {violated} {wrong}")
-        .expect("memory");
+    writeln!(
+        lines,
+        "slice {generator} {first} {programs} {compared} {violated} {wrong}"
+    )
+    .expect("memory");
     lines
 }
 
@@ -201,7 +209,10 @@ impl Total {
         }
         println!("programs with both features, and how many of them are violated:");
         for one in Feature::ALL {
-            let others = self.pairs.iter().filter(|(pair, _)| pair.0 == format!("{one:?}"));
+            let others = self
+                .pairs
+                .iter()
+                .filter(|(pair, _)| pair.0 == format!("{one:?}"));
             let others = others.map(|(pair, [seen, bad])| format!("{} {seen}/{bad}", pair.1));
             println!("  {one:?}: {}", others.collect::<Vec<_>>().join(", "));
         }

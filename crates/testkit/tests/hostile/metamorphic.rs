@@ -203,16 +203,19 @@ pub fn difference(text: &str, change: Change, seed: u64) -> Option<String> {
         let told = [&one, &two].map(|loaded| match attempt(&command, loaded) {
             Err(what) => what,
             Ok(Outcome::Refused(_)) => "refused".to_owned(),
-            Ok(Outcome::Answer(seen)) => match seen.exhaustive() || seen.verdict == Verdict::Violated
-            {
-                true => figures(&command, &seen, &stated),
-                false => String::new(),
-            },
+            Ok(Outcome::Answer(seen)) => {
+                match seen.exhaustive() || seen.verdict == Verdict::Violated {
+                    true => figures(&command, &seen, &stated),
+                    false => String::new(),
+                }
+            }
         });
         let [before, after] = &told;
         // A bound that one of the two has hit says nothing.
         if before != after && !before.is_empty() && !after.is_empty() {
-            return Some(format!("{command}, {change:?}: {before}, then {after}\n{other}"));
+            return Some(format!(
+                "{command}, {change:?}: {before}, then {after}\n{other}"
+            ));
         }
     }
     None

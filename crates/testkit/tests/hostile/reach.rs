@@ -43,12 +43,19 @@ pub fn questions(loaded: &Loaded, truth: &Expected, seed: u64) -> Vec<(Command, 
     }
     // Where no process stands anywhere, all have ended: then the state is final, if nothing halts a process.
     if !truth.violated() && !truth.discarded {
-        let ended: Vec<String> = points.iter().map(|point| format!("!{}", at(point))).collect();
+        let ended: Vec<String> = points
+            .iter()
+            .map(|point| format!("!{}", at(point)))
+            .collect();
         for state in &finals {
             let Some((name, _)) = rng.pick(state) else {
                 continue;
             };
-            let other = rng.below(if truth.stated.bools.contains(name) { 2 } else { 5 }) as i128;
+            let other = rng.below(if truth.stated.bools.contains(name) {
+                2
+            } else {
+                5
+            }) as i128;
             let mut wanted = ended.clone();
             wanted.push(format!("{name} == {}", literal(name, other, &truth.stated)));
             let there = |state: &&State| state.iter().any(|(n, v)| n == name && *v == other);

@@ -32,7 +32,15 @@ fn text(words: &[String]) -> String {
     let mut text = String::new();
     let mut depth = 0_usize;
     let breaks = [
-        "var", "lock", "const", "proc", "requires", "invariant", "ensures", "observe", "atomicity",
+        "var",
+        "lock",
+        "const",
+        "proc",
+        "requires",
+        "invariant",
+        "ensures",
+        "observe",
+        "atomicity",
         "process",
     ];
     for (at, word) in words.iter().enumerate() {
@@ -181,9 +189,13 @@ fn simplify(mut now: Vec<String>, wrong: &impl Fn(&str) -> bool) -> Vec<String> 
 #[test]
 fn what_is_wrong_stays_and_the_rest_goes() {
     let program = "var x: int = 7 // a comment\nprocess { if x > 3 { x := 5; error } }";
-    let small = shrink(program, |text| text.contains("error") && text.contains("process"));
+    let small = shrink(program, |text| {
+        text.contains("error") && text.contains("process")
+    });
     assert_eq!(words(&small), ["process", "error"]);
-    let small = shrink(program, |text| balanced(&words(text)) && text.contains("if"));
+    let small = shrink(program, |text| {
+        balanced(&words(text)) && text.contains("if")
+    });
     assert_eq!(words(&small), ["if"]);
 }
 

@@ -40,7 +40,10 @@ impl fmt::Display for Finding {
         } = self;
         writeln!(f, "mazurka {command}: {what}")?;
         writeln!(f, "{small}")?;
-        write!(f, "again: .ci/long --generator {generator} --seed {seed} --programs 1")
+        write!(
+            f,
+            "again: .ci/long --generator {generator} --seed {seed} --programs 1"
+        )
     }
 }
 
@@ -181,7 +184,14 @@ fn wrong_with(
 
 /// What is wrong with a text, if its oracle knows.
 fn wrong(text: &str, seed: u64, only: &str, plant: Option<&Plant>) -> Option<Fault> {
-    wrong_with(&look(text), text, seed, Some(only), plant, &mut Tallies::new())
+    wrong_with(
+        &look(text),
+        text,
+        seed,
+        Some(only),
+        plant,
+        &mut Tallies::new(),
+    )
 }
 
 fn shrunk(
