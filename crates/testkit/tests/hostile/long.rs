@@ -13,7 +13,7 @@ use mazurka_testkit::features::{Feature, Pairs, features};
 use crate::commands::quiet;
 use crate::generators::Generator;
 use crate::harness::{Tallies, Tally};
-use crate::tour::{Report, Tour, tour};
+use crate::tour::{Report, Tour, look, tour};
 
 /// How many programs are looked at between two entries of the state.
 const SLICE: u64 = 1_000;
@@ -114,15 +114,7 @@ fn one_slice(generator: Generator, first: u64, programs: u64) -> String {
     for finding in &report.findings {
         println!("{finding}\n");
     }
-    let mut lines = String::new();
-    for one in Feature::ALL {
-        for other in Feature::ALL.into_iter().filter(|other| one <= *other) {
-            let (seen, violated) = pairs.of(one, other);
-            if seen > 0 {
-                writeln!(lines, "pair {one:?} {other:?} {seen} {violated}").expect("memory");
-            }
-        }
-    }
+    let mut lines = pair_lines(&pairs);
     for (name, tally) in &report.tallies {
         let (name, milliseconds) = (name.replace(' ', "_"), (tally.seconds * 1e3) as u64);
         let (asked, refused) = (tally.asked, tally.refused);
@@ -136,6 +128,37 @@ fn one_slice(generator: Generator, first: u64, programs: u64) -> String {
     )
     .expect("memory");
     lines
+}
+
+/// The table of a slice.
+fn pair_lines(pairs: &Pairs) -> String {
+    let mut lines = String::new();
+    for one in Feature::ALL {
+        for other in Feature::ALL.into_iter().filter(|other| one <= *other) {
+            let (seen, violated) = pairs.of(one, other);
+            if seen > 0 {
+                writeln!(lines, "pair {one:?} {other:?} {seen} {violated}").expect("memory");
+            }
+        }
+    }
+    lines
+}
+
+/// The table alone: what the generators make, by the oracle, without any command.
+pub fn table(told: &Told) -> Total {
+    let mut pairs = Pairs::default();
+    for &generator in &told.generators {
+        for seed in told.seed..told.seed + told.programs {
+            if let Some(text) = generator.program(seed)
+                && let Ok(truth) = look(&text)
+            {
+                pairs.count(&features(&text), truth.violated());
+            }
+        }
+    }
+    let mut total = Total::default();
+    pair_lines(&pairs).lines().for_each(|line| total.add(line));
+    total
 }
 
 impl Total {

@@ -110,3 +110,13 @@ fn nothing_changes_for_long() {
     let told = long::Told::by_environment();
     nothing_changes(told.seed, told.programs, 1);
 }
+
+/// For those who change a generator: `MAZURKA_PROGRAMS=20000 cargo test --profile long -p mazurka-testkit --test hostile
+/// table_of_pairs -- --ignored --nocapture`
+#[test]
+#[ignore = "prints a table"]
+fn table_of_pairs() {
+    let total = long::table(&long::Told::by_environment());
+    total.print();
+    assert!(total.missing().len() < 200, "the generators leave much out");
+}
