@@ -33,10 +33,10 @@ impl Generator {
     /// The program of a seed; none if there is none. Some require what is not so.
     pub fn program(self, seed: u64) -> Option<String> {
         let text = self.possible(seed)?;
-        match seed % 30 {
-            17 => Some(impossible(&text).unwrap_or(text)),
-            _ => Some(text),
-        }
+        Some(layout(match seed % 30 {
+            17 => impossible(&text).unwrap_or(text),
+            _ => text,
+        }))
     }
 
     fn possible(self, seed: u64) -> Option<String> {
@@ -64,6 +64,15 @@ impl fmt::Display for Generator {
             Generator::Mutate => "mutate",
             Generator::Swarm => "swarm",
         })
+    }
+}
+
+/// A failure in a choice that goes over several lines may be shown in any of them: such a program is put into one line.
+pub fn layout(text: String) -> String {
+    let goes_on = |line: &str| line.trim_start().starts_with('}') && line.contains("<|");
+    match text.lines().any(goes_on) && !text.contains("//") {
+        true => text.replace('\n', " "),
+        false => text,
     }
 }
 

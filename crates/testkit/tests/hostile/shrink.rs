@@ -5,6 +5,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::generators::layout;
+
 /// The words of a program; comments are left out.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
@@ -60,7 +62,7 @@ fn text(words: &[String]) -> String {
             text.push('\n');
         }
     }
-    text
+    layout(text)
 }
 
 /// Every name gets a longer one.
