@@ -58,7 +58,9 @@ pub type Plant = dyn Fn(&Command, &str, &mut Seen) + Sync;
 pub fn commands(seed: u64, open: bool) -> Vec<Command> {
     let mut all = vec![Command::Check, Command::CheckDeterministic];
     all.extend(Algorithm::ALL.iter().map(|&a| Command::Explore(a)));
-    all.push(Command::Tests(Algorithm::Optimal));
+    if seed % 3 == 0 {
+        all.push(Command::Tests(Algorithm::Optimal));
+    }
     let nets = [NetKind::Contextual, NetKind::Replicated, NetKind::Stateful];
     all.extend(nets.map(|net| Command::Unfold(net, seed % 8)));
     all.push(Command::Unfold(NetKind::Contextual, (seed + 3) % 8));
@@ -81,9 +83,11 @@ pub fn commands(seed: u64, open: bool) -> Vec<Command> {
         all.extend(variants().map(|v| Command::Explore(Algorithm::Context(v))));
     }
     if seed % 20 == 4 {
-        all.push(Command::Symbolic(Reduction::None));
         all.push(Command::Prove { reduce: false });
         all.push(Command::Tests(Algorithm::Naive));
+    }
+    if seed % 60 == 4 {
+        all.push(Command::Symbolic(Reduction::None));
     }
     all
 }
