@@ -435,7 +435,7 @@ fn resume(program: &Program, algorithm: Algorithm, jobs: usize, options: &Option
             seen.wrong = replay(program, &record);
             return seen.boxed();
         };
-        let text = serde_json::to_string(&left).expect("a checkpoint is JSON");
+        let text = left.text().expect("a checkpoint is JSON");
         checkpoint = Some(Checkpoint::parse(&text).expect("a checkpoint that was just written"));
         most *= 4;
     }
