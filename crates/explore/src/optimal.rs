@@ -26,8 +26,7 @@
 //! - *Which process runs* where no wakeup tree says it: see `preference`. What the first run teaches
 //!   can only change the order of the search: `preference` gives hints, and every ready process that
 //!   is not asleep is tried after the hints. So a run is blocked only if all its ready processes
-//!   sleep, which the paper excludes for programs without guards; `leaf` asserts it. Conditions over
-//!   inputs may block runs too: an outcome that a wakeup sequence needs may be excluded by another.
+//!   sleep, which the paper excludes for programs without guards and outcomes; `leaf` asserts it.
 //! - *Locks*: an acquisition races with the acquisition before it, and in v it counts with its program past only (its
 //!   other predecessors came through the critical section that the reversal removes). An acquisition that has to wait at
 //!   the end of a run is a last event that is not made.
@@ -42,6 +41,8 @@
 //!   sequence ends (which never happens in the paper), is `inherited`: that v could come after it says nothing.
 //! - *Outcomes* of `choose`: where a process is explored, it is with all its outcomes, one after the other, and then it
 //!   sleeps. In a wakeup sequence a step keeps the outcomes that the rest of the sequence builds on.
+//!   The other outcomes are explored there too, and if none of their steps wakes a sleeper, their
+//!   run ends blocked: it is one that was explored with the sleeper first.
 //! - Blocked runs are analysed for races too.
 //!
 //! Memory: the branches still to be explored, along one path.
@@ -136,8 +137,8 @@ pub(crate) struct Optimal<S> {
     woken: u32,
     /// What guarded steps may touch.
     guards: Claims,
-    /// Whether runs may end blocked: there are guards, outcomes that exclude each other, or the
-    /// search is a part of a larger one.
+    /// Whether runs may end blocked: there are guards or outcomes, or the search is a part of a
+    /// larger one.
     may_block: bool,
     overflow: bool,
 }
@@ -537,6 +538,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
                 self.order.push(event);
                 let parent = self.nodes.len() - 1;
                 if !event.plain && !event.outcomes.is_empty() {
+                    self.may_block = true;
                     key = self.key_of(event);
                     branches = self.wake_with(parent, event.process, key);
                 }
@@ -674,7 +676,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         }
         debug_assert!(
             end != End::Blocked || self.may_block,
-            "optimal blocked a run of a program without guards"
+            "optimal blocked a run of a program without guards and outcomes"
         );
         if self.preference.is_none() {
             self.rehearse(program);
