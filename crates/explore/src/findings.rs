@@ -156,6 +156,14 @@ impl Findings {
         self.count();
     }
 
+    /// Adds a bound that shows after the search: then it was not complete.
+    pub fn add_bound(&mut self, bound: Bound) {
+        self.bound(bound);
+        if self.stopped == StopReason::Complete {
+            self.stopped = StopReason::Bound;
+        }
+    }
+
     pub(crate) fn bound(&mut self, bound: Bound) {
         if !self.bounds.contains(&bound) {
             self.bounds.push(bound);

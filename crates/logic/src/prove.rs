@@ -285,16 +285,22 @@ impl<'p> Search<'p, '_> {
         }
         let path = self.world.table.path(process).clone();
         let variables = self.world.terms.variables().iter();
-        let mut chosen: Vec<(u32, i64)> = variables
+        let mut chosen: Vec<(u32, Option<i64>)> = variables
             .filter(|variable| variable.kind == Kind::Input)
             .filter_map(|variable| {
                 let number = variable.name.strip_prefix(&format!("{path}?"))?;
                 let number = number.parse::<u32>().ok()?;
-                Some((number, model.get(variable.term).unwrap_or(0)))
+                Some((number, model.get(variable.term)))
             })
             .filter(|(number, _)| *number >= thread.asked)
             .collect();
-        chosen.sort_unstable();
+        // Paths may have chosen values of other types under this number: the model has this one's.
+        chosen.sort_unstable_by_key(|&(number, value)| (number, value.is_none()));
+        chosen.dedup_by_key(|(number, _)| *number);
+        let chosen = chosen
+            .into_iter()
+            .map(|(number, value)| (number, value.unwrap_or(0)));
+        let mut chosen: Vec<(u32, i64)> = chosen.collect();
         // Those of later steps are not of this one.
         let next = self.asked_after(from, process);
         chosen.retain(|(number, _)| *number < next);

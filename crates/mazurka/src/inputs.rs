@@ -17,7 +17,7 @@
 use std::sync::Arc;
 
 use mazurka_core::record::{Binding, Record, SolverRecord, Witness};
-use mazurka_core::{Execution, Mishap, Schedule, Status, StopReason, with_status};
+use mazurka_core::{Bound, Execution, Mishap, Schedule, Status, StopReason, with_status};
 use mazurka_explore::{Findings, Goal, Observer, Violation, closest, minimise, search_states};
 use mazurka_lang::{Agreement, Code, Concrete, Machine, Observed, SymbolicMachine, Valuation};
 use mazurka_smt::{Embedded, Solver};
@@ -210,6 +210,10 @@ impl Program {
         let limits = &options.limits;
         let mut found = search_states(&mut machine, algorithm, limits, goal, watch, &mut results);
         doubt(&machine, options, &mut found);
+        if deterministic && results.unsure && results.differ.is_none() {
+            // Not all results were compared, so nothing is verified.
+            found.add_bound(Bound::Undecided);
+        }
         options.solver.show();
         let mut record = self.judge_with(command, algorithm, options, &found, |_| {
             witnesses(&mut machine, options, &found, &results, deterministic)
@@ -236,12 +240,7 @@ impl Program {
 /// What the solver could not decide becomes a bound of the search.
 pub(crate) fn doubt(machine: &SymbolicMachine, options: &Options, found: &mut Findings) {
     for bound in options.bounds_of(&machine.doubts()) {
-        if !found.bounds.contains(&bound) {
-            found.bounds.push(bound);
-        }
-    }
-    if !found.bounds.is_empty() && found.stopped == StopReason::Complete {
-        found.stopped = StopReason::Bound;
+        found.add_bound(bound);
     }
 }
 

@@ -239,3 +239,26 @@ fn programs_with_inputs_are_refused_where_nobody_knows_them() {
             .has_inputs()
     );
 }
+
+#[test]
+fn paths_may_ask_for_inputs_of_different_types() {
+    let source = "var x: bool = false
+        process { x := true }
+        process { if x { let a = input(i8); assert a != 3 } else { let b = input(bool); assert b } }";
+    let asking = program(source);
+    for algorithm in [Algorithm::Naive, Algorithm::Optimal, Algorithm::Stateful] {
+        let record = asking.explore(algorithm, &Options::default(), &mut quietly());
+        assert_eq!(record.verdict, Verdict::Violated, "{algorithm}");
+        let inputs = record.witnesses.iter().map(|w| w.runs[0].inputs[0].value.as_str());
+        let mut inputs: Vec<&str> = inputs.collect();
+        inputs.sort_unstable();
+        assert_eq!(inputs, ["3", "false"], "{algorithm}");
+    }
+    // No list of inputs gives process 1 both an `i8` and a `bool`, so such results are not compared.
+    let source = "var x, y: bool = false observe y
+        process { x := true }
+        process { if x { let a = input(i8); y := a == 3 } else { let b = input(bool); y := b } }";
+    let record = program(source).check(&Options::default(), &mut quietly());
+    assert_eq!(record.verdict, Verdict::Inconclusive);
+    assert_eq!(record.deterministic, None);
+}

@@ -194,7 +194,7 @@ pub struct Terms {
     nodes: Vec<(Node, Sort)>,
     table: HashTable<u32>,
     variables: Vec<Variable>,
-    names: FxHashMap<(Kind, String), Term>,
+    names: FxHashMap<(Kind, String, Sort), Term>,
 }
 
 fn hash(node: &Node, sort: Sort) -> u64 {
@@ -273,19 +273,17 @@ impl Terms {
         if truth { Term::TRUE } else { Term::FALSE }
     }
 
-    /// The variable of this kind and name, made when it is first asked for.
-    ///
-    /// # Panics
-    /// If it has another sort already.
+    /// The variable of this kind, name and sort, made when it is first asked for. Variables of one
+    /// name and two sorts are two variables: on two paths a process may ask for different things.
     pub fn variable(&mut self, kind: Kind, name: &str, sort: Sort) -> Term {
-        if let Some(&term) = self.names.get(&(kind, name.to_owned())) {
-            assert_eq!(self.sort(term), sort, "`{name}` has two sorts");
+        let key = (kind, name.to_owned(), sort);
+        if let Some(&term) = self.names.get(&key) {
             return term;
         }
         let number = self.variables.len() as u32;
         let term = self.intern(Node::Variable(number), sort);
         let name = name.to_owned();
-        self.names.insert((kind, name.clone()), term);
+        self.names.insert(key, term);
         self.variables.push(Variable { name, kind, term });
         term
     }

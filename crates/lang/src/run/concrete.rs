@@ -178,11 +178,15 @@ impl<L: Listener> Domain for Numbers<'_, L> {
         }
     }
 
+    fn note_maybe_written(&mut self, _: &Code, _: u32, index: Infallible, _: u32) {
+        match index {}
+    }
+
     fn invariant(
         &mut self,
         _: &mut Step<'_>,
         code: &Code,
-        invariant: u32,
+        (invariant, _): (u32, Option<i64>),
         cells: &[i64],
     ) -> Result<bool, Halt> {
         let snippet = code.invariants[invariant as usize].snippet;

@@ -360,10 +360,14 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         let mut dirty = std::mem::take(self.dirty);
         dirty.sort_unstable();
         dirty.dedup();
-        for invariant in dirty.drain(..) {
-            let holds = self
-                .domain
-                .invariant(self.step, self.code, invariant, self.cells);
+        let maybe = self.domain.maybe_written().into_iter();
+        let maybe = maybe.filter(|(invariant, _)| !dirty.contains(invariant));
+        let maybe: Vec<_> = maybe.map(|(one, written)| (one, Some(written))).collect();
+        let certain = dirty.drain(..).map(|invariant| (invariant, None));
+        for (invariant, written) in certain.chain(maybe) {
+            let holds =
+                self.domain
+                    .invariant(self.step, self.code, (invariant, written), self.cells);
             let kind = match holds {
                 Ok(true) => continue,
                 Ok(false) => MishapKind::Failure,

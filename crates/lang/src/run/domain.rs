@@ -210,12 +210,21 @@ pub(crate) trait Domain {
         ty: Type,
     ) -> Value<Self>;
 
-    /// Whether an invariant holds of these cells.
+    /// Notes that a cell is written if this index selects it, at this position of its array.
+    fn note_maybe_written(&mut self, code: &Code, cell: u32, index: Self::Unknown, at: u32);
+
+    /// The invariants over cells that the step may have written, each with the condition that it
+    /// has.
+    fn maybe_written(&mut self) -> Vec<(u32, Value<Self>)> {
+        Vec::new()
+    }
+
+    /// Whether an invariant holds of these cells, or none of its variables was written.
     fn invariant(
         &mut self,
         step: &mut Step<'_>,
         code: &Code,
-        invariant: u32,
+        invariant: (u32, Option<Value<Self>>),
         cells: &[Value<Self>],
     ) -> Result<bool, Halt>;
 }

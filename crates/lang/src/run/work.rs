@@ -151,7 +151,8 @@ impl<D: Domain> Work<'_, '_, D> {
                                 let cell = range.first + at;
                                 let element = (at, self.cells[cell as usize]);
                                 let new = self.domain.replaced(ty, index, element, value);
-                                self.store(cell, new);
+                                self.set_cell(cell, new);
+                                self.domain.note_maybe_written(self.code, cell, index, at);
                             }
                         }
                     }
@@ -228,9 +229,14 @@ impl<D: Domain> Work<'_, '_, D> {
     }
 
     #[inline(always)]
-    fn store(&mut self, cell: u32, value: Value<D>) {
+    fn set_cell(&mut self, cell: u32, value: Value<D>) {
         let value = std::mem::replace(&mut self.cells[cell as usize], value);
         self.undo.push(Undo::Cell(cell, value));
+    }
+
+    #[inline(always)]
+    fn store(&mut self, cell: u32, value: Value<D>) {
+        self.set_cell(cell, value);
         // Empty if there are no invariants.
         if let Some(invariants) = self.code.watched.get(cell as usize) {
             self.dirty.extend(invariants);

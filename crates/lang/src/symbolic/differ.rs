@@ -63,6 +63,9 @@ impl SymbolicMachine {
         let model = match answer {
             Answer::Unsat => return Difference::Never,
             Answer::Unknown(_) => return Difference::Unknown,
+            Answer::Sat(_) if logic.is_ambiguous(&[first, second, condition]) => {
+                return Difference::Unknown;
+            }
             Answer::Sat(model) => model,
         };
         let taken = |all: &[usize]| {

@@ -39,6 +39,10 @@ pub(super) struct TermDomain<'a> {
     pub guide: &'a mut Option<Guide>,
     /// For the accesses that the event has made so far: the index, where the element is not known.
     pub indices: &'a mut Vec<Option<u32>>,
+    /// The inputs that the run has asked for.
+    pub asked: &'a mut Vec<(ProcessId, u32, Term)>,
+    /// The invariants over elements that the step may have written, and when it has.
+    pub maybe_written: Vec<(u32, Term)>,
 }
 
 impl Values for Logic {
@@ -172,12 +176,32 @@ impl Domain for TermDomain<'_> {
     fn input(
         &mut self,
         _: &Code,
-        (_, process): (ProcessId, &ProcessPath),
+        (process, path): (ProcessId, &ProcessPath),
         number: u32,
         ty: Type,
     ) -> Term {
-        let name = input_name(process, number);
-        self.logic.terms.variable(Kind::Input, &name, sort_of(ty))
+        let name = input_name(path, number);
+        let input = self.logic.terms.variable(Kind::Input, &name, sort_of(ty));
+        self.asked.push((process, number, input));
+        input
+    }
+
+    fn note_maybe_written(&mut self, code: &Code, cell: u32, index: Term, at: u32) {
+        for &invariant in code.watched.get(cell as usize).into_iter().flatten() {
+            let here = self.logic.is_at(index, at);
+            self.maybe_written.push((invariant, here));
+        }
+    }
+
+    fn maybe_written(&mut self) -> Vec<(u32, Term)> {
+        let mut all: Vec<(u32, Term)> = Vec::new();
+        for (invariant, written) in std::mem::take(&mut self.maybe_written) {
+            match all.iter_mut().find(|(known, _)| *known == invariant) {
+                Some((_, known)) => *known = self.logic.or(*known, written),
+                None => all.push((invariant, written)),
+            }
+        }
+        all
     }
 
     /// Whether it holds is decided, as every condition.
@@ -185,11 +209,15 @@ impl Domain for TermDomain<'_> {
         &mut self,
         step: &mut Step<'_>,
         code: &Code,
-        invariant: u32,
+        (invariant, written): (u32, Option<Term>),
         cells: &[Term],
     ) -> Result<bool, Halt> {
         let property = &code.program.invariants[invariant as usize];
-        let holds = self.logic.property(code, cells, &property.expr)?;
+        let mut holds = self.logic.property(code, cells, &property.expr)?;
+        if let Some(written) = written {
+            let untouched = self.logic.not(written);
+            holds = self.logic.or(untouched, holds);
+        }
         self.side(step, holds)
     }
 }

@@ -5,8 +5,8 @@
 //! value meets one that is not, it gets the other's sort.
 
 use mazurka_core::Fingerprint;
-use mazurka_smt::{Answer, Model, Node, Solver, Sort, Statistics, Term, Terms, Why};
-use rustc_hash::FxHashMap;
+use mazurka_smt::{Answer, Model, Node, Solver, Sort, Statistics, Term, Terms, Variable, Why};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::code::{Arith, Compare};
 use crate::fault::Fault;
@@ -322,6 +322,26 @@ impl Logic {
         self.ask(&all) == Answer::Unsat
     }
 
+    /// Whether conditions are about two inputs of one name: two paths have asked for different
+    /// types there, and no list of inputs can give both.
+    pub fn is_ambiguous(&self, conditions: &[Term]) -> bool {
+        let variables = self.terms.variables();
+        let mut names = FxHashSet::default();
+        let name = |v: &Variable| (v.kind, v.name.clone());
+        if variables
+            .iter()
+            .all(|variable| names.insert(name(variable)))
+        {
+            return false;
+        }
+        names.clear();
+        let parts = self.terms.parts_of(conditions);
+        let mut used = parts
+            .iter()
+            .filter_map(|&part| self.terms.variable_of(part));
+        !used.all(|variable| names.insert(name(variable)))
+    }
+
     /// What the solver says about conditions.
     pub fn ask(&mut self, conditions: &[Term]) -> Answer {
         let Some(solver) = &mut self.solver else {
@@ -368,7 +388,13 @@ impl Logic {
             Node::Variable(number) => {
                 let variable = &self.terms.variables()[number as usize];
                 let name = variable.name.bytes();
-                let start = tag(1).then(variable.kind as u64);
+                let sort = match self.terms.sort(variable.term) {
+                    Sort::Bool => 0,
+                    Sort::Int => 1,
+                    Sort::Signed(bits) => 2 + u64::from(bits),
+                    Sort::Unsigned(bits) => 256 + u64::from(bits),
+                };
+                let start = tag(1).then(variable.kind as u64).then(sort);
                 return name.fold(start, |all, byte| all.then(u64::from(byte)));
             }
             Node::Not(_) => tag(2),

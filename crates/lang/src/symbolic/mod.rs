@@ -78,6 +78,7 @@ struct Taken {
     undo: usize,
     path: usize,
     causes: usize,
+    asked: usize,
     unfinished: usize,
     unstarted: usize,
     /// Whether it was the work before the first step.
@@ -110,6 +111,8 @@ pub struct SymbolicMachine {
     taken: Vec<Taken>,
     undo: Vec<Undo<Term>>,
     causes: Vec<Cause>,
+    /// The inputs that the run has asked for.
+    asked: Vec<(ProcessId, u32, Term)>,
     operands: Vec<Term>,
     dirty: Vec<u32>,
     initial: Vec<Mishap>,
@@ -191,6 +194,7 @@ impl SymbolicMachine {
             taken: Vec::new(),
             undo: Vec::new(),
             causes: Vec::new(),
+            asked: Vec::new(),
             operands: Vec::new(),
             dirty: Vec::new(),
             initial: Vec::new(),
@@ -214,10 +218,11 @@ impl SymbolicMachine {
         self.probing = true;
         for process in 0..self.code.processes.len() as u32 {
             // Local work can neither block nor choose.
-            let mark = self.undo.len();
+            let (mark, asked) = (self.undo.len(), self.asked.len());
             if self.go(ProcessId(process), &mut event, &[], false).is_err() {
                 // What it does depends on an input: then it will be a step.
                 self.undo_to(mark);
+                self.asked.truncate(asked);
             }
         }
         self.probing = false;
@@ -266,6 +271,8 @@ impl SymbolicMachine {
                 literal: self.literal,
                 guide: &mut self.guide,
                 indices: &mut self.indices,
+                asked: &mut self.asked,
+                maybe_written: Vec::new(),
             },
             step: &mut Step {
                 event,
@@ -283,7 +290,7 @@ impl SymbolicMachine {
             true => cpu.make_step(process),
             false => cpu.start(process),
         };
-        if step && result.is_ok() && !cpu.dirty.is_empty() {
+        if step && result.is_ok() {
             result = cpu.check_invariants(process);
         }
         self.operands.clear();
@@ -302,6 +309,7 @@ impl SymbolicMachine {
             undo: self.undo.len(),
             path: self.state.path.len(),
             causes: self.causes.len(),
+            asked: self.asked.len(),
             unfinished: self.unfinished,
             unstarted: self.unstarted,
             starts: self.is_unstarted(process),
@@ -698,6 +706,7 @@ impl Execution for SymbolicMachine {
             self.undo_to(taken.undo);
             self.state.path.truncate(taken.path);
             self.causes.truncate(taken.causes);
+            self.asked.truncate(taken.asked);
             let here = &mut self.state.processes[taken.process.index()];
             here.registers = taken.registers;
             here.extra = taken.decisions;

@@ -1,7 +1,7 @@
 //! Whether two runs can have the same inputs and different results.
 
-use mazurka_smt::{Answer, Kind, Model, Sort, Term};
-use rustc_hash::{FxHashMap, FxHashSet};
+use mazurka_smt::{Answer, Model, Sort, Term};
+use rustc_hash::FxHashSet;
 
 use crate::run::input_name;
 
@@ -64,6 +64,9 @@ impl SymbolicMachine {
         };
         match logic.ask(&conditions) {
             Answer::Unsat => Agreement::Agree,
+            Answer::Sat(_) if logic.is_ambiguous(&conditions) => {
+                Agreement::Unknown("an input has two types".to_owned())
+            }
             Answer::Sat(model) => Agreement::Differ(Valuation(model)),
             Answer::Unknown(why) => Agreement::Unknown(why.to_string()),
         }
@@ -93,22 +96,12 @@ impl SymbolicMachine {
     /// The inputs that the current run has asked for, by name, and what they are.
     pub fn inputs_asked(&self) -> Vec<(String, Sort)> {
         let logic = self.logic.borrow();
-        let variables = logic.terms.variables().iter();
-        let inputs = variables.filter(|variable| variable.kind == Kind::Input);
-        let sorts: FxHashMap<&str, Sort> = inputs
-            .map(|variable| (variable.name.as_str(), logic.terms.sort(variable.term)))
-            .collect();
-        let mut names = Vec::new();
-        for &process in self.table.in_order() {
-            let asked = self.state.processes.get(process.index());
-            let asked = asked.map_or(0, |process| process.registers.inputs);
-            let path = self.table.path(process);
-            names.extend((0..asked).filter_map(|number| {
-                let name = input_name(path, number);
-                let sort = *sorts.get(name.as_str())?;
-                Some((name, sort))
-            }));
-        }
-        names
+        let mut asked = self.asked.clone();
+        asked.sort_by_key(|&(process, number, _)| (self.table.path(process).clone(), number));
+        let asked = asked.into_iter().map(|(process, number, term)| {
+            let name = input_name(self.table.path(process), number);
+            (name, logic.terms.sort(term))
+        });
+        asked.collect()
     }
 }

@@ -161,7 +161,13 @@ impl SymbolicMachine {
             }
         }
         for variable in logic.terms.variables() {
-            if let (Kind::Input, Some(value)) = (variable.kind, model.get(variable.term)) {
+            let other_type = |&(_, _, asked): &(ProcessId, u32, Term)| {
+                let name = logic.terms.variable_of(asked).map(|asked| &asked.name);
+                asked != variable.term && name == Some(&variable.name)
+            };
+            if let (Kind::Input, Some(value)) = (variable.kind, model.get(variable.term))
+                && !self.asked.iter().any(other_type)
+            {
                 code.inputs.insert(variable.name.clone(), value);
                 values.push(Binding {
                     name: variable.name.clone(),

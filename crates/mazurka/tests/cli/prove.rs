@@ -372,3 +372,16 @@ fn what_is_cut_is_short() {
     let said = mazurka(&["check-proof", file]);
     assert_eq!(said.code, 1, "{said:?}");
 }
+
+#[test]
+fn paths_may_choose_values_of_different_types() {
+    let program = "var x: i8
+        proc p(a: int) { }
+        process { if x != 0 { x := choose(0..2) } p(choose(0..3)) }
+        ensures x < 2";
+    let said = with_input(&["prove", "-"], program);
+    assert_eq!(said.code, 0, "{said:?}");
+    let wrong = program.replace("x < 2", "x < 1");
+    let said = with_input(&["prove", "-"], &wrong);
+    assert_eq!(said.code, 1, "{said:?}");
+}

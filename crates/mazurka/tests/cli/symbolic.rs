@@ -313,11 +313,33 @@ fn a_witness_for_one_choice_of_values_replays() {
     // With terms both sides of `||` are evaluated, and with numbers the left one decides.
     let program = "var x: i8 ensures x > x process { let l = 0; if l < 1 || x != x { } }";
     let folder = tempfile::tempdir().expect("a folder");
-    let path = |name: &str| folder.path().join(name).to_str().expect("a path").to_owned();
+    let path = |name: &str| {
+        folder
+            .path()
+            .join(name)
+            .to_str()
+            .expect("a path")
+            .to_owned()
+    };
     let (file, witness) = (path("program.maz"), path("witness.json"));
     std::fs::write(&file, program).expect("a file");
     let said = mazurka(&["check", &file, "--witness", &witness]);
     assert_eq!(said.code, 1, "{said:?}");
     let again = mazurka(&["replay", &witness]);
     assert_eq!(again.code, 1, "{again:?}");
+}
+
+#[test]
+fn an_element_that_is_not_written_breaks_no_invariant() {
+    // The invariant is broken from the start if y is 1, but the step does not write x[0] then.
+    let program = "var x: i8[2] = [0, 0] var y: i8 invariant x[0] == y
+        process { let l = y; x[l] := x[0] }";
+    let record = with_input(&["symbolic", "-", "--format", "json"], program);
+    assert_eq!(record.code, 1, "{record:?}");
+    let said = with_input(&["check", "-"], program);
+    assert_eq!(said.code, 1, "{said:?}");
+    let holds = "var x: i8[2] = [5, 0] var y: i8 requires y == 1 invariant x[0] == 5
+        process { x[y] := 7 }";
+    assert_eq!(with_input(&["symbolic", "-"], holds).code, 0);
+    assert_eq!(with_input(&["check", "-"], holds).code, 0);
 }
