@@ -249,7 +249,10 @@ fn paths_may_ask_for_inputs_of_different_types() {
     for algorithm in [Algorithm::Naive, Algorithm::Optimal, Algorithm::Stateful] {
         let record = asking.explore(algorithm, &Options::default(), &mut quietly());
         assert_eq!(record.verdict, Verdict::Violated, "{algorithm}");
-        let inputs = record.witnesses.iter().map(|w| w.runs[0].inputs[0].value.as_str());
+        let inputs = record
+            .witnesses
+            .iter()
+            .map(|w| w.runs[0].inputs[0].value.as_str());
         let mut inputs: Vec<&str> = inputs.collect();
         inputs.sort_unstable();
         assert_eq!(inputs, ["3", "false"], "{algorithm}");

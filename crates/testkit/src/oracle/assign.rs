@@ -19,17 +19,9 @@ impl Compiler {
         let visible =
             shared || self.any_touches(values) || indices.clone().any(|e| self.touches(e));
         self.statement(visible);
-        // All right sides first, kept in locals of their own, then all indices: the assignments are
-        // simultaneous, so an index is that of the state before. Then the writes.
+        // All indices first, then all right sides, each kept in a local of its own: the assignments
+        // are simultaneous, so all are evaluated in the state before. Then the writes.
         let slots = self.slots;
-        let mut kept = Vec::new();
-        for (place, value) in places.iter().zip(values) {
-            let ty = self.place_ty(place)?;
-            self.expr(value, ty)?;
-            let slot = self.slot(1);
-            self.emit(Instr::SetLocal(slot));
-            kept.push(slot);
-        }
         let mut at = Vec::new();
         for place in places {
             let slot = match &place.index {
@@ -42,6 +34,14 @@ impl Compiler {
                 }
             };
             at.push(slot);
+        }
+        let mut kept = Vec::new();
+        for (place, value) in places.iter().zip(values) {
+            let ty = self.place_ty(place)?;
+            self.expr(value, ty)?;
+            let slot = self.slot(1);
+            self.emit(Instr::SetLocal(slot));
+            kept.push(slot);
         }
         for ((place, slot), index) in places.iter().zip(kept).zip(at) {
             self.store(place, slot, index)?;

@@ -1,6 +1,7 @@
 //! From the tree to code: names, types, and where steps begin.
 
 use std::collections::HashMap;
+use std::slice;
 
 use super::ast::{Child, Expr, Init, ItemKind, Kind, Place, Program, Stmt, Ty};
 use super::code::{Code, Instr, Procedure, Property, Start, Worth, apply, wrap};
@@ -58,6 +59,7 @@ pub(super) struct Compiler {
     globals: HashMap<String, Meaning>,
     /// Number and parameters of each procedure.
     procedures: HashMap<String, (usize, Vec<Ty>)>,
+    pub(super) bodies: HashMap<String, Vec<Stmt>>,
     /// Blocks from the outermost, each with its locals.
     scopes: Vec<Vec<(String, Meaning)>>,
     pub(super) slots: usize,
@@ -97,7 +99,8 @@ impl Compiler {
                         self.global(name, Meaning::Lock { base, len })?;
                     }
                 }
-                ItemKind::Proc(name, params, _) => {
+                ItemKind::Proc(name, params, body) => {
+                    self.bodies.insert(name.clone(), body.clone());
                     let number = self.procedures.len();
                     let tys = params.iter().map(|(_, ty)| *ty).collect();
                     if self
@@ -428,9 +431,9 @@ impl Compiler {
             Expr::Name(name) => shared(name),
             Expr::Index(name, index) => shared(name) || self.touches(index),
             Expr::Not(e) | Expr::Neg(e) => self.touches(e),
-            Expr::Bin(_, left, right) | Expr::Choose(left, right) => {
-                self.touches(left) || self.touches(right)
-            }
+            Expr::Bin(_, left, right) => self.touches(left) || self.touches(right),
+            // A statement that chooses is a step, even if it touches only locals.
+            Expr::Choose(..) => true,
             Expr::If(test, yes, no) => [test, yes, no].into_iter().any(|e| self.touches(e)),
             Expr::Bool(_) | Expr::Num(_) | Expr::Input(_) => false,
         }
@@ -478,7 +481,9 @@ impl Compiler {
                 Ok(())
             }
             Kind::Atomic(body) => {
-                self.emit(Instr::Yield);
+                if !self.all_local(body) {
+                    self.emit(Instr::Yield);
+                }
                 self.emit(Instr::AtomicBegin);
                 self.block(body)?;
                 self.emit(Instr::AtomicEnd);
@@ -550,7 +555,14 @@ impl Compiler {
     }
 
     fn choice(&mut self, first: &Stmt, test: &Expr, other: &Stmt) -> Done {
-        self.emit(Instr::Yield);
+        let touches = self.touches(test);
+        if touches
+            || ![first, other]
+                .into_iter()
+                .all(|s| self.all_local(slice::from_ref(s)))
+        {
+            self.emit(Instr::Yield);
+        }
         self.emit(Instr::AtomicBegin);
         self.test(test)?;
         let no = self.emit(Instr::JumpIfNot(0));

@@ -22,6 +22,7 @@ mod compile;
 mod cycles;
 mod explore;
 mod lex;
+mod local;
 mod machine;
 mod parse;
 mod print;

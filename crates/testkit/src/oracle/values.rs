@@ -126,6 +126,7 @@ impl Compiler {
                 self.arithmetic(ty)?;
                 self.expr(low, ty)?;
                 self.expr(high, ty)?;
+                self.access_point();
                 self.emit(Instr::Choose);
             }
             Expr::Input(_) => {

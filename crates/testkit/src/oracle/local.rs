@@ -1,0 +1,63 @@
+//! Which statements are no steps: those that touch only locals, choose nothing and cannot wait.
+
+use super::ast::{Expr, Init, Kind, Stmt};
+use super::compile::{Compiler, Meaning};
+
+impl Compiler {
+    /// Whether all of these are local, calls included.
+    pub(super) fn all_local(&self, body: &[Stmt]) -> bool {
+        self.local_but_for(body, &mut Vec::new())
+    }
+
+    /// The same, where the procedures that are being looked at already are taken to be local.
+    fn local_but_for(&self, body: &[Stmt], looking: &mut Vec<String>) -> bool {
+        body.iter().all(|stmt| self.is_local(stmt, looking))
+    }
+
+    fn is_local(&self, stmt: &Stmt, looking: &mut Vec<String>) -> bool {
+        let plain = |e: &Expr| !self.touches(e);
+        match &stmt.kind {
+            Kind::Skip | Kind::End | Kind::Error(_) => true,
+            Kind::Guard(..)
+            | Kind::GuardedLoop(..)
+            | Kind::Await(_)
+            | Kind::Spawn(..)
+            | Kind::Join(_)
+            | Kind::Lock(_)
+            | Kind::Unlock(_) => false,
+            Kind::Assign(places, values) => {
+                let shared = |name| matches!(self.lookup(name), Some(Meaning::Shared { .. }));
+                let mut indices = places.iter().filter_map(|p| p.index.as_ref());
+                !places.iter().any(|p| shared(&p.name))
+                    && indices.all(plain)
+                    && values.iter().all(plain)
+            }
+            Kind::Let(_, _, _, Init::One(value)) => plain(value),
+            Kind::Let(_, _, _, Init::List(values)) => values.iter().all(plain),
+            Kind::Assert(test, _) | Kind::Assume(test) => plain(test),
+            Kind::Choice(one, test, other) => {
+                plain(test) && self.is_local(one, looking) && self.is_local(other, looking)
+            }
+            Kind::If(test, yes, no) => {
+                plain(test) && self.local_but_for(yes, looking) && self.local_but_for(no, looking)
+            }
+            Kind::While(test, _, _, body) => plain(test) && self.local_but_for(body, looking),
+            Kind::For(_, low, high, body) => {
+                plain(low) && plain(high) && self.local_but_for(body, looking)
+            }
+            Kind::Seq(body) | Kind::Atomic(body) => self.local_but_for(body, looking),
+            Kind::Call(name, arguments) => {
+                if !arguments.iter().all(plain) {
+                    return false;
+                }
+                let Some(body) = self.bodies.get(name).filter(|_| !looking.contains(name)) else {
+                    return true;
+                };
+                looking.push(name.clone());
+                let local = self.local_but_for(body, looking);
+                looking.pop();
+                local
+            }
+        }
+    }
+}
