@@ -125,6 +125,19 @@ pub struct Witness {
     pub condition: Option<String>,
 }
 
+impl Witness {
+    /// The inputs of its runs. Two runs have the same inputs, but each may ask for some of them only.
+    pub fn inputs(&self) -> Vec<Binding> {
+        let mut all: Vec<Binding> = Vec::new();
+        for input in self.runs.iter().flat_map(|run| &run.inputs) {
+            if all.iter().all(|known| known.name != input.name) {
+                all.push(input.clone());
+            }
+        }
+        all
+    }
+}
+
 /// A place in the source, from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {

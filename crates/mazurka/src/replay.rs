@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mazurka_core::record::{Record, Run, Step, VERSION, Witness, WitnessKind};
+use mazurka_core::record::{Binding, Record, Run, Step, VERSION, Witness, WitnessKind};
 use mazurka_core::{
     Counts, Narrator, ParseScheduleError, Schedule, Scope, Semantics, StopReason, Verdict,
 };
@@ -123,9 +123,7 @@ impl Program {
                 now: self.record().hash.clone(),
             });
         }
-        // Each run has its own inputs.
-        let machine = |runs: &[Run]| {
-            let inputs = runs.first().map_or(&[][..], |run| &run.inputs);
+        let machine = |inputs: &[Binding]| {
             front.machine(&Options {
                 inputs: inputs.iter().filter_map(given).collect(),
                 ..options.clone()
@@ -135,13 +133,13 @@ impl Program {
         let mut counts = Counts::default();
         let mut runs: Vec<&Run> = Vec::new();
         for witness in &old.witnesses {
-            let mut new = again(&mut machine(&witness.runs), witness)?;
+            let mut new = again(&mut machine(&witness.inputs()), witness)?;
             new.condition.clone_from(&witness.condition);
             witnesses.push(new);
             runs.extend(&witness.runs);
         }
         if let (Some(run), true) = (&recording.run, runs.is_empty()) {
-            same_run(&mut machine(std::slice::from_ref(run)), run)?;
+            same_run(&mut machine(&run.inputs), run)?;
             runs.push(run);
         }
         if runs.is_empty() {

@@ -265,3 +265,23 @@ fn paths_may_ask_for_inputs_of_different_types() {
     assert_eq!(record.verdict, Verdict::Inconclusive);
     assert_eq!(record.deterministic, None);
 }
+
+#[test]
+fn two_runs_replay_if_only_one_asks_for_an_input() {
+    let source = "var x: bool = false process { x := !x } process { x := input(bool) }
+        process { if x { x := input(bool) } }";
+    let asking = program(source);
+    let record = asking.check(&Options::default(), &mut quietly());
+    let [witness] = &record.witnesses[..] else {
+        panic!("{:?}", record.witnesses)
+    };
+    assert_eq!(witness.kind, WitnessKind::Nondeterminism);
+    let [one, other] = &witness.runs[..] else {
+        panic!("{witness:?}")
+    };
+    assert_ne!(one.inputs.len(), other.inputs.len());
+    let text = serde_json::to_string(&record).expect("a record");
+    let recording = Recording::parse(&text).expect("a recording");
+    let again = asking.replay(&recording, &Options::default());
+    assert_eq!(again.expect("the same runs").verdict, Verdict::Violated);
+}

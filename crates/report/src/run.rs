@@ -29,7 +29,7 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
         None => format!("{}: the run of a schedule\n", record.program.file),
     };
     if !run.inputs.is_empty() {
-        text += &witness::inputs(run);
+        text += &witness::inputs(&run.inputs);
     }
     let columns = Columns::of(std::slice::from_ref(run));
     text += &columns.steps(run, 0..run.steps.len(), None, paint);

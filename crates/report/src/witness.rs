@@ -1,6 +1,6 @@
 //! The evidence for a violation, and how to see it again.
 
-use mazurka_core::record::{Record, Run, Step, Waiting, Witness, WitnessKind};
+use mazurka_core::record::{Binding, Record, Run, Step, Waiting, Witness, WitnessKind};
 
 use crate::events::{Columns, bindings};
 use crate::{View, clip, pad, replay_command};
@@ -14,8 +14,9 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
     let paint = view.paint;
     let mut text = place(record, witness);
     text += &waiting(&witness.waiting);
-    if let Some(run) = witness.runs.first().filter(|run| !run.inputs.is_empty()) {
-        text += &inputs(run);
+    let all = witness.inputs();
+    if !all.is_empty() {
+        text += &inputs(&all);
     }
     if let Some(condition) = &witness.condition {
         let condition = clip(condition, STATE_WIDTH);
@@ -62,8 +63,8 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
 }
 
 /// The values of the inputs.
-pub(crate) fn inputs(run: &Run) -> String {
-    let inputs = clip(&bindings(&run.inputs), STATE_WIDTH);
+pub(crate) fn inputs(all: &[Binding]) -> String {
+    let inputs = clip(&bindings(all), STATE_WIDTH);
     format!("  inputs: {inputs}\n")
 }
 
