@@ -16,8 +16,12 @@ const BEFORE_PROGRESS: Duration = Duration::from_millis(500);
 
 /// How often the guard looks.
 const BETWEEN_GLANCES: Duration = Duration::from_millis(20);
-/// A search that is told to stop has so long to do so and to say what it has found.
+/// A search that is told to stop has so long to do so and to say what it has found, and longer if
+/// the machine gives it no time: until it has had the processor for `WORK`, or `MOST_PATIENCE` is
+/// over.
 const PATIENCE: Duration = Duration::from_millis(900);
+const WORK: Duration = Duration::from_millis(500);
+const MOST_PATIENCE: Duration = Duration::from_secs(10);
 /// What a search that has met the limit of its memory may use besides, to say what it has found: a twelfth, and at least this.
 const ALLOWANCE: u64 = 16 << 20;
 
@@ -97,12 +101,13 @@ impl Watcher {
 /// The last resort, where a search does not look as often as it should: the limits hold, even if what it has found is lost.
 fn guard(memory: Option<u64>) {
     let most = memory.map(|limit| limit.saturating_add(ALLOWANCE.max(limit / 12)));
-    let mut told: Option<Instant> = None;
+    let mut told: Option<(Instant, Duration)> = None;
     loop {
         std::thread::sleep(BETWEEN_GLANCES);
         if INTERRUPTED.load(Ordering::SeqCst) {
-            let since = *told.get_or_insert_with(Instant::now);
-            if since.elapsed() >= PATIENCE {
+            let (since, before) = *told.get_or_insert_with(|| (Instant::now(), worked()));
+            let (waited, work) = (since.elapsed(), worked().saturating_sub(before));
+            if waited >= MOST_PATIENCE || waited >= PATIENCE && work >= WORK {
                 give_up("interrupted");
             }
         }
@@ -114,8 +119,24 @@ fn guard(memory: Option<u64>) {
     }
 }
 
+/// How long this program has had a processor.
+#[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
+fn worked() -> Duration {
+    use rustix::time::{ClockId, clock_gettime};
+    let now = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+/// How long this program has been running, where the system does not say how long it worked.
+#[cfg(not(any(target_os = "linux", target_os = "macos", target_os = "freebsd")))]
+fn worked() -> Duration {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    START.elapsed()
+}
+
 /// Ends the program in the middle of what it does.
 fn give_up(why: &str) -> ! {
+    super::files::settle();
     eprintln!("mazurka: inconclusive: {why}, and what was found until then is lost");
     std::process::exit(super::Exit::Inconclusive as i32);
 }
