@@ -221,7 +221,7 @@ fn limits() -> Limits {
     }
 }
 
-fn options() -> Options {
+pub(crate) fn options() -> Options {
     Options {
         limits: limits(),
         jobs: 1,

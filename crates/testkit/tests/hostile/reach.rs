@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use mazurka::record::Ending;
-use mazurka::{Algorithm, Method, NetKind, Options, RunRecord, quietly};
+use mazurka::{Algorithm, Method, NetKind, RunRecord, quietly};
 use mazurka_testkit::Rng;
 
-use crate::commands::{Command, Loaded};
+use crate::commands::{Command, Loaded, options};
 use crate::expected::{Expected, Stated, literal};
 use crate::seen::State;
 
@@ -89,11 +89,12 @@ impl Loaded {
             let steps = test.run.steps.iter();
             points.extend(steps.map(|step| (step.process.clone(), step.line)));
         };
-        let options = &Options::default();
-        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            program.explore_tests(Algorithm::Source, options, &mut quietly(), sink)
-        }))
-        .ok()?;
+        let mut options = options();
+        options.limits.executions = Some(RUNS + 1);
+        let explored = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            program.explore_tests(Algorithm::Source, &options, &mut quietly(), sink)
+        }));
+        complete &= explored.ok()?.0.scope.exhaustive;
         (complete && runs <= RUNS).then_some(points)
     }
 }
