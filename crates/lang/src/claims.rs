@@ -110,9 +110,23 @@ fn fixed(claims: &[Claim]) -> Option<Claims> {
     Some(all)
 }
 
+/// Every access that there is. A lock is taken and given back, never written: a net tells by that
+/// whether it is free.
 fn everything(code: &Code) -> Vec<Claim> {
-    let cells = code.initial.len() + code.invariants.len();
-    vec![Claim::Fixed(Access::write(0).over(cells as u32))]
+    let (locks, invariants) = (code.first_lock, code.initial.len() as u32);
+    let all = [
+        (AccessKind::Write, 0..locks),
+        (AccessKind::Acquire, locks..invariants),
+        (AccessKind::Release, locks..invariants),
+        (
+            AccessKind::Write,
+            invariants..invariants + code.invariants.len() as u32,
+        ),
+    ];
+    let claims = all.into_iter().filter(|(_, cells)| !cells.is_empty());
+    claims
+        .map(|(kind, cells)| Claim::Fixed(Access::new(kind, cells.start).over(cells.len() as u32)))
+        .collect()
 }
 
 /// What depends on what the step has chosen.
