@@ -37,6 +37,7 @@ impl Machine {
         let locals = self.locals(process);
         let of = |slot: u32| ProcessId(locals[slot as usize] as u32);
         let handles = match self.code.joins(registers.pc) {
+            Joins::Nobody => return,
             Joins::Handle(slot) => return into.push(of(slot)),
             Joins::Children => &[][..],
             Joins::Any => self.code.live.at(registers.pc),

@@ -42,6 +42,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
         };
         walk.from(pc);
         let waits = walk.waits(pc);
+        let joins = walk.joins();
         let claims = if walk.lost {
             everything(code)
         } else {
@@ -73,6 +74,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
         info.claims = claims;
         info.waits = waits;
         info.wait = wait;
+        info.joins = joins;
     }
 }
 
@@ -459,6 +461,12 @@ impl Walk<'_> {
             },
             _ => Waits::Somewhere,
         }
+    }
+
+    /// Whether it may wait for the end of a process.
+    fn joins(&self) -> bool {
+        let joins = |&pc: &u32| matches!(self.code.ops[pc as usize], Op::Join | Op::JoinAll);
+        self.lost || self.blockers.iter().any(joins)
     }
 
     /// Whether the code from a mark to a blocking instruction is one piece that only reads.

@@ -170,6 +170,8 @@ pub(crate) struct StepInfo {
     pub fixed: Option<Claims>,
     pub waits: Waits,
     pub wait: Wait,
+    /// Whether it may wait for the end of a process.
+    pub joins: bool,
     pub span: Span,
 }
 
@@ -285,12 +287,18 @@ pub(crate) enum Joins {
     Children,
     /// Children, or processes of handles that are live.
     Any,
+    Nobody,
 }
 
 impl Code {
     /// Whom the step may join that starts at a mark.
     pub(crate) fn joins(&self, mark: u32) -> Joins {
+        let joins = match self.ops[mark as usize] {
+            Op::Mark(step) | Op::Open(step) => self.steps[step as usize].joins,
+            _ => true,
+        };
         match self.ops[mark as usize + 1..] {
+            _ if !joins => Joins::Nobody,
             [Op::Local(slot), Op::Join, ..] => Joins::Handle(slot),
             [Op::JoinAll, ..] => Joins::Children,
             _ => Joins::Any,

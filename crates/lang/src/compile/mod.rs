@@ -389,6 +389,7 @@ impl<'a> Compiler<'a> {
             fixed: None,
             waits: Waits::Never,
             wait: Wait::Never,
+            joins: false,
             span: self.span,
         });
         self.emit(op(number));

@@ -24,6 +24,7 @@ impl SymbolicMachine {
         // Handles are always known.
         let of = |slot: u32| ProcessId(logic.known(locals[slot as usize]).unwrap_or(0) as u32);
         let handles = match self.code.joins(registers.pc) {
+            Joins::Nobody => return,
             Joins::Handle(slot) => return into.push(of(slot)),
             Joins::Children => &[][..],
             Joins::Any => self.code.live.at(registers.pc),
