@@ -277,10 +277,27 @@ fn witnesses(
     deterministic: bool,
 ) -> Vec<Witness> {
     let mut all = failures_and_deadlock(machine, options, found);
+    all.extend(livelock(machine, options, found));
     if let (Some(pair), true) = (&results.differ, deterministic) {
         all.push(difference(machine, options, pair));
     }
     all
+}
+
+/// The evidence for a livelock, with inputs. States are equal for all inputs of their path, so the
+/// cycle is one for these.
+fn livelock(machine: &mut SymbolicMachine, options: &Options, found: &Findings) -> Option<Witness> {
+    let finding = found.livelock.as_ref()?;
+    let run = concrete(machine, &finding.schedule, None)?;
+    let mut machine = Machine::new(run.code, options.limits.local);
+    let told = evidence::retell(&mut machine, &run.schedule);
+    let shown = evidence::livelock(&mut machine, told.run);
+    assert!(
+        shown.is_some(),
+        "a cycle does not come again: {}",
+        run.schedule
+    );
+    shown
 }
 
 /// The evidence for failures and a deadlock, each run with its inputs.

@@ -7,7 +7,7 @@ use mazurka_core::record::{
     VERSION, Witness,
 };
 use mazurka_core::{
-    Bound, Counts, Execution, HappensBefore, Mishap, MishapKind, Schedule, Scope, Semantics,
+    Bound, Counts, Event, Execution, HappensBefore, Mishap, MishapKind, Schedule, Scope, Semantics,
     Status, StopReason, Verdict, ending, with_status,
 };
 use mazurka_diagnostics::Diagnostic;
@@ -629,8 +629,8 @@ fn leave_out_others(machine: &mut SymbolicMachine, mishap: &Mishap) {
     machine.start_all();
 }
 
-/// The current run with concrete values: how it ends, and the values. None if nobody knows any, if an `int` leaves the range
-/// of the machine, or the mishap does not come again.
+/// The current run with concrete values: how it ends, and the values. None if no values are known,
+/// if a step was too much for a machine, or the mishap does not come again.
 fn run_again(
     machine: &SymbolicMachine,
     mishap: Option<&Mishap>,
@@ -639,12 +639,14 @@ fn run_again(
     let concrete = machine.concrete(mishap)?;
     let mut program = Machine::new(concrete.code, options.limits.local);
     let told = evidence::tell(&mut program, &concrete.schedule);
-    let beyond = |m: &Mishap| m.kind == MishapKind::OutOfRange;
-    if program
-        .events()
-        .iter()
-        .any(|e| e.mishaps.iter().any(beyond))
-    {
+    // Where the evaluator gives up, one machine may go farther than the other.
+    let gave_up = |event: &Event| {
+        event.mishaps.iter().any(|mishap| match mishap.kind {
+            MishapKind::OutOfRange | MishapKind::LocalLimit | MishapKind::Undecided => true,
+            MishapKind::Failure | MishapKind::Discarded => false,
+        })
+    };
+    if program.events().iter().chain(machine.events()).any(gave_up) {
         return None;
     }
     let told = match told {

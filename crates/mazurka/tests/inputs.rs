@@ -285,3 +285,12 @@ fn two_runs_replay_if_only_one_asks_for_an_input() {
     let again = asking.replay(&recording, &Options::default());
     assert_eq!(again.expect("the same runs").verdict, Verdict::Violated);
 }
+
+#[test]
+fn a_livelock_is_found_beside_inputs() {
+    let source = "var x: int = 0 process { while x < 1 { } } process { let l = input() }";
+    let asking = program(source);
+    let record = asking.explore(Algorithm::Stateful, &Options::default(), &mut quietly());
+    assert_eq!(record.verdict, Verdict::Violated);
+    assert_eq!(record.witnesses[0].kind, WitnessKind::Livelock);
+}

@@ -203,10 +203,13 @@ pub(crate) fn done<E: Execution>(program: &E, event: &Event) -> Done {
         locks.retain(|lock| lock.0 != access.first);
         locks.push((access.first, held));
     }
+    let joined = event.joined.iter();
+    let joined = joined.filter(|process| !event.spawned.contains(process));
     let processes = std::iter::once(event.process).chain(event.spawned.iter().copied());
     Done {
         outcomes: event.outcomes.iter().map(|o| o.value).collect(),
-        joined: event.joined.clone(),
+        // A process that the step itself started and saw end is none that it waits for.
+        joined: joined.copied().collect(),
         locks,
         next: processes.map(|process| next(program, process)).collect(),
     }

@@ -343,3 +343,10 @@ fn an_element_that_is_not_written_breaks_no_invariant() {
     assert_eq!(with_input(&["symbolic", "-"], holds).code, 0);
     assert_eq!(with_input(&["check", "-"], holds).code, 0);
 }
+
+#[test]
+fn a_step_that_decides_too_much_is_a_bound() {
+    let program = "var x: i32 process { atomic { x < 0 |>* x := x + 1 } }";
+    let said = with_input(&["symbolic", "-", "--max-local", "20000"], program);
+    assert_eq!(said.code, 2, "{said:?}");
+}

@@ -136,8 +136,9 @@ impl Explorer<'_> {
         } else {
             self.truth.failures.extend(step.failures);
         }
-        // A run that is discarded is no livelock.
-        let counts = next
+        // A run that is discarded is no livelock: nothing goes on from where a process is. The step
+        // that gets there is kept, for whoever can make it must do so in the end.
+        let counts = before
             .processes
             .values()
             .all(|p| p.status != Status::Discarded);
