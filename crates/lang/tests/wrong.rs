@@ -133,7 +133,8 @@ fn codes_in(text: &str) -> BTreeSet<String> {
 fn codes_of_the_source() -> BTreeSet<String> {
     let mut codes = BTreeSet::new();
     let mut folders = vec![root().join("src/check"), root().join("src/syntax")];
-    let mut text = read(&root().join("src/report.rs")) + &read(&root().join("src/refuse.rs"));
+    let diagnostics = read(&root().join("../diagnostics/src/diagnostic.rs"));
+    let mut text = diagnostics + &read(&root().join("src/refuse.rs"));
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).expect("a folder of sources") {
             let path = entry.expect("a source").path();
