@@ -104,13 +104,17 @@ const MOST_OPEN: usize = 5;
 /// How many goals of a search that was broken off are written down.
 const MOST_OF_CUT: usize = 1000;
 
-/// Whether any initial values satisfy what the program requires, as far as the solver knows. If none do, everything
-/// could be proved of them, and nothing of the program.
-pub fn can_start(theorem: &Theorem<'_>, solver: &mut dyn Solver) -> bool {
+/// Whether any initial values satisfy what the program requires, or why that is not known. If none
+/// do, every goal could be proved, and nothing would be shown of the program.
+pub fn can_start(theorem: &Theorem<'_>, solver: &mut dyn Solver) -> Result<bool, mazurka_smt::Why> {
     let mut world = World::new(theorem);
     let cells = initial_cells(theorem.program, &mut world.terms);
     let required = world.required(&cells);
-    solver.check(&mut world.terms, &required) != Answer::Unsat
+    match solver.check(&mut world.terms, &required) {
+        Answer::Sat(_) => Ok(true),
+        Answer::Unsat => Ok(false),
+        Answer::Unknown(why) => Err(why),
+    }
 }
 
 /// Looks for a proof. `watch` is called for every goal, with how many there are.

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use mazurka_core::proof::{GoalOutcome, Proof, Status, VERSION};
+use mazurka_core::proof::{GoalOutcome, OpenGoal, Proof, Status, VERSION};
 use mazurka_core::record::{
     Binding, ProgramRecord, Record, VERSION as RECORD, Witness, WitnessKind,
 };
@@ -14,7 +14,7 @@ use mazurka_explore::Progress;
 use mazurka_lang::Setting;
 use mazurka_lang::hir::{self, Atomicity};
 use mazurka_logic::{Formula, FormulaError, Outcome, Refutation, Rejected, Theorem, Unsupported};
-use mazurka_smt::{Effort, Embedded, Missing, Solver};
+use mazurka_smt::{Effort, Embedded, Missing, Solver, Why};
 use serde::{Deserialize, Serialize};
 
 use crate::program::hash;
@@ -56,6 +56,8 @@ impl Default for ProveOptions {
         }
     }
 }
+
+const NO_KNOWN_START: &str = "no initial values are known that satisfy what the program `requires`";
 
 /// A program and what can be said of it.
 #[derive(Clone, Debug)]
@@ -125,6 +127,9 @@ pub enum ProofProblem {
         /// The file.
         file: String,
     },
+    /// It may be about no run at all.
+    #[error("{NO_KNOWN_START}: {0}")]
+    NoKnownStart(Why),
     /// It does not hold.
     #[error("rejected: {0}")]
     Rejected(#[from] Rejected),
@@ -198,7 +203,7 @@ impl Theory {
             solver: options.solver.started(&options.limits),
             ..options.clone()
         };
-        self.can_start(&options.solver)?;
+        let start_known = self.can_start(&options.solver)?;
         let mut wanted: Vec<Option<String>> = goals.iter().cloned().map(Some).collect();
         if wanted.is_empty() {
             wanted = self.goals().into_iter().map(Some).collect();
@@ -224,12 +229,19 @@ impl Theory {
             let refutation = found.refutation.as_ref();
             let witness = refutation.and_then(|no| self.witness(goal.as_deref(), no));
             counts.failures += u64::from(witness.is_some());
-            all.push(outcome(
-                self.stated(goal.as_deref()),
-                &found,
-                witness.as_ref(),
-                options,
-            ));
+            let stated = self.stated(goal.as_deref());
+            let mut outcome = outcome(stated, &found, witness.as_ref(), options);
+            if let (Status::Proved, Err(why)) = (outcome.status, &start_known) {
+                outcome.status = Status::Open;
+                outcome.deadlock_free = None;
+                outcome.open.push(OpenGoal {
+                    id: None,
+                    path: Vec::new(),
+                    condition: Vec::new(),
+                    why: format!("{NO_KNOWN_START}: {why}"),
+                });
+            }
+            all.push(outcome);
             witnesses.extend(witness);
             file.proofs.push(found.proof);
         }
@@ -330,16 +342,18 @@ impl Theory {
         )?)
     }
 
-    /// An error if no initial values satisfy what the program requires.
-    fn can_start(&self, solver: &Solving) -> Result<(), ProveError> {
+    /// An error if no initial values satisfy what the program requires; inside, why it is not known
+    /// whether some do.
+    fn can_start(&self, solver: &Solving) -> Result<Result<(), Why>, ProveError> {
         if self.program.requires.is_empty() {
-            return Ok(());
+            return Ok(Ok(()));
         }
         let stated = mazurka_logic::stated(&self.program);
         let mut solver = self.solver(solver)?;
         match mazurka_logic::can_start(&self.theorem(None, &stated), &mut *solver) {
-            true => Ok(()),
-            false => Err(ProveError::NoStart),
+            Ok(true) => Ok(Ok(())),
+            Ok(false) => Err(ProveError::NoStart),
+            Err(why) => Ok(Err(why)),
         }
     }
 
@@ -464,7 +478,8 @@ impl Theory {
         if file.version != VERSION {
             return Err(Rejected::Version(file.version).into());
         }
-        self.can_start(solver)?;
+        self.can_start(solver)?
+            .map_err(ProofProblem::NoKnownStart)?;
         for proof in &file.proofs {
             if proof.program.hash != self.record.hash {
                 return Err(ProofProblem::OtherProgram {

@@ -230,13 +230,13 @@ impl SymbolicProgram {
                 }
             }
         }
-        for bound in options.bounds_of(&machine.doubts()) {
-            // A side that nobody could decide matters only if something is wrong there.
-            if bound != Bound::Undecided && !bounds.contains(&bound) {
+        let doubts = machine.doubts();
+        let unsure = unsure.then_some(Bound::Undecided);
+        for bound in options.bounds_of(&doubts).chain(unsure) {
+            if !bounds.contains(&bound) {
                 bounds.push(bound);
             }
         }
-        bounds.extend(unsure.then_some(Bound::Undecided));
         let verdict = match () {
             () if evidence.is_some() => Verdict::Violated,
             () if !bounds.is_empty() => Verdict::Inconclusive,
@@ -318,18 +318,14 @@ impl SymbolicProgram {
             machine.restore(&start);
             shown = collecting.examples(&mut machine, options);
         }
-        for bound in options.bounds_of(&machine.doubts()) {
-            if bound != Bound::Undecided && !found.bounds.contains(&bound) {
+        let unsure = (suspicious && !shown).then_some(Bound::Undecided);
+        let doubts = machine.doubts();
+        for bound in options.bounds_of(&doubts).chain(unsure) {
+            if !found.bounds.contains(&bound) {
                 found.bounds.push(bound);
             }
         }
-        if suspicious && !shown {
-            found.bounds.push(Bound::Undecided);
-        }
-        let cut = found
-            .bounds
-            .iter()
-            .any(|b| !matches!(b, Bound::IntWithin(_)));
+        let cut = !found.bounds.is_empty();
         let verdict = match () {
             () if shown => Verdict::Violated,
             () if cut => Verdict::Inconclusive,

@@ -54,14 +54,18 @@ impl TermDomain<'_> {
         step.burn(DECISION)?;
         let values = self.values_between(first, end);
         let (least, beyond) = values.ok_or(Fault::SymbolicChoose)?;
-        let from = step.given().unwrap_or(least).max(least);
+        let given = step.given();
+        let from = given.unwrap_or(least).max(least);
         let mut possible = |value: &i64| {
             let [low, high] = self.between(first, end, *value);
             let both = self.logic.and(low, high);
-            self.may_hold(both)
+            self.does_hold(both)
         };
         let Some(value) = (from..beyond).find(&mut possible) else {
-            return Err(Halt::Stop(Stop::NoSuchOutcome));
+            return Err(match given {
+                Some(_) => Halt::Stop(Stop::NoSuchOutcome),
+                None => Halt::Fault(Fault::Undecided),
+            });
         };
         let last = (value..beyond).rev().find(possible).unwrap_or(value);
         for condition in self.between(first, end, value) {

@@ -1,8 +1,11 @@
-//! What happens next where that depends on a condition that is not known: an outcome of the step says which side to take.
+//! What happens next where that depends on a condition that is not known: an outcome of the step
+//! says which side to take.
 //!
-//! Sides that no values take are not offered. Nor are those of which no solver knows: the search gives them up and says so
-//! ([`Doubts`](super::Doubts)). So the path condition of a run has a solution, and what fails there fails for somebody. To follow such sides would be no
-//! better: whatever is found there may not exist, and a search for a verdict would stop at it.
+//! Sides that no values take are not offered. Nor are those that the solver does not decide: the
+//! search gives them up, and its verdict says so ([`Doubts`](super::Doubts)). So the path condition
+//! of a run has a solution if `requires` has one, and what fails there fails for some values. To
+//! follow undecided sides would be no better: what is found there may not exist, and a search for a
+//! verdict would stop at it.
 
 use mazurka_core::Outcome;
 use mazurka_smt::{Term, Why};
@@ -42,7 +45,7 @@ impl TermDomain<'_> {
         step.burn(DECISION)?;
         let opposite = self.logic.not(condition);
         let (value, end) = match step.given() {
-            // Whoever gives an outcome was offered it; a solver that was sure then may not be now.
+            // A given outcome was offered before; a solver that was sure then may not be now.
             Some(1) if self.possible(condition) != Ok(false) => (1, 2),
             Some(0) if self.possible(opposite) != Ok(false) => {
                 (0, 1 + i64::from(self.possible(condition) == Ok(true)))
@@ -71,7 +74,8 @@ impl TermDomain<'_> {
         Ok(value == 1)
     }
 
-    /// The least outcome of a decision and the end of all of them. A side that no solver decides is not offered, and becomes a doubt.
+    /// The least outcome of a decision and the end of all of them. A side that the solver does not
+    /// decide is not offered, and becomes a doubt.
     fn sides(&mut self, condition: Term, opposite: Term) -> Result<(i64, i64), Halt> {
         let no = self.possible(opposite);
         // One of the sides is possible, for the path is.
@@ -96,7 +100,7 @@ impl TermDomain<'_> {
         }
     }
 
-    /// Whether a condition is possible here, or why nobody knows.
+    /// Whether a condition is possible here, or why that is not known.
     fn possible(&mut self, condition: Term) -> Result<bool, Why> {
         let condition = self.logic.condition(condition);
         self.path.push(condition);
@@ -105,11 +109,17 @@ impl TermDomain<'_> {
         possible
     }
 
-    /// Whether a condition may be possible here: where nobody knows it may, and that is a doubt.
+    /// Whether a condition may be possible here: if that is not known, it may.
     pub fn may_hold(&mut self, condition: Term) -> bool {
+        self.possible(condition) != Ok(false)
+    }
+
+    /// Whether a condition is possible here. If that is not known, it is given up and becomes a
+    /// doubt.
+    pub fn does_hold(&mut self, condition: Term) -> bool {
         self.possible(condition).unwrap_or_else(|why| {
             self.logic.doubt(why);
-            true
+            false
         })
     }
 
@@ -154,7 +164,7 @@ impl TermDomain<'_> {
         Ok(range.first + value)
     }
 
-    /// Whether an index can be this one; and the first of which nobody knows.
+    /// Whether an index can be this one; notes the first index for which that is not known.
     fn can_be(&mut self, index: Term, at: u32, undecided: &mut Option<(u32, Why)>) -> bool {
         let here = self.logic.is_at(index, at);
         self.possible(here).unwrap_or_else(|why| {

@@ -260,7 +260,8 @@ impl Logic {
         self.typed(value, Sort::Bool)
     }
 
-    /// Whether the conditions can all hold at once, or why nobody knows. Without a solver: unless the last is plainly false.
+    /// Whether the conditions can all hold at once, or why that is not known. Without a solver:
+    /// unless the last is plainly false.
     pub fn possible(&mut self, conditions: &[Term]) -> Result<bool, Why> {
         if self.solver.is_none() {
             return Ok(conditions.last() != Some(&Term::FALSE));
@@ -268,10 +269,6 @@ impl Logic {
         match self.ask(conditions) {
             Answer::Sat(_) => Ok(true),
             Answer::Unsat => Ok(false),
-            Answer::Unknown(Why::OnlyWithin { bits }) => {
-                self.doubts.within = Some(self.doubts.within.map_or(bits, |known| known.min(bits)));
-                Ok(false)
-            }
             Answer::Unknown(why) => Err(why),
         }
     }
@@ -292,6 +289,10 @@ impl Logic {
     pub fn doubt(&mut self, why: Why) {
         match why {
             Why::Time => self.doubts.out_of_time = true,
+            Why::OnlyWithin { bits } => {
+                let least = self.doubts.within.map_or(bits, |known| known.min(bits));
+                self.doubts.within = Some(least);
+            }
             why => {
                 self.doubts.undecided.get_or_insert(why.to_string());
             }

@@ -108,11 +108,12 @@ impl SymbolicMachine {
         self.logic.borrow().doubts.clone()
     }
 
-    /// Whether any values satisfy what the program requires.
+    /// False if certainly no values satisfy what the program requires.
     pub fn can_start(&self) -> bool {
         let start = self.taken.first().map_or(self.state.path.len(), |t| t.path);
         let required = &self.state.path[..start];
-        !required.contains(&Term::FALSE) && self.logic.borrow_mut().feasible(required)
+        let mut logic = self.logic.borrow_mut();
+        !required.contains(&Term::FALSE) && logic.possible(required) != Ok(false)
     }
 
     /// Values under which a concrete run follows the current one and, if a mishap of the initial or of the final state

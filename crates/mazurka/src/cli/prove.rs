@@ -121,6 +121,9 @@ pub(super) fn check_proof(args: &CheckProofArgs) -> Result<Exit, Refusal> {
         Err(ProofProblem::Rejected(why)) => {
             output::print(&format!("rejected: {why}\n"), Exit::Violated)
         }
+        Err(why @ ProofProblem::NoKnownStart(_)) => {
+            output::print(&format!("inconclusive: {why}\n"), Exit::Inconclusive)
+        }
         Err(ProofProblem::Prove(error)) => return Err(refuse(error)),
         Err(other) => return Err(Refusal::Message(format!("`{name}`: {other}"))),
     })

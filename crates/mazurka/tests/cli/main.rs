@@ -17,4 +17,5 @@ mod replay;
 mod snapshots;
 mod support;
 mod symbolic;
+mod undecided;
 mod unfold;

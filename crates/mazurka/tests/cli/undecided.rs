@@ -1,0 +1,70 @@
+//! What the embedded solver cannot decide is given up, and the verdict says so: it decides `int`
+//! within a range only, and stops after a number of conflicts.
+
+use crate::support::{Said, mazurka, with_input};
+
+/// Has a solution, which lies beyond the range that the embedded solver looks at.
+const LARGE: &str = "x + x + x == 7500000000";
+
+/// The factors are 1000000007 and 1000000009.
+const HARD: &str =
+    "x > 1 && y > 1 && x < 2000000000 && y < 2000000000 && x * y == 1000000016000000063";
+
+fn embedded(command: &str, program: &str) -> Said {
+    with_input(&[command, "-", "--solver", "embedded"], program)
+}
+
+#[track_caller]
+fn is_inconclusive(said: &Said, bound: &str) {
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.out.contains(bound), "{said:?}");
+}
+
+#[test]
+fn an_int_beyond_the_range_is_not_excluded() {
+    let bound = "`int` was decided within 32 bits only";
+    let ensures = format!("var x: int ensures !({LARGE}) process {{ skip }}");
+    let requires = format!("var x: int requires {LARGE} ensures x == 1 process {{ skip }}");
+    let branch = format!("var x: int process {{ if {LARGE} {{ error }} }}");
+    for program in [ensures, requires, branch] {
+        for command in ["check", "explore", "symbolic"] {
+            is_inconclusive(&embedded(command, &program), bound);
+        }
+    }
+    let input = format!("process {{ let x = input(int); assume {LARGE}; error }}");
+    for command in ["check", "explore", "symbolic", "unfold"] {
+        is_inconclusive(&embedded(command, &input), bound);
+    }
+}
+
+#[test]
+fn a_question_that_is_too_hard_is_not_answered_with_no() {
+    let bound = "the solver gave no answer";
+    let branch = format!("var x, y: i64 process {{ if {HARD} {{ error }} }}");
+    is_inconclusive(&embedded("check", &branch), bound);
+    let ensures = format!("var x, y: i64 ensures !({HARD}) process {{ skip }}");
+    is_inconclusive(&embedded("symbolic", &ensures), bound);
+    let inputs =
+        format!("process {{ let x = input(i64); let y = input(i64); if {HARD} {{ error }} }}");
+    is_inconclusive(&embedded("explore", &inputs), bound);
+}
+
+#[test]
+fn a_proof_needs_initial_values_that_are_known() {
+    let why = "no initial values are known that satisfy what the program `requires`";
+    let odd_and_even = "x % 2 == 1 && x % 2 == 0";
+    let program = format!("var x: int requires {odd_and_even} ensures x == 4 process {{ skip }}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("program.maz");
+    std::fs::write(&source, program).expect("a file");
+    let (source, proof) = (
+        source.to_str().expect("a name"),
+        folder.path().join("proof"),
+    );
+    let proof = proof.to_str().expect("a name");
+    let said = mazurka(&["prove", source, "--proof", proof, "--solver", "embedded"]);
+    assert!(said.out.starts_with("open: [*] x == 4"), "{said:?}");
+    is_inconclusive(&said, why);
+    let said = mazurka(&["check-proof", proof, "--solver", "embedded"]);
+    is_inconclusive(&said, why);
+}
