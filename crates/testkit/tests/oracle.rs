@@ -247,3 +247,19 @@ fn generated_programs_are_mostly_judged_and_of_all_kinds() {
     }
     assert!(pairs.to_string().contains("pairs without a violation"));
 }
+
+/// An invariant is looked at after every step that writes a variable in one of its indices.
+#[test]
+fn a_conditional_index_is_no_constant() {
+    let text = "
+        var z: int = 1
+        var a: int[2] = 0
+        invariant a[if z == 0 then 0 else 1] <= 1
+        process { a[0] := 2 }
+        process { z := 0 }
+    ";
+    let truth = truth(text);
+    // Each of the two steps breaks the invariant if it is the second.
+    assert!(truth.final_states.is_empty(), "{truth:?}");
+    assert_eq!(truth.failures.len(), 1, "{truth:?}");
+}

@@ -57,6 +57,16 @@ pub(super) enum Instr {
     Fail(FailureKind),
 }
 
+impl Instr {
+    /// Where it may jump to.
+    pub fn target(&self) -> Option<usize> {
+        match *self {
+            Instr::Jump(to) | Instr::JumpIfNot(to) | Instr::JumpKeep(_, to) => Some(to),
+            _ => None,
+        }
+    }
+}
+
 /// A procedure: where its code begins and how many locals it has.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Procedure {

@@ -320,9 +320,12 @@ impl Compiler {
         compiled?;
         self.emit(Instr::Return);
         let mut cells = Vec::new();
+        let instrs = &self.code.instrs[entry..];
         let mut before: Option<&Instr> = None;
-        for instr in &self.code.instrs[entry..] {
-            match (instr, before) {
+        for (at, instr) in (entry..).zip(instrs) {
+            // An index that is a conditional expression ends in a constant too, and is none.
+            let is_joined = instrs.iter().any(|instr| instr.target() == Some(at));
+            match (instr, before.filter(|_| !is_joined)) {
                 (Instr::Shared(cell), _) => cells.push(*cell),
                 // A constant index names one element.
                 (Instr::SharedAt(base, len), Some(Instr::Push(at)))
