@@ -17,43 +17,27 @@
 //! assert_eq!(mistakes[0].code, "M0105");
 //! assert_eq!(mistakes[0].label, "expected `:=`");
 //! ```
+//!
+//! | folder | what it does |
+//! |---|---|
+//! | `syntax` | from text to syntax tree |
+//! | `check` | from syntax tree to checked program (`hir`): names, types, constants |
+//! | `code` | from checked program to the code that runs, and what is known of it beforehand |
+//! | `run` | the interpreter, and the machines that explorers drive: with numbers, with terms |
+//! | `tell` | runs in words, coverage, properties given beside the program |
 
-mod blocker;
 pub mod check;
-mod claims;
 mod code;
-mod compile;
-mod coverage;
-mod fault;
-mod given;
-pub mod hir;
-mod labelled;
-mod liveness;
-mod loops;
-mod machine;
-mod narrate;
-mod numbers;
-mod pretty;
-mod property;
-mod quick;
-mod reach;
-mod refuse;
 mod run;
-pub mod shared;
-mod state;
-mod symbolic;
 mod syntax;
+mod tell;
 
-pub use check::{Setting, load};
-pub use code::Code;
-pub use compile::{compile, compile_open, compile_symbolic, has_inputs, refused_at_start};
-pub use coverage::Sides;
-pub use given::UnfitInput;
-pub use labelled::LabelledMachine;
-pub use machine::Machine;
-pub use property::{BadProperty, Property};
-pub use state::State;
-pub use symbolic::{
+pub use check::{Setting, hir, load};
+pub use code::compile::{compile, compile_open, compile_symbolic, has_inputs, refused_at_start};
+pub use code::{Code, shared};
+pub use run::symbolic::{
     Agreement, AnyStart, Concolic, Concrete, Difference, Disagreement, Doubts, Observed, Outlook,
     SymbolicMachine, SymbolicState, Valuation, Way,
 };
+pub use run::{LabelledMachine, Machine, State, UnfitInput};
+pub use tell::{BadProperty, Property, Sides};

@@ -4,10 +4,9 @@
 use rustc_hash::FxHashMap;
 
 use super::{Checker, Global, Value, Wanted};
-use crate::hir::{Frame, Local, LocalId, LockId, ProcedureId, Type, VarId};
+use crate::check::hir::{Frame, Local, LocalId, LockId, ProcedureId, Type, VarId};
 use crate::syntax::ast::Name;
-use mazurka_diagnostics::Diagnostic;
-use mazurka_diagnostics::Span;
+use mazurka_diagnostics::{Diagnostic, Span};
 
 /// The body of a process or procedure (or of nothing, for a property).
 pub(super) struct Body<'c, 's> {

@@ -4,7 +4,7 @@
 use super::body::Body;
 use super::types::{Ty, numeric, show};
 use super::{MAX_ELEMENTS, Value};
-use crate::hir::{BinaryOp, Expr, ExprKind, Type};
+use crate::check::hir::{BinaryOp, Expr, ExprKind, Type};
 use crate::syntax::ast;
 use mazurka_diagnostics::Diagnostic;
 

@@ -3,10 +3,9 @@
 use super::body::{Body, Meaning};
 use super::types::{Ty, Typed, is_integer, noun, numeric, range, show, stored};
 use super::{Value, Wanted, fold};
-use crate::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
+use crate::check::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 use crate::syntax::ast::{self, Name};
-use mazurka_diagnostics::Diagnostic;
-use mazurka_diagnostics::Span;
+use mazurka_diagnostics::{Diagnostic, Span};
 
 /// Whether `choose` and `input` may stand in an expression.
 #[derive(Clone, Copy)]

@@ -2,7 +2,7 @@
 //! an `int` beyond the evaluator's range stays in the program and fails when it runs.
 
 use super::types::{numeric, range, stored};
-use crate::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
+use crate::check::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 
 /// Folds `e op f` over literals whose type is not settled: exact, within 64 bits.
 pub(super) fn literals(op: BinaryOp, left: &Expr, right: &Expr) -> Option<i64> {
@@ -89,7 +89,7 @@ fn wrap(value: i128, ty: Type) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::wrap;
-    use crate::hir::Type;
+    use crate::check::hir::Type;
 
     #[test]
     fn wraps_as_the_machine_does() {

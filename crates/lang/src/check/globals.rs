@@ -2,10 +2,11 @@
 
 use super::body::Body;
 use super::{Checker, Global, Wanted};
-use crate::hir::{Frame, Goal, Lock, LockId, Procedure, ProcedureId, Property, Type, Var, VarId};
+use crate::check::hir::{
+    Frame, Goal, Lock, LockId, Procedure, ProcedureId, Property, Type, Var, VarId,
+};
 use crate::syntax::ast::{self, File, Init, Item, Name, PropertyKind, TypeExpr};
-use mazurka_diagnostics::Diagnostic;
-use mazurka_diagnostics::Span;
+use mazurka_diagnostics::{Diagnostic, Span};
 
 impl<'s> Checker<'s> {
     /// Checks a whole file. `readable`: the parser found no mistake.

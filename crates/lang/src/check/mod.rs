@@ -10,7 +10,9 @@ mod constants;
 mod expr;
 mod fold;
 mod globals;
+pub mod hir;
 mod processes;
+pub(crate) mod refuse;
 mod settings;
 mod stmt;
 pub(crate) mod types;
@@ -19,13 +21,11 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::hir::{LockId, ProcedureId, Program, Type, VarId};
-use mazurka_diagnostics::Diagnostic;
-use mazurka_diagnostics::nearest;
+use crate::check::hir::{LockId, ProcedureId, Program, Type, VarId};
+use mazurka_diagnostics::{Diagnostic, Span, nearest};
 
 use crate::syntax::ast::Name;
 use crate::syntax::parser::{foreign, parse};
-use mazurka_diagnostics::Span;
 
 pub use settings::Setting;
 

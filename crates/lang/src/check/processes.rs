@@ -2,10 +2,9 @@
 
 use super::body::Body;
 use super::{Checker, MAX_PROCESSES};
-use crate::hir::Process;
+use crate::check::hir::Process;
 use crate::syntax::ast::{Name, Range, Stmt};
-use mazurka_diagnostics::Diagnostic;
-use mazurka_diagnostics::Span;
+use mazurka_diagnostics::{Diagnostic, Span};
 
 impl<'s> Checker<'s> {
     pub(super) fn process(

@@ -2,9 +2,8 @@
 
 use super::types::{range, show, stored};
 use super::{Checker, Global, Value};
-use crate::hir::Type;
-use mazurka_diagnostics::Diagnostic;
-use mazurka_diagnostics::Span;
+use crate::check::hir::Type;
+use mazurka_diagnostics::{Diagnostic, Span};
 
 /// A constant or an initial value given from outside: `--set NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]

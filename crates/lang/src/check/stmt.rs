@@ -5,12 +5,11 @@ use rustc_hash::FxHashMap;
 use super::Wanted;
 use super::body::{Body, Meaning};
 use super::types::{Ty, Typed};
-use crate::hir::{
+use crate::check::hir::{
     Expr, ExprKind, LocalId, LockId, Place, ProcedureId, Spawned, Stmt, StmtKind, Type,
 };
 use crate::syntax::ast::{self, Init, Name};
-use mazurka_diagnostics::Diagnostic;
-use mazurka_diagnostics::Span;
+use mazurka_diagnostics::{Diagnostic, Span};
 
 impl<'s> Body<'_, 's> {
     /// The statements of a block, in a scope of their own.

@@ -1,6 +1,6 @@
 //! Types of values, and what messages say about them.
 
-use crate::hir::{Expr, Type};
+use crate::check::hir::{Expr, Type};
 
 /// The type of an expression while it is being checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

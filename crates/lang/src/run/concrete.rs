@@ -7,10 +7,10 @@ use rustc_hash::FxHashMap;
 
 use super::domain::{Domain, Halt, Selected, Situation, Step, Stop, Values};
 use super::work::peek;
+use crate::check::hir::Type;
+use crate::code::fault::Fault;
+use crate::code::numbers;
 use crate::code::{Arith, Code, Compare, Op, Range};
-use crate::fault::Fault;
-use crate::hir::Type;
-use crate::numbers;
 
 /// Hears of instructions as they run, to make labels. Exploring uses the deaf one.
 pub(crate) trait Listener {

@@ -4,9 +4,9 @@ use mazurka_core::{Mishap, MishapKind, ProcessId, ProcessTable};
 
 use super::domain::{Domain, Halt, Situation, Step, Stop, Value, Values};
 use super::work::{Work, pop};
+use crate::code::fault::{Fault, Site};
 use crate::code::{Code, Op};
-use crate::fault::{Fault, Site};
-use crate::state::{Life, Process, Registers};
+use crate::run::state::{Life, Process, Registers};
 
 /// How to take a change back.
 #[derive(Clone, Copy, Debug)]

@@ -2,9 +2,9 @@
 
 use mazurka_core::{AccessKind, Event, ProcessId, ProcessPath, StepError};
 
+use crate::check::hir::Type;
+use crate::code::fault::Fault;
 use crate::code::{Arith, Code, Compare, Range};
-use crate::fault::Fault;
-use crate::hir::Type;
 
 /// Why a step could not be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,13 +6,24 @@
 //! | `work` | instructions that compute: expressions, variables, jumps, locks |
 //! | `cpu` | instructions that do more: marks, guards, processes, procedures, failures |
 //! | `concrete` | the domain of numbers, and expressions evaluated without making a step |
+//! | `state` | the state of a program with numbers |
+//! | `machine` | a program with numbers, in the middle of a run: what explorers drive |
+//! | `labelled` | the same, with labels for the steps |
+//! | `blocker`, `given` | what a process waits for; values from outside |
+//! | `symbolic` | the domain of terms, and the machine over it |
 //!
-//! The domain of terms is in `symbolic/domain.rs`. `quick.rs` makes the most frequent steps of the
-//! domain of numbers without the interpreter; a test compares the two.
+//! `code/quick.rs` makes the most frequent steps of the domain of numbers without the interpreter;
+//! a test compares the two.
 
+mod blocker;
 mod concrete;
 mod cpu;
 mod domain;
+mod given;
+mod labelled;
+pub(crate) mod machine;
+pub(crate) mod state;
+pub(crate) mod symbolic;
 mod work;
 
 pub(crate) use concrete::{
@@ -20,4 +31,8 @@ pub(crate) use concrete::{
 };
 pub(crate) use cpu::{Cpu, Undo, Unfinished};
 pub(crate) use domain::{Domain, Halt, Selected, Step, Stop, Values};
+pub use given::UnfitInput;
+pub use labelled::LabelledMachine;
+pub use machine::Machine;
+pub use state::State;
 pub(crate) use work::{Work, peek};

@@ -5,9 +5,9 @@ use mazurka_core::{Access, AccessKind};
 use super::concrete::element;
 use super::cpu::Undo;
 use super::domain::{Domain, Halt, Selected, Step, Stop, Value, Values};
+use crate::check::hir::Type;
+use crate::code::fault::Fault;
 use crate::code::{Arith, Code, Compare, Op};
-use crate::fault::Fault;
-use crate::hir::Type;
 
 /// What instructions that compute work on.
 pub(crate) struct Work<'a, 's, D: Domain> {

@@ -1,6 +1,6 @@
 //! The syntax tree, as written: names unresolved, nothing folded.
 
-use crate::hir::{Atomicity, BinaryOp, Type, UnaryOp};
+use crate::check::hir::{Atomicity, BinaryOp, Type, UnaryOp};
 use mazurka_diagnostics::Span;
 
 /// A name and where it stands.

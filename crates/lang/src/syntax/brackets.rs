@@ -3,8 +3,7 @@
 //! tokens, can jump over a group in one step, and never reports a bracket twice.
 
 use super::token::{Kind, Token};
-use mazurka_diagnostics::Diagnostic;
-use mazurka_diagnostics::Span;
+use mazurka_diagnostics::{Diagnostic, Span};
 
 /// Balanced tokens.
 pub(crate) struct Balanced {

@@ -2,8 +2,7 @@
 //! the one that was probably meant, so that the parser need not know about them.
 
 use super::token::{Kind, Token, word};
-use mazurka_diagnostics::Diagnostic;
-use mazurka_diagnostics::Span;
+use mazurka_diagnostics::{Diagnostic, Span};
 
 /// Splits the text. The last token is always [`Kind::Eof`].
 pub(crate) fn lex(source: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Token> {

@@ -3,9 +3,8 @@
 use super::super::ast::{Expr, ExprKind, Init, Name, TypeExpr};
 use super::super::token::Kind;
 use super::{MAX_EXPR_DEPTH, Parse, Parser};
-use crate::hir::{BinaryOp, Type, UnaryOp};
-use mazurka_diagnostics::Diagnostic;
-use mazurka_diagnostics::Span;
+use crate::check::hir::{BinaryOp, Type, UnaryOp};
+use mazurka_diagnostics::{Diagnostic, Span};
 
 /// Binding powers, weakest first.
 const OR: u8 = 1;

@@ -3,7 +3,7 @@
 use super::super::ast::{File, Init, Item, Name, PropertyKind, Range, TypeExpr};
 use super::super::token::Kind;
 use super::{Parse, Parser};
-use crate::hir::Atomicity;
+use crate::check::hir::Atomicity;
 
 impl<'s> Parser<'s> {
     pub(super) fn file(&mut self) -> File<'s> {

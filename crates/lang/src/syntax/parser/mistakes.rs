@@ -4,10 +4,8 @@ use super::super::ast::{Expr, ExprKind, Name, Stmt, StmtKind, TypeExpr};
 use super::super::token::Kind;
 use super::foreign::{self, advice};
 use super::{Parse, Parser, Stop};
-use crate::hir::BinaryOp;
-use mazurka_diagnostics::Diagnostic;
-use mazurka_diagnostics::Span;
-use mazurka_diagnostics::nearest;
+use crate::check::hir::BinaryOp;
+use mazurka_diagnostics::{Diagnostic, Span, nearest};
 
 fn opens_any_statement(kind: Kind) -> bool {
     kind.opens_statement() || kind == Kind::If

@@ -18,8 +18,7 @@ use super::ast::{File, Name};
 use super::brackets::{Balanced, balance};
 use super::lexer::lex;
 use super::token::{Kind, Token};
-use mazurka_diagnostics::Diagnostic;
-use mazurka_diagnostics::Span;
+use mazurka_diagnostics::{Diagnostic, Span};
 
 /// Expressions may be this deep, operators and brackets counted, so that no walk over them can
 /// overflow the stack.

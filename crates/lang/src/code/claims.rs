@@ -1,0 +1,520 @@
+//! What each step claims, and whether it can block.
+//!
+//! From every mark all paths are followed to where the step ends, through both sides of each
+//! test (errata E2: what a step *might* touch decides dependence). The walk keeps which slots
+//! the step may have changed: an index over other slots is fixed when the step starts and
+//! claims one element, any other claims the whole array. And it keeps what depends on what the step has
+//! chosen: no wait may. Ways that meet are put together, which loses nothing: each of the facts holds after
+//! an instruction because of at most one of those before it.
+
+use mazurka_core::{Access, AccessKind, Claims, Wait, add_claim};
+use rustc_hash::FxHashMap;
+
+use crate::code::compile::Index;
+use crate::code::quick::quick;
+use crate::code::reach::followers;
+use crate::code::{Claim, Code, Late, Op, Range, Waits};
+
+/// Nested calls within one step that are followed; deeper (recursive) ones make the step claim everything.
+pub(crate) const CALL_DEPTH: usize = 16;
+
+/// With more places than this, each with the calls around it, no further calls are followed either.
+const MOST_PLACES: usize = 1 << 14;
+
+pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
+    let marks: Vec<(u32, u32)> = (0..code.ops.len() as u32)
+        .filter_map(|pc| match code.ops[pc as usize] {
+            Op::Mark(step) | Op::Open(step) => Some((pc, step)),
+            _ => None,
+        })
+        .collect();
+    code.quick = vec![None; code.ops.len()];
+    for (pc, step) in marks {
+        let mut walk = Walk {
+            code,
+            indices,
+            seen: FxHashMap::default(),
+            bodies: FxHashMap::default(),
+            claims: Vec::new(),
+            blockers: Vec::new(),
+            late: false,
+            lost: false,
+        };
+        walk.from(pc);
+        let waits = walk.waits(pc);
+        let joins = walk.joins();
+        let claims = if walk.lost {
+            everything(code)
+        } else {
+            walk.claims
+        };
+        if walk.late {
+            code.late.push(Late {
+                span: code.steps[step as usize].span,
+                certain: !walk.lost,
+            });
+        }
+        let wait = kind_of_wait(waits, &claims, &code.ops);
+        if wait == Wait::Guard {
+            for claim in &claims {
+                let access = match *claim {
+                    Claim::Fixed(access) => access,
+                    Claim::Element { kind, range, .. } => {
+                        Access::new(kind, range.first).over(range.len)
+                    }
+                };
+                add_claim(&mut code.guards, access);
+            }
+        }
+        let fixed = fixed(&claims);
+        let quick = quick(code, pc, &claims, wait);
+        code.quick[pc as usize] = quick;
+        let info = &mut code.steps[step as usize];
+        info.fixed = fixed;
+        info.claims = claims;
+        info.waits = waits;
+        info.wait = wait;
+        info.joins = joins;
+    }
+}
+
+fn kind_of_wait(waits: Waits, claims: &[Claim], ops: &[Op]) -> Wait {
+    let acquires = |claim: &Claim| match claim {
+        Claim::Fixed(access) => access.kind == AccessKind::Acquire && access.len == 1,
+        Claim::Element { kind, .. } => *kind == AccessKind::Acquire,
+    };
+    match (waits, claims) {
+        (Waits::Never, _) => Wait::Never,
+        (Waits::Lock(_), _) => Wait::Lock,
+        (Waits::At(pc), [claim]) if acquires(claim) => match ops[pc as usize] {
+            // A guard over locals in front of the lock would be a second reason to wait.
+            Op::Lock(_) | Op::LockAt(_) => Wait::Lock,
+            _ => Wait::Guard,
+        },
+        (Waits::At(pc), []) => match ops[pc as usize] {
+            Op::Join | Op::JoinAll => Wait::Process,
+            _ => Wait::Guard,
+        },
+        _ => Wait::Guard,
+    }
+}
+
+/// The claims as they are, if no index is needed to know them.
+fn fixed(claims: &[Claim]) -> Option<Claims> {
+    let mut all = Claims::new();
+    for claim in claims {
+        match claim {
+            Claim::Fixed(access) => add_claim(&mut all, *access),
+            Claim::Element { .. } => return None,
+        }
+    }
+    all.sort_unstable();
+    Some(all)
+}
+
+/// Every access that there is. A lock is taken and given back, never written: a net tells by that
+/// whether it is free.
+fn everything(code: &Code) -> Vec<Claim> {
+    let (locks, invariants) = (code.first_lock, code.initial.len() as u32);
+    let all = [
+        (AccessKind::Write, 0..locks),
+        (AccessKind::Acquire, locks..invariants),
+        (AccessKind::Release, locks..invariants),
+        (
+            AccessKind::Write,
+            invariants..invariants + code.invariants.len() as u32,
+        ),
+    ];
+    let claims = all.into_iter().filter(|(_, cells)| !cells.is_empty());
+    claims
+        .map(|(kind, cells)| Claim::Fixed(Access::new(kind, cells.start).over(cells.len() as u32)))
+        .collect()
+}
+
+/// What depends on what the step has chosen.
+#[derive(Clone, Default, PartialEq, Eq)]
+struct Outcome {
+    /// What is being computed.
+    read: bool,
+    /// Which way it goes.
+    sways: bool,
+    /// What is in these variables: cells, and slots with the number of calls around them; sorted.
+    held: Vec<Place>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Place {
+    Cell(u32),
+    Slot(usize, u32),
+}
+
+impl Outcome {
+    /// Follows an instruction, made with so many calls around it.
+    fn follow(&mut self, op: Op, calls: usize) {
+        let cells = |range: Range| (range.first..range.first + range.len).map(Place::Cell);
+        let slots = |range: Range| {
+            let all = range.first..range.first + range.len;
+            all.map(move |slot| Place::Slot(calls, slot))
+        };
+        match op {
+            Op::Choose => self.read = true,
+            Op::Load(cell) => self.reads([Place::Cell(cell)]),
+            Op::LoadAt(range) => self.reads(cells(range)),
+            Op::Local(slot) => self.reads([Place::Slot(calls, slot)]),
+            Op::LocalAt(range) => self.reads(slots(range)),
+            Op::ArithLocals(_, _, both) => {
+                self.reads(both.map(|slot| Place::Slot(calls, u32::from(slot))));
+            }
+            Op::Fetch { cell, slot } => {
+                self.reads([Place::Cell(cell)]);
+                self.writes([Place::Slot(calls, slot)], true);
+            }
+            Op::Store(cell) => self.writes([Place::Cell(cell)], true),
+            Op::SetLocal(slot) => self.writes([Place::Slot(calls, slot)], true),
+            Op::StoreAt(range) => self.writes(cells(range), false),
+            Op::SetLocalAt(range) => self.writes(slots(range), false),
+            Op::JumpUnlessLess { slots, .. } => {
+                self.reads(slots.map(|slot| Place::Slot(calls, u32::from(slot))));
+                self.turns();
+            }
+            // What an argument is in the procedure is not followed.
+            Op::JumpIfFalse(_) | Op::Call(_) | Op::SpawnCall(_) => self.turns(),
+            Op::Drop | Op::Assert | Op::Assume => self.read = false,
+            _ => {}
+        }
+    }
+
+    /// Leaves out a call. Whether something in it may depend on what was chosen, which it then decides about.
+    fn skip(&mut self, body: Body) -> bool {
+        let shared = self.held.iter().any(|at| matches!(at, Place::Cell(_)));
+        self.sways |= shared || body.chooses;
+        self.sways
+    }
+
+    fn join(&mut self, other: Outcome) {
+        self.read |= other.read;
+        self.sways |= other.sways;
+        self.held.extend(other.held);
+        self.held.sort_unstable();
+        self.held.dedup();
+    }
+
+    fn turns(&mut self) {
+        self.sways |= std::mem::take(&mut self.read);
+    }
+
+    fn reads(&mut self, places: impl IntoIterator<Item = Place>) {
+        self.read |= places.into_iter().any(|place| self.held.contains(&place));
+    }
+
+    /// A value goes into one of these, and into no other if it is `certain`.
+    fn writes(&mut self, places: impl IntoIterator<Item = Place>, certain: bool) {
+        for place in places {
+            match self.held.binary_search(&place) {
+                Err(at) if self.read => self.held.insert(at, place),
+                Ok(at) if !self.read && certain => drop(self.held.remove(at)),
+                _ => {}
+            }
+        }
+        self.read = false;
+    }
+}
+
+/// Where a walk is: the instruction, what marks do here, and where calls return to.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct At {
+    pc: u32,
+    open: bool,
+    merged: bool,
+    atomic: u32,
+    returns: Vec<u32>,
+}
+
+/// What may have happened on the ways to a place.
+#[derive(Clone, Default, PartialEq, Eq)]
+struct Before {
+    /// The slots that may have been changed; sorted.
+    changed: Vec<u32>,
+    outcome: Outcome,
+}
+
+impl Before {
+    /// Adds what may have happened on other ways. Whether that is anything new.
+    fn join(&mut self, other: Before) -> bool {
+        let known = self.clone();
+        self.changed.extend(other.changed);
+        self.changed.sort_unstable();
+        self.changed.dedup();
+        self.outcome.join(other.outcome);
+        *self != known
+    }
+}
+
+/// What a procedure, with all that it calls, may do.
+#[derive(Clone, Copy, Default)]
+struct Body {
+    chooses: bool,
+    waits: bool,
+    recursive: bool,
+}
+
+struct Walk<'a> {
+    code: &'a Code,
+    indices: &'a FxHashMap<u32, Index>,
+    seen: FxHashMap<At, Before>,
+    /// The procedures that were asked about.
+    bodies: FxHashMap<u32, Body>,
+    claims: Vec<Claim>,
+    blockers: Vec<u32>,
+    /// Whether it may have to wait after something has been chosen.
+    late: bool,
+    /// Whether some call was not followed.
+    lost: bool,
+}
+
+impl Walk<'_> {
+    fn from(&mut self, mark: u32) {
+        let open = matches!(self.code.ops[mark as usize], Op::Open(_));
+        let start = At {
+            pc: mark + 1,
+            open,
+            merged: false,
+            atomic: 0,
+            returns: Vec::new(),
+        };
+        let mut work = vec![(start, Before::default())];
+        while let Some((at, mut before)) = work.pop() {
+            if let Some(known) = self.seen.get_mut(&at) {
+                if !known.join(before) {
+                    continue;
+                }
+                before = known.clone();
+            } else {
+                self.seen.insert(at.clone(), before.clone());
+            }
+            self.step(at, before, &mut work);
+        }
+    }
+
+    fn step(&mut self, mut at: At, before: Before, work: &mut Vec<(At, Before)>) {
+        let Before {
+            mut changed,
+            mut outcome,
+        } = before;
+        let pc = at.pc;
+        at.pc += 1;
+        outcome.follow(self.code.ops[pc as usize], at.returns.len());
+        match self.code.ops[pc as usize] {
+            Op::Mark(_) if at.atomic > 0 || at.merged => {}
+            Op::Mark(_) if at.open => at.open = false,
+            Op::Open(_) if at.atomic > 0 || at.merged || at.open => {}
+            Op::Mark(_) | Op::Open(_) => return,
+            Op::Close => at.open = false,
+            Op::BeginAtomic => at.atomic += 1,
+            // Nobody rests at a mark inside an atomic block: a walk from there does not matter.
+            Op::EndAtomic if at.atomic == 0 => return,
+            Op::EndAtomic => at.atomic -= 1,
+            Op::BeginSimple => at.merged |= std::mem::take(&mut at.open),
+            Op::EndSimple => at.merged = false,
+            Op::Const(_)
+            | Op::Local(_)
+            | Op::LocalAt(_)
+            | Op::Not
+            | Op::Neg(_)
+            | Op::Arith(..)
+            | Op::ArithLocals(..)
+            | Op::Compare(..)
+            | Op::And
+            | Op::Or
+            | Op::Select(_)
+            | Op::Input(_)
+            | Op::Drop
+            | Op::Assert
+            | Op::Assume => {}
+            Op::Choose => {}
+            Op::Load(cell) => self.claim(Claim::Fixed(Access::read(cell))),
+            Op::LoadAt(range) => self.element(pc, AccessKind::Read, range, &at, &changed),
+            Op::Fetch { cell, slot } => {
+                self.claim(Claim::Fixed(Access::read(cell)));
+                changed.push(slot);
+            }
+            Op::Increment(slot, _) => changed.push(slot),
+            Op::Store(cell) => {
+                self.claim(Claim::Fixed(Access::write(cell)));
+                self.invariants(cell..cell + 1);
+            }
+            Op::StoreAt(range) => self.element(pc, AccessKind::Write, range, &at, &changed),
+            Op::SetLocal(slot) => changed.push(slot),
+            Op::SetLocalAt(range) => changed.extend(range.first..range.first + range.len),
+            Op::Jump(to) => at.pc = to,
+            Op::JumpIfFalse(to) | Op::JumpUnlessLess { to, .. } => {
+                let mut other = at.clone();
+                other.pc = to;
+                let before = Before {
+                    changed: changed.clone(),
+                    outcome: outcome.clone(),
+                };
+                work.push((other, before));
+            }
+            Op::Guard | Op::Join | Op::JoinAll => self.blocks(pc, &outcome),
+            Op::Lock(cell) => {
+                self.blocks(pc, &outcome);
+                self.claim(Claim::Fixed(Access::new(AccessKind::Acquire, cell)));
+            }
+            Op::LockAt(range) => {
+                self.blocks(pc, &outcome);
+                self.element(pc, AccessKind::Acquire, range, &at, &changed);
+            }
+            Op::Unlock(cell) => {
+                self.claim(Claim::Fixed(Access::new(AccessKind::Release, cell)));
+            }
+            Op::UnlockAt(range) => self.element(pc, AccessKind::Release, range, &at, &changed),
+            Op::SpawnBlock(_) | Op::SpawnCall(_) => {}
+            // A body starts with marks of its own: unless they are swallowed, the step ends here.
+            Op::Call(_) if !at.open && !at.merged && at.atomic == 0 => return,
+            Op::Call(procedure) if !self.follows(procedure, &at) => {
+                self.lost = true;
+                let body = self.body(procedure);
+                self.late |= outcome.skip(body) && body.waits;
+            }
+            Op::Call(procedure) => {
+                at.returns.push(at.pc);
+                at.pc = self.code.procedures[procedure as usize].pc;
+            }
+            Op::Return => match at.returns.pop() {
+                Some(pc) => at.pc = pc,
+                // The step leaves the procedure it began in: what follows is local work.
+                None => return,
+            },
+            Op::Error | Op::End => return,
+        }
+        changed.sort_unstable();
+        changed.dedup();
+        work.push((at, Before { changed, outcome }));
+    }
+
+    /// Whether a call is followed. Of recursive ones only until the first turns out to be too deep.
+    fn follows(&mut self, procedure: u32, at: &At) -> bool {
+        at.returns.len() < CALL_DEPTH
+            && self.seen.len() < MOST_PLACES
+            && !(self.lost && self.body(procedure).recursive)
+    }
+
+    fn body(&mut self, procedure: u32) -> Body {
+        let code = self.code;
+        let look = || body(code, procedure);
+        *self.bodies.entry(procedure).or_insert_with(look)
+    }
+
+    fn blocks(&mut self, pc: u32, outcome: &Outcome) {
+        self.blockers.push(pc);
+        self.late |= outcome.read || outcome.sways;
+    }
+
+    fn claim(&mut self, claim: Claim) {
+        if !self.claims.contains(&claim) {
+            self.claims.push(claim);
+        }
+    }
+
+    fn element(&mut self, pc: u32, kind: AccessKind, range: Range, at: &At, changed: &[u32]) {
+        let index = self.indices.get(&pc).and_then(|index| index.local.as_ref());
+        match index {
+            Some((snippet, slots))
+                if at.returns.is_empty() && !slots.iter().any(|slot| changed.contains(slot)) =>
+            {
+                // Which invariants an element belongs to is looked up when the index is known.
+                self.claim(Claim::Element {
+                    kind,
+                    range,
+                    index: *snippet,
+                });
+            }
+            _ => {
+                self.claim(Claim::Fixed(Access::new(kind, range.first).over(range.len)));
+                if kind == AccessKind::Write {
+                    self.invariants(range.first..range.first + range.len);
+                }
+            }
+        }
+    }
+
+    fn invariants(&mut self, cells: std::ops::Range<u32>) {
+        for cell in cells {
+            for &invariant in self.code.watched.get(cell as usize).into_iter().flatten() {
+                self.claim(Claim::Fixed(Access::write(
+                    self.code.invariant_cell(invariant),
+                )));
+            }
+        }
+    }
+
+    fn waits(&mut self, mark: u32) -> Waits {
+        self.blockers.sort_unstable();
+        self.blockers.dedup();
+        match (&self.blockers[..], self.lost) {
+            ([], false) => Waits::Never,
+            ([one], false) => match self.code.ops[*one as usize] {
+                Op::Lock(cell) if *one == mark + 1 => Waits::Lock(cell),
+                _ if self.reads_only_up_to(mark, *one) => Waits::At(*one),
+                _ => Waits::Somewhere,
+            },
+            _ => Waits::Somewhere,
+        }
+    }
+
+    /// Whether it may wait for the end of a process.
+    fn joins(&self) -> bool {
+        let joins = |&pc: &u32| matches!(self.code.ops[pc as usize], Op::Join | Op::JoinAll);
+        self.lost || self.blockers.iter().any(joins)
+    }
+
+    /// Whether the code from a mark to a blocking instruction is one piece that only reads.
+    fn reads_only_up_to(&self, mark: u32, blocker: u32) -> bool {
+        mark < blocker
+            && (mark + 1..blocker).all(|pc| match self.code.ops[pc as usize] {
+                Op::Const(_)
+                | Op::Local(_)
+                | Op::LocalAt(_)
+                | Op::Load(_)
+                | Op::LoadAt(_)
+                | Op::Not
+                | Op::Neg(_)
+                | Op::Arith(..)
+                | Op::ArithLocals(..)
+                | Op::Compare(..)
+                | Op::And
+                | Op::Or
+                | Op::Select(_)
+                | Op::Mark(_)
+                | Op::Open(_)
+                | Op::BeginAtomic => true,
+                Op::Jump(to) | Op::JumpIfFalse(to) => (mark..=blocker).contains(&to),
+                _ => false,
+            })
+    }
+}
+
+/// What a procedure may do, whatever it is called with; what it spawns does not count.
+fn body(code: &Code, procedure: u32) -> Body {
+    let mut body = Body::default();
+    let mut seen = vec![false; code.ops.len()];
+    let mut work = vec![code.procedures[procedure as usize].pc as usize];
+    while let Some(pc) = work.pop() {
+        if std::mem::replace(&mut seen[pc], true) {
+            continue;
+        }
+        match code.ops[pc] {
+            Op::Choose => body.chooses = true,
+            Op::Guard | Op::Join | Op::JoinAll | Op::Lock(_) | Op::LockAt(_) => body.waits = true,
+            Op::Call(callee) => body.recursive |= callee == procedure,
+            Op::SpawnBlock(_) | Op::SpawnCall(_) => {
+                work.push(pc + 1);
+                continue;
+            }
+            _ => {}
+        }
+        work.extend(followers(code, pc));
+    }
+    body
+}

@@ -1,0 +1,346 @@
+//! Expressions: evaluated in one go, or, in atomicity access, one read at a time.
+
+use crate::check::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
+use crate::code::{Action, Arith, Compare, Note, Op};
+
+use super::{Compiler, Values, constant_index};
+
+impl Compiler<'_> {
+    /// Compiles an expression to code of its own.
+    pub(super) fn snippet(&mut self, expr: &Expr) -> Vec<Op> {
+        let start = self.code.ops.len();
+        // Jumps inside are relative to the snippet's start.
+        let ops = std::mem::take(&mut self.code.ops);
+        let branches = std::mem::take(&mut self.code.branches);
+        let (spans, bodies) = (self.code.spans.len(), self.code.bodies.len());
+        self.expr(expr);
+        let snippet = std::mem::replace(&mut self.code.ops, ops);
+        self.code.branches = branches;
+        self.code.spans.truncate(spans);
+        self.code.bodies.truncate(bodies);
+        debug_assert_eq!(start, self.code.ops.len());
+        snippet
+    }
+
+    /// Makes an expression local: in atomicity access its reads become steps, here and now.
+    pub(super) fn value(&mut self, expr: &Expr) -> Expr {
+        if self.splits() {
+            self.hoist(expr)
+        } else {
+            expr.clone()
+        }
+    }
+
+    pub(super) fn values(&mut self, exprs: &[Expr]) -> Vec<Expr> {
+        let single = exprs.len() == 1;
+        exprs
+            .iter()
+            .map(|e| {
+                let value = self.value(e);
+                if self.splits() {
+                    self.keep(value, !single)
+                } else {
+                    value
+                }
+            })
+            .collect()
+    }
+
+    /// Computes a value into a temporary, if it can fail or if it must not change any more.
+    pub(super) fn keep(&mut self, expr: Expr, always: bool) -> Expr {
+        match expr.kind {
+            ExprKind::Const(_) => expr,
+            _ if always || (self.splits() && can_fail(&expr)) => {
+                self.expr(&expr);
+                self.spill(&expr)
+            }
+            _ => expr,
+        }
+    }
+
+    /// Moves the operand to a temporary.
+    pub(super) fn spill(&mut self, like: &Expr) -> Expr {
+        let temporary = self.temporary(like.ty);
+        self.emit(Op::SetLocal(self.slot(temporary)));
+        Expr {
+            kind: ExprKind::Local(temporary),
+            ..like.clone()
+        }
+    }
+
+    pub(super) fn hoist(&mut self, expr: &Expr) -> Expr {
+        if !self.shared.expr(expr) {
+            return expr.clone();
+        }
+        let kind = match &expr.kind {
+            ExprKind::Shared(_) => return self.step_of_its_own(expr),
+            ExprKind::Element(var, index) => {
+                let index = Box::new(self.hoist(index));
+                return self.step_of_its_own(&Expr {
+                    kind: ExprKind::Element(*var, index),
+                    ..expr.clone()
+                });
+            }
+            ExprKind::Choose(from, to) => {
+                let (from, to) = self.hoist_pair(from, to);
+                return self.step_of_its_own(&Expr {
+                    kind: ExprKind::Choose(from, to),
+                    ..expr.clone()
+                });
+            }
+            ExprKind::LocalElement(local, index) => {
+                ExprKind::LocalElement(*local, Box::new(self.hoist(index)))
+            }
+            ExprKind::Unary(op, e) => ExprKind::Unary(*op, Box::new(self.hoist(e))),
+            ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) if self.shared.expr(b) => {
+                let a = self.hoist(a);
+                self.expr(&a);
+                let result = self.spill(&a);
+                self.expr(&result);
+                if *op == BinaryOp::Or {
+                    self.emit(Op::Not);
+                }
+                let end = self.branch();
+                self.hoist_into(b, &result);
+                self.land(end);
+                return result;
+            }
+            ExprKind::Binary(op, a, b) => {
+                let (a, b) = self.hoist_pair(a, b);
+                ExprKind::Binary(*op, a, b)
+            }
+            ExprKind::If(test, then, other) => {
+                let test = self.hoist(test);
+                self.expr(&test);
+                let exit = self.branch();
+                let result = Expr {
+                    kind: ExprKind::Local(self.temporary(expr.ty)),
+                    ..expr.clone()
+                };
+                self.hoist_into(then, &result);
+                let end = self.jump(Op::Jump);
+                self.land(exit);
+                self.hoist_into(other, &result);
+                self.land(end);
+                return result;
+            }
+            ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Input => return expr.clone(),
+        };
+        Expr {
+            kind,
+            ..expr.clone()
+        }
+    }
+
+    pub(super) fn hoist_pair(&mut self, a: &Expr, b: &Expr) -> (Box<Expr>, Box<Expr>) {
+        let a = self.hoist(a);
+        let a = if self.shared.expr(b) {
+            self.keep(a, false)
+        } else {
+            a
+        };
+        (Box::new(a), Box::new(self.hoist(b)))
+    }
+
+    pub(super) fn hoist_into(&mut self, expr: &Expr, result: &Expr) {
+        let value = self.hoist(expr);
+        self.expr(&value);
+        if let ExprKind::Local(local) = result.kind {
+            self.emit(Op::SetLocal(self.slot(local)));
+        }
+    }
+
+    pub(super) fn step_of_its_own(&mut self, expr: &Expr) -> Expr {
+        let outer = std::mem::replace(&mut self.span, expr.span);
+        self.mark(Op::Mark);
+        self.expr(expr);
+        let at = self.here() - 1;
+        let note = match expr.kind {
+            ExprKind::Choose(..) => Note::Action(Action::Choose),
+            _ => Note::Read,
+        };
+        self.note(at, note);
+        self.span = outer;
+        let result = self.spill(expr);
+        // Most steps of atomicity access are such a read: one instruction instead of two.
+        if let [.., Op::Load(cell), Op::SetLocal(slot)] = self.code.ops[..] {
+            self.code.ops[at as usize] = Op::Fetch { cell, slot };
+            self.drop_last(1);
+        }
+        result
+    }
+
+    /// Compiles an expression without marks; leaves its value as an operand.
+    pub(super) fn expr(&mut self, expr: &Expr) {
+        let outer = std::mem::replace(&mut self.span, expr.span);
+        match &expr.kind {
+            ExprKind::Const(value) => {
+                self.emit(Op::Const(*value));
+            }
+            ExprKind::Local(local) => {
+                self.emit(Op::Local(self.slot(*local)));
+            }
+            ExprKind::LocalElement(local, index) => {
+                self.expr(index);
+                self.span = expr.span;
+                self.emit(Op::LocalAt(self.local_range(*local)));
+            }
+            ExprKind::Shared(var) => {
+                self.emit(Op::Load(self.range(var.0).first));
+            }
+            ExprKind::Element(var, index) => {
+                let range = self.range(var.0);
+                match constant_index(index, range) {
+                    Some(cell) => {
+                        self.emit(Op::Load(cell));
+                    }
+                    None => {
+                        self.expr(index);
+                        self.indexed(Op::LoadAt(range), index);
+                    }
+                }
+            }
+            ExprKind::Unary(op, e) => {
+                self.expr(e);
+                self.emit(match op {
+                    UnaryOp::Not => Op::Not,
+                    UnaryOp::Neg => Op::Neg(expr.ty),
+                });
+            }
+            ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) if self.whole_term(b) => {
+                self.expr(a);
+                self.expr(b);
+                self.emit(match op {
+                    BinaryOp::And => Op::And,
+                    _ => Op::Or,
+                });
+            }
+            ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) => {
+                self.expr(a);
+                if *op == BinaryOp::Or {
+                    self.emit(Op::Not);
+                }
+                let short = self.jump_over(&[b]);
+                self.expr(b);
+                let end = self.jump(Op::Jump);
+                self.land(short);
+                self.emit(Op::Const(i64::from(*op == BinaryOp::Or)));
+                self.land(end);
+            }
+            ExprKind::Binary(op, a, b) => {
+                let op = binary(*op, expr.ty, a.ty);
+                match self.on_locals(op, a, b) {
+                    Some(fused) => {
+                        self.emit(fused);
+                    }
+                    None => {
+                        self.expr(a);
+                        self.expr(b);
+                        self.emit(op);
+                    }
+                }
+            }
+            ExprKind::If(test, then, other) if self.whole_term(then) && self.whole_term(other) => {
+                self.expr(test);
+                self.expr(then);
+                self.expr(other);
+                self.emit(Op::Select(expr.ty));
+            }
+            ExprKind::If(test, then, other) => {
+                self.expr(test);
+                let exit = self.jump_over(&[then, other]);
+                self.expr(then);
+                let end = self.jump(Op::Jump);
+                self.land(exit);
+                self.expr(other);
+                self.land(end);
+            }
+            ExprKind::Choose(from, to) => {
+                self.expr(from);
+                self.expr(to);
+                self.emit(Op::Choose);
+            }
+            ExprKind::Input => {
+                self.emit(Op::Input(expr.ty));
+            }
+        }
+        self.span = outer;
+    }
+}
+
+impl Compiler<'_> {
+    /// Whether an expression is evaluated even where its value is not needed: with symbolic values a jump
+    /// over it would split the run, and a term does not.
+    fn whole_term(&self, expr: &Expr) -> bool {
+        self.values != Values::Concrete && self.harmless(expr)
+    }
+
+    /// A jump over expressions that need not be evaluated. Where evaluating them could fail, it decides more than a value.
+    fn jump_over(&mut self, exprs: &[&Expr]) -> u32 {
+        match exprs.iter().all(|expr| self.harmless(expr)) {
+            true => self.jump(Op::JumpIfFalse),
+            false => self.branch(),
+        }
+    }
+
+    /// Whether an expression can be evaluated at any time: it neither fails nor chooses.
+    fn harmless(&self, expr: &Expr) -> bool {
+        let mut harmless = true;
+        expr.walk(&mut |e| {
+            harmless &= match &e.kind {
+                ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem, _, divisor) => {
+                    matches!(divisor.kind, ExprKind::Const(value) if value != 0)
+                }
+                ExprKind::LocalElement(local, index) => {
+                    constant_index(index, self.local_range(*local)).is_some()
+                }
+                ExprKind::Element(var, index) => constant_index(index, self.range(var.0)).is_some(),
+                ExprKind::Input | ExprKind::Choose(..) => false,
+                _ => true,
+            };
+        });
+        harmless
+    }
+
+    /// One instruction instead of three, if both operands are locals.
+    fn on_locals(&self, op: Op, a: &Expr, b: &Expr) -> Option<Op> {
+        let slot = |e: &Expr| match e.kind {
+            ExprKind::Local(local) => u16::try_from(self.slot(local)).ok(),
+            _ => None,
+        };
+        match op {
+            Op::Arith(op, ty) => Some(Op::ArithLocals(op, ty, [slot(a)?, slot(b)?])),
+            _ => None,
+        }
+    }
+}
+
+fn binary(op: BinaryOp, ty: Type, operand: Type) -> Op {
+    let unsigned = operand == Type::Unsigned(64);
+    match op {
+        BinaryOp::Add => Op::Arith(Arith::Add, ty),
+        BinaryOp::Sub => Op::Arith(Arith::Sub, ty),
+        BinaryOp::Mul => Op::Arith(Arith::Mul, ty),
+        BinaryOp::Div => Op::Arith(Arith::Div, ty),
+        BinaryOp::Rem => Op::Arith(Arith::Rem, ty),
+        BinaryOp::Eq => Op::Compare(Compare::Eq, unsigned),
+        BinaryOp::Ne => Op::Compare(Compare::Ne, unsigned),
+        BinaryOp::Lt => Op::Compare(Compare::Lt, unsigned),
+        BinaryOp::Le => Op::Compare(Compare::Le, unsigned),
+        BinaryOp::Gt => Op::Compare(Compare::Gt, unsigned),
+        BinaryOp::Ge => Op::Compare(Compare::Ge, unsigned),
+        BinaryOp::And | BinaryOp::Or => unreachable!("compiled to jumps"),
+    }
+}
+
+/// Whether evaluating a local expression can fail (an `int` that grows too large is no failure).
+fn can_fail(expr: &Expr) -> bool {
+    let mut found = false;
+    expr.walk(&mut |e| {
+        found |= matches!(
+            e.kind,
+            ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem, ..) | ExprKind::LocalElement(..)
+        );
+    });
+    found
+}

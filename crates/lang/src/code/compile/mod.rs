@@ -1,0 +1,438 @@
+//! From the checked program to code.
+//!
+//! One pass over the tree. In atomicity statement a statement that can touch something shared or
+//! can block gets one mark. In atomicity access each read and each write of a shared variable
+//! gets its own: the reads of an expression are *hoisted* into temporaries, in order of
+//! evaluation, and what is left is local.
+
+mod expr;
+mod stmt;
+
+use std::sync::Arc;
+
+use mazurka_core::Wait;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use crate::check::hir::{Expr, ExprKind, Frame, LocalId, Program, Property, Stmt, Type};
+use crate::check::refuse;
+use crate::code::claims;
+use crate::code::liveness::{self, Live};
+use crate::code::loops;
+use crate::code::shared::Shared;
+use crate::code::{Checked, Code, Entry, Layout, Note, Op, Range, StepInfo, Waits};
+use crate::run;
+use mazurka_diagnostics::{Diagnostic, Span};
+
+/// Compiles a program to run and explore it. What cannot be explored (yet) is refused: inputs, symbolic
+/// initial values, and initial values that break a `requires`.
+///
+/// ```
+/// let source = "var x: int = 0; process { x := x + 1 }";
+/// let program = mazurka_lang::load(source, &[]).unwrap();
+/// assert!(mazurka_lang::compile(&program, source).is_ok());
+///
+/// let source = "var x: int; process { x := x + 1 }";
+/// let program = mazurka_lang::load(source, &[]).unwrap();
+/// let refused = mazurka_lang::compile(&program, source).unwrap_err();
+/// assert!(refused[0].help.as_ref().unwrap().contains("--set x="));
+/// ```
+pub fn compile(program: &Program, source: &str) -> Result<Code, Vec<Diagnostic>> {
+    let refused = refuse::unexplorable(program);
+    if !refused.is_empty() {
+        return Err(refused);
+    }
+    let code = Compiler::new(program, source, Values::Concrete).compile();
+    let mut refused = code.refused();
+    refused.extend(broken_requires(&code, program));
+    match refused.is_empty() {
+        true => Ok(code),
+        false => Err(refused),
+    }
+}
+
+/// What the program requires and its initial values break, where it gives all of them. What cannot be computed does not hold.
+fn broken_requires(code: &Code, program: &Program) -> Vec<Diagnostic> {
+    if program.vars.iter().any(|var| var.init.is_none()) {
+        return Vec::new();
+    }
+    let snippets = code.requires.iter().map(|checked| checked.snippet);
+    let holds: Vec<bool> = snippets
+        .map(|snippet| run::evaluate(&code.snippets[snippet as usize], &code.initial) == Ok(1))
+        .collect();
+    refuse::broken_requires(program, &holds)
+}
+
+/// What is wrong with a program before it starts, whoever runs or proves it: initial values that break a `requires`. Where some
+/// values are not given, a solver has to say whether any are allowed.
+///
+/// ```
+/// let source = "var x: int = 0  requires x > 0  process { x := 1 }";
+/// let program = mazurka_lang::load(source, &[]).unwrap();
+/// assert_eq!(mazurka_lang::refused_at_start(&program, source)[0].code, "M0603");
+/// ```
+pub fn refused_at_start(program: &Program, source: &str) -> Vec<Diagnostic> {
+    match program.requires.is_empty() {
+        true => Vec::new(),
+        false => broken_requires(&compile_symbolic(program, source, false), program),
+    }
+}
+
+/// Whether a program asks for inputs.
+pub fn has_inputs(program: &Program) -> bool {
+    let mut found = false;
+    Shared::new(program).for_each_expr(&mut |e| found |= matches!(e.kind, ExprKind::Input));
+    found
+}
+
+/// Compiles a program with inputs. Initial values that it does not give are inputs too. The error names a `requires` that no
+/// initial values satisfy, if it gives all of them.
+pub fn compile_open(program: &Program, source: &str) -> Result<Code, Vec<Diagnostic>> {
+    let mut code = compile_symbolic(program, source, false);
+    code.open = true;
+    let mut refused = code.refused();
+    refused.extend(broken_requires(&code, program));
+    match refused.is_empty() {
+        true => Ok(code),
+        false => Err(refused),
+    }
+}
+
+/// Compiles a program to run it with symbolic values, in a [`SymbolicMachine`](crate::SymbolicMachine).
+///
+/// `exits`: whether leaving a bounded loop that has used up its bound is a step, one that touches
+/// nothing, as in the prototype of the SymPaths paper.
+pub fn compile_symbolic(program: &Program, source: &str, exits: bool) -> Code {
+    Compiler::new(program, source, Values::Symbolic { exits }).compile()
+}
+
+/// What the code is going to compute with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Values {
+    Concrete,
+    Symbolic {
+        /// Whether a bounded loop that has used up its bound is left in a step of its own.
+        exits: bool,
+    },
+}
+
+/// What the analysis of claims must know about an instruction with an index.
+pub(crate) struct Index {
+    /// The index as a snippet, and the slots that it reads; none if it reads shared memory.
+    pub local: Option<(u32, Vec<u32>)>,
+}
+
+pub(crate) struct Compiler<'a> {
+    program: &'a Program,
+    values: Values,
+    shared: Shared<'a>,
+    code: Code,
+    indices: FxHashMap<u32, Index>,
+    /// The span that new instructions belong to.
+    span: Span,
+    /// The body that is being compiled.
+    body: u32,
+    temporaries: Vec<LocalId>,
+    temporaries_used: usize,
+    frame: u32,
+    /// Spawned blocks still to be compiled, with the instruction that starts them.
+    blocks: Vec<(u32, &'a [Stmt])>,
+    /// Inside `atomic` all accesses belong to one step anyway.
+    whole: bool,
+    /// Whether a guard may have opened the step that runs here.
+    maybe_open: bool,
+}
+
+impl<'a> Compiler<'a> {
+    fn new(program: &'a Program, source: &str, values: Values) -> Self {
+        let mut initial = Vec::new();
+        let mut first_cells = Vec::new();
+        for var in &program.vars {
+            first_cells.push(initial.len() as u32);
+            let len = var.len.unwrap_or(1) as usize;
+            match &var.init {
+                Some(values) => initial.extend(values),
+                None => initial.resize(initial.len() + len, 0),
+            }
+        }
+        let first_lock = initial.len() as u32;
+        let mut lock_cells = Vec::new();
+        for lock in &program.locks {
+            lock_cells.push(initial.len() as u32);
+            initial.resize(initial.len() + lock.len.unwrap_or(1) as usize, 0);
+        }
+        let shared = Shared::new(program);
+        let code = Code {
+            ops: Vec::new(),
+            quick: Vec::new(),
+            spans: Vec::new(),
+            bodies: Vec::new(),
+            layouts: Vec::new(),
+            notes: FxHashMap::default(),
+            branches: FxHashSet::default(),
+            messages: FxHashMap::default(),
+            snippets: Vec::new(),
+            steps: Vec::new(),
+            procedures: Vec::new(),
+            processes: Vec::new(),
+            watched: match program.invariants[..] {
+                [] => Vec::new(),
+                _ => vec![SmallVec::new(); initial.len()],
+            },
+            inputs: FxHashMap::default(),
+            open: false,
+            initial,
+            first_lock,
+            requires: Vec::new(),
+            invariants: Vec::new(),
+            ensures: Vec::new(),
+            observed: Vec::new(),
+            program: Arc::new(Program::default()),
+            source: source.into(),
+            first_cells,
+            lock_cells,
+            states_property: !program.invariants.is_empty() || !program.ensures.is_empty(),
+            guards: mazurka_core::Claims::new(),
+            late: Vec::new(),
+            may_loop: false,
+            live: Live::default(),
+            reach: std::sync::OnceLock::new(),
+        };
+        Self {
+            program,
+            values,
+            shared,
+            code,
+            indices: FxHashMap::default(),
+            span: Span::default(),
+            body: 0,
+            temporaries: Vec::new(),
+            temporaries_used: 0,
+            frame: 0,
+            blocks: Vec::new(),
+            whole: false,
+            maybe_open: false,
+        }
+    }
+
+    fn compile(mut self) -> Code {
+        let program = self.program;
+        for property in &program.requires {
+            let checked = self.property(property);
+            self.code.requires.push(checked);
+        }
+        for property in &program.invariants {
+            let checked = self.property(property);
+            let number = self.code.invariants.len() as u32;
+            for cell in self.cells_read(&property.expr) {
+                self.code.watched[cell as usize].push(number);
+            }
+            self.code.invariants.push(checked);
+        }
+        for property in &program.ensures {
+            let checked = self.property(property);
+            self.code.ensures.push(checked);
+        }
+        for procedure in &program.procedures {
+            let entry = self.body(&procedure.frame, &procedure.body, Op::Return);
+            self.code.procedures.push(Entry {
+                params: procedure.params,
+                ..entry
+            });
+        }
+        for process in &program.processes {
+            let entry = self.body(&process.frame, &process.body, Op::End);
+            self.code.processes.push(entry);
+        }
+        let all: Vec<_> = (0..program.vars.len() as u32).collect();
+        let observed = program
+            .observe
+            .as_ref()
+            .map_or(all, |vars| vars.iter().map(|v| v.0).collect());
+        for var in observed {
+            let first = self.code.first_cells[var as usize];
+            let len = program.vars[var as usize].len.unwrap_or(1);
+            self.code.observed.extend(first..first + len);
+        }
+        self.code.program = Arc::new(program.clone());
+        self.code.may_loop = loops::may_loop(program, &self.shared);
+        claims::analyse(&mut self.code, &self.indices);
+        self.code.live = liveness::analyse(&self.code);
+        self.code
+    }
+
+    fn property(&mut self, property: &Property) -> Checked {
+        let ops = self.snippet(&property.expr);
+        self.code.snippets.push(ops);
+        Checked {
+            snippet: self.code.snippets.len() as u32 - 1,
+            name: property.name.clone(),
+            span: property.span,
+        }
+    }
+
+    /// The cells that an expression may read; an array with an index that is not constant counts whole.
+    fn cells_read(&self, expr: &Expr) -> Vec<u32> {
+        let mut cells = Vec::new();
+        expr.walk(&mut |e| match &e.kind {
+            ExprKind::Shared(var) => cells.push(self.code.first_cells[var.0 as usize]),
+            ExprKind::Element(var, index) => {
+                let range = self.range(var.0);
+                match index.kind {
+                    ExprKind::Const(at) if (0..i64::from(range.len)).contains(&at) => {
+                        cells.push(range.first + at as u32);
+                    }
+                    _ => cells.extend(range.first..range.first + range.len),
+                }
+            }
+            _ => {}
+        });
+        cells.sort_unstable();
+        cells.dedup();
+        cells
+    }
+
+    pub(super) fn range(&self, var: u32) -> Range {
+        Range {
+            first: self.code.first_cells[var as usize],
+            len: self.program.vars[var as usize].len.unwrap_or(1),
+        }
+    }
+
+    // Bodies.
+
+    fn body(&mut self, frame: &Frame, stmts: &'a [Stmt], last: Op) -> Entry {
+        self.body = self.code.layouts.len() as u32;
+        let mut slots = Vec::new();
+        self.frame = 0;
+        for local in &frame.locals {
+            slots.push(self.frame);
+            self.frame += local.len.unwrap_or(1);
+        }
+        self.code.layouts.push(Layout {
+            names: frame.locals.clone(),
+            slots,
+        });
+        self.temporaries.clear();
+        let pc = self.here();
+        // A procedure may be the first step of a guarded call.
+        self.maybe_open = last == Op::Return;
+        self.block(stmts);
+        self.emit(last);
+        while let Some((spawn, stmts)) = self.blocks.pop() {
+            self.code.ops[spawn as usize] = Op::SpawnBlock(self.here());
+            self.maybe_open = false;
+            self.block(stmts);
+            self.emit(Op::End);
+        }
+        Entry {
+            pc,
+            params: 0,
+            frame: self.frame,
+        }
+    }
+
+    pub(super) fn here(&self) -> u32 {
+        self.code.ops.len() as u32
+    }
+
+    pub(super) fn emit(&mut self, op: Op) -> u32 {
+        let at = self.here();
+        self.code.ops.push(op);
+        self.code.spans.push(self.span);
+        self.code.bodies.push(self.body);
+        at
+    }
+
+    /// A jump whose target is set later.
+    pub(super) fn jump(&mut self, op: fn(u32) -> Op) -> u32 {
+        self.emit(op(0))
+    }
+
+    /// A jump that decides what the process does next; within a value that is computed in one go there are others.
+    pub(super) fn branch(&mut self) -> u32 {
+        let at = self.jump(Op::JumpIfFalse);
+        self.code.branches.insert(at);
+        at
+    }
+
+    /// Lets a jump lead here.
+    pub(super) fn land(&mut self, jump: u32) {
+        let here = self.here();
+        let op = &mut self.code.ops[jump as usize];
+        *op = match *op {
+            Op::JumpIfFalse(_) => Op::JumpIfFalse(here),
+            Op::JumpUnlessLess {
+                slots, unsigned, ..
+            } => Op::JumpUnlessLess {
+                slots,
+                unsigned,
+                to: here,
+            },
+            _ => Op::Jump(here),
+        };
+    }
+
+    /// Takes back the last instructions.
+    pub(super) fn drop_last(&mut self, count: usize) {
+        let left = self.code.ops.len() - count;
+        self.code.ops.truncate(left);
+        self.code.spans.truncate(left);
+        self.code.bodies.truncate(left);
+    }
+
+    pub(super) fn mark(&mut self, op: fn(u32) -> Op) {
+        let number = self.code.steps.len() as u32;
+        self.code.steps.push(StepInfo {
+            claims: Vec::new(),
+            fixed: None,
+            waits: Waits::Never,
+            wait: Wait::Never,
+            joins: false,
+            span: self.span,
+        });
+        self.emit(op(number));
+    }
+
+    pub(super) fn note(&mut self, at: u32, note: Note) {
+        self.code.notes.insert(at, note);
+    }
+
+    pub(super) fn slot(&self, local: LocalId) -> u32 {
+        self.code.layouts[self.body as usize].slots[local.0 as usize]
+    }
+
+    pub(super) fn local_range(&self, local: LocalId) -> Range {
+        let layout = &self.code.layouts[self.body as usize];
+        Range {
+            first: layout.slots[local.0 as usize],
+            len: layout.names[local.0 as usize].len.unwrap_or(1),
+        }
+    }
+
+    /// A local that holds a value until the end of the statement.
+    pub(super) fn temporary(&mut self, ty: Type) -> LocalId {
+        if self.temporaries_used == self.temporaries.len() {
+            let layout = &mut self.code.layouts[self.body as usize];
+            self.temporaries.push(LocalId(layout.slots.len() as u32));
+            layout.slots.push(self.frame);
+            layout.names.push(crate::check::hir::Local {
+                name: "$t".to_owned(),
+                ty,
+                len: None,
+            });
+            self.frame += 1;
+        }
+        self.temporaries_used += 1;
+        self.temporaries[self.temporaries_used - 1]
+    }
+}
+
+fn constant_index(index: &Expr, range: Range) -> Option<u32> {
+    match index.kind {
+        ExprKind::Const(at) if (0..i64::from(range.len)).contains(&at) => {
+            Some(range.first + at as u32)
+        }
+        _ => None,
+    }
+}

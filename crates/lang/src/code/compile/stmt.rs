@@ -1,0 +1,511 @@
+//! Statements: where steps begin.
+
+use crate::check::hir::{Atomicity, Expr, ExprKind, LocalId, Place, Spawned, Stmt, StmtKind, Type};
+use crate::code::{Action, Arith, Compare, Note, Op, Range};
+
+use super::{Compiler, Index, Values, constant_index};
+
+impl<'a> Compiler<'a> {
+    pub(super) fn block(&mut self, stmts: &'a [Stmt]) {
+        for stmt in stmts {
+            self.stmt(stmt);
+        }
+    }
+
+    /// Whether each access is a step of its own here.
+    pub(super) fn splits(&self) -> bool {
+        self.program.atomicity == Atomicity::Access && !self.whole
+    }
+
+    pub(super) fn stmt(&mut self, stmt: &'a Stmt) {
+        self.temporaries_used = 0;
+        let outer = self.span;
+        self.span = stmt.span;
+        match &stmt.kind {
+            StmtKind::Skip => {}
+            StmtKind::End => {
+                self.emit(Op::End);
+            }
+            StmtKind::Block(stmts) => self.block(stmts),
+            StmtKind::Assign(places, values) => {
+                let shared = self.shared.assigns_shared(places, values);
+                self.simple(
+                    shared,
+                    Action::Assign(places.clone(), values.clone()),
+                    |c| {
+                        c.assign(places, values);
+                    },
+                );
+            }
+            StmtKind::Let(local, values) => {
+                let name = self.code.layouts[self.body as usize].names[local.0 as usize]
+                    .name
+                    .clone();
+                let shared = values.iter().any(|e| self.shared.expr(e));
+                self.simple(shared, Action::Let(name, values.clone()), |c| {
+                    c.let_(*local, values)
+                });
+            }
+            StmtKind::Guard(test, body) => {
+                self.mark(Op::Open);
+                self.expr(test);
+                let at = self.emit(Op::Guard);
+                self.note(at, Note::Guard(test.clone()));
+                self.guarded(body);
+            }
+            StmtKind::Choice { test, then, other } => self.choice(stmt, test, then, other),
+            StmtKind::GuardedLoop(test, body) => {
+                let start = self.here();
+                self.mark(Op::Open);
+                self.expr(test);
+                let exit = self.branch();
+                self.note(exit, Note::Test(test.clone()));
+                self.guarded(body);
+                self.emit(Op::Jump(start));
+                self.land(exit);
+                self.emit(Op::Close);
+            }
+            StmtKind::If(test, then, other) => {
+                let exit = self.test(test);
+                let open = self.maybe_open;
+                self.block(then);
+                let open_then = std::mem::replace(&mut self.maybe_open, open);
+                if other.is_empty() {
+                    self.land(exit);
+                } else {
+                    let end = self.jump(Op::Jump);
+                    self.land(exit);
+                    self.block(other);
+                    self.land(end);
+                }
+                self.maybe_open |= open_then;
+            }
+            StmtKind::While {
+                test, bound, body, ..
+            } => {
+                if let Some((most, counter)) = bound {
+                    self.emit(Op::Const(*most));
+                    self.emit(Op::SetLocal(self.slot(*counter)));
+                }
+                let start = self.here();
+                let spent = bound.map(|(_, counter)| self.count_down(counter));
+                let exit = self.test(test);
+                let open = self.maybe_open;
+                self.block(body);
+                self.emit(Op::Jump(start));
+                let exits = self.values == Values::Symbolic { exits: true };
+                if let (Some(spent), true) = (spent, exits) {
+                    self.land(spent);
+                    self.mark(Op::Mark);
+                }
+                self.land(exit);
+                if let (Some(spent), false) = (spent, exits) {
+                    self.land(spent);
+                }
+                self.maybe_open |= open;
+            }
+            StmtKind::For {
+                local,
+                limit,
+                from,
+                to,
+                body,
+            } => self.for_(*local, *limit, [from, to], body),
+            StmtKind::Spawn(handle, spawned) => self.spawn(*handle, spawned),
+            StmtKind::Join(handle) => {
+                self.mark(Op::Mark);
+                let at = match handle {
+                    Some(handle) => {
+                        self.emit(Op::Local(self.slot(*handle)));
+                        self.emit(Op::Join)
+                    }
+                    None => self.emit(Op::JoinAll),
+                };
+                self.note(at, Note::Action(Action::Join(*handle)));
+                self.maybe_open = false;
+            }
+            StmtKind::Call(procedure, args) => {
+                let shared = args.iter().any(|e| self.shared.expr(e));
+                let name = self.program.procedures[procedure.0 as usize].name.clone();
+                self.simple(shared, Action::Call(name, args.clone()), |c| {
+                    for arg in c.values(args) {
+                        c.expr(&arg);
+                    }
+                });
+                self.emit(Op::Call(procedure.0));
+            }
+            StmtKind::Atomic(stmts) => {
+                let step = stmts.iter().any(|s| self.shared.stmt(s));
+                let outer = std::mem::replace(&mut self.whole, true);
+                if step {
+                    self.mark(Op::Mark);
+                    self.emit(Op::BeginAtomic);
+                }
+                self.block(stmts);
+                if step {
+                    self.emit(Op::EndAtomic);
+                    self.maybe_open = false;
+                }
+                self.whole = outer;
+            }
+            StmtKind::Lock(lock, index) => self.lock("lock", *lock, index.as_ref()),
+            StmtKind::Unlock(lock, index) => self.lock("unlock", *lock, index.as_ref()),
+            StmtKind::Assert(test, message) => {
+                self.code.states_property = true;
+                let shared = self.shared.expr(test);
+                let action = Action::Assert("assert", test.clone());
+                self.simple(shared, action, |c| {
+                    c.condition(test, Op::Assert, message.as_ref())
+                });
+            }
+            StmtKind::Assume(test) => {
+                let shared = self.shared.expr(test);
+                let action = Action::Assert("assume", test.clone());
+                self.simple(shared, action, |c| c.condition(test, Op::Assume, None));
+            }
+            StmtKind::Error(message) => {
+                self.code.states_property = true;
+                let at = self.emit(Op::Error);
+                self.code
+                    .messages
+                    .extend(message.iter().map(|m| (at, m.clone())));
+            }
+        }
+        self.span = outer;
+    }
+
+    /// A statement without statements inside: one step if it touches something shared and steps are
+    /// statements, else as many as it has accesses.
+    pub(super) fn simple(&mut self, shared: bool, action: Action, make: impl FnOnce(&mut Self)) {
+        if !shared {
+            return make(self);
+        }
+        let absorb = self.splits() && self.maybe_open;
+        if !self.splits() {
+            self.mark(Op::Mark);
+        } else if absorb {
+            self.emit(Op::BeginSimple);
+        }
+        let first = self.here();
+        make(self);
+        if !self.splits() {
+            self.note(first, Note::Action(action));
+        } else if absorb {
+            self.note(first - 1, Note::Action(action));
+            self.emit(Op::EndSimple);
+        }
+        self.maybe_open = false;
+    }
+
+    pub(super) fn guarded(&mut self, body: &'a Stmt) {
+        self.maybe_open = true;
+        self.stmt(body);
+        self.emit(Op::Close);
+        self.maybe_open = false;
+    }
+
+    pub(super) fn choice(&mut self, stmt: &'a Stmt, test: &Expr, then: &'a Stmt, other: &'a Stmt) {
+        let step = self.shared.stmt(stmt);
+        if step {
+            self.mark(Op::Open);
+        }
+        self.expr(test);
+        let exit = self.branch();
+        if step {
+            self.note(exit, Note::Test(test.clone()));
+        }
+        let before = self.maybe_open;
+        self.maybe_open |= step;
+        self.stmt(then);
+        let end = self.jump(Op::Jump);
+        self.land(exit);
+        self.maybe_open = before | step;
+        self.stmt(other);
+        self.land(end);
+        if step {
+            self.emit(Op::Close);
+        }
+        self.maybe_open = before && !step;
+    }
+
+    /// Evaluates the test of an `if` or `while`; the result jumps where it is false.
+    pub(super) fn test(&mut self, test: &Expr) -> u32 {
+        self.temporaries_used = 0;
+        let mut exit = 0;
+        let shared = self.shared.expr(test);
+        // The note of the jump says the test with its outcome, so the statement has none of its own.
+        let absorb = shared && self.splits() && self.maybe_open;
+        let whole = shared && !self.splits();
+        if whole {
+            self.mark(Op::Mark);
+        } else if absorb {
+            self.emit(Op::BeginSimple);
+        }
+        let value = self.value(test);
+        self.expr(&value);
+        if absorb {
+            self.emit(Op::EndSimple);
+        }
+        exit += self.branch();
+        if whole || absorb {
+            self.note(exit, Note::Test(test.clone()));
+        }
+        self.maybe_open &= !shared;
+        exit
+    }
+
+    /// Jumps if nothing is left of a counter, else takes one.
+    pub(super) fn count_down(&mut self, counter: LocalId) -> u32 {
+        let slot = self.slot(counter);
+        self.emit(Op::Local(slot));
+        let spent = self.branch();
+        self.emit(Op::Local(slot));
+        self.emit(Op::Const(1));
+        self.emit(Op::Arith(Arith::Sub, Type::Int));
+        self.emit(Op::SetLocal(slot));
+        spent
+    }
+
+    pub(super) fn for_(
+        &mut self,
+        local: LocalId,
+        limit: LocalId,
+        [from, to]: [&Expr; 2],
+        body: &'a [Stmt],
+    ) {
+        let (counter, end) = (self.slot(local), self.slot(limit));
+        let shared = self.shared.expr(from) || self.shared.expr(to);
+        let layout = &self.code.layouts[self.body as usize];
+        let (name, ty) = {
+            let local = &layout.names[local.0 as usize];
+            (local.name.clone(), local.ty)
+        };
+        self.simple(shared, Action::For(name, from.clone(), to.clone()), |c| {
+            let from = c.value(from);
+            c.expr(&from);
+            c.emit(Op::SetLocal(counter));
+            let to = c.value(to);
+            c.expr(&to);
+            c.emit(Op::SetLocal(end));
+        });
+        let start = self.here();
+        let unsigned = ty == Type::Unsigned(64);
+        let exit = match (u16::try_from(counter), u16::try_from(end)) {
+            (Ok(a), Ok(b)) => self.emit(Op::JumpUnlessLess {
+                slots: [a, b],
+                unsigned,
+                to: 0,
+            }),
+            // Frames this large are rare; they take the long way.
+            _ => {
+                self.emit(Op::Local(counter));
+                self.emit(Op::Local(end));
+                self.emit(Op::Compare(Compare::Lt, unsigned));
+                self.branch()
+            }
+        };
+        let open = self.maybe_open;
+        self.block(body);
+        self.emit(Op::Increment(counter, ty));
+        self.emit(Op::Jump(start));
+        self.land(exit);
+        self.maybe_open |= open;
+    }
+
+    pub(super) fn spawn(&mut self, handle: Option<LocalId>, spawned: &'a Spawned) {
+        self.mark(Op::Mark);
+        let first = self.here();
+        match spawned {
+            Spawned::Block(stmts) => {
+                let at = self.emit(Op::SpawnBlock(0));
+                self.blocks.push((at, stmts));
+            }
+            Spawned::Call(procedure, args) => {
+                for arg in args {
+                    self.expr(arg);
+                }
+                self.emit(Op::SpawnCall(procedure.0));
+            }
+        }
+        self.note(first, Note::Action(Action::Spawn));
+        match handle {
+            Some(handle) => self.emit(Op::SetLocal(self.slot(handle))),
+            None => self.emit(Op::Drop),
+        };
+        self.maybe_open = false;
+    }
+
+    pub(super) fn lock(
+        &mut self,
+        verb: &'static str,
+        lock: crate::check::hir::LockId,
+        index: Option<&Expr>,
+    ) {
+        self.mark(Op::Mark);
+        let first = self.here();
+        let range = Range {
+            first: self.code.lock_cells[lock.0 as usize],
+            len: self.program.locks[lock.0 as usize].len.unwrap_or(1),
+        };
+        let acquire = verb == "lock";
+        match index {
+            None => {
+                let op = if acquire { Op::Lock } else { Op::Unlock };
+                self.emit(op(range.first));
+            }
+            Some(index) => match constant_index(index, range) {
+                Some(cell) => {
+                    let op = if acquire { Op::Lock } else { Op::Unlock };
+                    self.emit(op(cell));
+                }
+                None => {
+                    self.expr(index);
+                    let op = if acquire { Op::LockAt } else { Op::UnlockAt };
+                    self.indexed(op(range), index);
+                }
+            },
+        }
+        self.note(
+            first,
+            Note::Action(Action::Lock(verb, lock, index.cloned())),
+        );
+        self.maybe_open = false;
+    }
+
+    pub(super) fn condition(&mut self, test: &Expr, op: Op, message: Option<&String>) {
+        let test = self.value(test);
+        self.expr(&test);
+        let at = self.emit(op);
+        self.code.messages.extend(message.map(|m| (at, m.clone())));
+    }
+
+    pub(super) fn let_(&mut self, local: LocalId, values: &[Expr]) {
+        let first = self.slot(local);
+        for (k, value) in values.iter().enumerate() {
+            let read = matches!(value.kind, ExprKind::Shared(_));
+            let value = self.value(value);
+            self.expr(&value);
+            let to = first + k as u32;
+            self.emit(Op::SetLocal(to));
+            // What is read goes straight to its place.
+            if let [
+                ..,
+                Op::Fetch { cell, slot },
+                Op::Local(from),
+                Op::SetLocal(_),
+            ] = self.code.ops[..]
+                && read
+                && from == slot
+            {
+                self.drop_last(2);
+                let at = self.here() as usize - 1;
+                self.code.ops[at] = Op::Fetch { cell, slot: to };
+            }
+        }
+    }
+
+    pub(super) fn assign(&mut self, places: &[Place], values: &[Expr]) {
+        if let ([place], [value], false) = (places, values, self.splits()) {
+            // The common case needs no temporaries.
+            let index = self.index(place);
+            if let Some(index) = index {
+                self.expr(index);
+            }
+            self.expr(value);
+            return self.store(place, index);
+        }
+        // Left-hand indices first, then the right-hand sides, then the writes. An index or a value that
+        // can fail, or that a write here could change, is computed at once.
+        let single = values.len() == 1;
+        let indices: Vec<Option<Expr>> = places
+            .iter()
+            .map(|place| {
+                let index = self.value(self.index(place)?);
+                Some(self.keep(index, !single))
+            })
+            .collect();
+        let values: Vec<Expr> = values
+            .iter()
+            .map(|value| {
+                let value = self.value(value);
+                self.keep(value, !single)
+            })
+            .collect();
+        for ((place, index), value) in places.iter().zip(&indices).zip(&values) {
+            if self.splits() && place.is_shared() {
+                self.mark(Op::Mark);
+            }
+            if let Some(index) = index {
+                self.expr(index);
+            }
+            self.expr(value);
+            // The claim of the write is decided by the index as it was written, if that is local.
+            let written = if self.splits() {
+                index.as_ref()
+            } else {
+                self.index(place)
+            };
+            self.store(place, written);
+        }
+    }
+
+    /// The index of a place, unless it is a constant that can be resolved now.
+    pub(super) fn index<'p>(&self, place: &'p Place) -> Option<&'p Expr> {
+        match place {
+            Place::Local(_) | Place::Shared(_) => None,
+            Place::LocalElement(local, index) => constant_index(index, self.local_range(*local))
+                .is_none()
+                .then_some(index),
+            Place::Element(var, index) => constant_index(index, self.range(var.0))
+                .is_none()
+                .then_some(index),
+        }
+    }
+
+    /// Stores the operand; the index, if it is not constant, lies under it.
+    pub(super) fn store(&mut self, place: &Place, index: Option<&Expr>) {
+        let at = match (place, index) {
+            (Place::Local(local), _) => self.emit(Op::SetLocal(self.slot(*local))),
+            (Place::LocalElement(local, at), None) => {
+                let range = self.local_range(*local);
+                self.emit(Op::SetLocal(
+                    constant_index(at, range).unwrap_or(range.first),
+                ))
+            }
+            (Place::LocalElement(local, _), Some(_)) => {
+                self.emit(Op::SetLocalAt(self.local_range(*local)))
+            }
+            (Place::Shared(var), _) => self.emit(Op::Store(self.range(var.0).first)),
+            (Place::Element(var, at), None) => {
+                let range = self.range(var.0);
+                self.emit(Op::Store(constant_index(at, range).unwrap_or(range.first)))
+            }
+            (Place::Element(var, _), Some(index)) => {
+                self.indexed(Op::StoreAt(self.range(var.0)), index)
+            }
+        };
+        if self.splits() && place.is_shared() {
+            self.note(at, Note::Write);
+        }
+    }
+
+    pub(super) fn indexed(&mut self, op: Op, index: &Expr) -> u32 {
+        let local = (!self.shared.expr(index)).then(|| {
+            let mut slots = Vec::new();
+            index.walk(&mut |e| match &e.kind {
+                ExprKind::Local(local) => slots.push(self.slot(*local)),
+                ExprKind::LocalElement(local, _) => {
+                    let range = self.local_range(*local);
+                    slots.extend(range.first..range.first + range.len);
+                }
+                _ => {}
+            });
+            let snippet = self.snippet(index);
+            self.code.snippets.push(snippet);
+            (self.code.snippets.len() as u32 - 1, slots)
+        });
+        let at = self.emit(op);
+        self.indices.insert(at, Index { local });
+        at
+    }
+}

@@ -1,0 +1,357 @@
+//! The flat form in which programs run: instructions of a small stack machine, and for each
+//! place where a process can rest what its next step may touch.
+//!
+//! A process always rests at a *mark*. A step starts at a mark and runs on until it meets the
+//! next one that it may not swallow, so that local work joins the step before it:
+//!
+//! - [`Op::Mark`] opens a step. A step that a guard has opened swallows the first one it meets.
+//! - [`Op::Open`] is the mark of a guard, a choice or a guarded loop: the step stays *open* for the first step behind it.
+//! - [`Op::Close`] ends that (a guarded body without a step: the label is `e ▷ skip`).
+//! - Between [`Op::BeginAtomic`] and [`Op::EndAtomic`] all marks are swallowed, and between [`Op::BeginSimple`] and
+//!   [`Op::EndSimple`] those of single accesses, if a guard has opened the step (atomicity access).
+
+pub(crate) mod claims;
+pub(crate) mod compile;
+pub(crate) mod fault;
+mod liveness;
+mod loops;
+pub(crate) mod numbers;
+pub(crate) mod quick;
+pub(crate) mod reach;
+pub mod shared;
+
+use std::sync::{Arc, OnceLock};
+
+use mazurka_core::{Access, AccessKind, Claims, Wait};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use crate::check::hir::{self, Type};
+use crate::check::refuse;
+use crate::code::liveness::Live;
+use crate::code::quick::Quick;
+use crate::code::reach::Reach;
+use mazurka_diagnostics::{Diagnostic, Span};
+
+/// Arithmetic that can fail or wrap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arith {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+}
+
+/// Comparisons. `u64` values are compared as such.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compare {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+/// A range of cells or of slots that an index selects from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub first: u32,
+    pub len: u32,
+}
+
+/// One instruction. Operands are taken from the operand stack, the last one first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Op {
+    Mark(u32),
+    Open(u32),
+    Close,
+    BeginAtomic,
+    EndAtomic,
+    BeginSimple,
+    EndSimple,
+
+    Const(i64),
+    Local(u32),
+    LocalAt(Range),
+    Load(u32),
+    LoadAt(Range),
+    Not,
+    Neg(Type),
+    Arith(Arith, Type),
+    Compare(Compare, bool),
+    /// Both sides, and whichever the first operand selects, evaluated: in code for symbolic values, where
+    /// a jump would split the run.
+    And,
+    Or,
+    Select(Type),
+    /// The next input of the process.
+    Input(Type),
+    /// Arithmetic on two slots.
+    ArithLocals(Arith, Type, [u16; 2]),
+    /// Takes the value after the last and the first value.
+    Choose,
+    /// Reads a cell into a slot.
+    Fetch {
+        cell: u32,
+        slot: u32,
+    },
+    /// Adds 1 to a slot.
+    Increment(u32, Type),
+
+    Jump(u32),
+    JumpIfFalse(u32),
+    /// Jumps if the first slot is not less than the second.
+    JumpUnlessLess {
+        slots: [u16; 2],
+        unsigned: bool,
+        to: u32,
+    },
+    SetLocal(u32),
+    /// Takes the value, then the index.
+    SetLocalAt(Range),
+    Store(u32),
+    /// Takes the value, then the index.
+    StoreAt(Range),
+
+    /// Waits for the condition.
+    Guard,
+    Lock(u32),
+    LockAt(Range),
+    Unlock(u32),
+    UnlockAt(Range),
+    /// Starts a block with a copy of the frame; leaves the handle.
+    SpawnBlock(u32),
+    /// Starts a procedure with its arguments; leaves the handle.
+    SpawnCall(u32),
+    /// Takes the handle.
+    Join,
+    JoinAll,
+    Call(u32),
+    Return,
+    Drop,
+    Assert,
+    Assume,
+    Error,
+    End,
+}
+
+/// An access that a step claims.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// Known when the program is compiled.
+    Fixed(Access),
+    /// The element that an expression over locals selects when the step starts.
+    Element {
+        kind: AccessKind,
+        range: Range,
+        index: u32,
+    },
+}
+
+/// A step in which a wait may depend on what was chosen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Late {
+    pub span: Span,
+    /// Otherwise there are calls that were not followed.
+    pub certain: bool,
+}
+
+/// How to find out whether a step is possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// It always is.
+    Never,
+    /// The step is an acquisition of this lock and nothing else.
+    Lock(u32),
+    /// This instruction alone can block; up to it the step only reads.
+    At(u32),
+    /// By trying.
+    Somewhere,
+}
+
+/// What is known about the step that starts at a mark.
+#[derive(Clone, Debug)]
+pub(crate) struct StepInfo {
+    pub claims: Vec<Claim>,
+    /// The claims, if all are fixed.
+    pub fixed: Option<Claims>,
+    pub waits: Waits,
+    pub wait: Wait,
+    /// Whether it may wait for the end of a process.
+    pub joins: bool,
+    pub span: Span,
+}
+
+/// A procedure's code.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub pc: u32,
+    pub params: u32,
+    pub frame: u32,
+}
+
+/// Where a local lives: for labels.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layout {
+    pub names: Vec<hir::Local>,
+    pub slots: Vec<u32>,
+}
+
+/// What a label says about an instruction.
+#[derive(Clone, Debug)]
+pub(crate) enum Note {
+    /// The condition of a guard, printed if it holds.
+    Guard(hir::Expr),
+    /// A test, printed as it is or negated.
+    Test(hir::Expr),
+    /// A statement; its text is printed with the locals' values.
+    Action(Action),
+    /// A single read of the cell of the instruction.
+    Read,
+    /// A single write.
+    Write,
+}
+
+/// The statements that stand in labels.
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
+    Assign(Vec<hir::Place>, Vec<hir::Expr>),
+    Let(String, Vec<hir::Expr>),
+    Lock(&'static str, hir::LockId, Option<hir::Expr>),
+    Spawn,
+    Join(Option<hir::LocalId>),
+    Call(String, Vec<hir::Expr>),
+    Assert(&'static str, hir::Expr),
+    For(String, hir::Expr, hir::Expr),
+    Choose,
+}
+
+/// A compiled property.
+#[derive(Clone, Debug)]
+pub(crate) struct Checked {
+    /// Its index in [`Code::snippets`].
+    pub snippet: u32,
+    pub name: Option<String>,
+    pub span: Span,
+}
+
+/// A compiled program. Made by [`compile`](crate::compile), run by [`Machine`](crate::Machine).
+#[derive(Clone, Debug)]
+pub struct Code {
+    pub(crate) ops: Vec<Op>,
+    /// For each mark how to make the step without interpreting it, if that is possible.
+    pub(crate) quick: Vec<Option<Quick>>,
+    /// For each instruction its place in the source.
+    pub(crate) spans: Vec<Span>,
+    /// For each instruction the body whose frame it runs in.
+    pub(crate) bodies: Vec<u32>,
+    pub(crate) layouts: Vec<Layout>,
+    pub(crate) notes: FxHashMap<u32, Note>,
+    /// The jumps that decide what a process does next: those of statements, and in atomicity access those between the reads of an expression, and
+    /// those over an operation that can fail. Other values that are computed in one go may need jumps too, but these are no choice between ways to go.
+    pub(crate) branches: FxHashSet<u32>,
+    /// The messages of `assert` and `error`.
+    pub(crate) messages: FxHashMap<u32, String>,
+    /// Expressions over locals (indices) and over shared variables (properties).
+    pub(crate) snippets: Vec<Vec<Op>>,
+    pub(crate) steps: Vec<StepInfo>,
+    pub(crate) procedures: Vec<Entry>,
+    pub(crate) processes: Vec<Entry>,
+    /// The values of inputs, by name. Those that are not given are 0.
+    pub(crate) inputs: FxHashMap<String, i64>,
+    /// Whether initial values that the file does not give are inputs.
+    pub(crate) open: bool,
+    /// The initial cells: variables, then locks.
+    pub(crate) initial: Vec<i64>,
+    pub(crate) first_lock: u32,
+    /// For each cell the invariants over it; empty if there are none at all.
+    pub(crate) watched: Vec<SmallVec<[u32; 2]>>,
+    pub(crate) requires: Vec<Checked>,
+    pub(crate) invariants: Vec<Checked>,
+    pub(crate) ensures: Vec<Checked>,
+    /// The cells that determinism is about.
+    pub(crate) observed: Vec<u32>,
+    pub(crate) program: Arc<hir::Program>,
+    pub(crate) source: Arc<str>,
+    pub(crate) first_cells: Vec<u32>,
+    pub(crate) lock_cells: Vec<u32>,
+    pub(crate) states_property: bool,
+    /// What steps may touch that wait for a condition.
+    pub(crate) guards: Claims,
+    /// Steps that may have to wait or not, depending on what they have chosen.
+    pub(crate) late: Vec<Late>,
+    pub(crate) may_loop: bool,
+    pub(crate) live: Live,
+    pub(crate) reach: OnceLock<Reach>,
+}
+
+/// Whom a step may join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Joins {
+    /// The process of this handle, a slot of the frame.
+    Handle(u32),
+    /// All children.
+    Children,
+    /// Children, or processes of handles that are live.
+    Any,
+    Nobody,
+}
+
+impl Code {
+    /// Whom the step may join that starts at a mark.
+    pub(crate) fn joins(&self, mark: u32) -> Joins {
+        let joins = match self.ops[mark as usize] {
+            Op::Mark(step) | Op::Open(step) => self.steps[step as usize].joins,
+            _ => true,
+        };
+        match self.ops[mark as usize + 1..] {
+            _ if !joins => Joins::Nobody,
+            [Op::Local(slot), Op::Join, ..] => Joins::Handle(slot),
+            [Op::JoinAll, ..] => Joins::Children,
+            _ => Joins::Any,
+        }
+    }
+
+    /// Whether a run may not end, or come back to a state that it was in: there is a loop without a constant
+    /// bound, or recursion.
+    pub fn may_loop(&self) -> bool {
+        self.may_loop
+    }
+
+    /// Whether the file says what determinism is about.
+    pub fn observes(&self) -> bool {
+        self.program.observe.is_some()
+    }
+
+    /// Whether the file states a property other than determinism: an `assert`, `error`, `invariant` or `ensures`.
+    pub fn states_other_property(&self) -> bool {
+        self.states_property
+    }
+
+    /// Whether the file states something about final states.
+    pub fn states_ensures(&self) -> bool {
+        !self.ensures.is_empty()
+    }
+
+    /// Why the program cannot be explored, if it cannot.
+    pub fn refused(&self) -> Vec<Diagnostic> {
+        refuse::late_waits(&self.late)
+    }
+
+    /// What can still be touched from each place on.
+    pub(crate) fn reach(&self) -> &Reach {
+        self.reach.get_or_init(|| reach::analyse(self))
+    }
+
+    /// The number of the claims of a step that touches one element of an array: beyond those of the steps.
+    pub(crate) fn element_key(&self, cell: u32, kind: AccessKind) -> u32 {
+        self.steps.len() as u32 + 1 + 4 * cell + kind as u32
+    }
+
+    /// The pseudo-cell that every write of a variable of an invariant claims to write.
+    pub(crate) fn invariant_cell(&self, invariant: u32) -> u32 {
+        self.initial.len() as u32 + invariant
+    }
+}

@@ -1,0 +1,134 @@
+//! Arithmetic on the values of the language's types, all kept as `i64`.
+
+use crate::check::hir::Type;
+use crate::code::{Arith, Compare};
+
+/// Why a computation has no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Undefined {
+    DivisionByZero,
+    /// An `int` beyond 64 bits.
+    OutOfRange,
+}
+
+/// The value that a machine type keeps of a result.
+#[inline]
+pub(crate) fn wrap(value: i64, ty: Type) -> i64 {
+    match ty {
+        Type::Signed(bits) => value << (64 - bits) >> (64 - bits),
+        Type::Unsigned(bits) if bits < 64 => value & ((1 << bits) - 1),
+        _ => value,
+    }
+}
+
+/// A sum: by far the most frequent, so it has code of its own.
+#[inline(always)]
+pub(crate) fn add(ty: Type, a: i64, b: i64) -> Result<i64, Undefined> {
+    result(Arith::Add, ty, a, b)
+}
+
+#[inline]
+pub(crate) fn arith(op: Arith, ty: Type, a: i64, b: i64) -> Result<i64, Undefined> {
+    result(op, ty, a, b)
+}
+
+#[inline(always)]
+fn result(op: Arith, ty: Type, a: i64, b: i64) -> Result<i64, Undefined> {
+    use Undefined::{DivisionByZero, OutOfRange};
+    if matches!(op, Arith::Div | Arith::Rem) && b == 0 {
+        return Err(DivisionByZero);
+    }
+    match ty {
+        Type::Int => match op {
+            Arith::Add => a.checked_add(b),
+            Arith::Sub => a.checked_sub(b),
+            Arith::Mul => a.checked_mul(b),
+            Arith::Div => a.checked_div(b),
+            Arith::Rem => Some(a.wrapping_rem(b)),
+        }
+        .ok_or(OutOfRange),
+        Type::Unsigned(64) => Ok(match op {
+            Arith::Add => a.wrapping_add(b),
+            Arith::Sub => a.wrapping_sub(b),
+            Arith::Mul => a.wrapping_mul(b),
+            Arith::Div => (a as u64 / b as u64) as i64,
+            Arith::Rem => (a as u64 % b as u64) as i64,
+        }),
+        _ => Ok(wrap(
+            match op {
+                Arith::Add => a.wrapping_add(b),
+                Arith::Sub => a.wrapping_sub(b),
+                Arith::Mul => a.wrapping_mul(b),
+                Arith::Div => a.wrapping_div(b),
+                Arith::Rem => a.wrapping_rem(b),
+            },
+            ty,
+        )),
+    }
+}
+
+#[inline]
+pub(crate) fn negate(ty: Type, a: i64) -> Result<i64, Undefined> {
+    match ty {
+        Type::Int => a.checked_neg().ok_or(Undefined::OutOfRange),
+        _ => Ok(wrap(a.wrapping_neg(), ty)),
+    }
+}
+
+#[inline]
+pub(crate) fn compare(op: Compare, unsigned: bool, a: i64, b: i64) -> bool {
+    // Flipping the sign bit of both orders u64 bits as i64.
+    let flip = if unsigned { i64::MIN } else { 0 };
+    let (a, b) = (a ^ flip, b ^ flip);
+    match op {
+        Compare::Eq => a == b,
+        Compare::Ne => a != b,
+        Compare::Lt => a < b,
+        Compare::Le => a <= b,
+        Compare::Gt => a > b,
+        Compare::Ge => a >= b,
+    }
+}
+
+/// A value as the source would write it.
+pub(crate) fn show(value: i64, ty: Type) -> String {
+    match ty {
+        Type::Bool => (value != 0).to_string(),
+        Type::Unsigned(_) => (value as u64).to_string(),
+        _ => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machine_types_wrap_and_int_does_not() {
+        let i8 = Type::Signed(8);
+        assert_eq!(arith(Arith::Add, i8, 127, 1), Ok(-128));
+        assert_eq!(arith(Arith::Div, i8, -128, -1), Ok(-128));
+        assert_eq!(negate(i8, -128), Ok(-128));
+        let u8 = Type::Unsigned(8);
+        assert_eq!(arith(Arith::Sub, u8, 0, 1), Ok(255));
+        assert_eq!(
+            arith(Arith::Mul, Type::Unsigned(32), 0xFFFF_FFFF, 0xFFFF_FFFF),
+            Ok(1)
+        );
+        let u64 = Type::Unsigned(64);
+        assert_eq!(arith(Arith::Sub, u64, 0, 1), Ok(-1));
+        assert_eq!(show(-1, u64), "18446744073709551615");
+        assert_eq!(arith(Arith::Div, u64, -1, 2), Ok(i64::MAX));
+        assert!(compare(Compare::Lt, true, 1, -1));
+        assert!(!compare(Compare::Lt, false, 1, -1));
+        let max = i64::MAX;
+        assert_eq!(
+            arith(Arith::Add, Type::Int, max, 1),
+            Err(Undefined::OutOfRange)
+        );
+        assert_eq!(arith(Arith::Rem, Type::Int, i64::MIN, -1), Ok(0));
+        assert_eq!(arith(Arith::Div, Type::Int, -7, 2), Ok(-3));
+        assert_eq!(arith(Arith::Rem, Type::Int, -7, 2), Ok(-1));
+        assert_eq!(arith(Arith::Rem, i8, 5, 0), Err(Undefined::DivisionByZero));
+    }
+}

@@ -1,0 +1,236 @@
+//! Steps that do one thing to one cell: most steps of atomicity access, and of locks. They are recognised when the program is
+//! compiled, so that the machine makes them without interpreting anything.
+
+use mazurka_core::{Access, AccessKind, Wait};
+
+use crate::check::hir::Type;
+use crate::code::numbers;
+use crate::code::{Arith, Claim, Code, Compare, Op, Range};
+
+/// What such a step does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Deed {
+    /// Reads the cell into a slot.
+    Fetch { slot: u32 },
+    /// Reads an element of an array into a slot.
+    FetchAt { element: Element, slot: u32 },
+    /// Writes a constant.
+    Set { value: i64 },
+    /// Writes what a few locals give.
+    Put { value: Value },
+    /// Takes the lock, which is free.
+    Lock,
+    /// Gives the lock back, if the process holds it.
+    Unlock,
+}
+
+/// An element of the array that starts at the cell of the step's access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Element {
+    /// The slot of the index.
+    pub index: u32,
+    pub len: u32,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    Slot(u32),
+    /// Of two slots.
+    Slots(Arith, Type, [u16; 2]),
+    /// Of a slot and a constant.
+    SlotAndConst(Arith, Type, u32, i32),
+}
+
+impl Value {
+    /// The value with these locals; none if it is not defined.
+    #[inline(always)]
+    pub fn of(self, locals: &[i64]) -> Option<i64> {
+        match self {
+            Value::Slot(slot) => Some(locals[slot as usize]),
+            Value::Slots(op, ty, [a, b]) => arith(op, ty, locals[a as usize], locals[b as usize]),
+            Value::SlotAndConst(op, ty, slot, value) => {
+                arith(op, ty, locals[slot as usize], i64::from(value))
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn arith(op: Arith, ty: Type, a: i64, b: i64) -> Option<i64> {
+    match op {
+        Arith::Add => numbers::add(ty, a, b).ok(),
+        _ => numbers::arith(op, ty, a, b).ok(),
+    }
+}
+
+/// What comes after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Then {
+    /// The process rests here.
+    Rest(u32),
+    /// The process ends here.
+    End(u32),
+    /// The end of a `for`, here.
+    Next(u32, Next),
+    /// Local work, from here on.
+    More(u32),
+}
+
+/// Adds 1 to a variable and starts again, or leaves the loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Next {
+    /// The variable, and the one that it stays less than.
+    slots: [u16; 2],
+    ty: Type,
+    unsigned: bool,
+    /// Where the process rests then.
+    again: u32,
+    after: u32,
+    /// Whether it ends after the loop.
+    ends: bool,
+}
+
+/// What a loop does at its end.
+pub(crate) struct Turn {
+    pub slot: u32,
+    /// The new value of its variable.
+    pub value: i64,
+    pub pc: u32,
+    pub ends: bool,
+}
+
+impl Next {
+    /// What it does with these locals; none if the variable leaves its range.
+    #[inline(always)]
+    pub fn of(self, locals: &[i64]) -> Option<Turn> {
+        let [slot, end] = self.slots;
+        let value = numbers::add(self.ty, locals[slot as usize], 1).ok()?;
+        let again = numbers::compare(Compare::Lt, self.unsigned, value, locals[end as usize]);
+        Some(Turn {
+            slot: u32::from(slot),
+            value,
+            pc: if again { self.again } else { self.after },
+            ends: !again && self.ends,
+        })
+    }
+}
+
+/// A step that does one thing to one cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Quick {
+    pub deed: Deed,
+    /// What it claims, and touches.
+    pub access: Access,
+    /// The number of its claims.
+    pub key: u32,
+    pub wait: Wait,
+    /// Whether its event is plain.
+    pub plain: bool,
+    pub then: Then,
+}
+
+/// Recognises such a step by the instructions behind its mark and by what it claims: where an invariant is about the
+/// cell, it claims more than that.
+pub(crate) fn quick(code: &Code, mark: u32, claims: &[Claim], wait: Wait) -> Option<Quick> {
+    let [claim] = claims else { return None };
+    let behind = code.ops.get(mark as usize..)?;
+    let [Op::Mark(step), behind @ ..] = behind else {
+        return None;
+    };
+    let (deed, kind, cell, len) = deed(behind)?;
+    let access = Access::new(kind, cell);
+    let key = match (claim, deed) {
+        (Claim::Element { kind, range, index }, Deed::FetchAt { element, .. })
+            if *kind == AccessKind::Read
+                && (range.first, range.len) == (cell, element.len)
+                && code.snippets[*index as usize] == [Op::Local(element.index)] =>
+        {
+            code.element_key(cell, *kind)
+        }
+        (Claim::Fixed(claimed), _) if *claimed == access => step + 1,
+        _ => return None,
+    };
+    Some(Quick {
+        deed,
+        access,
+        key,
+        wait,
+        plain: wait == Wait::Never && !matches!(deed, Deed::Lock | Deed::Unlock),
+        then: then(&code.ops, mark + 1 + len)?,
+    })
+}
+
+/// What instructions do, to which cell and in what way, and how many they are.
+fn deed(ops: &[Op]) -> Option<(Deed, AccessKind, u32, u32)> {
+    let put = |value, cell, len| Some((Deed::Put { value }, AccessKind::Write, cell, len));
+    match *ops {
+        [Op::Fetch { cell, slot }, ..] => Some((Deed::Fetch { slot }, AccessKind::Read, cell, 1)),
+        [
+            Op::Local(index),
+            Op::LoadAt(Range { first, len }),
+            Op::SetLocal(slot),
+            ..,
+        ] => {
+            let element = Element { index, len };
+            let deed = Deed::FetchAt { element, slot };
+            Some((deed, AccessKind::Read, first, 3))
+        }
+        [Op::Const(value), Op::Store(cell), ..] => {
+            Some((Deed::Set { value }, AccessKind::Write, cell, 2))
+        }
+        [Op::Local(slot), Op::Store(cell), ..] => put(Value::Slot(slot), cell, 2),
+        [Op::ArithLocals(op, ty, slots), Op::Store(cell), ..] => {
+            put(Value::Slots(op, ty, slots), cell, 2)
+        }
+        [
+            Op::Local(slot),
+            Op::Const(value),
+            Op::Arith(op, ty),
+            Op::Store(cell),
+            ..,
+        ] => {
+            let value = i32::try_from(value).ok()?;
+            put(Value::SlotAndConst(op, ty, slot, value), cell, 4)
+        }
+        [Op::Lock(cell), ..] => Some((Deed::Lock, AccessKind::Acquire, cell, 1)),
+        [Op::Unlock(cell), ..] => Some((Deed::Unlock, AccessKind::Release, cell, 1)),
+        _ => None,
+    }
+}
+
+/// What comes at a place.
+fn then(ops: &[Op], at: u32) -> Option<Then> {
+    Some(match *ops.get(at as usize..)? {
+        [Op::Mark(_) | Op::Open(_), ..] => Then::Rest(at),
+        [Op::End, ..] => Then::End(at),
+        [Op::Increment(slot, ty), Op::Jump(test), ..] => match next(ops, slot, ty, test) {
+            Some(next) => Then::Next(at, next),
+            None => Then::More(at),
+        },
+        _ => Then::More(at),
+    })
+}
+
+/// The end of a `for` whose test is there.
+fn next(ops: &[Op], slot: u32, ty: Type, test: u32) -> Option<Next> {
+    let Op::JumpUnlessLess {
+        slots,
+        unsigned,
+        to,
+    } = ops[test as usize]
+    else {
+        return None;
+    };
+    let rests = |at: u32| matches!(ops[at as usize], Op::Mark(_) | Op::Open(_));
+    let ends = ops[to as usize] == Op::End;
+    let known = u32::from(slots[0]) == slot && rests(test + 1) && (ends || rests(to));
+    known.then_some(Next {
+        slots,
+        ty,
+        unsigned,
+        again: test + 1,
+        after: to,
+        ends,
+    })
+}

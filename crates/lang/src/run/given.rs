@@ -1,0 +1,118 @@
+//! Values from outside: inputs, and initial values that the file leaves open.
+
+use mazurka_core::record::Binding;
+
+use crate::Machine;
+use crate::check::hir::Type;
+use crate::check::types::{Ty, noun, range};
+use crate::code::Code;
+use crate::code::numbers;
+use crate::run::{evaluate, input_name};
+
+/// A value that was given and cannot be taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnfitInput {
+    /// It is not one of its type.
+    #[error("`{name}={value}` does not fit: `{name}` is {ty}, so write {range}")]
+    Range {
+        /// The name of the input.
+        name: String,
+        /// The value that was given.
+        value: i128,
+        /// What the input is.
+        ty: String,
+        /// The values that it has, in words.
+        range: String,
+    },
+    /// It is for a variable that is not there, or has an initial value.
+    #[error("`{name}` is no variable without an initial value, and no input such as `0#0`")]
+    NoSuchVariable {
+        /// The name that was given.
+        name: String,
+    },
+    /// The program requires other initial values.
+    #[error("these initial values break `{requires}`; give others, by name: --inputs x=1")]
+    Requires {
+        /// What the program says.
+        requires: String,
+    },
+}
+
+fn fits(name: &str, value: i128, ty: Type) -> Result<(), UnfitInput> {
+    let (least, most) = range(ty);
+    match (least..=most).contains(&value) {
+        true => Ok(()),
+        false => Err(UnfitInput::Range {
+            name: name.to_owned(),
+            value,
+            ty: noun(Ty::Known(ty)),
+            range: match ty {
+                Type::Bool => "true or false".to_owned(),
+                _ => format!("a number from {least} to {most}"),
+            },
+        }),
+    }
+}
+
+impl Code {
+    /// The cells whose initial values are given like inputs.
+    pub(crate) fn open_cells(&self) -> impl Iterator<Item = u32> {
+        let vars = self.program.vars.iter().zip(&self.first_cells);
+        let open = vars.filter(|(var, _)| self.open && var.init.is_none());
+        open.flat_map(|(var, &first)| first..first + var.len.unwrap_or(1))
+    }
+
+    /// The same program with values for its inputs, by name: `0.1#0` is the first of process 0.1, `x` and `a[2]` are initial values of
+    /// variables that the file gives none.
+    pub fn with_inputs<'a>(&self, values: impl IntoIterator<Item = (&'a str, i64)>) -> Self {
+        let mut code = self.clone();
+        let values = values.into_iter();
+        code.inputs = values
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
+        for cell in self.open_cells() {
+            let given = code.inputs.get(&self.cell_name(cell)).copied();
+            code.initial[cell as usize] = numbers::wrap(given.unwrap_or(0), self.cell_type(cell));
+        }
+        code
+    }
+}
+
+impl Machine {
+    /// The initial values that were given.
+    pub(crate) fn initial_inputs(&self) -> impl Iterator<Item = Binding> {
+        self.code.open_cells().map(|cell| Binding {
+            name: self.code.cell_name(cell),
+            value: numbers::show(self.code.initial[cell as usize], self.code.cell_type(cell)),
+        })
+    }
+
+    /// Whether the values that were given are such as the current run and the program ask for.
+    pub fn check_inputs(&self, given: &[(String, i128)]) -> Result<(), UnfitInput> {
+        let code = &self.code;
+        for (name, value) in given.iter().filter(|(name, _)| !name.contains('#')) {
+            let cell = code
+                .open_cells()
+                .find(|&cell| code.cell_name(cell) == *name);
+            let Some(cell) = cell else {
+                return Err(UnfitInput::NoSuchVariable { name: name.clone() });
+            };
+            fits(name, *value, code.cell_type(cell))?;
+        }
+        for (name, value) in given {
+            let mut asked = self.asked.iter();
+            let named = |process, number| input_name(self.table.path(process), number) == *name;
+            if let Some((_, &ty)) = asked.find(|&(&(process, number), _)| named(process, number)) {
+                fits(name, *value, ty)?;
+            }
+        }
+        for required in &code.requires {
+            if evaluate(&code.snippets[required.snippet as usize], &code.initial) != Ok(1) {
+                return Err(UnfitInput::Requires {
+                    requires: required.span.text(&code.source).trim().to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,251 @@
+//! A machine that remembers which way each of its steps went.
+//!
+//! Guarded-command paper, section 4: concolic execution leaves a label for each step. Which way a step went is heard while it
+//! runs, so that machines that nobody asks for labels pay nothing for it.
+
+use mazurka_core::{
+    Access, Claims, Event, Execution, Fingerprint, Labelled, Mishap, ProcessId, ProcessTable,
+    Status, StepError, Wait, add_claim,
+};
+
+use crate::check::hir::{Expr, ExprKind, Place};
+use crate::code::numbers;
+use crate::code::{Action, Code, Note, Op, Range};
+use crate::run::machine::Machine;
+use crate::run::{Heard, Listener};
+use crate::tell::pretty::Scope;
+
+/// A [`Machine`] whose steps have labels.
+///
+/// ```
+/// # use std::sync::Arc;
+/// use mazurka_core::{Execution, Labelled, ProcessId};
+/// let source = "var x: int = 0 process { x := 1 } process { x := 2 <| x == 0 |> x := 3 }";
+/// let program = mazurka_lang::load(source, &[]).unwrap();
+/// let code = Arc::new(mazurka_lang::compile(&program, source).unwrap());
+/// let machine = mazurka_lang::Machine::new(code, 1_000_000);
+/// let mut machine = mazurka_lang::LabelledMachine::new(machine);
+/// let mut path_of_choice = |before: &[u32]| {
+///     machine.back_to(0);
+///     before.iter().for_each(|&p| { machine.step(ProcessId(p), &[]).unwrap(); });
+///     machine.step(ProcessId(1), &[]).unwrap();
+///     machine.path(before.len())
+/// };
+/// assert_ne!(path_of_choice(&[]), path_of_choice(&[0]));
+/// ```
+#[derive(Clone, Debug)]
+pub struct LabelledMachine {
+    machine: Machine,
+    /// For each event of the run; those beyond are kept for their memory.
+    trails: Vec<Trail>,
+    /// Whether to write down what labels name.
+    names: bool,
+}
+
+impl LabelledMachine {
+    /// A machine that has made no step yet.
+    pub fn new(mut machine: Machine) -> Self {
+        machine.back_to(0);
+        Self {
+            machine,
+            trails: Vec::new(),
+            names: false,
+        }
+    }
+
+    /// The machine.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// The same, and [`Labelled::named`] says what labels name.
+    pub fn with_names(self) -> Self {
+        Self {
+            names: true,
+            ..self
+        }
+    }
+}
+
+/// What was heard of a step.
+#[derive(Clone, Debug)]
+struct Trail {
+    path: Fingerprint,
+    branches: bool,
+    named: Claims,
+    names: bool,
+}
+
+impl Listener for Trail {
+    const LISTENS: bool = true;
+
+    fn hear(&mut self, code: &Code, pc: u32, heard: Heard<'_>) {
+        let goes_on = match code.ops[pc as usize] {
+            Op::JumpIfFalse(_) if code.branches.contains(&pc) => {
+                Some(heard.operands.last() != Some(&0))
+            }
+            Op::JumpUnlessLess {
+                slots: [a, b],
+                unsigned,
+                ..
+            } => {
+                let (a, b) = (heard.locals[a as usize], heard.locals[b as usize]);
+                let less = crate::code::Compare::Lt;
+                Some(numbers::compare(less, unsigned, a, b))
+            }
+            _ => None,
+        };
+        if let Some(goes_on) = goes_on {
+            // Loops that only count go the way they must.
+            self.branches |= matches!(code.ops[pc as usize], Op::JumpIfFalse(_));
+            self.path = self.path.then(2 * u64::from(pc) + u64::from(goes_on));
+        }
+        if self.names
+            && let Some(note) = code.notes.get(&pc)
+        {
+            let scope = Scope {
+                code,
+                layout: &code.layouts[code.bodies[pc as usize] as usize],
+                locals: heard.locals,
+            };
+            let mut name = |expr: &Expr| add_variables(&mut self.named, &scope, expr);
+            each_expr(note, &mut name);
+        }
+    }
+}
+
+/// The expressions of a note, whether or not all of them are evaluated.
+fn each_expr(note: &Note, visit: &mut impl FnMut(&Expr)) {
+    match note {
+        Note::Guard(test) | Note::Test(test) => visit(test),
+        Note::Action(action) => match action {
+            Action::Assign(places, values) => {
+                places.iter().filter_map(Place::index).for_each(&mut *visit);
+                values.iter().for_each(visit);
+            }
+            Action::Let(_, values) | Action::Call(_, values) => values.iter().for_each(visit),
+            Action::Lock(_, _, index) => index.iter().for_each(visit),
+            Action::Assert(_, test) => visit(test),
+            Action::For(_, from, to) => [from, to].into_iter().for_each(visit),
+            Action::Spawn | Action::Join(_) | Action::Choose => {}
+        },
+        Note::Read | Note::Write => {}
+    }
+}
+
+/// Adds vars(e): of an array the element, if that is plain to see, else all of it.
+fn add_variables(named: &mut Claims, scope: &Scope<'_>, expr: &Expr) {
+    let code = scope.code;
+    let range = |var: crate::check::hir::VarId| Range {
+        first: code.first_cells[var.0 as usize],
+        len: code.program.vars[var.0 as usize].len.unwrap_or(1),
+    };
+    expr.walk(&mut |e| match &e.kind {
+        ExprKind::Shared(var) => add_claim(named, Access::read(range(*var).first)),
+        ExprKind::Element(var, index) => {
+            let Range { first, len } = range(*var);
+            match scope.known(index).and_then(|at| u32::try_from(at).ok()) {
+                Some(at) if at < len => add_claim(named, Access::read(first + at)),
+                _ => add_claim(named, Access::read(first).over(len)),
+            }
+        }
+        _ => {}
+    });
+}
+
+impl Execution for LabelledMachine {
+    fn processes(&self) -> &ProcessTable {
+        self.machine.processes()
+    }
+
+    fn status(&self, process: ProcessId) -> Status {
+        self.machine.status(process)
+    }
+
+    fn is_final(&self) -> bool {
+        self.machine.is_final()
+    }
+
+    fn claims(&self, process: ProcessId, into: &mut Claims) {
+        self.machine.claims(process, into);
+    }
+
+    fn wait(&self, process: ProcessId) -> Wait {
+        self.machine.wait(process)
+    }
+
+    fn guards(&self) -> &[Access] {
+        self.machine.guards()
+    }
+
+    fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
+        let at = self.machine.events().len();
+        if !self.machine.is_alive(process) {
+            return Err(StepError::NotReady);
+        }
+        if self.trails.len() == at {
+            self.trails.push(Trail {
+                path: Fingerprint::EMPTY,
+                branches: false,
+                named: Claims::new(),
+                names: self.names,
+            });
+        }
+        let trail = &mut self.trails[at];
+        trail.path = Fingerprint::EMPTY;
+        trail.branches = false;
+        trail.named.clear();
+        let made = self.machine.step_heard(process, outcomes, trail);
+        made.map_err(StepError::from)?;
+        let event = &self.machine.events()[at];
+        for rests in std::iter::once(&process).chain(&event.spawned) {
+            trail.path = trail.path.then(self.machine.place(*rests));
+        }
+        if trail.names {
+            for &access in &event.touched {
+                add_claim(&mut trail.named, access);
+            }
+        }
+        Ok(event)
+    }
+
+    fn events(&self) -> &[Event] {
+        self.machine.events()
+    }
+
+    fn back_to(&mut self, depth: usize) {
+        self.machine.back_to(depth);
+    }
+
+    fn initial_mishaps(&self) -> &[Mishap] {
+        self.machine.initial_mishaps()
+    }
+
+    fn final_mishaps(&self) -> Vec<Mishap> {
+        self.machine.final_mishaps()
+    }
+
+    fn observation(&self) -> Fingerprint {
+        self.machine.observation()
+    }
+}
+
+impl Labelled for LabelledMachine {
+    fn path(&self, at: usize) -> Fingerprint {
+        self.trails[at].path
+    }
+
+    fn branches(&self, at: usize) -> bool {
+        self.trails[at].branches || !self.machine.events()[at].outcomes.is_empty()
+    }
+
+    fn named(&self, at: usize) -> &[Access] {
+        &self.trails[at].named
+    }
+
+    fn claims_fixed(&self, process: ProcessId) -> bool {
+        let code = self.machine.code();
+        let step = self.machine.resting(process);
+        step.is_none_or(|step| code.steps[step as usize].fixed.is_some())
+    }
+}

@@ -1,0 +1,791 @@
+//! A program in the middle of one of its executions.
+//!
+//! The state is changed in place; each change leaves a note in an undo log, so going back costs
+//! what the steps cost, and nothing is allocated once the logs have grown.
+
+mod states;
+#[cfg(test)]
+mod tests;
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use mazurka_core::{
+    Access, AccessKind, Blocker, Claims, Event, Execution, Fingerprint, Mishap, MishapKind,
+    ProcessId, ProcessTable, Semantics, Status, StepError, Wait, add_claim,
+};
+
+use rustc_hash::FxHashMap;
+
+use crate::check::hir::Type;
+use crate::code::fault::Site;
+use crate::code::quick::{Deed, Then};
+use crate::code::{Claim, Code, Op, Waits};
+use crate::run::state::{Life, Process, Registers, State};
+use crate::run::{
+    Cpu, Deaf, Listener, Numbers, Plain, Step, Stop, Undo, Unfinished, Work, evaluate, peek,
+};
+
+/// What is needed to take a step back, beside what it has left in the undo log.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    process: ProcessId,
+    /// Where the process rested, and how many steps it had made.
+    pc: u32,
+    steps: u32,
+    /// What a step that does one thing has changed, and what was there.
+    changed: Changed,
+    value: i64,
+    /// How long the undo log was.
+    undo: usize,
+}
+
+/// The one thing that a step has changed.
+#[derive(Clone, Copy, Debug)]
+enum Changed {
+    /// The undo log knows.
+    Else,
+    Cell(u32),
+    Slot(u32),
+}
+
+/// How much of a step has been made.
+enum Made {
+    Whole,
+    /// All that comes before this instruction.
+    Until(u32),
+}
+
+/// Runs a compiled program step by step, forwards and backwards.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mazurka_core::{Execution, ProcessId, Status};
+///
+/// let source = "var x: int = 0; process { x := x + 1 } process { x == 1 |> x := 2 }";
+/// let program = mazurka_lang::load(source, &[]).unwrap();
+/// let code = Arc::new(mazurka_lang::compile(&program, source).unwrap());
+/// let mut machine = mazurka_lang::Machine::new(code, 1_000_000);
+/// assert_eq!(machine.status(ProcessId(1)), Status::Waiting);
+/// machine.step(ProcessId(0), &[]).unwrap();
+/// assert_eq!(machine.status(ProcessId(1)), Status::Ready);
+/// machine.back_to(0);
+/// assert_eq!(machine.status(ProcessId(1)), Status::Waiting);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Machine {
+    pub(crate) code: Arc<Code>,
+    pub(crate) state: State,
+    pub(crate) table: ProcessTable,
+    /// The events of the run; those beyond `taken` are kept for their memory.
+    run: Vec<Event>,
+    taken: Vec<Taken>,
+    undo: Vec<Undo<i64>>,
+    operands: Vec<i64>,
+    dirty: Vec<u32>,
+    initial: Vec<Mishap>,
+    /// How many processes have been started and have not ended.
+    unfinished: usize,
+    max_local: u64,
+    /// The types of the inputs that were ever asked for.
+    pub(crate) asked: FxHashMap<(ProcessId, u32), Type>,
+    scratch: RefCell<Vec<i64>>,
+    trial: Trial,
+}
+
+/// A machine to try steps on. Kept for its memory only, so a copy of it is a new one.
+#[derive(Debug, Default)]
+struct Trial(RefCell<Option<Box<Machine>>>);
+
+impl Clone for Trial {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl Machine {
+    /// A machine in the initial state. `max_local`: how many jumps and calls one step may take.
+    pub fn new(code: Arc<Code>, max_local: u64) -> Self {
+        let entries = code.processes.iter();
+        let processes = entries.map(|entry| Process::new(entry.pc, entry.frame, 0));
+        let state = State {
+            cells: code.initial.clone(),
+            processes: processes.collect(),
+        };
+        let table = ProcessTable::new(code.processes.len() as u32);
+        let mut machine = Self::at(code, state, table, max_local);
+        machine.start();
+        machine
+    }
+
+    /// A machine in some state, with no events before it.
+    fn at(code: Arc<Code>, state: State, table: ProcessTable, max_local: u64) -> Self {
+        Self {
+            code,
+            state,
+            table,
+            run: Vec::new(),
+            taken: Vec::new(),
+            undo: Vec::new(),
+            operands: Vec::new(),
+            dirty: Vec::new(),
+            initial: Vec::new(),
+            unfinished: 0,
+            max_local,
+            asked: FxHashMap::default(),
+            scratch: RefCell::default(),
+            trial: Trial::default(),
+        }
+    }
+
+    /// Lets all processes do their local work before their first step.
+    fn start(&mut self) {
+        let mut event = Event::of(ProcessId(0), 0);
+        for process in 0..self.code.processes.len() as u32 {
+            let mut step = Step {
+                event: &mut event,
+                outcomes: &[],
+                fuel: self.max_local,
+            };
+            let mut cpu = Cpu {
+                code: &self.code,
+                domain: &mut Numbers {
+                    plain: Plain,
+                    asked: &mut self.asked,
+                    listener: &mut Deaf,
+                },
+                step: &mut step,
+                cells: &mut self.state.cells,
+                processes: &mut self.state.processes,
+                table: &mut self.table,
+                undo: &mut self.undo,
+                operands: &mut self.operands,
+                dirty: &mut self.dirty,
+            };
+            // Local work cannot block, nor choose.
+            let started = cpu.start(ProcessId(process));
+            debug_assert_eq!(started, Ok(()));
+            self.operands.clear();
+        }
+        self.undo.clear();
+        self.unfinished = self.count_unfinished();
+        self.initial.extend(&event.mishaps);
+        for invariant in 0..self.code.invariants.len() as u32 {
+            self.initial.extend(self.broken_at_start(invariant));
+        }
+    }
+
+    /// The code of the program.
+    pub fn code(&self) -> &Code {
+        &self.code
+    }
+
+    /// Makes a step, with somebody listening.
+    #[inline(never)]
+    pub(crate) fn step_heard<L: Listener>(
+        &mut self,
+        process: ProcessId,
+        outcomes: &[i64],
+        listener: &mut L,
+    ) -> Result<&Event, Stop> {
+        let depth = self.taken.len();
+        if self.run.len() == depth {
+            self.run.push(Event::of(process, 0));
+        }
+        let process_state = &self.state.processes[process.index()];
+        let Process {
+            registers, stack, ..
+        } = process_state;
+        let Registers { pc, steps, .. } = *registers;
+        self.taken.push(Taken {
+            process,
+            pc,
+            steps,
+            changed: Changed::Else,
+            value: 0,
+            undo: self.undo.len(),
+        });
+        let event = &mut self.run[depth];
+        event.reset(process, steps);
+        let mark = self.code.ops[pc as usize];
+        if let Op::Mark(step) | Op::Open(step) = mark {
+            let locals = &stack[registers.frame as usize..registers.top as usize];
+            let (operands, claims) = (&mut self.operands, &mut event.claims);
+            event.claims_key = claims_of(&self.code, step, locals, operands, claims);
+            event.wait = self.code.steps[step as usize].wait;
+        }
+        let open = matches!(mark, Op::Open(_));
+        self.run_step(process, pc + 1, open, outcomes, listener)?;
+        let event = &mut self.run[depth];
+        event.plain = event.is_plain();
+        Ok(event)
+    }
+
+    /// Runs what is left of a step, from an instruction on.
+    #[inline(never)]
+    fn run_step<L: Listener>(
+        &mut self,
+        process: ProcessId,
+        mut pc: u32,
+        open: bool,
+        outcomes: &[i64],
+        listener: &mut L,
+    ) -> Result<&Event, Stop> {
+        let depth = self.taken.len() - 1;
+        let process_state = &mut self.state.processes[process.index()];
+        let Process {
+            registers, stack, ..
+        } = process_state;
+        let code = &*self.code;
+        let mut halt = None;
+        let mut fuel = self.max_local;
+        if !L::LISTENS && !open {
+            // Most steps compute something and get to the next mark or to the end.
+            let mut step = Step {
+                event: &mut self.run[depth],
+                outcomes,
+                fuel,
+            };
+            let work = Work {
+                code,
+                domain: &mut Numbers {
+                    plain: Plain,
+                    asked: &mut self.asked,
+                    listener: &mut Deaf,
+                },
+                step: &mut step,
+                cells: &mut self.state.cells,
+                locals: &mut stack[registers.frame as usize..registers.top as usize],
+                operands: &mut self.operands,
+                undo: &mut self.undo,
+                dirty: &mut self.dirty,
+                process: process.0,
+                frame: registers.frame,
+            };
+            halt = work.run(&mut pc).err();
+            fuel = step.fuel;
+            let end = &code.ops[pc as usize];
+            let ends = matches!(end, Op::End);
+            if halt.is_none()
+                && (ends || matches!(end, Op::Mark(_) | Op::Open(_)))
+                && self.dirty.is_empty()
+            {
+                registers.pc = pc;
+                registers.steps += 1;
+                if ends {
+                    registers.life = Life::Ended;
+                    self.unfinished -= 1;
+                }
+                return Ok(&self.run[depth]);
+            }
+        }
+        let part = Unfinished {
+            registers: Registers {
+                pc,
+                steps: registers.steps + 1,
+                ..*registers
+            },
+            open,
+            halt,
+        };
+        let step = (outcomes, fuel);
+        self.finish_step(process, part, step, listener)
+    }
+
+    /// Makes a step that does one thing, or the part of it that does. None if there is no such step, or if it cannot be made or
+    /// fails; nothing has changed then.
+    #[inline(always)]
+    fn step_quickly(&mut self, process: ProcessId) -> Option<Made> {
+        let process_state = self.state.processes.get_mut(process.index())?;
+        let Process {
+            registers, stack, ..
+        } = process_state;
+        let quick = self.code.quick.get(registers.pc as usize)?.as_ref()?;
+        let event = self.run.get_mut(self.taken.len())?;
+        let frame = registers.frame as usize;
+        if registers.life != Life::Alive {
+            return None;
+        }
+        let (mut access, mut key) = (quick.access, quick.key);
+        if let Deed::FetchAt { element, .. } = quick.deed {
+            let index = stack[frame + element.index as usize];
+            if !(0..i64::from(element.len)).contains(&index) {
+                return None;
+            }
+            access.first += index as u32;
+            key += 4 * index as u32;
+        }
+        let cell = self.state.cells.get_mut(access.first as usize)?;
+        let owner = i64::from(process.0) + 1;
+        let value = match quick.deed {
+            Deed::Fetch { .. } | Deed::FetchAt { .. } => *cell,
+            Deed::Set { value } => value,
+            Deed::Put { value } => value.of(&stack[frame..])?,
+            Deed::Lock if *cell == 0 => owner,
+            Deed::Unlock if *cell == owner => 0,
+            Deed::Lock | Deed::Unlock => return None,
+        };
+        let (changed, place) = match quick.deed {
+            Deed::Fetch { slot } | Deed::FetchAt { slot, .. } => {
+                let place = &mut stack[frame + slot as usize];
+                (Changed::Slot(registers.frame + slot), place)
+            }
+            _ => (Changed::Cell(access.first), cell),
+        };
+        event.touch(process, registers.steps, access);
+        event.claims_key = key;
+        event.wait = quick.wait;
+        event.plain = quick.plain;
+        self.taken.push(Taken {
+            process,
+            pc: registers.pc,
+            steps: registers.steps,
+            changed,
+            value: std::mem::replace(place, value),
+            undo: self.undo.len(),
+        });
+        let (pc, ends) = match quick.then {
+            Then::Rest(pc) => (pc, false),
+            Then::End(pc) => (pc, true),
+            Then::More(pc) => return Some(Made::Until(pc)),
+            Then::Next(pc, next) => match next.of(&stack[frame..]) {
+                Some(turn) if self.max_local > 0 => {
+                    let slot = &mut stack[frame + turn.slot as usize];
+                    self.undo.push(Undo::Slot {
+                        process: process.0,
+                        slot: registers.frame + turn.slot,
+                        value: std::mem::replace(slot, turn.value),
+                    });
+                    (turn.pc, turn.ends)
+                }
+                _ => return Some(Made::Until(pc)),
+            },
+        };
+        registers.pc = pc;
+        registers.steps += 1;
+        if ends {
+            registers.life = Life::Ended;
+            self.unfinished -= 1;
+        }
+        Some(Made::Whole)
+    }
+
+    /// Runs the rest of a step: from the first instruction that does more than compute.
+    #[inline(never)]
+    fn finish_step<L: Listener>(
+        &mut self,
+        process: ProcessId,
+        part: Unfinished,
+        (outcomes, fuel): (&[i64], u64),
+        listener: &mut L,
+    ) -> Result<&Event, Stop> {
+        let depth = self.taken.len() - 1;
+        let mut step = Step {
+            event: &mut self.run[depth],
+            outcomes,
+            fuel,
+        };
+        let mut cpu = Cpu {
+            code: &self.code,
+            domain: &mut Numbers {
+                plain: Plain,
+                asked: &mut self.asked,
+                listener,
+            },
+            step: &mut step,
+            cells: &mut self.state.cells,
+            processes: &mut self.state.processes,
+            table: &mut self.table,
+            undo: &mut self.undo,
+            operands: &mut self.operands,
+            dirty: &mut self.dirty,
+        };
+        let mut result = cpu.finish(process, part);
+        if result.is_ok() && !cpu.dirty.is_empty() {
+            result = cpu.check_invariants(process);
+        }
+        self.operands.clear();
+        self.dirty.clear();
+        let ended = |p: ProcessId| self.state.processes[p.index()].registers.life == Life::Ended;
+        self.unfinished -= usize::from(ended(process));
+        for &child in &self.run[depth].spawned {
+            self.unfinished += usize::from(!ended(child));
+        }
+        if let Err(stop) = result {
+            self.back_to(depth);
+            return Err(stop);
+        }
+        let event = &mut self.run[depth];
+        event.plain = event.is_plain();
+        Ok(event)
+    }
+
+    /// Takes the last step back.
+    #[inline]
+    fn take_back(&mut self, taken: Taken) {
+        while self.undo.len() > taken.undo {
+            match self.undo.pop() {
+                Some(Undo::Cell(cell, value)) => self.state.cells[cell as usize] = value,
+                Some(Undo::Slot {
+                    process,
+                    slot,
+                    value,
+                }) => {
+                    self.state.processes[process as usize].stack[slot as usize] = value;
+                }
+                Some(Undo::Frame {
+                    process,
+                    frame,
+                    top,
+                    children,
+                }) => {
+                    let registers = &mut self.state.processes[process as usize].registers;
+                    registers.frame = frame;
+                    registers.top = top;
+                    registers.children = children;
+                }
+                Some(Undo::Inputs { process, inputs }) => {
+                    self.state.processes[process as usize].registers.inputs = inputs;
+                }
+                Some(Undo::Born(child)) => {
+                    let child = &mut self.state.processes[child as usize];
+                    self.unfinished -= usize::from(child.registers.life != Life::Ended);
+                    child.forget();
+                }
+                None => break,
+            }
+        }
+        let process_state = &mut self.state.processes[taken.process.index()];
+        let Process {
+            registers, stack, ..
+        } = process_state;
+        match taken.changed {
+            Changed::Else => {}
+            Changed::Cell(cell) => self.state.cells[cell as usize] = taken.value,
+            Changed::Slot(slot) => stack[slot as usize] = taken.value,
+        }
+        self.unfinished += usize::from(registers.life == Life::Ended);
+        registers.pc = taken.pc;
+        registers.steps = taken.steps;
+        registers.life = Life::Alive;
+    }
+
+    fn count_unfinished(&self) -> usize {
+        let lives = self.state.processes.iter().map(|p| p.registers.life);
+        lives
+            .filter(|life| !matches!(life, Life::Unborn | Life::Ended))
+            .count()
+    }
+
+    /// What is wrong with the initial state, if an invariant does not hold there.
+    fn broken_at_start(&self, invariant: u32) -> Option<Mishap> {
+        let snippet = self.code.invariants[invariant as usize].snippet;
+        let mishap = |kind| Mishap {
+            process: None,
+            kind,
+            site: Site::Invariant(invariant).encode(),
+        };
+        match evaluate(&self.code.snippets[snippet as usize], &self.state.cells) {
+            Ok(0) => Some(mishap(MishapKind::Failure)),
+            Ok(_) => None,
+            Err(fault) => Some(mishap(fault.kind())),
+        }
+    }
+
+    /// The step at which a process rests, if it is alive.
+    #[inline]
+    pub(crate) fn resting(&self, process: ProcessId) -> Option<u32> {
+        let registers = &self.state.processes.get(process.index())?.registers;
+        match self.code.ops[registers.pc as usize] {
+            Op::Mark(step) | Op::Open(step) if registers.life == Life::Alive => Some(step),
+            _ => None,
+        }
+    }
+
+    /// Whether a process has been started and nothing has ended it.
+    #[inline]
+    pub(crate) fn is_alive(&self, process: ProcessId) -> bool {
+        let state = self.state.processes.get(process.index());
+        state.is_some_and(|state| state.registers.life == Life::Alive)
+    }
+
+    /// Where a process is in its code, or how it has ended.
+    pub(crate) fn place(&self, process: ProcessId) -> u64 {
+        let registers = &self.state.processes[process.index()].registers;
+        match registers.life {
+            Life::Alive => u64::from(registers.pc),
+            life => u64::from(u32::MAX) + 1 + life as u64,
+        }
+    }
+
+    pub(crate) fn locals(&self, process: ProcessId) -> &[i64] {
+        let process = &self.state.processes[process.index()];
+        &process.stack[process.registers.frame as usize..process.registers.top as usize]
+    }
+
+    /// Tries the next step of a process on a copy of the state: why is it not possible?
+    pub(crate) fn obstacle(&self, process: ProcessId) -> Option<Stop> {
+        let mut place = self.trial.0.borrow_mut();
+        let trial = place.get_or_insert_with(|| {
+            let (code, state, table) = (self.code.clone(), self.state.clone(), self.table.clone());
+            Box::new(Machine::at(code, state, table, self.max_local))
+        });
+        trial.restore(&self.state);
+        if trial.table.len() < self.table.len() {
+            trial.table = self.table.clone();
+        }
+        let stop = trial.step_heard(process, &[], &mut Deaf).err();
+        if trial.table.len() != self.table.len() {
+            // It met processes that we have not met: they would have other numbers here.
+            *place = None;
+        }
+        stop
+    }
+
+    #[inline]
+    fn can_step(&self, process: ProcessId, step: u32) -> bool {
+        let info = &self.code.steps[step as usize];
+        info.wait == Wait::Never || self.need_not_wait(process, info.waits)
+    }
+
+    fn need_not_wait(&self, process: ProcessId, waits: Waits) -> bool {
+        match waits {
+            Waits::Never => true,
+            Waits::Lock(cell) => self.state.cells[cell as usize] == 0,
+            Waits::At(blocker) => self.passes(process, blocker),
+            Waits::Somewhere => self.obstacle(process).is_none(),
+        }
+    }
+
+    /// Whether the one instruction that can block does not.
+    fn passes(&self, process: ProcessId, blocker: u32) -> bool {
+        let process_state = &self.state.processes[process.index()];
+        let start = process_state.registers.pc as usize;
+        let operands = &mut *self.scratch.borrow_mut();
+        let operand = peek(
+            &mut Plain,
+            &self.code.ops,
+            (start, blocker as usize),
+            &self.state.cells,
+            self.locals(process),
+            operands,
+        );
+        let ended = |p: ProcessId| {
+            let life = self
+                .state
+                .processes
+                .get(p.index())
+                .map(|p| p.registers.life);
+            life == Some(Life::Ended)
+        };
+        match (self.code.ops[blocker as usize], operand) {
+            // Before anything can block, it fails: the step is possible, and is the failure.
+            (_, Some(Err(_))) => true,
+            (Op::Guard, Some(Ok(value))) => value != 0,
+            (Op::Lock(cell), Some(Ok(_))) => self.state.cells[cell as usize] == 0,
+            (Op::LockAt(range), Some(Ok(index))) => {
+                let inside = (0..i64::from(range.len)).contains(&index);
+                !inside || self.state.cells[range.first as usize + index as usize] == 0
+            }
+            (Op::Join, Some(Ok(child))) => ended(ProcessId(child as u32)),
+            (Op::JoinAll, Some(Ok(_))) => (0..process_state.registers.children)
+                .all(|k| self.table.known_child(process, k).is_some_and(ended)),
+            _ => self.obstacle(process).is_none(),
+        }
+    }
+}
+
+/// What a step claims when it starts with these locals. Gives the claims' key. `into` must be empty.
+#[inline(always)]
+fn claims_of(
+    code: &Code,
+    step: u32,
+    locals: &[i64],
+    operands: &mut Vec<i64>,
+    into: &mut Claims,
+) -> u32 {
+    match &code.steps[step as usize].fixed {
+        Some(fixed) => {
+            match fixed[..] {
+                [access] => into.push(access),
+                _ => into.extend_from_slice(fixed),
+            }
+            step + 1
+        }
+        None => claims_with(code, step, locals, operands, into),
+    }
+}
+
+/// What a step claims that accesses elements of arrays.
+fn claims_with(
+    code: &Code,
+    step: u32,
+    locals: &[i64],
+    operands: &mut Vec<i64>,
+    into: &mut Claims,
+) -> u32 {
+    let info = &code.steps[step as usize];
+    for claim in &info.claims {
+        match *claim {
+            Claim::Fixed(access) => add_claim(into, access),
+            Claim::Element { kind, range, index } => {
+                let snippet = &code.snippets[index as usize];
+                let whole = (0, snippet.len());
+                let value = peek(&mut Plain, snippet, whole, &[], locals, operands);
+                // An index that fails or is out of bounds touches nothing.
+                let Some(Ok(index)) = value else { continue };
+                if !(0..i64::from(range.len)).contains(&index) {
+                    continue;
+                }
+                let cell = range.first + index as u32;
+                add_claim(into, Access::new(kind, cell));
+                if kind == AccessKind::Write {
+                    for &invariant in code.watched.get(cell as usize).into_iter().flatten() {
+                        add_claim(into, Access::write(code.invariant_cell(invariant)));
+                    }
+                }
+            }
+        }
+    }
+    operands.clear();
+    match into[..] {
+        [
+            Access {
+                first,
+                len: 1,
+                kind,
+            },
+        ] => code.element_key(first, kind),
+        _ => {
+            into.sort_unstable();
+            0
+        }
+    }
+}
+
+impl Execution for Machine {
+    fn processes(&self) -> &ProcessTable {
+        &self.table
+    }
+
+    #[inline]
+    fn status(&self, process: ProcessId) -> Status {
+        let Some(state) = self.state.processes.get(process.index()) else {
+            return Status::Unborn;
+        };
+        match state.registers.life {
+            Life::Unborn => Status::Unborn,
+            Life::Ended => Status::Ended,
+            Life::Failed => Status::Failed,
+            Life::Discarded => Status::Discarded,
+            Life::Lost => Status::Lost,
+            Life::Alive => match self.resting(process) {
+                Some(step) if self.can_step(process, step) => Status::Ready,
+                _ => Status::Waiting,
+            },
+        }
+    }
+
+    #[inline]
+    fn is_final(&self) -> bool {
+        self.unfinished == 0
+    }
+
+    fn claims(&self, process: ProcessId, into: &mut Claims) {
+        into.clear();
+        if let Some(step) = self.resting(process) {
+            let operands = &mut *self.scratch.borrow_mut();
+            claims_of(&self.code, step, self.locals(process), operands, into);
+        }
+    }
+
+    fn wait(&self, process: ProcessId) -> Wait {
+        let step = self.resting(process);
+        step.map_or(Wait::Never, |step| self.code.steps[step as usize].wait)
+    }
+
+    fn guards(&self) -> &[Access] {
+        &self.code.guards
+    }
+
+    fn blocker(&self, process: ProcessId) -> Blocker {
+        self.blocker_of(process)
+    }
+
+    fn joins(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
+        into.clear();
+        self.joinable(process, into);
+    }
+
+    fn future(&self, process: ProcessId, into: &mut Claims) {
+        into.clear();
+        let Some(state) = self.state.processes.get(process.index()) else {
+            return;
+        };
+        if state.registers.life == Life::Alive {
+            let reach = self.code.reach();
+            for pc in state.stands_at() {
+                reach.add_from(pc, into);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
+        let made = match self.step_quickly(process) {
+            Some(Made::Whole) => return Ok(&self.run[self.taken.len() - 1]),
+            Some(Made::Until(pc)) => self.run_step(process, pc, false, outcomes, &mut Deaf),
+            // Whoever is alive rests at a mark.
+            None if self.is_alive(process) => self.step_heard(process, outcomes, &mut Deaf),
+            None => return Err(StepError::NotReady),
+        };
+        made.map_err(StepError::from)
+    }
+
+    #[inline]
+    fn events(&self) -> &[Event] {
+        &self.run[..self.taken.len()]
+    }
+
+    #[inline]
+    fn back_to(&mut self, depth: usize) {
+        while self.taken.len() > depth
+            && let Some(taken) = self.taken.pop()
+        {
+            self.take_back(taken);
+        }
+    }
+
+    fn initial_mishaps(&self) -> &[Mishap] {
+        &self.initial
+    }
+
+    fn final_mishaps(&self) -> Vec<Mishap> {
+        let broken = self
+            .code
+            .ensures
+            .iter()
+            .enumerate()
+            .filter_map(|(at, checked)| {
+                let snippet = &self.code.snippets[checked.snippet as usize];
+                let kind = match evaluate(snippet, &self.state.cells) {
+                    Ok(0) => MishapKind::Failure,
+                    Ok(_) => return None,
+                    Err(fault) => fault.kind(),
+                };
+                Some(Mishap {
+                    process: None,
+                    kind,
+                    site: Site::Ensures(at as u32).encode(),
+                })
+            });
+        broken.collect()
+    }
+
+    fn observation(&self) -> Fingerprint {
+        let cells = self.code.observed.iter();
+        cells.fold(Fingerprint::EMPTY, |all, &cell| {
+            all.then(self.state.cells[cell as usize] as u64)
+        })
+    }
+}

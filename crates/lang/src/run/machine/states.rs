@@ -1,0 +1,100 @@
+//! States as wholes: to keep, to compare, to return to.
+
+use mazurka_core::{Fingerprint, ProcessId, Semantics};
+
+use crate::run::machine::Machine;
+use crate::run::state::{Life, Process, State};
+
+impl Machine {
+    /// All of a process that can matter later, as a fingerprint.
+    #[inline]
+    fn essence(&self, id: ProcessId, process: &Process<i64, ()>) -> Fingerprint {
+        let r = &process.registers;
+        let mut all = self.table.name(id);
+        if r.life != Life::Alive {
+            return all.then(u64::MAX - r.life as u64);
+        }
+        let (mut pc, mut frame) = (r.pc, r.frame as usize);
+        all = all.then((u64::from(r.children) << 32) | u64::from(pc));
+        if r.inputs > 0 {
+            all = all.then(u64::from(r.inputs));
+        }
+        loop {
+            for slot in self.code.live.at(pc) {
+                let value = process.stack[frame + slot.at as usize];
+                all = match slot.handle {
+                    true => all.then_all(self.table.name(ProcessId(value as u32))),
+                    false => all.then(value as u64),
+                };
+            }
+            if frame == 0 {
+                return all;
+            }
+            pc = process.stack[frame - 2] as u32;
+            frame = process.stack[frame - 1] as usize;
+            all = all.then(u64::from(pc));
+        }
+    }
+}
+
+impl Semantics for Machine {
+    type State = State;
+
+    fn state(&self) -> State {
+        self.state.clone()
+    }
+
+    /// Dead locals are left out, processes stand by their names.
+    fn fingerprint(&self) -> Fingerprint {
+        let (variables, locks) = self.state.cells.split_at(self.code.first_lock as usize);
+        // No process starts like this.
+        let mut all = Fingerprint::EMPTY.then(u64::MAX);
+        for &value in variables {
+            all = all.then(value as u64);
+        }
+        for &owner in locks {
+            all = match owner {
+                0 => all.then(0),
+                owner => all.then_all(self.table.name(ProcessId(owner as u32 - 1))),
+            };
+        }
+        for (at, process) in self.state.processes.iter().enumerate() {
+            if process.registers.life != Life::Unborn {
+                all = all.and(self.essence(ProcessId(at as u32), process));
+            }
+        }
+        all
+    }
+
+    fn cells(&self) -> usize {
+        self.state.cells.len()
+    }
+
+    fn cell(&self, cell: usize) -> Fingerprint {
+        let (value, part) = (self.state.cells[cell], Fingerprint::EMPTY.then(cell as u64));
+        match value {
+            owner if cell >= self.code.first_lock as usize && owner != 0 => {
+                part.then_all(self.table.name(ProcessId(owner as u32 - 1)))
+            }
+            value => part.then(value as u64),
+        }
+    }
+
+    fn process(&self, process: ProcessId) -> Fingerprint {
+        match self.state.processes.get(process.index()) {
+            Some(state) if state.registers.life != Life::Unborn => self.essence(process, state),
+            _ => Fingerprint::ZERO,
+        }
+    }
+
+    fn may_repeat(&self) -> bool {
+        self.code.may_loop
+    }
+
+    fn restore(&mut self, state: &State) {
+        self.state.clone_from(state);
+        self.taken.clear();
+        self.undo.clear();
+        self.unfinished = self.count_unfinished();
+    }
+}

@@ -1,0 +1,163 @@
+//! `choose` where the bounds depend on what is not known.
+//!
+//! Every value that is possible is an outcome, as where the bounds are known, and the path condition says that it lies between them. So a
+//! choice is concrete in every run, and two runs that chose differently are two runs. Where the solver
+//! does not know that there are few values, the run ends undecided.
+
+use mazurka_core::Outcome;
+use mazurka_smt::{Sort, Term};
+
+use super::decide::DECISION;
+use super::domain::{Cause, TermDomain};
+use super::guide::Guide;
+use crate::code::Compare;
+use crate::code::fault::Fault;
+use crate::run::{Halt, Step, Stop, choose};
+
+/// More values than this are not tried one after the other.
+const MOST: i64 = 256;
+
+impl TermDomain<'_> {
+    /// A value between two bounds.
+    pub fn choose_value(
+        &mut self,
+        step: &mut Step<'_>,
+        first: Term,
+        end: Term,
+    ) -> Result<Term, Halt> {
+        let outcome = match (self.logic.known(first), self.logic.known(end)) {
+            (Some(first), Some(end)) => choose(step, first, end)?,
+            _ => self.choose_between(step, first, end)?,
+        };
+        step.event.outcomes.push(outcome);
+        self.causes.push(Cause::Choose);
+        Ok(self.logic.constant(outcome.value))
+    }
+
+    /// A value, and where the possible ones end.
+    fn choose_between(
+        &mut self,
+        step: &mut Step<'_>,
+        first: Term,
+        end: Term,
+    ) -> Result<Outcome, Halt> {
+        let some = self.logic.compare(Compare::Lt, false, first, end);
+        if !self.defined(step, some)? {
+            return Err(Halt::Fault(Fault::NothingToChoose));
+        }
+        if self.guide.is_some() {
+            return self.guided_choice(step, first, end);
+        }
+        if self.probing {
+            return Err(Halt::Stop(Stop::Undecided));
+        }
+        step.burn(DECISION)?;
+        let values = self.values_between(first, end);
+        let (least, beyond) = values.ok_or(Fault::SymbolicChoose)?;
+        let given = step.given();
+        let from = given.unwrap_or(least).max(least);
+        let mut possible = |value: &i64| {
+            let [low, high] = self.between(first, end, *value);
+            let both = self.logic.and(low, high);
+            self.does_hold(both)
+        };
+        let Some(value) = (from..beyond).find(&mut possible) else {
+            return Err(match given {
+                Some(_) => Halt::Stop(Stop::NoSuchOutcome),
+                None => Halt::Fault(Fault::Undecided),
+            });
+        };
+        let last = (value..beyond).rev().find(possible).unwrap_or(value);
+        for condition in self.between(first, end, value) {
+            if self.logic.known(condition).is_none() {
+                self.path.push(condition);
+            }
+        }
+        let end = last + 1;
+        Ok(Outcome { value, end })
+    }
+
+    /// The value that was chosen when the run was recorded.
+    fn guided_choice(
+        &mut self,
+        step: &mut Step<'_>,
+        first: Term,
+        end: Term,
+    ) -> Result<Outcome, Halt> {
+        let least = match self.guide {
+            Some(Guide::Values(values, _)) => values.eval(&self.logic.terms, first),
+            _ => None,
+        };
+        let value = step.given().or(least);
+        let value = value.ok_or(Halt::Stop(Stop::NoSuchOutcome))?;
+        for condition in self.between(first, end, value) {
+            if !self.defined(step, condition)? {
+                return Err(Halt::Stop(Stop::NoSuchOutcome));
+            }
+        }
+        let end = value.saturating_add(1);
+        Ok(Outcome { value, end })
+    }
+
+    /// That a value may be chosen.
+    fn between(&mut self, first: Term, end: Term, value: i64) -> [Term; 2] {
+        let value = self.logic.constant(value);
+        [
+            self.logic.compare(Compare::Le, false, first, value),
+            self.logic.compare(Compare::Lt, false, value, end),
+        ]
+    }
+
+    /// The least value that some valuation allows, and one beyond the greatest; none if there may be more than a few between.
+    fn values_between(&mut self, first: Term, end: Term) -> Option<(i64, i64)> {
+        let model = self.logic.model(self.path)?;
+        let value = |cpu: &Self, term: Term| {
+            let known = cpu.logic.known(term);
+            known.or_else(|| cpu.logic.terms.eval(term, &model))
+        };
+        let (some_first, some_end) = (value(self, first)?, value(self, end)?);
+        let least = self.extreme(first, some_first, -1)?;
+        let beyond = self.extreme(end, some_end, 1)?;
+        (beyond.checked_sub(least)? <= MOST).then_some((least, beyond))
+    }
+
+    /// The farthest value that a bound can have, from one that it has, downwards (-1) or upwards (1); none if that is far away.
+    fn extreme(&mut self, bound: Term, some: i64, direction: i64) -> Option<i64> {
+        if self.logic.known(bound).is_some() {
+            return Some(some);
+        }
+        let (low, high) = match self.logic.terms.sort(bound) {
+            Sort::Signed(bits) if bits < 64 => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+            Sort::Unsigned(bits) if bits < 64 => (0, (1 << bits) - 1),
+            // Larger ones would be negative here.
+            Sort::Unsigned(_) if some < 0 => return None,
+            Sort::Unsigned(_) => (0, i64::MAX),
+            _ => (i64::MIN, i64::MAX),
+        };
+        let mut reaches = |distance: i64| {
+            let value = some.checked_add(direction * distance);
+            let Some(value) = value.filter(|value| (low..=high).contains(value)) else {
+                return false;
+            };
+            let value = self.logic.constant(value);
+            let comparison = match direction {
+                -1 => Compare::Le,
+                _ => Compare::Ge,
+            };
+            let reached = self.logic.compare(comparison, false, bound, value);
+            self.may_hold(reached)
+        };
+        if reaches(MOST) {
+            return None;
+        }
+        let (mut near, mut far) = (0, MOST);
+        while near + 1 < far {
+            let middle = (near + far) / 2;
+            match reaches(middle) {
+                true => near = middle,
+                false => far = middle,
+            }
+        }
+        Some(some + direction * near)
+    }
+}

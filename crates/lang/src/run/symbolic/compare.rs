@@ -1,0 +1,182 @@
+//! Symbolic states as wholes and as sums of parts, and when one stands for another.
+//!
+//! A condition is a part of the process that has decided it: so a step changes the same parts, by the same amounts, after any
+//! steps that are independent of it, and two orders of steps with the same conditions have the same sum. Sums compare terms as
+//! they are written; where they differ, the solver may still find the states equal ([`Semantics::covers`]).
+
+use mazurka_core::{Fingerprint, ProcessId, Semantics};
+use mazurka_smt::Term;
+use rustc_hash::FxHashSet;
+
+use crate::run::state::Life;
+
+use super::SymbolicMachine;
+use super::logic::Logic;
+use super::state::{SymbolicProcess, SymbolicState};
+
+impl SymbolicMachine {
+    /// All of a process that can matter later, as a fingerprint.
+    fn essence(&self, logic: &mut Logic, id: ProcessId, process: &SymbolicProcess) -> Fingerprint {
+        let r = &process.registers;
+        let mut all = self.table.name(id);
+        if r.life != Life::Alive {
+            return all.then(u64::MAX - r.life as u64);
+        }
+        all = all.then((u64::from(r.children) << 32) | u64::from(r.pc));
+        all = all.then(u64::from(r.inputs));
+        if let Some(stayed) = process.extra.stayed {
+            all = all.then_all(stayed.seen);
+        }
+        for (pc, frame) in process.stands_at(&logic.terms) {
+            if pc != r.pc || frame != r.frame as usize {
+                all = all.then(u64::from(pc));
+            }
+            for slot in self.code.live.at(pc) {
+                let value = process.stack[frame + slot.at as usize];
+                all = match (slot.handle, logic.known(value)) {
+                    (true, Some(handle)) => all.then_all(self.table.name(ProcessId(handle as u32))),
+                    _ => all.then_all(logic.print(value)),
+                };
+            }
+        }
+        all
+    }
+
+    /// The terms that must have equal values if two states are to be the same; none if they cannot be.
+    fn to_compare(&self, one: &SymbolicState, other: &SymbolicState) -> Option<Vec<(Term, Term)>> {
+        let logic = self.logic.borrow();
+        let mut pairs: Vec<(Term, Term)> = Vec::new();
+        let cells = one.cells.iter().zip(&other.cells);
+        pairs.extend(cells.map(|(&a, &b)| (a, b)));
+        let unborn = SymbolicProcess::unborn();
+        for at in 0..one.processes.len().max(other.processes.len()) {
+            let a = one.processes.get(at).unwrap_or(&unborn);
+            let b = other.processes.get(at).unwrap_or(&unborn);
+            let (r, q) = (&a.registers, &b.registers);
+            if r.life != q.life {
+                return None;
+            }
+            if r.life != Life::Alive {
+                continue;
+            }
+            let rest = |process: &SymbolicProcess| {
+                let r = &process.registers;
+                (r.children, r.inputs, process.extra.stayed)
+            };
+            let points = a.stands_at(&logic.terms);
+            if rest(a) != rest(b) || points != b.stands_at(&logic.terms) {
+                return None;
+            }
+            for (pc, frame) in points {
+                for slot in self.code.live.at(pc) {
+                    let slot = frame + slot.at as usize;
+                    pairs.push((a.stack[slot], b.stack[slot]));
+                }
+            }
+        }
+        pairs.retain(|(a, b)| a != b);
+        pairs.sort_unstable();
+        pairs.dedup();
+        let known = |term| logic.known(term).is_some();
+        let different = pairs.iter().any(|&(a, b)| known(a) && known(b));
+        (!different).then_some(pairs)
+    }
+}
+
+impl Semantics for SymbolicMachine {
+    type State = SymbolicState;
+
+    fn state(&self) -> SymbolicState {
+        self.state.clone()
+    }
+
+    /// Dead locals are left out, processes stand by their names, and the order of conditions does not matter.
+    fn fingerprint(&self) -> Fingerprint {
+        let logic = &mut *self.logic.borrow_mut();
+        let (variables, locks) = self.state.cells.split_at(self.code.first_lock as usize);
+        // No process starts like this.
+        let mut all = Fingerprint::EMPTY.then(u64::MAX);
+        for &value in variables {
+            all = all.then_all(logic.print(value));
+        }
+        for &owner in locks {
+            all = match logic.known(owner).unwrap_or(0) {
+                0 => all.then(0),
+                owner => all.then_all(self.table.name(ProcessId(owner as u32 - 1))),
+            };
+        }
+        for &condition in &self.state.path {
+            all = all.and(logic.print(condition).then(1));
+        }
+        for (at, process) in self.state.processes.iter().enumerate() {
+            if process.registers.life != Life::Unborn {
+                all = all.and(self.essence(logic, ProcessId(at as u32), process));
+            }
+        }
+        all
+    }
+
+    fn cells(&self) -> usize {
+        self.state.cells.len()
+    }
+
+    fn cell(&self, cell: usize) -> Fingerprint {
+        let logic = &mut *self.logic.borrow_mut();
+        let (value, part) = (self.state.cells[cell], Fingerprint::EMPTY.then(cell as u64));
+        match logic.known(value) {
+            Some(owner) if cell >= self.code.first_lock as usize && owner != 0 => {
+                part.then_all(self.table.name(ProcessId(owner as u32 - 1)))
+            }
+            _ => part.then_all(logic.print(value)),
+        }
+    }
+
+    /// With the conditions that it has decided.
+    fn process(&self, process: ProcessId) -> Fingerprint {
+        match self.state.processes.get(process.index()) {
+            Some(state) if state.registers.life != Life::Unborn => {
+                let logic = &mut *self.logic.borrow_mut();
+                let essence = self.essence(logic, process, state);
+                essence.and(state.extra.decided)
+            }
+            _ => Fingerprint::ZERO,
+        }
+    }
+
+    fn sums_say_all(&self) -> bool {
+        false
+    }
+
+    /// For every valuation that takes the other's path: it takes the path of this one too, and both are the same state.
+    /// What nobody can decide is a no.
+    fn covers(&self, other: &SymbolicState) -> bool {
+        let Some(pairs) = self.to_compare(&self.state, other) else {
+            return false;
+        };
+        let logic = &mut *self.logic.borrow_mut();
+        let held: FxHashSet<Term> = other.path.iter().copied().collect();
+        let mut same = logic.truth(true);
+        for &condition in self.state.path.iter().filter(|term| !held.contains(term)) {
+            same = logic.and(same, condition);
+        }
+        for (a, b) in pairs {
+            let equal = logic.equal(a, b);
+            same = logic.and(same, equal);
+        }
+        let differ = logic.not(same);
+        logic.excluded(&other.path, differ)
+    }
+
+    fn may_repeat(&self) -> bool {
+        self.code.may_loop
+    }
+
+    fn restore(&mut self, state: &SymbolicState) {
+        self.state.clone_from(state);
+        self.taken.clear();
+        self.undo.clear();
+        self.causes.clear();
+        self.unfinished = self.count_unfinished();
+        self.unstarted = self.count_unstarted();
+    }
+}

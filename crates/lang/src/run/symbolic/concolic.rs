@@ -1,0 +1,126 @@
+//! Runs of a program with concrete initial values, told over initial values that are symbolic.
+
+use std::sync::Arc;
+
+use mazurka_core::record::Binding;
+use mazurka_core::{Event, Execution, Schedule, ScheduledStep, StepError};
+use mazurka_smt::{Deadline, Effort, Embedded, Solver};
+
+use super::any_start::{AnyStart, Recorded};
+use super::{SymbolicMachine, Way};
+use crate::code::Code;
+use crate::code::compile::compile_symbolic;
+
+/// Every prefix of every permutation is a query, so none may take long; what is given up is reported.
+const CONFLICTS: u64 = 2_000;
+
+/// A step of a run that was followed.
+#[derive(Clone, Debug)]
+struct Followed {
+    step: ScheduledStep,
+    way: Way,
+}
+
+/// Follows runs of a program as its initial values make them, and says for which other initial values they would be
+/// the same: path(θ).
+///
+/// ```
+/// # use std::sync::Arc;
+/// let source = "var x: int = 0 var flag: bool = true process { x := x + 1; flag |> skip } process { x == 1 |> skip }";
+/// let program = mazurka_lang::load(source, &[]).unwrap();
+/// let code = mazurka_lang::compile(&program, source).unwrap();
+/// let mut concolic = mazurka_lang::Concolic::new(&code, 1_000_000);
+/// concolic.follow(&"0 0 1".parse().unwrap()).unwrap();
+/// assert_eq!(concolic.path_condition(), "flag && x == 0");
+/// assert_eq!(concolic.state()[0].value, "x + 1");
+/// ```
+#[derive(Debug)]
+pub struct Concolic {
+    machine: SymbolicMachine,
+    run: Vec<Followed>,
+}
+
+impl Concolic {
+    /// Before any step. `max_local`: how many jumps and calls one step may take.
+    pub fn new(code: &Code, max_local: u64) -> Self {
+        Self::with(code, max_local, None)
+    }
+
+    /// The same with a solver, for [`from_any_start`](Self::from_any_start).
+    pub fn solving(code: &Code, max_local: u64) -> Self {
+        Self::solving_until(code, max_local, Deadline::default())
+    }
+
+    /// The same with a solver that gives up then.
+    pub fn solving_until(code: &Code, max_local: u64, deadline: Deadline) -> Self {
+        let effort = Effort {
+            conflicts: CONFLICTS,
+            deadline,
+            ..Effort::default()
+        };
+        Self::with(code, max_local, Some(Box::new(Embedded::new(effort))))
+    }
+
+    fn with(code: &Code, max_local: u64, solver: Option<Box<dyn Solver>>) -> Self {
+        let mut program = (*code.program).clone();
+        for var in &mut program.vars {
+            var.init = None;
+        }
+        let symbolic = compile_symbolic(&program, &code.source, false);
+        let mut machine = SymbolicMachine::new(Arc::new(symbolic), max_local, solver);
+        machine.start_from(&code.initial[..code.first_lock as usize]);
+        Self {
+            machine,
+            run: Vec::new(),
+        }
+    }
+
+    /// Follows a run. What it has in common with the last one is not made again. The error says that the run cannot be followed over
+    /// terms, which is no fault of the program: a `choose` between bounds that are not known, numbers beyond 64 bits.
+    pub fn follow(&mut self, schedule: &Schedule) -> Result<(), StepError> {
+        let pairs = self.run.iter().zip(&schedule.0);
+        let same = pairs.take_while(|(made, step)| made.step == **step).count();
+        self.run.truncate(same);
+        self.machine.back_to(same);
+        for step in &schedule.0[same..] {
+            let process = self.machine.processes().find(&step.process);
+            let process = process.ok_or(StepError::NotReady)?;
+            let way = self.machine.step_from(process, &step.outcomes)?;
+            self.run.push(Followed {
+                step: step.clone(),
+                way,
+            });
+        }
+        Ok(())
+    }
+
+    /// The same steps, in any order and from any initial values. `events`: those of the run from its own initial values.
+    pub fn from_any_start(self, events: &[Event]) -> AnyStart {
+        let processes = self.machine.processes().len();
+        let mut steps: Vec<Vec<Recorded>> = vec![Vec::new(); processes];
+        let made = self.machine.events().iter().zip(events);
+        for ((told, event), followed) in made.zip(self.run) {
+            steps[told.process.index()].push(Recorded {
+                outcomes: followed.step.outcomes.to_vec(),
+                way: followed.way,
+                claims: event.claims.clone(),
+            });
+        }
+        AnyStart::new(self.machine, steps)
+    }
+
+    /// path(θ): for which initial values the run would be the same.
+    pub fn path_condition(&self) -> String {
+        self.machine.show_term(self.machine.condition())
+    }
+
+    /// Whether the run would be the same if these were the initial values, one for each cell; none if they lead beyond 64 bits.
+    pub fn holds(&self, cells: &[i64]) -> Option<bool> {
+        self.machine.holds(cells)
+    }
+
+    /// The shared variables at its end, over the initial values.
+    pub fn state(&self) -> Vec<Binding> {
+        self.machine.substitution()
+    }
+}

@@ -1,0 +1,181 @@
+//! What happens next where that depends on a condition that is not known: an outcome of the step
+//! says which side to take.
+//!
+//! Sides that no values take are not offered. Nor are those that the solver does not decide: the
+//! search gives them up, and its verdict says so ([`Doubts`](super::Doubts)). So the path condition
+//! of a run has a solution if `requires` has one, and what fails there fails for some values. To
+//! follow undecided sides would be no better: what is found there may not exist, and a search for a
+//! verdict would stop at it.
+
+use mazurka_core::Outcome;
+use mazurka_smt::{Term, Why};
+
+use super::domain::{Cause, TermDomain};
+use crate::code::Range;
+use crate::code::fault::Fault;
+use crate::run::{Halt, Step, Stop};
+
+/// How much local work a decision counts for: each splits the run, so a few hundred in one step are a lot.
+pub(super) const DECISION: u64 = 4000;
+
+impl TermDomain<'_> {
+    /// Which side of a condition to go on with.
+    pub fn side(&mut self, step: &mut Step<'_>, condition: Term) -> Result<bool, Halt> {
+        match self.guided(condition, true) {
+            Some(decided) => decided,
+            None => self.decide_unguided(step, condition),
+        }
+    }
+
+    /// Whether an operation is defined.
+    pub fn defined(&mut self, step: &mut Step<'_>, condition: Term) -> Result<bool, Halt> {
+        match self.guided(condition, false) {
+            Some(decided) => decided,
+            None => self.decide_unguided(step, condition),
+        }
+    }
+
+    fn decide_unguided(&mut self, step: &mut Step<'_>, condition: Term) -> Result<bool, Halt> {
+        if let Some(value) = self.logic.known(condition) {
+            return Ok(value != 0);
+        }
+        if self.probing {
+            return Err(Halt::Stop(Stop::Undecided));
+        }
+        step.burn(DECISION)?;
+        let opposite = self.logic.not(condition);
+        let (value, end) = match step.given() {
+            // A given outcome was offered before; a solver that was sure then may not be now.
+            Some(1) if self.possible(condition) != Ok(false) => (1, 2),
+            Some(0) if self.possible(opposite) != Ok(false) => {
+                (0, 1 + i64::from(self.possible(condition) == Ok(true)))
+            }
+            Some(_) => return Err(Halt::Stop(Stop::NoSuchOutcome)),
+            None => self.sides(condition, opposite)?,
+        };
+        step.event.outcomes.push(Outcome { value, end });
+        self.causes.push(Cause::Decision);
+        let held = if value == 1 { condition } else { opposite };
+        self.path.push(held);
+        Ok(value == 1)
+    }
+
+    /// The test of an `if` or `while` that is known. Taken literally, rules COND and WHILE have two
+    /// successors even then.
+    pub fn literal_side(&mut self, step: &mut Step<'_>, truth: bool) -> Result<bool, Halt> {
+        let value = step.given().unwrap_or(0);
+        if !(0..2).contains(&value) {
+            return Err(Halt::Stop(Stop::NoSuchOutcome));
+        }
+        step.event.outcomes.push(Outcome { value, end: 2 });
+        self.causes.push(Cause::Decision);
+        let held = self.logic.terms.bool(truth == (value == 1));
+        self.path.push(held);
+        Ok(value == 1)
+    }
+
+    /// The least outcome of a decision and the end of all of them. A side that the solver does not
+    /// decide is not offered, and becomes a doubt.
+    fn sides(&mut self, condition: Term, opposite: Term) -> Result<(i64, i64), Halt> {
+        let no = self.possible(opposite);
+        // One of the sides is possible, for the path is.
+        if no == Ok(false) {
+            return Ok((1, 2));
+        }
+        match (no, self.possible(condition)) {
+            (Ok(_), Ok(yes)) => Ok((0, 1 + i64::from(yes))),
+            (Err(_), Ok(false)) => Ok((0, 1)),
+            (Ok(_), Err(why)) => {
+                self.logic.doubt(why);
+                Ok((0, 1))
+            }
+            (Err(why), Ok(true)) => {
+                self.logic.doubt(why);
+                Ok((1, 2))
+            }
+            (Err(why), Err(_)) => {
+                self.logic.doubt(why);
+                Err(Halt::Fault(Fault::Undecided))
+            }
+        }
+    }
+
+    /// Whether a condition is possible here, or why that is not known.
+    fn possible(&mut self, condition: Term) -> Result<bool, Why> {
+        let condition = self.logic.condition(condition);
+        self.path.push(condition);
+        let possible = self.logic.possible(self.path);
+        self.path.pop();
+        possible
+    }
+
+    /// Whether a condition may be possible here: if that is not known, it may.
+    pub fn may_hold(&mut self, condition: Term) -> bool {
+        self.possible(condition) != Ok(false)
+    }
+
+    /// Whether a condition is possible here. If that is not known, it is given up and becomes a
+    /// doubt.
+    pub fn does_hold(&mut self, condition: Term) -> bool {
+        self.possible(condition).unwrap_or_else(|why| {
+            self.logic.doubt(why);
+            false
+        })
+    }
+
+    /// Each element of an array that an index may select, one after the other.
+    pub fn pick_one(
+        &mut self,
+        step: &mut Step<'_>,
+        range: Range,
+        index: Term,
+    ) -> Result<u32, Halt> {
+        if let Some(element) = self.guided_element(index, range.len) {
+            return element.map(|at| range.first + at);
+        }
+        if self.probing {
+            return Err(Halt::Stop(Stop::Undecided));
+        }
+        let given = step.given();
+        let mut undecided = None;
+        let first = given.map_or(0, |given| given.clamp(0, i64::from(range.len)) as u32);
+        let value = (first..range.len).find(|&at| self.can_be(index, at, &mut undecided));
+        let value = match (value, &undecided) {
+            (Some(value), _) => value,
+            // It was offered when the solver was sure.
+            (None, Some((at, _))) if given == Some(i64::from(*at)) => *at,
+            (None, _) if given.is_some() => return Err(Halt::Stop(Stop::NoSuchOutcome)),
+            (None, _) => {
+                self.doubt(undecided);
+                return Err(Halt::Fault(Fault::Undecided));
+            }
+        };
+        let mut all = (value..range.len).rev();
+        let last = all.find(|&at| self.can_be(index, at, &mut undecided));
+        let last = last.unwrap_or(value);
+        self.doubt(undecided);
+        step.event.outcomes.push(Outcome {
+            value: i64::from(value),
+            end: i64::from(last) + 1,
+        });
+        self.causes.push(Cause::Decision);
+        let here = self.logic.is_at(index, value);
+        self.path.push(self.logic.condition(here));
+        Ok(range.first + value)
+    }
+
+    /// Whether an index can be this one; notes the first index for which that is not known.
+    fn can_be(&mut self, index: Term, at: u32, undecided: &mut Option<(u32, Why)>) -> bool {
+        let here = self.logic.is_at(index, at);
+        self.possible(here).unwrap_or_else(|why| {
+            undecided.get_or_insert((at, why));
+            false
+        })
+    }
+
+    fn doubt(&mut self, undecided: Option<(u32, Why)>) {
+        if let Some((_, why)) = undecided {
+            self.logic.doubt(why);
+        }
+    }
+}

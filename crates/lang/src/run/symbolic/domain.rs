@@ -1,0 +1,223 @@
+//! The domain of terms: values over initial values and inputs that are not known.
+//!
+//! Where what happens next depends on a condition that is not known, the step *decides*: which side
+//! to take is an outcome of the step, as what a `choose` gives, and the condition joins the path
+//! condition (`decide`). A [`Guide`] may decide instead (`guide`).
+
+use mazurka_core::{Access, AccessKind, ProcessId, ProcessPath};
+use mazurka_smt::{Kind, Term};
+
+use super::guide::Guide;
+use super::logic::{Logic, sort_of};
+use super::state::Decisions;
+use crate::check::hir::Type;
+use crate::code::fault::Fault;
+use crate::code::{Arith, Code, Compare, Range};
+use crate::run::{Domain, Halt, Selected, Step, Values, input_name};
+
+/// What an outcome of a step stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// A `choose`.
+    Choose,
+    /// A condition.
+    Decision,
+}
+
+/// The domain of terms.
+pub(super) struct TermDomain<'a> {
+    pub logic: &'a mut Logic,
+    /// φ, the path condition.
+    pub path: &'a mut Vec<Term>,
+    /// For each outcome of all events of the run.
+    pub causes: &'a mut Vec<Cause>,
+    /// Whether to stop at the first condition that is not known.
+    pub probing: bool,
+    /// Whether to follow both sides of every test.
+    pub literal: bool,
+    /// Decides what is not known, if there is one.
+    pub guide: &'a mut Option<Guide>,
+    /// For the accesses that the event has made so far: the index, where the element is not known.
+    pub indices: &'a mut Vec<Option<u32>>,
+    /// The inputs that the run has asked for.
+    pub asked: &'a mut Vec<(ProcessId, u32, Term)>,
+    /// The invariants over elements that the step may have written, and when it has.
+    pub maybe_written: Vec<(u32, Term)>,
+}
+
+impl Values for Logic {
+    type Value = Term;
+
+    fn constant(&mut self, value: i64) -> Term {
+        Logic::constant(self, value)
+    }
+
+    fn known(&self, value: Term) -> Option<i64> {
+        Logic::known(self, value)
+    }
+
+    fn not(&mut self, a: Term) -> Term {
+        Logic::not(self, a)
+    }
+
+    fn and(&mut self, a: Term, b: Term) -> Term {
+        Logic::and(self, a, b)
+    }
+
+    fn or(&mut self, a: Term, b: Term) -> Term {
+        Logic::or(self, a, b)
+    }
+
+    fn either(&mut self, ty: Type, test: Term, a: Term, b: Term) -> Term {
+        self.select(ty, test, a, b)
+    }
+
+    fn negate(&mut self, ty: Type, a: Term) -> Result<Term, Fault> {
+        Logic::negate(self, ty, a)
+    }
+
+    fn arith(&mut self, op: Arith, ty: Type, a: Term, b: Term) -> Result<Term, Fault> {
+        Logic::arith(self, op, ty, a, b)
+    }
+
+    fn compare(&mut self, op: Compare, unsigned: bool, a: Term, b: Term) -> Term {
+        Logic::compare(self, op, unsigned, a, b)
+    }
+}
+
+impl Domain for TermDomain<'_> {
+    type Values = Logic;
+    /// An index that lies within its array.
+    type Unknown = Term;
+    type Extra = Decisions;
+
+    fn values(&mut self) -> &mut Logic {
+        self.logic
+    }
+
+    fn admit(&mut self, step: &mut Step<'_>, op: Arith, divisor: Term) -> Result<(), Halt> {
+        if !matches!(op, Arith::Div | Arith::Rem) || self.logic.known(divisor).is_some() {
+            return Ok(());
+        }
+        let zero = self.logic.constant(0);
+        let defined = self.logic.compare(Compare::Ne, false, divisor, zero);
+        match self.defined(step, defined)? {
+            true => Ok(()),
+            false => Err(Halt::Fault(Fault::DivisionByZero)),
+        }
+    }
+
+    fn decide(&mut self, step: &mut Step<'_>, condition: Term) -> Result<bool, Halt> {
+        self.side(step, condition)
+    }
+
+    fn test(
+        &mut self,
+        step: &mut Step<'_>,
+        code: &Code,
+        pc: u32,
+        condition: Term,
+    ) -> Result<bool, Halt> {
+        let literal = self.literal && !self.probing && code.notes.contains_key(&pc);
+        match self.logic.known(condition) {
+            Some(truth) if literal => self.literal_side(step, truth != 0),
+            _ => self.side(step, condition),
+        }
+    }
+
+    fn select(
+        &mut self,
+        step: &mut Step<'_>,
+        range: Range,
+        index: Term,
+    ) -> Result<Selected<Term>, Halt> {
+        if let Some(at) = self.logic.known(index) {
+            return Ok(Selected::At(crate::run::element(range, at)?));
+        }
+        let within = self.logic.within(index, range.len);
+        match self.defined(step, within)? {
+            true => Ok(Selected::Somewhere(index)),
+            false => Err(Halt::Fault(Fault::OutOfBounds)),
+        }
+    }
+
+    fn pick(&mut self, step: &mut Step<'_>, range: Range, index: Term) -> Result<u32, Halt> {
+        match self.select(step, range, index)? {
+            Selected::At(cell) => {
+                self.guided_known(cell - range.first);
+                Ok(cell)
+            }
+            Selected::Somewhere(index) => self.pick_one(step, range, index),
+        }
+    }
+
+    fn touch(&mut self, step: &mut Step<'_>, kind: AccessKind, range: Range, index: Term) {
+        self.indices.resize(step.event.touched.len(), None);
+        self.indices.push(Some(self.logic.number(index)));
+        let all = Access::new(kind, range.first).over(range.len);
+        step.event.touched.push(all);
+    }
+
+    fn element(&mut self, ty: Type, all: &[Term], index: Term) -> Term {
+        self.logic.element(ty, all, index)
+    }
+
+    fn replaced(&mut self, ty: Type, index: Term, element: (u32, Term), written: Term) -> Term {
+        let (at, old) = element;
+        let here = self.logic.is_at(index, at);
+        self.logic.select(ty, here, written, old)
+    }
+
+    fn choose(&mut self, step: &mut Step<'_>, first: Term, end: Term) -> Result<Term, Halt> {
+        self.choose_value(step, first, end)
+    }
+
+    /// A variable, named by process and order, so that equivalent runs ask for the same.
+    fn input(
+        &mut self,
+        _: &Code,
+        (process, path): (ProcessId, &ProcessPath),
+        number: u32,
+        ty: Type,
+    ) -> Term {
+        let name = input_name(path, number);
+        let input = self.logic.terms.variable(Kind::Input, &name, sort_of(ty));
+        self.asked.push((process, number, input));
+        input
+    }
+
+    fn note_maybe_written(&mut self, code: &Code, cell: u32, index: Term, at: u32) {
+        for &invariant in code.watched.get(cell as usize).into_iter().flatten() {
+            let here = self.logic.is_at(index, at);
+            self.maybe_written.push((invariant, here));
+        }
+    }
+
+    fn maybe_written(&mut self) -> Vec<(u32, Term)> {
+        let mut all: Vec<(u32, Term)> = Vec::new();
+        for (invariant, written) in std::mem::take(&mut self.maybe_written) {
+            match all.iter_mut().find(|(known, _)| *known == invariant) {
+                Some((_, known)) => *known = self.logic.or(*known, written),
+                None => all.push((invariant, written)),
+            }
+        }
+        all
+    }
+
+    /// Whether it holds is decided, as every condition.
+    fn invariant(
+        &mut self,
+        step: &mut Step<'_>,
+        code: &Code,
+        (invariant, written): (u32, Option<Term>),
+        cells: &[Term],
+    ) -> Result<bool, Halt> {
+        let property = &code.program.invariants[invariant as usize];
+        let mut holds = self.logic.property(code, cells, &property.expr)?;
+        if let Some(written) = written {
+            let untouched = self.logic.not(written);
+            holds = self.logic.or(untouched, holds);
+        }
+        self.side(step, holds)
+    }
+}

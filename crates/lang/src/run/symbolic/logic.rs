@@ -1,0 +1,432 @@
+//! Terms as the values of a run, and what a solver says about them.
+//!
+//! A value that is known is always a constant of sort `int`, whatever its type: so equal values
+//! are equal terms, and computing with known values needs no term. Where a known
+//! value meets one that is not, it gets the other's sort.
+
+use mazurka_core::Fingerprint;
+use mazurka_smt::{Answer, Model, Node, Solver, Sort, Statistics, Term, Terms, Variable, Why};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::check::hir::Type;
+use crate::code::fault::Fault;
+use crate::code::numbers;
+use crate::code::{Arith, Compare};
+
+/// The sort of a type.
+pub(super) fn sort_of(ty: Type) -> Sort {
+    match ty {
+        Type::Bool => Sort::Bool,
+        Type::Int | Type::Process => Sort::Int,
+        Type::Signed(bits) => Sort::Signed(bits),
+        Type::Unsigned(bits) => Sort::Unsigned(bits),
+    }
+}
+
+/// What a solver could not decide, and what was done about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Doubts {
+    /// Branches were given up that have no solution in which every `int` fits into so many bits.
+    pub within: Option<u8>,
+    /// Branches were given up because nobody knows whether they are possible, and why not.
+    pub undecided: Option<String>,
+    /// The same, because the time was over.
+    pub out_of_time: bool,
+}
+
+/// The terms of a machine, and the solver that knows them.
+pub(super) struct Logic {
+    pub terms: Terms,
+    solver: Option<Box<dyn Solver>>,
+    prints: FxHashMap<Term, Fingerprint>,
+    /// The terms that have been used as indices.
+    indices: Vec<Term>,
+    pub doubts: Doubts,
+}
+
+impl std::fmt::Debug for Logic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let solver = self.solver.is_some();
+        write!(f, "Logic({} terms, solver: {solver})", self.terms.len())
+    }
+}
+
+impl Logic {
+    pub fn new(solver: Option<Box<dyn Solver>>) -> Self {
+        Self {
+            terms: Terms::new(),
+            solver,
+            prints: FxHashMap::default(),
+            indices: Vec::new(),
+            doubts: Doubts::default(),
+        }
+    }
+
+    /// The value of a term, if it is known.
+    #[inline]
+    pub fn known(&self, term: Term) -> Option<i64> {
+        self.terms.value(term)
+    }
+
+    /// A known value.
+    #[inline]
+    pub fn constant(&mut self, value: i64) -> Term {
+        self.terms.constant(Sort::Int, value)
+    }
+
+    pub fn truth(&mut self, truth: bool) -> Term {
+        self.constant(i64::from(truth))
+    }
+
+    /// A value as a term of a sort.
+    pub fn typed(&mut self, term: Term, sort: Sort) -> Term {
+        match self.known(term) {
+            Some(value) => self.terms.constant(sort, value),
+            None => term,
+        }
+    }
+
+    /// A term as a value.
+    fn plain(&mut self, term: Term) -> Term {
+        match self.known(term) {
+            Some(value) => self.constant(value),
+            None => term,
+        }
+    }
+
+    pub fn not(&mut self, a: Term) -> Term {
+        match self.known(a) {
+            Some(value) => self.truth(value == 0),
+            None => self.terms.not(a),
+        }
+    }
+
+    pub fn and(&mut self, a: Term, b: Term) -> Term {
+        let (a, b) = (self.typed(a, Sort::Bool), self.typed(b, Sort::Bool));
+        let both = self.terms.and(a, b);
+        self.plain(both)
+    }
+
+    pub fn or(&mut self, a: Term, b: Term) -> Term {
+        let (a, b) = (self.typed(a, Sort::Bool), self.typed(b, Sort::Bool));
+        let either = self.terms.or(a, b);
+        self.plain(either)
+    }
+
+    pub fn select(&mut self, ty: Type, test: Term, a: Term, b: Term) -> Term {
+        match self.known(test) {
+            Some(0) => b,
+            Some(_) => a,
+            None => {
+                let sort = sort_of(ty);
+                let (a, b) = (self.typed(a, sort), self.typed(b, sort));
+                let chosen = self.terms.ite(test, a, b);
+                self.plain(chosen)
+            }
+        }
+    }
+
+    pub fn negate(&mut self, ty: Type, a: Term) -> Result<Term, Fault> {
+        match self.known(a) {
+            Some(value) => Ok(self.constant(numbers::negate(ty, value)?)),
+            None => Ok(self.terms.negate(a)),
+        }
+    }
+
+    /// Where the divisor is not known, the caller must have found out that it is not 0.
+    pub fn arith(&mut self, op: Arith, ty: Type, a: Term, b: Term) -> Result<Term, Fault> {
+        if let (Some(a), Some(b)) = (self.known(a), self.known(b)) {
+            return Ok(self.constant(numbers::arith(op, ty, a, b)?));
+        }
+        if matches!(op, Arith::Div | Arith::Rem) && self.known(b) == Some(0) {
+            return Err(Fault::DivisionByZero);
+        }
+        let sort = sort_of(ty);
+        let (a, b) = (self.typed(a, sort), self.typed(b, sort));
+        let terms = &mut self.terms;
+        let result = match op {
+            Arith::Add => terms.add(a, b),
+            Arith::Sub => terms.sub(a, b),
+            Arith::Mul => terms.mul(a, b),
+            Arith::Div => terms.div(a, b),
+            Arith::Rem => terms.rem(a, b),
+        };
+        Ok(self.plain(result))
+    }
+
+    pub fn compare(&mut self, op: Compare, unsigned: bool, a: Term, b: Term) -> Term {
+        if let (Some(a), Some(b)) = (self.known(a), self.known(b)) {
+            return self.truth(numbers::compare(op, unsigned, a, b));
+        }
+        let sort = match self.known(a) {
+            Some(_) => self.terms.sort(b),
+            None => self.terms.sort(a),
+        };
+        let (a, b) = (self.typed(a, sort), self.typed(b, sort));
+        let terms = &mut self.terms;
+        let result = match op {
+            Compare::Eq => terms.equal(a, b),
+            Compare::Ne => terms.unequal(a, b),
+            Compare::Lt => terms.less(a, b),
+            Compare::Le => terms.at_most(a, b),
+            Compare::Gt => terms.greater(a, b),
+            Compare::Ge => terms.at_least(a, b),
+        };
+        self.plain(result)
+    }
+
+    /// That two values are equal, as a condition, simplified: sums in another order are the same sum, and a SAT solver
+    /// finds that hard.
+    pub fn equal(&mut self, a: Term, b: Term) -> Term {
+        let equal = self.compare(Compare::Eq, false, a, b);
+        match self.known(equal) {
+            Some(_) => equal,
+            None => {
+                let simple = self.terms.simplify(equal);
+                self.plain(simple)
+            }
+        }
+    }
+
+    /// Whether an index that is not known lies within an array, as a condition.
+    pub fn within(&mut self, index: Term, len: u32) -> Term {
+        let sort = self.terms.sort(index);
+        let zero = self.terms.constant(sort, 0);
+        let low = self.terms.at_least(index, zero);
+        // A small type may not even have the length among its values.
+        let fits = numbers::wrap(i64::from(len), type_of(sort)) == i64::from(len);
+        let high = match fits {
+            true => {
+                let end = self.terms.constant(sort, i64::from(len));
+                self.terms.less(index, end)
+            }
+            false => Term::TRUE,
+        };
+        let both = self.terms.and(low, high);
+        self.plain(both)
+    }
+
+    /// That an index is this one, as a condition.
+    pub fn is_at(&mut self, index: Term, at: u32) -> Term {
+        let sort = self.terms.sort(index);
+        if numbers::wrap(i64::from(at), type_of(sort)) != i64::from(at) {
+            return self.truth(false);
+        }
+        let at = self.terms.constant(sort, i64::from(at));
+        let here = self.terms.equal(index, at);
+        self.plain(here)
+    }
+
+    /// The number of a term that is used as an index.
+    pub fn number(&mut self, index: Term) -> u32 {
+        let known = self.indices.iter().position(|&known| known == index);
+        let number = known.unwrap_or_else(|| {
+            self.indices.push(index);
+            self.indices.len() - 1
+        });
+        number as u32
+    }
+
+    /// That two indices select the same element, as a condition.
+    pub fn same_element(&mut self, one: u32, other: u32) -> Term {
+        let (one, other) = (self.indices[one as usize], self.indices[other as usize]);
+        match self.terms.sort(one) == self.terms.sort(other) {
+            true => {
+                let equal = self.terms.equal(one, other);
+                self.plain(equal)
+            }
+            // Nobody says so.
+            false => self.truth(true),
+        }
+    }
+
+    /// That an index of this number selects this element, as a condition.
+    pub fn selects(&mut self, index: u32, at: u32) -> Term {
+        self.is_at(self.indices[index as usize], at)
+    }
+
+    /// The element that an index within the array selects.
+    pub fn element(&mut self, ty: Type, elements: &[Term], index: Term) -> Term {
+        let typed: Vec<Term> = elements
+            .iter()
+            .map(|&e| self.typed(e, sort_of(ty)))
+            .collect();
+        let chosen = self.terms.select(&typed, index);
+        self.plain(chosen)
+    }
+
+    /// A value as a condition.
+    pub fn condition(&mut self, value: Term) -> Term {
+        self.typed(value, Sort::Bool)
+    }
+
+    /// Whether the conditions can all hold at once, or why that is not known. Without a solver:
+    /// unless the last is plainly false.
+    pub fn possible(&mut self, conditions: &[Term]) -> Result<bool, Why> {
+        if self.solver.is_none() {
+            return Ok(conditions.last() != Some(&Term::FALSE));
+        }
+        match self.ask(conditions) {
+            Answer::Sat(_) => Ok(true),
+            Answer::Unsat => Ok(false),
+            Answer::Unknown(why) => Err(why),
+        }
+    }
+
+    /// Whether some values are known for which all conditions hold. If nobody knows, that is noted.
+    pub fn holds_for_some(&mut self, conditions: &[Term]) -> bool {
+        match self.ask(conditions) {
+            Answer::Sat(_) => true,
+            Answer::Unsat => false,
+            Answer::Unknown(why) => {
+                self.doubt(why);
+                false
+            }
+        }
+    }
+
+    /// Something is given up because of this.
+    pub fn doubt(&mut self, why: Why) {
+        match why {
+            Why::Time => self.doubts.out_of_time = true,
+            Why::OnlyWithin { bits } => {
+                let least = self.doubts.within.map_or(bits, |known| known.min(bits));
+                self.doubts.within = Some(least);
+            }
+            why => {
+                self.doubts.undecided.get_or_insert(why.to_string());
+            }
+        }
+    }
+
+    /// Whether the conditions can all hold at once, as far as anybody knows: what is not decided is a doubt.
+    pub fn feasible(&mut self, conditions: &[Term]) -> bool {
+        self.possible(conditions).unwrap_or_else(|why| {
+            self.doubt(why);
+            true
+        })
+    }
+
+    /// What the solver has done.
+    pub fn statistics(&self) -> Statistics {
+        let solver = self.solver.as_ref();
+        solver.map(|solver| solver.statistics()).unwrap_or_default()
+    }
+
+    /// Whether a condition certainly contradicts the others.
+    pub fn excluded(&mut self, conditions: &[Term], condition: Term) -> bool {
+        if let Some(value) = self.known(condition) {
+            return value == 0;
+        }
+        let mut all = conditions.to_vec();
+        all.push(condition);
+        self.ask(&all) == Answer::Unsat
+    }
+
+    /// Whether conditions are about two inputs of one name: two paths have asked for different
+    /// types there, and no list of inputs can give both.
+    pub fn is_ambiguous(&self, conditions: &[Term]) -> bool {
+        let variables = self.terms.variables();
+        let mut names = FxHashSet::default();
+        let name = |v: &Variable| (v.kind, v.name.clone());
+        if variables
+            .iter()
+            .all(|variable| names.insert(name(variable)))
+        {
+            return false;
+        }
+        names.clear();
+        let parts = self.terms.parts_of(conditions);
+        let mut used = parts
+            .iter()
+            .filter_map(|&part| self.terms.variable_of(part));
+        !used.all(|variable| names.insert(name(variable)))
+    }
+
+    /// What the solver says about conditions.
+    pub fn ask(&mut self, conditions: &[Term]) -> Answer {
+        let Some(solver) = &mut self.solver else {
+            return Answer::Unknown(Why::Failed("there is no solver".to_owned()));
+        };
+        let answer = solver.check(&mut self.terms, conditions);
+        // Whatever is built on it would be wrong, too.
+        if let Answer::Unknown(why @ Why::Defect(_)) = &answer {
+            panic!("{why}");
+        }
+        answer
+    }
+
+    /// Values under which all conditions hold; none if there are none, or nobody knows any.
+    pub fn model(&mut self, conditions: &[Term]) -> Option<Model> {
+        match self.ask(conditions) {
+            Answer::Sat(model) => Some(model),
+            Answer::Unsat | Answer::Unknown(_) => None,
+        }
+    }
+
+    /// A term as 128 bits that do not depend on what other terms there are.
+    pub fn print(&mut self, term: Term) -> Fingerprint {
+        if let Some(value) = self.known(term) {
+            return Fingerprint::EMPTY.then(0).then(value as u64);
+        }
+        if let Some(&known) = self.prints.get(&term) {
+            return known;
+        }
+        for part in self.terms.parts_of(&[term]) {
+            if !self.prints.contains_key(&part) {
+                let print = self.print_node(part);
+                self.prints.insert(part, print);
+            }
+        }
+        self.prints[&term]
+    }
+
+    fn print_node(&self, term: Term) -> Fingerprint {
+        let node = self.terms.node(term);
+        let tag = |number: u64| Fingerprint::EMPTY.then(number);
+        let start = match node {
+            Node::Constant(value) => return tag(0).then(value as u64),
+            Node::Variable(number) => {
+                let variable = &self.terms.variables()[number as usize];
+                let name = variable.name.bytes();
+                let sort = match self.terms.sort(variable.term) {
+                    Sort::Bool => 0,
+                    Sort::Int => 1,
+                    Sort::Signed(bits) => 2 + u64::from(bits),
+                    Sort::Unsigned(bits) => 256 + u64::from(bits),
+                };
+                let start = tag(1).then(variable.kind as u64).then(sort);
+                return name.fold(start, |all, byte| all.then(u64::from(byte)));
+            }
+            Node::Not(_) => tag(2),
+            Node::And(..) => tag(3),
+            Node::Or(..) => tag(4),
+            Node::Equal(..) => tag(5),
+            Node::Less(..) => tag(6),
+            Node::AtMost(..) => tag(7),
+            Node::Add(..) => tag(8),
+            Node::Sub(..) => tag(9),
+            Node::Mul(..) => tag(10),
+            Node::Div(..) => tag(11),
+            Node::Rem(..) => tag(12),
+            Node::Negate(_) => tag(13),
+            Node::If(..) => tag(14),
+        };
+        node.parts().fold(start, |all, part| {
+            let print = match self.known(part) {
+                Some(value) => Fingerprint::EMPTY.then(0).then(value as u64),
+                None => self.prints[&part],
+            };
+            all.then_all(print)
+        })
+    }
+}
+
+fn type_of(sort: Sort) -> Type {
+    match sort {
+        Sort::Bool => Type::Bool,
+        Sort::Int => Type::Int,
+        Sort::Signed(bits) => Type::Signed(bits),
+        Sort::Unsigned(bits) => Type::Unsigned(bits),
+    }
+}

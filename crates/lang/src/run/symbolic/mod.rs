@@ -1,0 +1,765 @@
+//! A program in the middle of a run with symbolic values: the SymPaths paper's ⟨σ, φ, Σ⟩.
+//!
+//! "SymPaths: Symbolic Execution Meets Partial Order Reduction", section 3.3.
+//!
+//! | paper | here |
+//! |---|---|
+//! | σ | [`SymbolicState`]'s cells and locals: terms over initial values and inputs |
+//! | φ, path condition ⌈φ⌉ | the events of the run; [`SymbolicMachine::path_condition`] |
+//! | Σ | the processes, [`Symbolic::pool`] |
+//! | COND, WHILE: two symbolic states | one step with two outcomes, see [`domain`] |
+//!
+//! Where it deviates:
+//! - What is decided by a condition that is not known is an *outcome* of the step, as what a `choose` gives.
+//!   So every explorer runs here unchanged. A side that the solver knows to be impossible is no outcome,
+//!   nor is one that it cannot decide; that becomes a doubt, and a step of which both sides are undecided halts its process.
+//!   An outcome is there whenever the term is not constant, even if only one side is possible: terms are the same in equivalent
+//!   runs (Corollary 3), what is possible depends on everything that was decided before.
+//! - A guard that holds for some values only is both open and closed (the paper's section 6.3 looks at the open side).
+//!   So the step of such a process has an outcome in which it *stays*: nothing changes but the path condition.
+//!   Then the process waits, until something that its step may touch has another value. Whether it can make such a step depends on
+//!   the terms alone, so for each valuation of the variables this is a concrete program that looks at its guards now and then.
+//! - What a process does before its first step may depend on an input. Then this is a step of its own, without accesses; all such
+//!   steps come before all others, in the order of the processes.
+//! - An index that is not known selects from all elements, as a term; it claims the whole array. Whether two such accesses
+//!   meet depends on the path (section 6.1): who wants to know asks [`apart`](mazurka_core::Symbolic::apart).
+
+mod any_start;
+mod choose;
+mod compare;
+mod concolic;
+mod decide;
+mod differ;
+mod domain;
+mod guide;
+mod logic;
+mod property;
+mod reached;
+mod results;
+mod starts;
+mod state;
+mod tell;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use mazurka_core::{
+    Access, AccessKind, Claims, Event, Execution, Fingerprint, Mishap, MishapKind, ProcessId,
+    ProcessTable, Semantics, Status, StepError, Symbolic, Wait, add_claim,
+};
+use mazurka_smt::{Kind, Solver, Term};
+
+pub use any_start::{AnyStart, Disagreement, Outlook};
+pub use concolic::Concolic;
+pub use differ::Difference;
+use domain::{Cause, TermDomain};
+use guide::Guide;
+pub use guide::Way;
+pub use logic::Doubts;
+use logic::{Logic, sort_of};
+use property::Index::{Failed, Known};
+pub use results::{Agreement, Valuation};
+pub use state::SymbolicState;
+use state::{Decisions, Stayed, SymbolicProcess};
+pub use tell::{Concrete, Observed};
+
+use crate::code::fault::Site;
+use crate::code::{Claim, Code, Op, Waits};
+use crate::run::state::{Life, Registers};
+use crate::run::{Cpu, Step, Stop, Undo};
+
+/// What is needed to take a step back.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    process: ProcessId,
+    registers: Registers,
+    decisions: Decisions,
+    undo: usize,
+    path: usize,
+    causes: usize,
+    asked: usize,
+    unfinished: usize,
+    unstarted: usize,
+    /// Whether it was the work before the first step.
+    starts: bool,
+}
+
+/// Runs a compiled program with symbolic values, forwards and backwards.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mazurka_core::{Execution, ProcessId};
+///
+/// let source = "var x: int; process { if x > 3 { x := x + 1 } }";
+/// let program = mazurka_lang::load(source, &[]).unwrap();
+/// let code = Arc::new(mazurka_lang::compile_symbolic(&program, source, false));
+/// let mut machine = mazurka_lang::SymbolicMachine::new(code, 1_000_000, None);
+/// machine.step(ProcessId(0), &[1]).unwrap();
+/// machine.step(ProcessId(0), &[]).unwrap();
+/// assert_eq!(machine.path_condition(), ["x > 3"]);
+/// assert_eq!(machine.substitution()[0].value, "x + 1");
+/// ```
+#[derive(Debug)]
+pub struct SymbolicMachine {
+    code: Arc<Code>,
+    logic: Rc<RefCell<Logic>>,
+    state: SymbolicState,
+    table: ProcessTable,
+    /// The events of the run; those beyond `taken` are kept for their memory.
+    run: Vec<Event>,
+    taken: Vec<Taken>,
+    undo: Vec<Undo<Term>>,
+    causes: Vec<Cause>,
+    /// The inputs that the run has asked for.
+    asked: Vec<(ProcessId, u32, Term)>,
+    operands: Vec<Term>,
+    dirty: Vec<u32>,
+    initial: Vec<Mishap>,
+    guards: Claims,
+    /// How many processes have been started and have not ended.
+    unfinished: usize,
+    /// How many have not yet done the work before their first step, because it depends on inputs.
+    unstarted: usize,
+    max_local: u64,
+    /// For the accesses of the last step: the index, where the element is not known.
+    indices: Vec<Option<u32>>,
+    /// Whether steps end at the first condition that is not known.
+    probing: bool,
+    /// Whether tests have two sides even where they are constant.
+    literal: bool,
+    /// Whether processes start in any order, each when it likes.
+    any_order: bool,
+    /// Who decides what is not known, if somebody does.
+    guide: Option<Guide>,
+    /// The initial values, where they are known though terms do not say so.
+    values: Option<mazurka_smt::Evaluator>,
+    /// Whether a step that was to go a given way took a lock that the initial values select.
+    selects: bool,
+    /// A machine to try steps on.
+    trial: RefCell<Option<Box<SymbolicMachine>>>,
+}
+
+/// Whether a step is possible.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Possible {
+    Yes,
+    No,
+    /// For some values of the variables, perhaps.
+    Depends,
+}
+
+impl SymbolicMachine {
+    /// A machine in the initial state: a variable without an initial value is symbolic, and what the program
+    /// requires holds. Without a solver every side of a condition that is not constant is taken to be possible.
+    pub fn new(code: Arc<Code>, max_local: u64, solver: Option<Box<dyn Solver>>) -> Self {
+        let mut logic = Logic::new(solver);
+        let zero = logic.constant(0);
+        let entries = code.processes.iter();
+        let processes = entries.map(|entry| SymbolicProcess::new(entry.pc, entry.frame, zero));
+        let state = SymbolicState {
+            cells: initial_cells(&code, &mut logic),
+            processes: processes.collect(),
+            path: Vec::new(),
+        };
+        let table = ProcessTable::new(code.processes.len() as u32);
+        let logic = Rc::new(RefCell::new(logic));
+        let mut machine = Self::at(code, logic, state, table, max_local);
+        machine.start();
+        machine.foresee_starts();
+        machine
+    }
+
+    /// Follows both sides of every test, even where it is constant, as the rules COND and WHILE of the paper say.
+    pub fn literally(mut self) -> Self {
+        self.literal = true;
+        self
+    }
+
+    /// A machine in some state, with no events before it.
+    fn at(
+        code: Arc<Code>,
+        logic: Rc<RefCell<Logic>>,
+        state: SymbolicState,
+        table: ProcessTable,
+        max_local: u64,
+    ) -> Self {
+        Self {
+            guards: guards_of(&code),
+            code,
+            logic,
+            state,
+            table,
+            run: Vec::new(),
+            taken: Vec::new(),
+            undo: Vec::new(),
+            causes: Vec::new(),
+            asked: Vec::new(),
+            operands: Vec::new(),
+            dirty: Vec::new(),
+            initial: Vec::new(),
+            unfinished: 0,
+            unstarted: 0,
+            max_local,
+            indices: Vec::new(),
+            probing: false,
+            literal: false,
+            any_order: false,
+            guide: None,
+            values: None,
+            selects: false,
+            trial: RefCell::new(None),
+        }
+    }
+
+    /// Lets all processes do their local work before their first step, and assumes what is required.
+    fn start(&mut self) {
+        let mut event = Event::of(ProcessId(0), 0);
+        self.probing = true;
+        for process in 0..self.code.processes.len() as u32 {
+            // Local work can neither block nor choose.
+            let (mark, asked) = (self.undo.len(), self.asked.len());
+            if self.go(ProcessId(process), &mut event, &[], false).is_err() {
+                // What it does depends on an input: then it will be a step.
+                self.undo_to(mark);
+                self.asked.truncate(asked);
+            }
+        }
+        self.probing = false;
+        self.undo.clear();
+        self.unstarted = self.count_unstarted();
+        self.unfinished = self.count_unfinished();
+        self.initial.extend(&event.mishaps);
+        let mut logic = self.logic.borrow_mut();
+        for property in &self.code.program.requires {
+            // What is beyond all numbers is not required of anybody.
+            let required = logic
+                .property(&self.code, &self.state.cells, &property.expr)
+                .unwrap_or(Term::FALSE);
+            if logic.known(required) != Some(1) {
+                self.state.path.push(logic.condition(required));
+            }
+        }
+        for (at, property) in self.code.program.invariants.iter().enumerate() {
+            let site = Site::Invariant(at as u32);
+            let broken = broken(&mut logic, &self.code, &self.state, &property.expr, site);
+            self.initial.extend(broken);
+        }
+    }
+
+    /// Runs a process to its next mark, writing down what happens.
+    fn go(
+        &mut self,
+        process: ProcessId,
+        event: &mut Event,
+        outcomes: &[i64],
+        step: bool,
+    ) -> Result<(), Stop> {
+        let SymbolicState {
+            cells,
+            processes,
+            path,
+        } = &mut self.state;
+        self.indices.clear();
+        let mut cpu = Cpu {
+            code: &self.code,
+            domain: &mut TermDomain {
+                logic: &mut self.logic.borrow_mut(),
+                path,
+                causes: &mut self.causes,
+                probing: self.probing,
+                literal: self.literal,
+                guide: &mut self.guide,
+                indices: &mut self.indices,
+                asked: &mut self.asked,
+                maybe_written: Vec::new(),
+            },
+            step: &mut Step {
+                event,
+                outcomes,
+                fuel: self.max_local,
+            },
+            cells,
+            processes,
+            table: &mut self.table,
+            undo: &mut self.undo,
+            operands: &mut self.operands,
+            dirty: &mut self.dirty,
+        };
+        let mut result = match step {
+            true => cpu.make_step(process),
+            false => cpu.start(process),
+        };
+        if step && result.is_ok() {
+            result = cpu.check_invariants(process);
+        }
+        self.operands.clear();
+        self.dirty.clear();
+        result
+    }
+
+    /// Makes a step; its event is the one at the end of the run.
+    fn advance(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<(), Stop> {
+        let depth = self.taken.len();
+        let here = &self.state.processes[process.index()];
+        let taken = Taken {
+            process,
+            registers: here.registers,
+            decisions: here.extra,
+            undo: self.undo.len(),
+            path: self.state.path.len(),
+            causes: self.causes.len(),
+            asked: self.asked.len(),
+            unfinished: self.unfinished,
+            unstarted: self.unstarted,
+            starts: self.is_unstarted(process),
+        };
+        let starts = taken.starts;
+        let mut event = match self.run.get_mut(depth) {
+            Some(event) => std::mem::replace(event, Event::of(process, 0)),
+            None => {
+                self.run.push(Event::of(process, 0));
+                Event::of(process, 0)
+            }
+        };
+        event.reset(process, taken.registers.steps);
+        let mut claims = std::mem::take(&mut event.claims);
+        event.claims_key = self.claim(process, &mut claims);
+        event.claims = claims;
+        event.wait = self.wait(process);
+        let result = self.go(process, &mut event, outcomes, !starts);
+        self.taken.push(taken);
+        match result {
+            Ok(()) => {
+                if starts {
+                    self.state.processes[process.index()].registers.steps += 1;
+                    self.unstarted -= 1;
+                }
+                self.state.processes[process.index()].extra.stayed = None;
+                let ended = |p: &ProcessId| self.life(*p) == Life::Ended;
+                let born = event.spawned.iter().filter(|p| !ended(p)).count();
+                self.unfinished += born;
+                self.unfinished -= usize::from(self.life(process) == Life::Ended);
+                self.sum_up(process, taken.path);
+            }
+            // Some values of the variables close its way, and these are the values from here on.
+            Err(Stop::Blocked { joins, .. })
+                if self.state.path.len() > taken.path && self.guide.is_none() =>
+            {
+                self.undo_to(taken.undo);
+                event.spawned.clear();
+                event.joined.clear();
+                event.stayed = true;
+                let seen = self.seen_by(process);
+                let here = &mut self.state.processes[process.index()];
+                here.registers = taken.registers;
+                here.registers.steps += 1;
+                here.extra = taken.decisions;
+                here.extra.stayed = Some(Stayed { seen, joins });
+                self.sum_up(process, taken.path);
+            }
+            Err(stop) => {
+                self.run[depth] = event;
+                self.back_to(depth);
+                return Err(stop);
+            }
+        }
+        self.run[depth] = event;
+        Ok(())
+    }
+
+    /// Adds the conditions since a place of the path to those that a process has decided.
+    fn sum_up(&mut self, process: ProcessId, since: usize) {
+        let mut logic = self.logic.borrow_mut();
+        let decided = &mut self.state.processes[process.index()].extra.decided;
+        for &condition in &self.state.path[since..] {
+            *decided = decided.and(logic.print(condition).then(1));
+        }
+    }
+
+    fn undo_to(&mut self, mark: usize) {
+        for undo in self.undo.drain(mark..).rev() {
+            match undo {
+                Undo::Cell(cell, value) => self.state.cells[cell as usize] = value,
+                Undo::Slot {
+                    process,
+                    slot,
+                    value,
+                } => self.state.processes[process as usize].stack[slot as usize] = value,
+                // Registers are restored as a whole.
+                Undo::Frame { .. } | Undo::Inputs { .. } => {}
+                Undo::Born(child) => self.state.processes[child as usize].forget(),
+            }
+        }
+    }
+
+    fn life(&self, process: ProcessId) -> Life {
+        let process = self.state.processes.get(process.index());
+        process.map_or(Life::Unborn, |process| process.registers.life)
+    }
+
+    fn count_unfinished(&self) -> usize {
+        let lives = self.state.processes.iter().map(|p| p.registers.life);
+        lives
+            .filter(|life| !matches!(life, Life::Unborn | Life::Ended))
+            .count()
+    }
+
+    /// Whether a process has not yet done the work before its first step: it is alive and rests at no mark. Such work touches
+    /// nothing shared, so it is done first, one process after the other: as if it had been done before the start.
+    fn is_unstarted(&self, process: ProcessId) -> bool {
+        self.life(process) == Life::Alive && self.resting(process).is_none()
+    }
+
+    fn count_unstarted(&self) -> usize {
+        let all = (0..self.state.processes.len() as u32).map(ProcessId);
+        all.filter(|&process| self.is_unstarted(process)).count()
+    }
+
+    /// The step at which a process rests, if it is alive.
+    fn resting(&self, process: ProcessId) -> Option<u32> {
+        let registers = &self.state.processes.get(process.index())?.registers;
+        match self.code.ops[registers.pc as usize] {
+            Op::Mark(step) | Op::Open(step) if registers.life == Life::Alive => Some(step),
+            _ => None,
+        }
+    }
+
+    fn locals(&self, process: ProcessId) -> &[Term] {
+        let process = &self.state.processes[process.index()];
+        let r = &process.registers;
+        &process.stack[r.frame as usize..r.top as usize]
+    }
+
+    /// What the next step of a process claims. Gives the claims' key.
+    fn claim(&self, process: ProcessId, into: &mut Claims) -> u32 {
+        into.clear();
+        let Some(step) = self.resting(process) else {
+            return 0;
+        };
+        let code = &self.code;
+        let info = &code.steps[step as usize];
+        if let Some(fixed) = &info.fixed {
+            into.extend_from_slice(fixed);
+            return step + 1;
+        }
+        let logic = &mut *self.logic.borrow_mut();
+        for claim in &info.claims {
+            match *claim {
+                Claim::Fixed(access) => add_claim(into, access),
+                Claim::Element { kind, range, index } => {
+                    let snippet = &code.snippets[index as usize];
+                    let index = logic.local_expression(snippet, self.locals(process));
+                    let cells = match index {
+                        Some(Known(at)) if (0..i64::from(range.len)).contains(&at) => {
+                            range.first + at as u32..range.first + at as u32 + 1
+                        }
+                        // An index that fails or is out of bounds touches nothing.
+                        Some(Known(_)) | Some(Failed) => continue,
+                        None => range.first..range.first + range.len,
+                    };
+                    let access = Access::new(kind, cells.start).over(cells.len() as u32);
+                    add_claim(into, access);
+                    if kind == AccessKind::Write {
+                        for cell in cells {
+                            for &watching in code.watched.get(cell as usize).into_iter().flatten() {
+                                let cell = code.invariant_cell(watching);
+                                add_claim(into, Access::write(cell));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        into.sort_unstable();
+        0
+    }
+
+    /// The values of all that the next step of a process may touch.
+    fn seen_by(&self, process: ProcessId) -> Fingerprint {
+        let mut claims = Claims::new();
+        self.claim(process, &mut claims);
+        let mut logic = self.logic.borrow_mut();
+        let cells = claims.iter().flat_map(|access| access.cells());
+        // Invariants have cells of their own, without values.
+        let values = cells.filter_map(|cell| self.state.cells.get(cell));
+        values.fold(Fingerprint::EMPTY, |all, &value| {
+            all.then_all(logic.print(value))
+        })
+    }
+
+    /// Whether a process that rests at this step can make it.
+    fn can_step(&self, process: ProcessId, step: u32) -> bool {
+        let possible = match self.code.steps[step as usize].waits {
+            Waits::Never => Possible::Yes,
+            Waits::Lock(cell) => {
+                let owner = self.state.cells[cell as usize];
+                match self.logic.borrow().known(owner) {
+                    Some(0) => Possible::Yes,
+                    _ => Possible::No,
+                }
+            }
+            Waits::At(_) | Waits::Somewhere => self.probe(process),
+        };
+        let stayed = self.state.processes[process.index()].extra.stayed;
+        match (possible, stayed) {
+            (Possible::Yes, _) | (Possible::Depends, None) => true,
+            (Possible::No, _) => false,
+            (Possible::Depends, Some(stayed)) => {
+                let ended = |p| self.life(p) == Life::Ended;
+                stayed.seen != self.seen_by(process) || stayed.joins.is_some_and(ended)
+            }
+        }
+    }
+
+    /// Tries the next step of a process on a copy of the state.
+    fn probe(&self, process: ProcessId) -> Possible {
+        let mut place = self.trial.borrow_mut();
+        let trial = place.get_or_insert_with(|| {
+            let (code, logic) = (self.code.clone(), self.logic.clone());
+            let (state, table) = (self.state.clone(), self.table.clone());
+            Box::new(Self {
+                probing: true,
+                ..Self::at(code, logic, state, table, self.max_local)
+            })
+        });
+        trial.restore(&self.state);
+        if trial.table.len() < self.table.len() {
+            trial.table = self.table.clone();
+        }
+        let result = trial.advance(process, &[]);
+        if trial.table.len() != self.table.len() {
+            // It met processes that we have not met: they would have other numbers here.
+            *place = None;
+        }
+        match result {
+            Ok(()) => Possible::Yes,
+            Err(Stop::Undecided) => Possible::Depends,
+            Err(Stop::Blocked { .. } | Stop::NoSuchOutcome) => Possible::No,
+        }
+    }
+}
+
+/// The initial values: a variable of its own name for each that the program does not give.
+fn initial_cells(code: &Code, logic: &mut Logic) -> Vec<Term> {
+    let mut cells: Vec<Term> = code.initial.iter().map(|&v| logic.constant(v)).collect();
+    for (at, var) in code.program.vars.iter().enumerate() {
+        if var.init.is_none() {
+            let first = code.first_cells[at];
+            for cell in first..first + var.len.unwrap_or(1) {
+                let name = code.cell_name(cell);
+                let variable = logic.terms.variable(Kind::Initial, &name, sort_of(var.ty));
+                cells[cell as usize] = variable;
+            }
+        }
+    }
+    cells
+}
+
+/// What steps may touch that wait for a condition. To take a lock that an index selects is to wait for one, where the
+/// index is not known.
+fn guards_of(code: &Code) -> Claims {
+    let mut guards = code.guards.clone();
+    for info in &code.steps {
+        for claim in &info.claims {
+            if let (Wait::Lock, Claim::Element { kind, range, .. }) = (info.wait, claim) {
+                add_claim(&mut guards, Access::new(*kind, range.first).over(range.len));
+            }
+        }
+    }
+    guards
+}
+
+/// What is wrong with a state of which this should hold.
+fn broken(
+    logic: &mut Logic,
+    code: &Code,
+    state: &SymbolicState,
+    property: &crate::check::hir::Expr,
+    site: Site,
+) -> Option<Mishap> {
+    let kind = match logic.property(code, &state.cells, property) {
+        Ok(holds) => {
+            let mut conditions = state.path.clone();
+            let broken = logic.not(holds);
+            conditions.push(logic.condition(broken));
+            let possible = logic.possible(&conditions);
+            let possible = possible.unwrap_or_else(|why| {
+                logic.doubt(why);
+                false
+            });
+            possible.then_some(MishapKind::Failure)?
+        }
+        Err(fault) => fault.kind(),
+    };
+    Some(Mishap {
+        process: None,
+        kind,
+        site: site.encode(),
+    })
+}
+
+impl Execution for SymbolicMachine {
+    fn processes(&self) -> &ProcessTable {
+        &self.table
+    }
+
+    fn status(&self, process: ProcessId) -> Status {
+        match self.life(process) {
+            Life::Unborn => Status::Unborn,
+            Life::Ended => Status::Ended,
+            Life::Failed => Status::Failed,
+            Life::Discarded => Status::Discarded,
+            Life::Lost => Status::Lost,
+            Life::Alive if self.any_order && self.is_unstarted(process) => Status::Ready,
+            Life::Alive if self.unstarted > 0 && !self.any_order => {
+                let mut all = (0..self.state.processes.len() as u32).map(ProcessId);
+                match all.find(|&first| self.is_unstarted(first)) == Some(process) {
+                    true => Status::Ready,
+                    false => Status::Waiting,
+                }
+            }
+            Life::Alive => match self.resting(process) {
+                Some(step) if self.can_step(process, step) => Status::Ready,
+                _ => Status::Waiting,
+            },
+        }
+    }
+
+    fn is_final(&self) -> bool {
+        self.unfinished == 0
+    }
+
+    fn claims(&self, process: ProcessId, into: &mut Claims) {
+        self.claim(process, into);
+    }
+
+    fn wait(&self, process: ProcessId) -> Wait {
+        let Some(step) = self.resting(process) else {
+            return Wait::Never;
+        };
+        let info = &self.code.steps[step as usize];
+        match info.wait {
+            // One lock for certain, if it is known which.
+            Wait::Lock if info.fixed.is_none() => {
+                let mut claims = Claims::new();
+                self.claim(process, &mut claims);
+                match claims[..] {
+                    [Access { len: 1, .. }] => Wait::Lock,
+                    _ => Wait::Guard,
+                }
+            }
+            wait => wait,
+        }
+    }
+
+    fn guards(&self) -> &[Access] {
+        &self.guards
+    }
+
+    fn joins(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
+        into.clear();
+        self.joinable(process, into);
+    }
+
+    fn has_conditions(&self) -> bool {
+        true
+    }
+
+    fn future(&self, process: ProcessId, into: &mut Claims) {
+        into.clear();
+        // Of those that have not started nobody knows.
+        if self.unstarted > 0 {
+            return into.push(Access::write(0).over(u32::MAX));
+        }
+        if let Some(state) = self.state.processes.get(process.index())
+            && state.registers.life == Life::Alive
+        {
+            let reach = self.code.reach();
+            for (pc, _) in state.stands_at(&self.logic.borrow().terms) {
+                reach.add_from(pc, into);
+            }
+        }
+    }
+
+    fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
+        // Whoever is alive rests at a mark.
+        if self.life(process) != Life::Alive {
+            return Err(StepError::NotReady);
+        }
+        let depth = self.taken.len();
+        match self.advance(process, outcomes) {
+            Ok(()) => Ok(&self.run[depth]),
+            Err(stop) => Err(stop.into()),
+        }
+    }
+
+    fn events(&self) -> &[Event] {
+        &self.run[..self.taken.len()]
+    }
+
+    fn back_to(&mut self, depth: usize) {
+        while self.taken.len() > depth {
+            let Some(taken) = self.taken.pop() else {
+                return;
+            };
+            self.undo_to(taken.undo);
+            self.state.path.truncate(taken.path);
+            self.causes.truncate(taken.causes);
+            self.asked.truncate(taken.asked);
+            let here = &mut self.state.processes[taken.process.index()];
+            here.registers = taken.registers;
+            here.extra = taken.decisions;
+            self.unfinished = taken.unfinished;
+            self.unstarted = taken.unstarted;
+        }
+    }
+
+    fn initial_mishaps(&self) -> &[Mishap] {
+        &self.initial
+    }
+
+    fn final_mishaps(&self) -> Vec<Mishap> {
+        let mut logic = self.logic.borrow_mut();
+        let ensures = self.code.program.ensures.iter().enumerate();
+        let broken = ensures.filter_map(|(at, property)| {
+            let site = Site::Ensures(at as u32);
+            broken(&mut logic, &self.code, &self.state, &property.expr, site)
+        });
+        broken.collect()
+    }
+
+    /// The terms of what is observed. Two different ones may still have equal values.
+    fn observation(&self) -> Fingerprint {
+        let mut logic = self.logic.borrow_mut();
+        let cells = self.code.observed.iter();
+        cells.fold(Fingerprint::EMPTY, |all, &cell| {
+            all.then_all(logic.print(self.state.cells[cell as usize]))
+        })
+    }
+}
+
+impl Symbolic for SymbolicMachine {
+    fn pool(&self) -> Fingerprint {
+        self.program_points()
+    }
+
+    fn indices(&self) -> &[Option<u32>] {
+        &self.indices
+    }
+
+    fn apart(&self, one: (Access, Option<u32>), other: (Access, Option<u32>)) -> bool {
+        let mut logic = self.logic.borrow_mut();
+        // Two accesses with unknown elements are of the whole array, so an element counts from its start.
+        let same = match (one, other) {
+            ((_, Some(one)), (_, Some(other))) => logic.same_element(one, other),
+            ((all, Some(index)), (access, None)) | ((access, None), (all, Some(index)))
+                if access.len == 1 && all.cells().contains(&(access.first as usize)) =>
+            {
+                logic.selects(index, access.first - all.first)
+            }
+            _ => return false,
+        };
+        logic.excluded(&self.state.path, same)
+    }
+}

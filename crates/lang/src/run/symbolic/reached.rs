@@ -1,0 +1,137 @@
+//! Whether a state that a symbolic run has reached has a property, for some values that lead there.
+
+use mazurka_core::{ProcessId, ProcessPath};
+use mazurka_smt::{Answer, Model, Term, Terms};
+
+use crate::code::Joins;
+use crate::tell::property::Property;
+
+use super::SymbolicMachine;
+use super::tell::Concrete;
+
+impl SymbolicMachine {
+    /// Lets each process do the work before its first step when it likes, so that nobody waits for others without touching
+    /// what they touch. There are no more traces than if all of it is done first, but many more orders.
+    pub fn starting_in_any_order(mut self) -> Self {
+        self.any_order = true;
+        self
+    }
+
+    /// The processes whose end the next step of a process may wait for.
+    pub(super) fn joinable(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
+        let registers = &self.state.processes[process.index()].registers;
+        let (logic, locals) = (self.logic.borrow(), self.locals(process));
+        // Handles are always known.
+        let of = |slot: u32| ProcessId(logic.known(locals[slot as usize]).unwrap_or(0) as u32);
+        let handles = match self.code.joins(registers.pc) {
+            Joins::Nobody => return,
+            Joins::Handle(slot) => return into.push(of(slot)),
+            Joins::Children => &[][..],
+            Joins::Any => self.code.live.at(registers.pc),
+        };
+        into.extend((0..registers.children).filter_map(|k| self.table.known_child(process, k)));
+        for slot in handles.iter().filter(|slot| slot.handle) {
+            let known = of(slot.at);
+            if known.index() < self.table.len() && !into.contains(&known) {
+                into.push(known);
+            }
+        }
+    }
+
+    /// The value of a cell, as a term.
+    pub fn term_of(&self, cell: u32) -> Option<Term> {
+        self.state.cells.get(cell as usize).copied()
+    }
+
+    /// The line of the next step of a process, if it is alive; 0 before it has done the work before its first step.
+    pub fn line(&self, process: ProcessId) -> Option<usize> {
+        if self.is_unstarted(process) {
+            return Some(0);
+        }
+        let step = self.resting(process)?;
+        let span = self.code.steps[step as usize].span;
+        Some(span.line_column(&self.code.source).0)
+    }
+
+    /// Whether a property can hold here, for some values that take the path of the current run. `value` says what is in its cells, `at`
+    /// which of its points are so. It is not asked before the processes that it is about have started: what they do until then is no state of theirs.
+    pub fn may_hold(
+        &self,
+        property: &Property,
+        value: &dyn Fn(u32) -> Option<Term>,
+        at: &[bool],
+    ) -> bool {
+        let started = |(path, _): &(ProcessPath, usize)| {
+            let process = self.table.find(path);
+            !process.is_some_and(|process| self.is_unstarted(process))
+        };
+        property.points().iter().all(started) && {
+            let condition = self.condition_of(property, value, at);
+            let mut conditions = self.state.path.clone();
+            conditions.push(condition);
+            condition != Term::FALSE && self.logic.borrow_mut().holds_for_some(&conditions)
+        }
+    }
+
+    /// That a property holds where cells have these values. Where it cannot be evaluated, it does not.
+    fn condition_of(
+        &self,
+        property: &Property,
+        value: &dyn Fn(u32) -> Option<Term>,
+        at: &[bool],
+    ) -> Term {
+        let mut logic = self.logic.borrow_mut();
+        let mut cells = vec![logic.constant(0); property.code.first_lock as usize];
+        for &cell in property.cells() {
+            cells[cell as usize] = value(cell).unwrap_or(cells[cell as usize]);
+        }
+        let first = cells.len() - at.len();
+        for (point, &at) in cells[first..].iter_mut().zip(at) {
+            *point = logic.truth(at);
+        }
+        match logic.property(&property.code, &cells, property.expr()) {
+            Ok(holds) => logic.condition(holds),
+            Err(_) => Term::FALSE,
+        }
+    }
+
+    /// Values under which a concrete run follows the current one and ends where a property holds. None if there are none, or nobody knows any.
+    pub fn concrete_where(&self, property: &Property, at: &[bool]) -> Option<Concrete> {
+        let here = |cell: u32| self.term_of(cell);
+        let mut conditions = self.state.path.clone();
+        conditions.push(self.condition_of(property, &here, at));
+        let model: Model = self.logic.borrow_mut().model(&conditions)?;
+        Some(self.with(&model))
+    }
+
+    /// The conditions that the last step has added to the path, as terms.
+    pub fn last_terms(&self) -> Vec<Term> {
+        let first = self.taken.last().map_or(0, |taken| taken.path);
+        self.state.path[first..].to_vec()
+    }
+
+    /// What the solver says of conditions that are built from the terms of this machine, and of what the current run needs.
+    pub fn ask<Error>(
+        &self,
+        build: impl FnOnce(&mut Terms) -> Result<Vec<Term>, Error>,
+    ) -> Result<Answer, Error> {
+        let mut logic = self.logic.borrow_mut();
+        let mut conditions = self.state.path.clone();
+        conditions.extend(build(&mut logic.terms)?);
+        Ok(logic.ask(&conditions))
+    }
+
+    /// Whether the last step was work before the start of its process, and whether its process found its way closed and stays.
+    pub fn last_step(&self) -> (bool, bool) {
+        let starts = self.taken.last().is_some_and(|taken| taken.starts);
+        let stays = self.taken.len().checked_sub(1);
+        (starts, stays.is_some_and(|at| self.run[at].stayed))
+    }
+
+    /// The conditions that the last step has added to the path: the constraint of a branch.
+    pub fn last_conditions(&self) -> Vec<String> {
+        let logic = self.logic.borrow();
+        let new = self.last_terms().into_iter();
+        new.map(|condition| logic.terms.show(condition)).collect()
+    }
+}

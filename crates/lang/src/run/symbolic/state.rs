@@ -1,0 +1,118 @@
+//! The state of a symbolic run: ⟨σ, φ, Σ⟩.
+
+use std::hash::{Hash, Hasher};
+
+use mazurka_core::{Fingerprint, ProcessId};
+use mazurka_smt::{Term, Terms};
+use smallvec::SmallVec;
+
+use crate::run::state::{Life, Process};
+
+/// Why a process waits, if it has found out in a step of its own: until one of these is no longer so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Stayed {
+    /// The values of all that its step may touch.
+    pub seen: Fingerprint,
+    /// The process that had not ended.
+    pub joins: Option<ProcessId>,
+}
+
+/// What a process of a symbolic run is beside its registers and locals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Decisions {
+    pub stayed: Option<Stayed>,
+    /// The conditions that its steps have decided, as a sum.
+    pub decided: Fingerprint,
+}
+
+impl Default for Decisions {
+    fn default() -> Self {
+        Self {
+            stayed: None,
+            decided: Fingerprint::ZERO,
+        }
+    }
+}
+
+/// A process whose locals are terms.
+pub(super) type SymbolicProcess = Process<Term, Decisions>;
+
+impl SymbolicProcess {
+    /// Where it rests, and where the calls that it is in return to; each with the frame there.
+    pub fn stands_at(&self, terms: &Terms) -> SmallVec<[(u32, usize); 4]> {
+        let (mut pc, mut frame) = (self.registers.pc, self.registers.frame as usize);
+        let mut all = SmallVec::new();
+        loop {
+            all.push((pc, frame));
+            if frame == 0 {
+                return all;
+            }
+            // These are always known.
+            let number = |slot: usize| terms.value(self.stack[slot]).unwrap_or(0);
+            (pc, frame) = (number(frame - 2) as u32, number(frame - 1) as usize);
+        }
+    }
+
+    /// Everything that can matter later.
+    fn essence(&self) -> Essence<'_> {
+        let r = &self.registers;
+        let here = || {
+            let stack = &self.stack[..r.top as usize];
+            (
+                r.pc,
+                r.frame,
+                r.children,
+                r.inputs,
+                self.extra.stayed,
+                stack,
+            )
+        };
+        (r.life, (r.life == Life::Alive).then(here))
+    }
+}
+
+/// Program point, frame, numbers of children and inputs, why it waits, and locals, while it is alive.
+type Essence<'a> = (
+    Life,
+    Option<(u32, u32, u32, u32, Option<Stayed>, &'a [Term])>,
+);
+
+/// A state of a symbolic run. Terms are those of the machine that it comes from.
+#[derive(Clone, Debug)]
+pub struct SymbolicState {
+    /// σ: for each cell a term over initial values and inputs.
+    pub(super) cells: Vec<Term>,
+    /// Σ
+    pub(super) processes: Vec<SymbolicProcess>,
+    /// φ as a list of conditions.
+    pub(super) path: Vec<Term>,
+}
+
+impl SymbolicState {
+    fn born(&self) -> impl Iterator<Item = (usize, &SymbolicProcess)> {
+        let all = self.processes.iter().enumerate();
+        all.filter(|(_, p)| p.registers.life != Life::Unborn)
+    }
+}
+
+impl PartialEq for SymbolicState {
+    fn eq(&self, other: &Self) -> bool {
+        let mut both = self.born().zip(other.born());
+        self.cells == other.cells
+            && self.path == other.path
+            && self.born().count() == other.born().count()
+            && both.all(|((a, p), (b, q))| a == b && p.essence() == q.essence())
+    }
+}
+
+impl Eq for SymbolicState {}
+
+impl Hash for SymbolicState {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.cells.hash(hasher);
+        self.path.hash(hasher);
+        for (at, process) in self.born() {
+            (at, process.essence()).hash(hasher);
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! A symbolic state in words, and the values that make a run concrete.
+
+use std::sync::Arc;
+
+use mazurka_core::record::Binding;
+use mazurka_core::{Fingerprint, Mishap, ProcessId, Schedule, ScheduledStep};
+use mazurka_smt::{Kind, Model, Term};
+
+use crate::code::Code;
+use crate::code::fault::Site;
+use crate::code::numbers;
+use crate::run::state::Life;
+
+use super::domain::Cause;
+use super::{Doubts, SymbolicMachine};
+
+/// A symbolic run with values for all that is symbolic in it.
+#[derive(Clone, Debug)]
+pub struct Concrete {
+    /// The program with these initial values.
+    pub code: Arc<Code>,
+    /// The run of that program.
+    pub schedule: Schedule,
+    /// The symbolic initial values and the inputs, by name.
+    pub values: Vec<Binding>,
+}
+
+/// What determinism is about, for all values that take the path of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Observed {
+    pub(super) values: Vec<Term>,
+    pub(super) path: Vec<Term>,
+}
+
+impl SymbolicMachine {
+    /// The path condition ⌈φ⌉, as the conditions that must hold together.
+    pub fn path_condition(&self) -> Vec<String> {
+        let mut logic = self.logic.borrow_mut();
+        let path = self.state.path.iter();
+        let all = path.fold(Term::TRUE, |all, &c| logic.terms.and(all, c));
+        let mut conditions = Vec::new();
+        let mut stack = vec![all];
+        while let Some(condition) = stack.pop() {
+            match logic.terms.node(condition) {
+                mazurka_smt::Node::And(a, b) => stack.extend([b, a]),
+                mazurka_smt::Node::Constant(1) => {}
+                _ => conditions.push(logic.terms.show(condition)),
+            }
+        }
+        conditions
+    }
+
+    /// The substitution σ: each shared variable with its value over initial values and inputs.
+    pub fn substitution(&self) -> Vec<Binding> {
+        let vars = self.code.program.vars.iter().enumerate();
+        let bind = |(at, var): (usize, &crate::check::hir::Var)| {
+            let first = self.code.first_cells[at] as usize;
+            let cells = &self.state.cells[first..first + var.len.unwrap_or(1) as usize];
+            let values: Vec<String> = cells.iter().map(|&cell| self.show(cell, var.ty)).collect();
+            Binding {
+                name: var.name.clone(),
+                value: match var.len {
+                    Some(_) => format!("[{}]", values.join(", ")),
+                    None => values.concat(),
+                },
+            }
+        };
+        vars.map(bind).collect()
+    }
+
+    pub(super) fn show(&self, term: Term, ty: crate::check::hir::Type) -> String {
+        let logic = self.logic.borrow();
+        match logic.known(term) {
+            Some(value) => numbers::show(value, ty),
+            None => logic.terms.show(term),
+        }
+    }
+
+    /// The program points of the thread pool Σ: where each process is, and nothing of what it knows.
+    pub(super) fn program_points(&self) -> Fingerprint {
+        let logic = self.logic.borrow();
+        let mut all = Fingerprint::EMPTY;
+        for (at, process) in self.state.processes.iter().enumerate() {
+            let r = &process.registers;
+            if matches!(r.life, Life::Unborn | Life::Ended) {
+                continue;
+            }
+            let name = self.table.name(ProcessId(at as u32));
+            let mut points = name.then(r.life as u64).then(u64::from(r.pc));
+            let mut frame = r.frame as usize;
+            while frame != 0 {
+                let number = |slot: usize| logic.known(process.stack[slot]).unwrap_or(0);
+                points = points.then(number(frame - 2) as u64);
+                frame = number(frame - 1) as usize;
+            }
+            all = all.and(points);
+        }
+        all
+    }
+
+    /// What the solver has done so far.
+    pub fn solver_statistics(&self) -> mazurka_smt::Statistics {
+        self.logic.borrow().statistics()
+    }
+
+    /// What the solver could not decide so far.
+    pub fn doubts(&self) -> Doubts {
+        self.logic.borrow().doubts.clone()
+    }
+
+    /// False if certainly no values satisfy what the program requires.
+    pub fn can_start(&self) -> bool {
+        let start = self.taken.first().map_or(self.state.path.len(), |t| t.path);
+        let required = &self.state.path[..start];
+        let mut logic = self.logic.borrow_mut();
+        !required.contains(&Term::FALSE) && logic.possible(required) != Ok(false)
+    }
+
+    /// Values under which a concrete run follows the current one and, if a mishap of the initial or of the final state
+    /// is named, shows that too. None if there are none, or nobody knows any.
+    pub fn concrete(&self, mishap: Option<&Mishap>) -> Option<Concrete> {
+        let mut conditions = self.state.path.clone();
+        conditions.extend(mishap.and_then(|mishap| self.broken_by(mishap)));
+        let model = self.logic.borrow_mut().model(&conditions)?;
+        Some(self.with(&model))
+    }
+
+    /// The condition that a property of the initial or of the final state does not hold here.
+    fn broken_by(&self, mishap: &Mishap) -> Option<Term> {
+        let program = &self.code.program;
+        let property = match (mishap.process, Site::decode(mishap.site)?) {
+            (None, Site::Invariant(k)) => program.invariants.get(k as usize)?,
+            (None, Site::Ensures(k)) => program.ensures.get(k as usize)?,
+            _ => return None,
+        };
+        let mut logic = self.logic.borrow_mut();
+        let holds = logic.property(&self.code, &self.state.cells, &property.expr);
+        let broken = logic.not(holds.ok()?);
+        Some(logic.condition(broken))
+    }
+
+    /// The current run under a model.
+    pub(super) fn with(&self, model: &Model) -> Concrete {
+        let logic = self.logic.borrow();
+        let mut code = Code::clone(&self.code);
+        let mut values = Vec::new();
+        for (at, var) in self.code.program.vars.iter().enumerate() {
+            if var.init.is_some() {
+                continue;
+            }
+            let first = code.first_cells[at];
+            for cell in first..first + var.len.unwrap_or(1) {
+                let name = code.cell_name(cell);
+                let mut variables = logic.terms.variables().iter();
+                let variable = variables.find(|v| v.kind == Kind::Initial && v.name == name);
+                let value = variable.and_then(|v| model.get(v.term)).unwrap_or(0);
+                code.initial[cell as usize] = value;
+                values.push(Binding {
+                    name,
+                    value: numbers::show(value, var.ty),
+                });
+            }
+        }
+        for variable in logic.terms.variables() {
+            let other_type = |&(_, _, asked): &(ProcessId, u32, Term)| {
+                let name = logic.terms.variable_of(asked).map(|asked| &asked.name);
+                asked != variable.term && name == Some(&variable.name)
+            };
+            if let (Kind::Input, Some(value)) = (variable.kind, model.get(variable.term))
+                && !self.asked.iter().any(other_type)
+            {
+                code.inputs.insert(variable.name.clone(), value);
+                values.push(Binding {
+                    name: variable.name.clone(),
+                    value: logic.terms.sort(variable.term).show(value),
+                });
+            }
+        }
+        Concrete {
+            code: Arc::new(code),
+            schedule: self.concrete_schedule(),
+            values,
+        }
+    }
+
+    /// The run without what only a symbolic run has: work before the start, steps that stay, and decisions.
+    pub fn concrete_schedule(&self) -> Schedule {
+        let mut causes = self.causes.iter();
+        let mut steps = Vec::new();
+        for (event, taken) in self.run.iter().zip(&self.taken) {
+            let outcomes = event.outcomes.iter().zip(causes.by_ref());
+            let chosen = outcomes.filter(|(_, cause)| **cause == Cause::Choose);
+            let step = ScheduledStep {
+                process: self.table.path(event.process).clone(),
+                outcomes: chosen.map(|(outcome, _)| outcome.value).collect(),
+            };
+            if !event.stayed && !taken.starts {
+                steps.push(step);
+            }
+        }
+        Schedule(steps)
+    }
+
+    /// Whether a mishap of the current run, or of its initial or final state, happens for given initial values and inputs.
+    pub fn fails_under(&self, mishap: &Mishap, value: impl Fn(&str) -> Option<i64>) -> bool {
+        let broken = self.broken_by(mishap);
+        let logic = self.logic.borrow();
+        let all = broken.into_iter().chain(self.state.path.iter().copied());
+        let all: Vec<Term> = all.collect();
+        let variables = logic.terms.variables().iter();
+        let given = variables.filter_map(|v| Some((v.term, value(&v.name)?)));
+        let mut evaluator = mazurka_smt::Evaluator::new(given.collect());
+        let mut holds = |&term: &Term| evaluator.eval(&logic.terms, term) == Some(1);
+        all.iter().all(&mut holds)
+    }
+
+    /// What a mishap is, in a sentence, and where.
+    pub fn explain(&self, mishap: &Mishap) -> (String, Option<mazurka_core::record::Place>) {
+        self.code.explain(mishap)
+    }
+
+    /// The shared cells for given initial values and inputs, by name; none if these do not take the path of the
+    /// current run, or lead beyond 64 bits.
+    pub fn under(&self, value: impl Fn(&str) -> Option<i64>) -> Option<Vec<i64>> {
+        let logic = self.logic.borrow();
+        let variables = logic.terms.variables().iter();
+        let given = variables.filter_map(|v| Some((v.term, value(&v.name)?)));
+        let mut evaluator = mazurka_smt::Evaluator::new(given.collect());
+        let mut of = |term| evaluator.eval(&logic.terms, term);
+        for &condition in &self.state.path {
+            if of(condition)? == 0 {
+                return None;
+            }
+        }
+        let variables = &self.state.cells[..self.code.first_lock as usize];
+        variables.iter().map(|&cell| of(cell)).collect()
+    }
+
+    /// What determinism is about, in this state.
+    pub fn observed(&self) -> Observed {
+        let cells = self.code.observed.iter();
+        Observed {
+            values: cells.map(|&cell| self.state.cells[cell as usize]).collect(),
+            path: self.state.path.clone(),
+        }
+    }
+}

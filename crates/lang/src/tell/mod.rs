@@ -1,0 +1,9 @@
+//! What users read: runs in words, branches that were covered, properties beside a program.
+
+mod coverage;
+mod narrate;
+pub(crate) mod pretty;
+pub(crate) mod property;
+
+pub use coverage::Sides;
+pub use property::{BadProperty, Property};

@@ -1,0 +1,451 @@
+//! A run told step by step, and what went wrong in words.
+
+use mazurka_core::record::{Binding, Change, Place, Step, Waiting};
+use mazurka_core::{
+    Access, AccessKind, Claims, Event, Execution, Mishap, Narrator, ProcessId, Status, StepError,
+};
+
+use crate::check::hir::Type;
+use crate::code::fault::{Fault, Site};
+use crate::code::numbers::show;
+use crate::code::{Action, Code, Note, Op};
+use crate::run::machine::Machine;
+use crate::run::{Heard, Listener, Stop, input_name};
+use crate::tell::pretty::Scope;
+use mazurka_diagnostics::Span;
+
+/// Writes down what it hears.
+#[derive(Default)]
+struct Scribe {
+    guards: Vec<String>,
+    actions: Vec<Told>,
+    reads: Vec<(u32, i64)>,
+}
+
+enum Told {
+    Text(String),
+    /// Named when the step has been made.
+    Spawn,
+    Join(Option<i64>),
+}
+
+impl Listener for Scribe {
+    const LISTENS: bool = true;
+
+    fn hear(&mut self, code: &Code, pc: u32, heard: Heard<'_>) {
+        let op = code.ops[pc as usize];
+        let top = heard.operands.last().copied().unwrap_or(0);
+        let cell = |below: usize| match op {
+            Op::Load(cell) | Op::Store(cell) | Op::Fetch { cell, .. } => Some(cell),
+            Op::LoadAt(range) | Op::StoreAt(range) => {
+                let index = *heard
+                    .operands
+                    .get(heard.operands.len().checked_sub(below)?)?;
+                let inside = (0..i64::from(range.len)).contains(&index);
+                inside.then(|| range.first + index as u32)
+            }
+            _ => None,
+        };
+        if let (Op::Load(_) | Op::LoadAt(_) | Op::Fetch { .. }, Some(cell)) = (op, cell(1)) {
+            self.reads.push((cell, heard.cells[cell as usize]));
+        }
+        let Some(note) = code.notes.get(&pc) else {
+            return;
+        };
+        let scope = Scope {
+            code,
+            layout: &code.layouts[code.bodies[pc as usize] as usize],
+            locals: heard.locals,
+        };
+        match note {
+            Note::Guard(_) if top == 0 => {}
+            Note::Guard(test) => self.guards.push(scope.expr(test)),
+            Note::Test(test) if top == 0 => self.guards.push(scope.negation(test)),
+            Note::Test(test) => self.guards.push(scope.expr(test)),
+            // Absorbed by a guard or not at all: then its accesses speak for it.
+            Note::Action(_) if op == Op::BeginSimple && !heard.open => {}
+            Note::Action(Action::Spawn) => self.actions.push(Told::Spawn),
+            Note::Action(Action::Join(handle)) => {
+                let handle = handle.and_then(|handle| scope.handle(handle));
+                self.actions.push(Told::Join(handle));
+            }
+            Note::Action(action) => self.actions.push(Told::Text(scope.action(action))),
+            Note::Read | Note::Write if heard.merged => {}
+            Note::Read => {
+                let name =
+                    cell(1).map_or_else(|| "an element".to_owned(), |cell| code.cell_name(cell));
+                self.actions.push(Told::Text(format!("read {name}")));
+            }
+            Note::Write => {
+                let text = match cell(2) {
+                    Some(cell) => format!(
+                        "{} := {}",
+                        code.cell_name(cell),
+                        show(top, code.cell_type(cell))
+                    ),
+                    None => "write an element".to_owned(),
+                };
+                self.actions.push(Told::Text(text));
+            }
+        }
+    }
+}
+
+impl Code {
+    /// A cell as the source names it.
+    pub(crate) fn cell_name(&self, cell: u32) -> String {
+        let find = |firsts: &[u32]| {
+            firsts
+                .partition_point(|&first| first <= cell)
+                .checked_sub(1)
+        };
+        let (name, len, first) = if cell >= self.first_lock {
+            let Some(at) = find(&self.lock_cells) else {
+                return String::new();
+            };
+            let lock = &self.program.locks[at];
+            (&lock.name, lock.len, self.lock_cells[at])
+        } else {
+            let Some(at) = find(&self.first_cells) else {
+                return String::new();
+            };
+            let var = &self.program.vars[at];
+            (&var.name, var.len, self.first_cells[at])
+        };
+        match len {
+            Some(_) => format!("{name}[{}]", cell - first),
+            None => name.clone(),
+        }
+    }
+
+    /// The type of the local whose slot this is, in the body of an instruction.
+    pub(crate) fn local_type(&self, pc: u32, slot: u32) -> Type {
+        let layout = &self.layouts[self.bodies[pc as usize] as usize];
+        let at = layout.slots.partition_point(|&first| first <= slot) - 1;
+        layout.names[at].ty
+    }
+
+    pub(crate) fn cell_type(&self, cell: u32) -> Type {
+        let at = self.first_cells.partition_point(|&first| first <= cell);
+        self.program
+            .vars
+            .get(at.wrapping_sub(1))
+            .map_or(Type::Int, |var| var.ty)
+    }
+
+    /// What a mishap is, in a sentence, and where.
+    pub(crate) fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
+        let code = self;
+        let property = |kind: &str, checked: &crate::code::Checked| {
+            let text = checked.span.text(&code.source).trim();
+            let text = text
+                .strip_prefix(kind)
+                .unwrap_or(text)
+                .trim()
+                .trim_end_matches(';');
+            let message = match &checked.name {
+                Some(name) => {
+                    let named = text.strip_prefix(name.as_str()).map(str::trim_start);
+                    let bare = named.and_then(|rest| rest.strip_prefix(':'));
+                    let text = bare.map_or(text, str::trim_start);
+                    format!("{kind} `{name}` does not hold: `{text}`")
+                }
+                None => format!("{kind} does not hold: `{text}`"),
+            };
+            (message, Some(code.place(checked.span)))
+        };
+        match Site::decode(mishap.site) {
+            Some(Site::Invariant(k)) if (k as usize) < code.invariants.len() => {
+                property("invariant", &code.invariants[k as usize])
+            }
+            Some(Site::Ensures(k)) if (k as usize) < code.ensures.len() => {
+                property("ensures", &code.ensures[k as usize])
+            }
+            Some(Site::At { pc, fault }) if (pc as usize) < code.spans.len() => {
+                let span = code.spans[pc as usize];
+                let text = span.text(&code.source).lines().next().unwrap_or("").trim();
+                let custom = code.messages.get(&pc);
+                let message = match (fault, custom) {
+                    (Fault::Assertion, Some(custom)) => format!("assertion failed: {custom}"),
+                    (Fault::Assertion, None) => format!("assertion failed: `{text}`"),
+                    (Fault::Error, Some(custom)) => format!("error: {custom}"),
+                    (Fault::Error, None) => "error reached".to_owned(),
+                    (Fault::DivisionByZero, _) => format!("division by zero in `{text}`"),
+                    (Fault::OutOfBounds, _) => format!("index out of bounds in `{text}`"),
+                    (Fault::NotHeld, _) => {
+                        format!("`{text}` of a lock that the process does not hold")
+                    }
+                    (Fault::NothingToChoose, _) => format!("nothing to choose from in `{text}`"),
+                    (Fault::Assumption, _) => format!("assumption is false: `{text}`"),
+                    (Fault::OutOfRange, _) => {
+                        format!("an `int` left the range of 64 bits in `{text}`")
+                    }
+                    (Fault::SymbolicChoose, _) => {
+                        format!("the bounds of `{text}` are symbolic")
+                    }
+                    (Fault::LocalLimit, _) => "too much local work in one step".to_owned(),
+                    (Fault::Undecided, _) => "no solver can tell which way this goes".to_owned(),
+                };
+                (message, Some(code.place(span)))
+            }
+            // Sites come from files too.
+            _ => ("an unknown mishap".to_owned(), None),
+        }
+    }
+
+    pub(crate) fn place(&self, span: Span) -> Place {
+        let (line, column) = span.line_column(&self.source);
+        let text = span
+            .text(&self.source)
+            .lines()
+            .next()
+            .unwrap_or("")
+            .trim_end();
+        Place {
+            line,
+            column,
+            text: text.to_owned(),
+        }
+    }
+}
+
+/// ```
+/// # use std::sync::Arc;
+/// use mazurka_core::Narrator;
+/// let source = "var x: int = 0; process { x == 0 |> x := x + 2 }";
+/// let program = mazurka_lang::load(source, &[]).unwrap();
+/// let code = Arc::new(mazurka_lang::compile(&program, source).unwrap());
+/// let mut machine = mazurka_lang::Machine::new(code, 1_000_000);
+/// let run = machine.narrate(&"0".parse().unwrap()).unwrap();
+/// assert_eq!(run.steps[0].label, "x == 0 ▷ x := x + 2");
+/// assert_eq!(run.state[0].value, "2");
+/// let error = machine.narrate(&"0 0".parse().unwrap()).unwrap_err();
+/// assert!(error.to_string().contains("process 0 has already ended"));
+/// ```
+impl Narrator for Machine {
+    fn tell(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<Step, StepError> {
+        let line = self.resting(process).map_or(0, |step| {
+            self.code.steps[step as usize]
+                .span
+                .line_column(&self.code.source)
+                .0
+        });
+        let before = self.state.cells.clone();
+        let mut scribe = Scribe::default();
+        self.step_heard(process, outcomes, &mut scribe)?;
+        Ok(self.last_step(scribe, &before, line))
+    }
+
+    fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
+        self.code.explain(mishap)
+    }
+
+    fn cell_name(&self, cell: u32) -> String {
+        match cell.checked_sub(self.code.initial.len() as u32) {
+            Some(invariant) => format!("invariant {}", invariant + 1),
+            None => self.code.cell_name(cell),
+        }
+    }
+
+    fn waiting(&self) -> Vec<Waiting> {
+        let all = self.table.in_order().iter();
+        all.filter(|&&p| self.status(p) == Status::Waiting)
+            .filter_map(|&p| self.wait_of(p))
+            .collect()
+    }
+
+    fn inputs(&self) -> Vec<Binding> {
+        let mut inputs: Vec<Binding> = self.initial_inputs().collect();
+        for &process in self.table.in_order() {
+            let Some(state) = self.state.processes.get(process.index()) else {
+                continue;
+            };
+            for number in 0..state.registers.inputs {
+                let name = input_name(self.table.path(process), number);
+                let ty = self.asked.get(&(process, number)).copied();
+                let ty = ty.unwrap_or(Type::Int);
+                let value = self.code.inputs.get(&name).copied().unwrap_or(0);
+                let value = show(crate::code::numbers::wrap(value, ty), ty);
+                inputs.push(Binding { name, value });
+            }
+        }
+        inputs
+    }
+
+    fn bindings(&self, observed_only: bool) -> Vec<Binding> {
+        let vars = self.code.program.vars.iter().enumerate();
+        let observed = |at: usize| match (&self.code.program.observe, observed_only) {
+            (Some(observed), true) => observed.iter().any(|var| var.0 as usize == at),
+            _ => true,
+        };
+        vars.filter(|(at, _)| observed(*at))
+            .map(|(at, var)| {
+                let first = self.code.first_cells[at] as usize;
+                let cells = &self.state.cells[first..first + var.len.unwrap_or(1) as usize];
+                let values: Vec<String> = cells.iter().map(|&value| show(value, var.ty)).collect();
+                Binding {
+                    name: var.name.clone(),
+                    value: match var.len {
+                        Some(_) => format!("[{}]", values.join(", ")),
+                        None => values.concat(),
+                    },
+                }
+            })
+            .collect()
+    }
+}
+
+impl Machine {
+    fn last_step(&self, scribe: Scribe, before: &[i64], line: usize) -> Step {
+        let event = &self.events()[self.events().len() - 1];
+        let changed = |access: &&Access| access.kind == AccessKind::Write;
+        let mut cells: Vec<u32> = event
+            .touched
+            .iter()
+            .filter(changed)
+            .map(|a| a.first)
+            .collect();
+        cells.sort_unstable();
+        cells.dedup();
+        let value = |cell: u32, value| show(value, self.code.cell_type(cell));
+        let change = |cell: u32| {
+            let (from, to) = (before[cell as usize], self.state.cells[cell as usize]);
+            (from != to).then(|| Change {
+                name: self.code.cell_name(cell),
+                from: value(cell, from),
+                to: value(cell, to),
+            })
+        };
+        let mut reads: Vec<Binding> = Vec::new();
+        for (cell, read) in scribe.reads {
+            let name = self.code.cell_name(cell);
+            if !reads.iter().any(|known| known.name == name) {
+                reads.push(Binding {
+                    name,
+                    value: value(cell, read),
+                });
+            }
+        }
+        Step {
+            process: self.table.path(event.process).to_string(),
+            outcomes: event.outcomes.iter().map(|o| o.value).collect(),
+            label: self.label(scribe.guards, scribe.actions, event),
+            line,
+            enabled: Vec::new(),
+            reads,
+            changes: cells.into_iter().filter_map(change).collect(),
+            mishap: event.mishaps.first().map(|mishap| self.explain(mishap).0),
+            racing: false,
+            actor: None,
+        }
+    }
+
+    fn label(&self, guards: Vec<String>, actions: Vec<Told>, event: &Event) -> String {
+        let name = |p: ProcessId| self.table.path(p).to_string();
+        let mut spawned = event.spawned.iter();
+        let mut texts: Vec<String> = Vec::new();
+        for action in actions {
+            texts.push(match action {
+                Told::Text(text) => text,
+                Told::Spawn => {
+                    let child = spawned.next().map(|&p| name(p)).unwrap_or_default();
+                    format!("spawn({child})")
+                }
+                Told::Join(Some(handle)) => format!("join({})", name(ProcessId(handle as u32))),
+                Told::Join(None) => {
+                    let all: Vec<_> = event.joined.iter().map(|&p| name(p)).collect();
+                    format!("join({})", all.join(", "))
+                }
+            });
+        }
+        let mut action = texts.join("; ");
+        if action.is_empty() {
+            action.push_str("skip");
+        }
+        if !event.outcomes.is_empty() {
+            let values: Vec<_> = event.outcomes.iter().map(|o| o.value.to_string()).collect();
+            action = format!("{action} [chose {}]", values.join(", "));
+        }
+        match &guards[..] {
+            [] => action,
+            [one] => format!("{one} ▷ {action}"),
+            // Each side of a conjunction as if it stood in parentheses where it needs them.
+            many => {
+                let weak = |text: &String| text.contains("||") || text.starts_with("if ");
+                let wrap = |text: &String| {
+                    if weak(text) {
+                        format!("({text})")
+                    } else {
+                        text.clone()
+                    }
+                };
+                let all: Vec<_> = many.iter().map(wrap).collect();
+                format!("{} ▷ {action}", all.join(" && "))
+            }
+        }
+    }
+
+    fn wait_of(&self, process: ProcessId) -> Option<Waiting> {
+        let step = &self.code.steps[self.resting(process)? as usize];
+        let Stop::Blocked { at: pc, .. } = self.obstacle(process)? else {
+            return None;
+        };
+        let registers = self.state.processes[process.index()].registers;
+        let stack = &self.state.processes[process.index()].stack;
+        let locals = &stack[registers.frame as usize..registers.top as usize];
+        let (what, held_by) = match self.code.ops[pc as usize] {
+            Op::Lock(cell) => self.lock_wait(Some(cell)),
+            Op::LockAt(_) => {
+                let mut claims = Claims::new();
+                self.claims(process, &mut claims);
+                let acquired = claims
+                    .iter()
+                    .find(|a| a.kind == AccessKind::Acquire && a.len == 1);
+                self.lock_wait(acquired.map(|a| a.first))
+            }
+            Op::Join => {
+                let child = match self.joined(process, pc) {
+                    Some(child) => format!("process {}", self.table.path(child)),
+                    None => "a process".to_owned(),
+                };
+                (format!("the end of {child}"), None)
+            }
+            Op::JoinAll => {
+                let open = self.open_children(process);
+                let names: Vec<_> = open.map(|p| self.table.path(p).to_string()).collect();
+                (format!("the end of {}", names.join(", ")), None)
+            }
+            _ => match self.code.notes.get(&pc) {
+                Some(Note::Guard(test)) => {
+                    let layout = &self.code.layouts[self.code.bodies[pc as usize] as usize];
+                    let here =
+                        self.code.bodies[pc as usize] == self.code.bodies[registers.pc as usize];
+                    let scope = Scope {
+                        code: &self.code,
+                        layout,
+                        locals: if here { locals } else { &[] },
+                    };
+                    (format!("`{}`", scope.expr(test)), None)
+                }
+                _ => ("a condition".to_owned(), None),
+            },
+        };
+        Some(Waiting {
+            process: self.table.path(process).to_string(),
+            what,
+            held_by,
+            line: step.span.line_column(&self.code.source).0,
+        })
+    }
+
+    fn lock_wait(&self, cell: Option<u32>) -> (String, Option<String>) {
+        let Some(cell) = cell else {
+            return ("a lock".to_owned(), None);
+        };
+        let holder = match self.state.cells[cell as usize] {
+            0 => None,
+            owner => Some(self.table.path(ProcessId(owner as u32 - 1)).to_string()),
+        };
+        (format!("lock `{}`", self.code.cell_name(cell)), holder)
+    }
+}

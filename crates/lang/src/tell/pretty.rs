@@ -1,0 +1,169 @@
+//! Expressions and statements as text, for labels: with the values of locals in place of
+//! their names (guarded-command paper, section 6, local scopes).
+
+use crate::check::hir::{BinaryOp, Expr, ExprKind, LocalId, Place, UnaryOp};
+use crate::code::numbers::show;
+use crate::code::{Action, Code, Layout};
+
+/// What locals stand for: their values in a frame.
+pub(crate) struct Scope<'a> {
+    pub code: &'a Code,
+    pub layout: &'a Layout,
+    pub locals: &'a [i64],
+}
+
+impl Scope<'_> {
+    fn slot(&self, local: LocalId, offset: usize) -> Option<i64> {
+        let first = *self.layout.slots.get(local.0 as usize)?;
+        self.locals.get(first as usize + offset).copied()
+    }
+
+    fn local(&self, local: LocalId) -> String {
+        let known = &self.layout.names[local.0 as usize];
+        self.slot(local, 0)
+            .map_or_else(|| known.name.clone(), |value| show(value, known.ty))
+    }
+
+    /// The value of a local that holds a process.
+    pub fn handle(&self, local: LocalId) -> Option<i64> {
+        self.slot(local, 0)
+    }
+
+    /// The value of an expression, if it is a constant or a local.
+    pub fn known(&self, expr: &Expr) -> Option<i64> {
+        match expr.kind {
+            ExprKind::Const(value) => Some(value),
+            ExprKind::Local(local) => self.slot(local, 0),
+            _ => None,
+        }
+    }
+
+    pub fn expr(&self, expr: &Expr) -> String {
+        self.tight(expr, 0)
+    }
+
+    /// The expression, in parentheses if it binds weaker than its surroundings.
+    fn tight(&self, expr: &Expr, around: u8) -> String {
+        let var = |var: crate::check::hir::VarId| &self.code.program.vars[var.0 as usize].name;
+        let (text, strength) = match &expr.kind {
+            ExprKind::Const(value) => (show(*value, expr.ty), if *value < 0 { 7 } else { 9 }),
+            ExprKind::Local(local) => (self.local(*local), 9),
+            ExprKind::LocalElement(local, index) => {
+                let known = &self.layout.names[local.0 as usize];
+                let value = self.known(index).and_then(|at| {
+                    let at = usize::try_from(at).ok()?;
+                    (at < known.len.unwrap_or(1) as usize).then(|| self.slot(*local, at))?
+                });
+                let text = match value {
+                    Some(value) => show(value, known.ty),
+                    None => format!("{}[{}]", known.name, self.expr(index)),
+                };
+                (text, 9)
+            }
+            ExprKind::Shared(v) => (var(*v).clone(), 9),
+            ExprKind::Element(v, index) => (format!("{}[{}]", var(*v), self.expr(index)), 9),
+            ExprKind::Unary(UnaryOp::Not, e) => (format!("!{}", self.tight(e, 8)), 8),
+            ExprKind::Unary(UnaryOp::Neg, e) => (format!("-{}", self.tight(e, 8)), 8),
+            ExprKind::Binary(op, a, b) => {
+                let (sign, strength) = operator(*op);
+                // Comparisons do not chain; the others associate to the left.
+                let left = if strength == 3 { 4 } else { strength };
+                let (a, b) = (self.tight(a, left), self.tight(b, strength + 1));
+                (format!("{a} {sign} {b}"), strength)
+            }
+            ExprKind::If(test, then, other) => {
+                let [test, then, other] = [test, then, other].map(|e| self.expr(e));
+                (format!("if {test} then {then} else {other}"), 0)
+            }
+            ExprKind::Input => ("input()".to_owned(), 9),
+            ExprKind::Choose(from, to) => {
+                (format!("choose({}..{})", self.expr(from), self.expr(to)), 9)
+            }
+        };
+        if strength < around {
+            format!("({text})")
+        } else {
+            text
+        }
+    }
+
+    pub fn negation(&self, expr: &Expr) -> String {
+        match &expr.kind {
+            ExprKind::Unary(UnaryOp::Not, e) => self.expr(e),
+            _ => format!("!{}", self.tight(expr, 8)),
+        }
+    }
+
+    fn list(&self, exprs: &[Expr]) -> String {
+        exprs
+            .iter()
+            .map(|e| self.expr(e))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
+    fn place(&self, place: &Place) -> String {
+        match place {
+            Place::Local(local) => self.layout.names[local.0 as usize].name.clone(),
+            Place::LocalElement(local, index) => {
+                format!(
+                    "{}[{}]",
+                    self.layout.names[local.0 as usize].name,
+                    self.expr(index)
+                )
+            }
+            Place::Shared(var) => self.code.program.vars[var.0 as usize].name.clone(),
+            Place::Element(var, index) => {
+                format!(
+                    "{}[{}]",
+                    self.code.program.vars[var.0 as usize].name,
+                    self.expr(index)
+                )
+            }
+        }
+    }
+
+    /// A statement; `spawn` and `join` are named when their processes are known.
+    pub fn action(&self, action: &Action) -> String {
+        match action {
+            Action::Assign(places, values) => {
+                let places: Vec<_> = places.iter().map(|p| self.place(p)).collect();
+                format!("{} := {}", places.join(", "), self.list(values))
+            }
+            Action::Let(name, values) => format!("let {name} = {}", self.list(values)),
+            Action::Lock(verb, lock, index) => {
+                let name = &self.code.program.locks[lock.0 as usize].name;
+                match index {
+                    Some(index) => format!("{verb}({name}[{}])", self.expr(index)),
+                    None => format!("{verb}({name})"),
+                }
+            }
+            Action::Call(name, args) => format!("{name}({})", self.list(args)),
+            Action::Assert(verb, test) => format!("{verb} {}", self.expr(test)),
+            Action::For(name, from, to) => {
+                format!("for {name} in {}..{}", self.expr(from), self.expr(to))
+            }
+            Action::Choose => "choose".to_owned(),
+            Action::Spawn => "spawn".to_owned(),
+            Action::Join(_) => "join".to_owned(),
+        }
+    }
+}
+
+fn operator(op: BinaryOp) -> (&'static str, u8) {
+    match op {
+        BinaryOp::Or => ("||", 1),
+        BinaryOp::And => ("&&", 2),
+        BinaryOp::Eq => ("==", 3),
+        BinaryOp::Ne => ("!=", 3),
+        BinaryOp::Lt => ("<", 3),
+        BinaryOp::Le => ("<=", 3),
+        BinaryOp::Gt => (">", 3),
+        BinaryOp::Ge => (">=", 3),
+        BinaryOp::Add => ("+", 4),
+        BinaryOp::Sub => ("-", 4),
+        BinaryOp::Mul => ("*", 5),
+        BinaryOp::Div => ("/", 5),
+        BinaryOp::Rem => ("%", 5),
+    }
+}

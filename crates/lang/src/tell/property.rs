@@ -1,0 +1,207 @@
+//! A property of states, given beside a program: an expression over its shared variables and over where its processes are.
+//!
+//! The text is read as the condition of an `ensures` at the end of the program, so it means what it means there. `at(process, line)`,
+//! which no program can say, becomes a variable that is declared for it.
+
+mod places;
+
+use mazurka_core::{ProcessId, ProcessPath};
+
+use crate::check::hir::{Expr, VarId};
+use crate::check::{Setting, load};
+use crate::code::compile::{compile, compile_open, has_inputs};
+use crate::code::{Code, Op};
+use crate::run::evaluate;
+use crate::run::machine::Machine;
+use mazurka_diagnostics::Diagnostic;
+
+/// A compiled property.
+///
+/// ```
+/// use mazurka_lang::Property;
+/// let program = "var x: int = 0\nprocess { x := 1;\n x := 2 }";
+/// let property = Property::read(program, &[], "x == 1 && at(0, 3)").unwrap();
+/// assert_eq!(property.cells(), [0]);
+/// assert!(property.holds(&|_| 1, &[true]));
+/// assert!(!property.holds(&|_| 1, &[false]));
+/// assert!(Property::read(program, &[], "y == 1").is_err());
+/// assert!(Property::read(program, &[], "at(7, 3)").is_err());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Property {
+    snippet: Vec<Op>,
+    cells: Vec<u32>,
+    points: Vec<(ProcessPath, usize)>,
+    /// The cell of the first variable that stands for a point.
+    first_point: u32,
+    expr: Expr,
+    /// The program, with the variables that stand for points.
+    pub(crate) code: std::sync::Arc<Code>,
+}
+
+/// Why a text is no property of a program.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum BadProperty {
+    /// An `at` is no point.
+    #[error("{0}; write the name of a process and a line, as in `at(0.1, 12)`")]
+    Point(String),
+    /// An `at` names a process or a line in which no process can ever be.
+    #[error("{0}")]
+    Nowhere(String),
+    /// It is no condition over the program's shared variables.
+    #[error("this is no condition over the program's shared variables")]
+    Mistakes {
+        /// What was read: the program, and the property after it.
+        text: String,
+        /// The mistakes in it.
+        mistakes: Vec<Diagnostic>,
+    },
+}
+
+impl Property {
+    /// Reads a property of a program.
+    pub fn read(source: &str, settings: &[Setting], text: &str) -> Result<Self, BadProperty> {
+        // A name that the program does not use.
+        let mut prefix = "at_point".to_owned();
+        while source.contains(&prefix) || text.contains(&prefix) {
+            prefix.push('_');
+        }
+        let (replaced, points) = points(text, &prefix).map_err(BadProperty::Point)?;
+        let mut all = format!("{source}\n");
+        for at in 0..points.len() {
+            all += &format!("var {prefix}{at}: bool = false\n");
+        }
+        all += &format!("ensures {replaced}\n");
+        let bad = |mistakes| BadProperty::Mistakes {
+            text: all.clone(),
+            mistakes,
+        };
+        let program = load(&all, settings).map_err(bad)?;
+        let code = match has_inputs(&program) {
+            true => compile_open(&program, &all),
+            false => compile(&program, &all),
+        };
+        let code = code.map_err(bad)?;
+        for (process, line) in &points {
+            places::check(&code, process, *line).map_err(BadProperty::Nowhere)?;
+        }
+        let checked = &code.ensures[code.ensures.len() - 1];
+        let snippet = code.snippets[checked.snippet as usize].clone();
+        let first_point = code.first_lock - points.len() as u32;
+        let mut cells = Vec::new();
+        for op in &snippet {
+            match *op {
+                Op::Load(cell) | Op::Fetch { cell, .. } => cells.push(cell),
+                Op::LoadAt(range) => cells.extend(range.first..range.first + range.len),
+                _ => {}
+            }
+        }
+        cells.retain(|&cell| cell < first_point);
+        cells.sort_unstable();
+        cells.dedup();
+        Ok(Self {
+            snippet,
+            cells,
+            points,
+            first_point,
+            expr: program.ensures[program.ensures.len() - 1].expr.clone(),
+            code: std::sync::Arc::new(code),
+        })
+    }
+
+    /// The cells that it reads.
+    pub fn cells(&self) -> &[u32] {
+        &self.cells
+    }
+
+    /// The points that it asks about: processes, and the lines of their next steps.
+    pub fn points(&self) -> &[(ProcessPath, usize)] {
+        &self.points
+    }
+
+    /// The condition, in which points are variables.
+    pub fn expr(&self) -> &Expr {
+        &self.expr
+    }
+
+    /// The first cell of a variable of the condition, or as an error the point that it stands for.
+    pub fn cell_or_point(&self, var: VarId) -> Result<u32, usize> {
+        let cell = self.code.first_cells[var.0 as usize];
+        match cell.checked_sub(self.first_point) {
+            Some(point) => Err(point as usize),
+            None => Ok(cell),
+        }
+    }
+
+    /// Whether it holds where cells have these values and processes are at its points or not. Where it cannot be evaluated (a
+    /// division by zero), it does not.
+    pub fn holds(&self, value: &dyn Fn(u32) -> i64, at: &[bool]) -> bool {
+        let mut cells = vec![0; self.first_point as usize + at.len()];
+        for &cell in &self.cells {
+            cells[cell as usize] = value(cell);
+        }
+        for (k, &at) in at.iter().enumerate() {
+            cells[self.first_point as usize + k] = i64::from(at);
+        }
+        evaluate(&self.snippet, &cells).is_ok_and(|value| value != 0)
+    }
+}
+
+/// Replaces each `at(process, line)` by a variable.
+fn points(text: &str, prefix: &str) -> Result<(String, Vec<(ProcessPath, usize)>), String> {
+    let mut points: Vec<(ProcessPath, usize)> = Vec::new();
+    let mut replaced = String::new();
+    let mut rest = text;
+    while let Some(start) = next_at(rest) {
+        replaced += &rest[..start];
+        let after = rest[start + 2..].trim_start();
+        let inside = after.strip_prefix('(').ok_or("`at` without `(`")?;
+        let (inside, behind) = inside.split_once(')').ok_or("`at(` without `)`")?;
+        let parts = inside
+            .split_once(',')
+            .ok_or("`at` needs a process and a line")?;
+        let process = parts
+            .0
+            .trim()
+            .parse::<ProcessPath>()
+            .map_err(|e| e.to_string())?;
+        let line = parts.1.trim().parse::<usize>();
+        let line = line.map_err(|_| format!("`{}` is no line", parts.1.trim()))?;
+        let known = points
+            .iter()
+            .position(|point| *point == (process.clone(), line));
+        let number = known.unwrap_or(points.len());
+        if known.is_none() {
+            points.push((process, line));
+        }
+        replaced += &format!("{prefix}{number}");
+        rest = behind;
+    }
+    replaced += rest;
+    Ok((replaced, points))
+}
+
+/// Where the word `at` stands next.
+fn next_at(text: &str) -> Option<usize> {
+    let name = |c: char| c.is_alphanumeric() || c == '_';
+    let found = text.match_indices("at").find(|(at, _)| {
+        let before = text[..*at].chars().next_back();
+        let after = text[at + 2..].chars().next();
+        !before.is_some_and(name) && !after.is_some_and(name)
+    });
+    found.map(|(at, _)| at)
+}
+
+impl Machine {
+    /// The value of a cell.
+    pub fn value(&self, cell: u32) -> i64 {
+        self.state.cells.get(cell as usize).copied().unwrap_or(0)
+    }
+
+    /// The line of the next step of a process, if it is alive.
+    pub fn line(&self, process: ProcessId) -> Option<usize> {
+        let step = self.resting(process)?;
+        let span = self.code.steps[step as usize].span;
+        Some(span.line_column(&self.code.source).0)
+    }
+}

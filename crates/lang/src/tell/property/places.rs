@@ -1,0 +1,333 @@
+//! The lines in which a process can rest, from the code alone: an `at` that names no such line is a
+//! mistake, and "unreachable" would hide it.
+//!
+//! What is found is never too little: all ways through the code count, whatever the conditions say.
+//! A process that is spawned has its name only while the program runs, so `0.1` may be every
+//! process that process 0 may spawn.
+
+use mazurka_core::ProcessPath;
+use rustc_hash::FxHashSet;
+
+use crate::code::reach::followers;
+use crate::code::{Code, Op};
+
+/// Deeper nesting of atomic blocks is not followed: then every line is possible.
+const MOST_ATOMIC: u8 = 8;
+/// Lines that a message lists.
+const MOST_LISTED: usize = 12;
+
+/// A place in the code, and which marks the step that gets there still swallows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Place {
+    pc: usize,
+    atomic: u8,
+    merged: bool,
+    open: bool,
+}
+
+/// What processes do that start in one of some places.
+#[derive(Debug, Default)]
+struct Walk {
+    /// Places where a step can begin.
+    rests: FxHashSet<usize>,
+    /// Where processes start that they spawn.
+    spawns: FxHashSet<usize>,
+    /// A spawn can happen more often than it stands in the code.
+    spawns_again: bool,
+    /// Not everything was followed.
+    unknown: bool,
+}
+
+/// Refuses a point that no process can ever be at.
+pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(), String> {
+    let name = process.to_string();
+    let mut numbers = name.split('.').map(|k| k.parse().unwrap_or(usize::MAX));
+    let (first, all) = (numbers.next().unwrap_or(usize::MAX), code.processes.len());
+    let Some(entry) = code.processes.get(first) else {
+        return Err(format!(
+            "there is no process {first}: those of the program are {}, and what they spawn",
+            listed((0..all).collect())
+        ));
+    };
+    let mut parent = first.to_string();
+    let mut walk = Walk::from(code, [entry.pc as usize].into_iter().collect());
+    for number in numbers {
+        if walk.unknown {
+            return Ok(());
+        }
+        let most = walk.spawns.len();
+        if most == 0 || number >= most && !walk.spawns_again {
+            return Err(match most {
+                0 => format!("there is no process {name}: process {parent} spawns none"),
+                _ => format!(
+                    "there is no process {name}: process {parent} spawns at most {most}, from {parent}.0"
+                ),
+            });
+        }
+        parent = format!("{parent}.{number}");
+        walk = Walk::from(code, walk.spawns);
+    }
+    let lines = walk.lines(code);
+    if walk.unknown || lines.contains(&line) {
+        return Ok(());
+    }
+    let s = if lines.len() == 1 { "" } else { "s" };
+    Err(match lines.is_empty() {
+        true => format!("process {name} makes no step, in line {line} or elsewhere"),
+        false => format!(
+            "process {name} has no step that begins in line {line}; its steps begin in line{s} {}",
+            listed(lines)
+        ),
+    })
+}
+
+impl Walk {
+    /// Follows all ways from some starts, into calls but not into what is spawned.
+    fn from(code: &Code, starts: FxHashSet<usize>) -> Self {
+        let mut walk = Self::default();
+        let start = |&pc: &usize| Place {
+            pc,
+            atomic: 0,
+            merged: false,
+            open: false,
+        };
+        let mut todo: Vec<Place> = starts.iter().map(start).collect();
+        let mut seen: FxHashSet<Place> = todo.iter().copied().collect();
+        while let Some(place) = todo.pop() {
+            for next in walk.after(code, place) {
+                if seen.insert(next) {
+                    todo.push(next);
+                }
+            }
+        }
+        walk.spawns_again = starts.iter().any(|&pc| spawns_again(code, pc));
+        walk
+    }
+
+    /// Where a process goes from a place.
+    fn after(&mut self, code: &Code, place: Place) -> Vec<Place> {
+        let mut next = place;
+        let swallows = place.atomic > 0 || place.merged;
+        match code.ops[place.pc] {
+            Op::Mark(_) if swallows => {}
+            Op::Mark(_) if place.open => next.open = false,
+            Op::Open(_) if swallows || place.open => {}
+            op @ (Op::Mark(_) | Op::Open(_)) => {
+                self.rests.insert(place.pc);
+                next.open = matches!(op, Op::Open(_));
+            }
+            Op::Close => next.open = false,
+            Op::BeginAtomic if place.atomic == MOST_ATOMIC => {
+                self.unknown = true;
+                return Vec::new();
+            }
+            Op::BeginAtomic => next.atomic += 1,
+            Op::EndAtomic => next.atomic = place.atomic.saturating_sub(1),
+            Op::BeginSimple => (next.merged, next.open) = (place.merged || place.open, false),
+            Op::EndSimple => next.merged = false,
+            Op::SpawnBlock(to) => {
+                self.spawns.insert(to as usize);
+                next.pc += 1;
+                return vec![next];
+            }
+            Op::SpawnCall(procedure) => {
+                let start = code.procedures[procedure as usize].pc as usize;
+                self.spawns.insert(start);
+                next.pc += 1;
+                return vec![next];
+            }
+            Op::Call(procedure) => return called(code, place, procedure),
+            _ => {}
+        }
+        let to = |pc| Place { pc, ..next };
+        followers(code, place.pc).map(to).collect()
+    }
+
+    /// The lines in which steps begin.
+    fn lines(&self, code: &Code) -> Vec<usize> {
+        let line = |&pc: &usize| match code.ops[pc] {
+            Op::Mark(step) | Op::Open(step) => {
+                let span = code.steps[step as usize].span;
+                Some(span.line_column(&code.source).0)
+            }
+            _ => None,
+        };
+        let mut lines: Vec<usize> = self.rests.iter().filter_map(line).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        lines
+    }
+}
+
+/// A call goes on in the procedure, and behind itself after any of the steps there.
+fn called(code: &Code, place: Place, procedure: u32) -> Vec<Place> {
+    let pc = code.procedures[procedure as usize].pc as usize;
+    let mut places = vec![Place { pc, ..place }];
+    for open in [false, place.open] {
+        for merged in [false, place.merged] {
+            places.push(Place {
+                pc: place.pc + 1,
+                open,
+                merged,
+                ..place
+            });
+        }
+    }
+    places
+}
+
+/// Whether a process that starts here may spawn more processes than there are starts in its code:
+/// two spawns that stand apart may start the same procedure, a spawn may stand in a loop, or in a
+/// procedure that is called.
+fn spawns_again(code: &Code, start: usize) -> bool {
+    let own = own(code, [start]);
+    let mut starts: FxHashSet<u32> = FxHashSet::default();
+    own.iter().any(|&pc| match code.ops[pc] {
+        // A procedure may spawn in every call.
+        Op::Call(_) => true,
+        Op::SpawnBlock(to) => !starts.insert(to) || own_after(code, pc).contains(&pc),
+        Op::SpawnCall(procedure) => {
+            let to = code.procedures[procedure as usize].pc;
+            !starts.insert(to) || own_after(code, pc).contains(&pc)
+        }
+        _ => false,
+    })
+}
+
+/// The instructions behind one, without those of calls and of what is spawned.
+fn own_after(code: &Code, pc: usize) -> FxHashSet<usize> {
+    own(code, beside(code, pc))
+}
+
+fn own(code: &Code, starts: impl IntoIterator<Item = usize>) -> FxHashSet<usize> {
+    let mut todo: Vec<usize> = starts.into_iter().collect();
+    let mut seen: FxHashSet<usize> = todo.iter().copied().collect();
+    while let Some(pc) = todo.pop() {
+        todo.extend(beside(code, pc).into_iter().filter(|&to| seen.insert(to)));
+    }
+    seen
+}
+
+/// The instructions of the same body that may follow one.
+fn beside(code: &Code, pc: usize) -> Vec<usize> {
+    match code.ops[pc] {
+        Op::Call(_) | Op::SpawnCall(_) | Op::SpawnBlock(_) => vec![pc + 1],
+        _ => followers(code, pc).collect(),
+    }
+}
+
+/// `0, 1 and 2`, or the first of them.
+fn listed(numbers: Vec<usize>) -> String {
+    let text = |numbers: &[usize]| {
+        let texts: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+        texts.join(", ")
+    };
+    match &numbers[..] {
+        [] => "none".to_owned(),
+        [one] => one.to_string(),
+        [rest @ .., last] if numbers.len() <= MOST_LISTED => format!("{} and {last}", text(rest)),
+        [.., last] => format!("{}, … and {last}", text(&numbers[..MOST_LISTED - 1])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Property;
+
+    fn read(program: &str, property: &str) -> Result<(), String> {
+        let read = Property::read(program, &[], property);
+        read.map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    #[track_caller]
+    fn refused(program: &str, property: &str, why: &str) {
+        assert_eq!(read(program, property), Err(why.to_owned()));
+    }
+
+    const TWO: &str = "var x: int = 0
+process {
+  let k = 1;
+  x := k;
+  atomic {
+    x := 2;
+    x := 3
+  };
+  x == 3 |>
+    x := 4;
+  p()
+}
+process {
+  spawn {
+    x := 5
+  };
+  join
+}
+proc p() {
+  x := 6
+}";
+
+    #[test]
+    fn a_process_that_cannot_be_is_refused() {
+        let first = "those of the program are 0 and 1, and what they spawn";
+        refused(
+            TWO,
+            "at(99, 99)",
+            &format!("there is no process 99: {first}"),
+        );
+        refused(
+            TWO,
+            "x == 1 && !at(2.0, 4)",
+            &format!("there is no process 2: {first}"),
+        );
+        refused(
+            TWO,
+            "at(0.0, 4)",
+            "there is no process 0.0: process 0 spawns none",
+        );
+        let most = "there is no process 1.1: process 1 spawns at most 1, from 1.0";
+        refused(TWO, "at(1.1, 15)", most);
+        let none = "there is no process 1.0.0: process 1.0 spawns none";
+        refused(TWO, "at(1.0.0, 15)", none);
+    }
+
+    #[test]
+    fn a_line_where_a_process_never_rests_is_refused() {
+        let steps = "its steps begin in lines 4, 5, 9 and 20";
+        for line in [1, 2, 3, 6, 7, 8, 10, 11, 15, 99] {
+            let why = format!("process 0 has no step that begins in line {line}; {steps}");
+            refused(TWO, &format!("at(0, {line})"), &why);
+        }
+        let why = "process 1.0 has no step that begins in line 14; its steps begin in line 15";
+        refused(TWO, "at(1.0, 14)", why);
+        let why = "process 0 makes no step, in line 1 or elsewhere";
+        refused("process { skip }", "at(0, 1)", why);
+    }
+
+    #[test]
+    fn where_a_process_may_rest_is_asked() {
+        for (process, lines) in [("0", &[4, 5, 9, 20][..]), ("1", &[14, 17]), ("1.0", &[15])] {
+            for line in lines {
+                let property = format!("at({process}, {line})");
+                assert_eq!(read(TWO, &property), Ok(()), "{property}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_may_be_spawned_may_be_asked() {
+        for program in [
+            "var x: int = 0 process { for i in 0..9 { spawn { x := 1 } } }",
+            "var x: int = 0 process { while x < 9 { spawn { x := 1 } } }",
+            "var x: int = 0 process { p(); p() } proc p() { spawn { x := 1 } }",
+            "var x: int = 0 process { spawn p(); spawn p(); spawn p() } proc p() { x := 1 }",
+            "var x: int = 0 process { p() } proc p() { x := 1; spawn p(); spawn p() }",
+        ] {
+            assert_eq!(read(program, "at(0.2, 1)"), Ok(()), "{program}");
+        }
+        let two = "var x: int = 0 process { spawn { x := 1 }; if x == 0 { spawn { x := 2 } } }";
+        assert_eq!(read(two, "at(0.1, 1)"), Ok(()));
+        assert!(read(two, "at(0.2, 1)").is_err());
+        let deep = "var x: int = 0 process { p() } proc p() { x := 1; spawn p() }";
+        assert_eq!(read(deep, "at(0.0.0.0.0, 1)"), Ok(()));
+    }
+}
