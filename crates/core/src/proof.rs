@@ -20,7 +20,7 @@ pub struct Proof {
     pub program: ProgramRecord,
     /// The formula, as it was given; none stands for what the file states.
     pub goal: Option<String>,
-    /// Whether it is shown too that somebody can always go on.
+    /// Whether it is shown too that no state in its boxes deadlocks.
     pub deadlock: bool,
     /// Γ and Ψ of each box.
     pub contexts: Vec<ContextRecord>,
@@ -151,7 +151,7 @@ pub enum RuleRecord {
     Schedule {
         /// One for each thread.
         steps: Vec<StepRecord>,
-        /// Whether somebody can go on, if that was asked.
+        /// Whether some process can go on, if that was asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deadlock: Option<LeafRecord>,
     },
@@ -344,8 +344,8 @@ pub struct GoalOutcome {
     pub goal: String,
     /// What became of it.
     pub status: Status,
-    /// True if it was proved too that somebody can always go on, false if there is a deadlock, null if that was not asked or
-    /// not decided.
+    /// True if it was proved too that no state of the program deadlocks, false if there is a deadlock, null if that was not
+    /// asked or not decided, or the goal is not about all runs of the program.
     pub deadlock_free: Option<bool>,
     /// Applications of SCHEDULE.
     pub schedules: u64,

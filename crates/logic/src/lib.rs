@@ -24,6 +24,17 @@ pub use parse::{FormulaError, parse};
 pub use prove::{Outcome, ProofCounts, Refutation, Theorem, can_start, prove, stated};
 pub use search::Unsupported;
 
+/// Of what a proof shows that no state deadlocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeadlockFree {
+    /// Of the program: all its runs are covered, from all initial values that it requires.
+    Program,
+    /// Of the boxes in the goal only: some run of the program may be in none of them.
+    Boxes,
+    /// Of nothing: it was not asked, or there is no box.
+    Nothing,
+}
+
 /// How to look for a proof.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -31,7 +42,7 @@ pub struct Options {
     pub reduce: bool,
     /// Whether goals whose assumptions contradict each other are closed at once.
     pub feasible: bool,
-    /// Whether it is to be shown that somebody can always go on.
+    /// Whether it is to be shown that no state deadlocks.
     pub deadlock: bool,
     /// How often a loop without an invariant may go round.
     pub unfold: u32,

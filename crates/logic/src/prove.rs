@@ -13,7 +13,7 @@ use crate::pool::{initial_cells, rule};
 use crate::search::{By, Search, Unsupported, Why};
 use crate::sequent::What;
 use crate::world::World;
-use crate::{Formula, Options};
+use crate::{DeadlockFree, Formula, Options};
 use mazurka_core::proof::{LeafRecord, OpenGoal, Proof, VERSION};
 
 /// What came of looking for a proof.
@@ -23,6 +23,8 @@ pub struct Outcome {
     pub proof: Proof,
     /// Whether everything is shown.
     pub closed: bool,
+    /// Of what it is shown that no state deadlocks, if everything is.
+    pub deadlock_free: DeadlockFree,
     /// What is open, and why; the first few.
     pub open: Vec<OpenGoal>,
     /// Why it is none, if something is known to be false.
@@ -63,7 +65,7 @@ pub struct Refutation {
     pub values: Vec<(String, String)>,
     /// Whether this is an execution of the program. If not, an invariant is too weak, or not one.
     pub concrete: bool,
-    /// Whether it is about somebody being able to go on.
+    /// Whether it is about a deadlock.
     pub deadlock: bool,
 }
 
@@ -200,6 +202,11 @@ impl<'p> Search<'p, '_> {
         Ok(Outcome {
             proof,
             closed: closed && too_long.is_none(),
+            deadlock_free: match (self.options.deadlock, self.whole) {
+                (true, true) => DeadlockFree::Program,
+                (true, false) if !self.contexts.is_empty() => DeadlockFree::Boxes,
+                _ => DeadlockFree::Nothing,
+            },
             open,
             refutation,
             bounds,

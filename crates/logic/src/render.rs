@@ -285,7 +285,7 @@ impl Names<'_, '_> {
                 "what the goal that it goes back to assumes".to_owned(),
                 None,
             ),
-            What::Deadlock => ("somebody can go on".to_owned(), None),
+            What::Deadlock => ("some process can go on".to_owned(), None),
             What::Infeasible => ("what is assumed cannot be".to_owned(), None),
         };
         LeafRecord {

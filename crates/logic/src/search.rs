@@ -26,7 +26,7 @@ use rustc_hash::FxHashMap;
 use crate::eval::Obligation;
 use crate::fol::{Fol, Misplaced, Part, Truth, decide, possible};
 use crate::loops::endless;
-use crate::pool::{State, rule};
+use crate::pool::{State, initial_cells, rule};
 use crate::sequent::{Context, Leaf, What};
 use crate::step::{self, TooMuch};
 use crate::world::{Branch, World};
@@ -56,7 +56,7 @@ pub(crate) enum By {
     Open(Why),
     Schedule {
         steps: Vec<Step>,
-        /// Somebody can go on, if that was asked for.
+        /// Some process can go on, if that was asked for.
         deadlock: Option<Leaf>,
     },
     Reduce {
@@ -141,6 +141,8 @@ pub(crate) struct Search<'p, 's> {
     /// What the formula asks of the initial state, and the goals with boxes that it was taken apart into.
     pub leaves: Vec<Leaf>,
     pub roots: Vec<usize>,
+    /// Whether one of these boxes covers all runs of the program.
+    pub whole: bool,
     queue: VecDeque<usize>,
     /// Goals from here on wait or were merged: no question belongs to them.
     pub reduced: usize,
@@ -164,6 +166,7 @@ impl<'p, 's> Search<'p, 's> {
             nodes: Vec::new(),
             leaves: Vec::new(),
             roots: Vec::new(),
+            whole: false,
             queue: VecDeque::new(),
             reduced: 0,
             merged: 0,
@@ -177,8 +180,26 @@ impl<'p, 's> Search<'p, 's> {
     /// Takes a formula apart until boxes and first-order formulas are left.
     pub fn open(&mut self, formula: &Formula) -> Result<(), Unsupported> {
         let parts = self.world.open(formula)?;
+        self.whole = parts.iter().any(|part| self.is_whole(part));
         (self.leaves, self.roots) = self.open_parts(parts, &[], None)?;
         Ok(())
+    }
+
+    /// Whether a part is a box over all processes that starts wherever the program can start. Before an update, under
+    /// a premise or with a process less, what is shown of its states is not shown of all states of the program.
+    fn is_whole(&mut self, part: &Part) -> bool {
+        let Part::Box(context, cells) = part else {
+            return false;
+        };
+        let world = &mut self.world;
+        let initial = initial_cells(world.program, &mut world.terms);
+        let required = world.required(&initial);
+        let processes = 0..world.program.processes.len();
+        *cells == initial
+            && processes
+                .into_iter()
+                .all(|at| context.processes.contains(&at))
+            && context.known.iter().all(|fol| is_among(fol, &required))
     }
 
     /// Opens the parts of a formula: questions are asked, boxes become goals.
@@ -510,6 +531,15 @@ impl By {
                 Box::new(leaves.chain(deadlock))
             }
         }
+    }
+}
+
+/// Whether what a premise says is among these terms, or plainly true.
+fn is_among(premise: &Fol, terms: &[Term]) -> bool {
+    match premise {
+        Fol::Term(term) => *term == Term::TRUE || terms.contains(term),
+        Fol::All(parts) => parts.iter().all(|part| is_among(part, terms)),
+        Fol::Any(_) | Fol::ForAll(..) | Fol::Exists(..) => false,
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) enum What {
     LoopInvariant(Span),
     /// A goal that is met again assumes this.
     Instance,
-    /// Somebody can go on.
+    /// Some process can go on.
     Deadlock,
     /// What is assumed cannot be.
     Infeasible,

@@ -206,7 +206,7 @@ const CHANGES: &[Change] = &[
     ("a step that may go wrong", |goal| {
         steps(goal, |step| drop(step.leaves.pop()))
     }),
-    ("no question whether somebody can go on", |goal| {
+    ("no question about deadlocks", |goal| {
         if let RuleRecord::Schedule { deadlock, .. } = &mut goal.rule {
             *deadlock = None;
         }

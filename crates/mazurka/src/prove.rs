@@ -13,7 +13,9 @@ use mazurka_diagnostics::Span;
 use mazurka_explore::Progress;
 use mazurka_lang::Setting;
 use mazurka_lang::hir::{self, Atomicity};
-use mazurka_logic::{Formula, FormulaError, Outcome, Refutation, Rejected, Theorem, Unsupported};
+use mazurka_logic::{
+    DeadlockFree, Formula, FormulaError, Outcome, Refutation, Rejected, Theorem, Unsupported,
+};
 use mazurka_smt::{Effort, Embedded, Missing, Solver, Why};
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +29,7 @@ pub struct ProveOptions {
     pub reduce: bool,
     /// Whether goals whose assumptions contradict each other are closed at once.
     pub feasible: bool,
-    /// Whether it is to be shown too that somebody can always go on.
+    /// Whether it is to be shown too that no state deadlocks.
     pub deadlock: bool,
     /// How often a loop without an invariant may go round.
     pub unfold: u32,
@@ -230,7 +232,7 @@ impl Theory {
             let witness = refutation.and_then(|no| self.witness(goal.as_deref(), no));
             counts.failures += u64::from(witness.is_some());
             let stated = self.stated(goal.as_deref());
-            let mut outcome = outcome(stated, &found, witness.as_ref(), options);
+            let mut outcome = outcome(stated, &found, witness.as_ref());
             if let (Status::Proved, Err(why)) = (outcome.status, &start_known) {
                 outcome.status = Status::Open;
                 outcome.deadlock_free = None;
@@ -473,13 +475,18 @@ impl Theory {
         }
     }
 
-    /// Checks proofs about this program, with code of its own.
-    pub fn check(&self, file: &ProofFile, solver: &Solving) -> Result<(), ProofProblem> {
+    /// Checks proofs about this program, with code of its own, and tells of each what it shows of deadlocks.
+    pub fn check(
+        &self,
+        file: &ProofFile,
+        solver: &Solving,
+    ) -> Result<Vec<DeadlockFree>, ProofProblem> {
         if file.version != VERSION {
             return Err(Rejected::Version(file.version).into());
         }
         self.can_start(solver)?
             .map_err(ProofProblem::NoKnownStart)?;
+        let mut shown = Vec::new();
         for proof in &file.proofs {
             if proof.program.hash != self.record.hash {
                 return Err(ProofProblem::OtherProgram {
@@ -489,9 +496,9 @@ impl Theory {
             let formula = self.formula(proof.goal.as_deref())?;
             let mut solver = self.solver(solver)?;
             let theorem = self.theorem(proof.goal.as_deref(), &formula);
-            mazurka_logic::check_proof(proof, &theorem, &mut *solver)?;
+            shown.push(mazurka_logic::check_proof(proof, &theorem, &mut *solver)?);
         }
-        Ok(())
+        Ok(shown)
     }
 }
 
@@ -521,21 +528,13 @@ pub fn goal_mistake(error: &FormulaError) -> Diagnostic {
     }
 }
 
-fn outcome(
-    goal: String,
-    found: &Outcome,
-    witness: Option<&Witness>,
-    options: &ProveOptions,
-) -> GoalOutcome {
-    let proof = &found.proof;
+fn outcome(goal: String, found: &Outcome, witness: Option<&Witness>) -> GoalOutcome {
     let (closed, counts) = (found.closed, found.counts);
-    let asked = options.deadlock && !proof.roots.is_empty();
     let stuck = witness.is_some_and(|witness| witness.kind == WitnessKind::Deadlock);
     // What was shown at the goals that were looked at says nothing of the others: only a whole proof does.
-    let deadlock_free = match asked {
-        true if closed => Some(true),
-        true if stuck => Some(false),
-        _ => None,
+    let deadlock_free = match closed {
+        true => (found.deadlock_free == DeadlockFree::Program).then_some(true),
+        false => (stuck && found.deadlock_free != DeadlockFree::Nothing).then_some(false),
     };
     let witness = witness.is_some();
     GoalOutcome {

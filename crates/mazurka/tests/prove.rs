@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mazurka::proof::Status;
-use mazurka::{ProofFile, ProveOptions, SolverChoice, Theory, quietly};
+use mazurka::{DeadlockFree, ProofFile, ProveOptions, SolverChoice, Theory, quietly};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -19,6 +19,7 @@ struct Expect {
 struct Goal {
     formula: Option<String>,
     status: Status,
+    deadlock_free: Option<bool>,
 }
 
 fn folder() -> PathBuf {
@@ -56,6 +57,12 @@ fn every_goal_becomes_what_it_must() {
                 goal.status == Status::Proved,
                 "{name}: {checked:?}"
             );
+            if let Ok(shown) = checked {
+                // Search and checker decide by themselves what the proof says of deadlocks.
+                let free = shown == [DeadlockFree::Program];
+                assert_eq!(free, found.deadlock_free == Some(true), "{name}: {shown:?}");
+            }
+            assert_eq!(found.deadlock_free, goal.deadlock_free, "{name}");
             if goal.status == Status::Refuted {
                 refuted += 1;
                 assert!(!record.record.witnesses.is_empty(), "{name}");

@@ -20,7 +20,7 @@ pub fn proved(record: &Record, goals: &[GoalOutcome], view: &View) -> String {
         text += &format!("{status} {} ({})\n", clip(&goal.goal, 120), size(goal));
         match goal.deadlock_free {
             Some(true) if goal.status == Status::Proved && goal.schedules > 0 => {
-                text += "  and somebody can always go on until all have ended\n";
+                text += "  and no state deadlocks\n";
             }
             _ => {}
         }

@@ -429,7 +429,7 @@ pub(crate) struct ProveArgs {
     /// Do not close goals whose assumptions contradict each other
     #[arg(long)]
     pub no_feasible: bool,
-    /// Do not ask whether somebody can always go on
+    /// Do not ask whether a state deadlocks
     #[arg(long)]
     pub no_deadlock: bool,
     /// How often a loop without an invariant may go round

@@ -1,6 +1,8 @@
 //! `prove` and `check-proof`.
 
-use mazurka::{Limits, ProofFile, ProofProblem, ProveError, ProveOptions, Theory, goal_mistake};
+use mazurka::{
+    DeadlockFree, Limits, ProofFile, ProofProblem, ProveError, ProveOptions, Theory, goal_mistake,
+};
 
 use super::args::{CheckProofArgs, ProofFormat, ProveArgs};
 use super::commands::{Refusal, json, view};
@@ -103,13 +105,16 @@ pub(super) fn check_proof(args: &CheckProofArgs) -> Result<Exit, Refusal> {
     let program = args.file.as_ref().unwrap_or(&first.program.file);
     let theory = load(program, &first.program.set)?;
     Ok(match theory.check(&file, &solver(&args.solver)?) {
-        Ok(()) => {
+        Ok(shown) => {
             let mut text = String::new();
-            for proof in &file.proofs {
+            for (proof, deadlock_free) in file.proofs.iter().zip(shown) {
                 let goal = theory.stated(proof.goal.as_deref());
-                let ends = match proof.deadlock {
-                    true => "; somebody can always go on until all have ended",
-                    false => "; whether somebody can always go on is not part of it",
+                let ends = match deadlock_free {
+                    DeadlockFree::Program => "; no state deadlocks",
+                    DeadlockFree::Boxes => {
+                        "; no state in its boxes deadlocks, but they are not all runs of the program"
+                    }
+                    DeadlockFree::Nothing => "; deadlocks are not part of it",
                 };
                 text += &match proof.goals.len() {
                     1 => format!("checked: {goal} (its goal follows{ends})\n"),
