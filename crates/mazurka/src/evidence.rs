@@ -110,6 +110,7 @@ pub(crate) fn failure<M: Narrator>(machine: &mut M, mut run: Run, mishap: &Misha
         waiting: Vec::new(),
         differs: Vec::new(),
         condition: None,
+        set: Vec::new(),
     }
 }
 
@@ -136,6 +137,7 @@ pub(crate) fn deadlock<M: Narrator>(machine: &mut M, mut run: Run) -> Witness {
         waiting,
         differs: Vec::new(),
         condition: None,
+        set: Vec::new(),
     }
 }
 
@@ -171,6 +173,7 @@ pub(crate) fn livelock<M: Narrator + Semantics>(machine: &mut M, run: Run) -> Op
         waiting: Vec::new(),
         differs: Vec::new(),
         condition: None,
+        set: Vec::new(),
     })
 }
 
@@ -220,6 +223,7 @@ pub(crate) fn nondeterminism<M: Narrator>(
         waiting: Vec::new(),
         differs,
         condition: None,
+        set: Vec::new(),
     }
 }
 

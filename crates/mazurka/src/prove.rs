@@ -429,6 +429,7 @@ impl Theory {
             waiting: Vec::new(),
             differs: Vec::new(),
             condition: None,
+            set: Vec::new(),
         })
     }
 

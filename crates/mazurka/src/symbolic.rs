@@ -174,7 +174,7 @@ impl SymbolicProgram {
     }
 
     /// The whole space for all initial values, with one engine, and its counts: one execution for each trace and each way through the
-    /// conditions on initial values. Failures and deadlocks violate, and one is shown, as by [`check`](Self::check). An engine that
+    /// conditions on initial values. Failures and deadlocks violate, and each is shown with initial values of its own. An engine that
     /// compares states would have to know for which values they are: `None`.
     pub fn explore(
         &self,
@@ -203,17 +203,21 @@ impl SymbolicProgram {
         let found = search(&mut machine, algorithm, limits, goal, watch, &mut finals);
         options.solver.show();
         let mut bounds = found.bounds.clone();
-        let mut evidence = None;
-        for finding in found.failures.iter().chain(&found.deadlock) {
-            evidence = evidence.or_else(|| self.shown(&mut machine, finding, options));
-        }
+        // For a verdict one is enough.
+        let most = match goal {
+            Goal::Everything => usize::MAX,
+            Goal::Verdict { .. } => 1,
+        };
+        let findings = found.failures.iter().chain(&found.deadlock);
+        let shown = findings.filter_map(|finding| self.shown(&mut machine, finding, options));
+        let mut evidence: Vec<Shown> = shown.take(most).collect();
         let suspicious = !found.failures.is_empty() || found.deadlock.is_some();
-        let mut unsure = suspicious && evidence.is_none();
+        let mut unsure = suspicious && evidence.is_empty();
         let mut agree =
             (found.stopped == StopReason::Complete && !finals.all.is_empty()).then_some(true);
         // Whether results agree is of interest beside a failure, too, unless the search stopped
         // there.
-        if evidence.is_none() || agree.is_some() {
+        if evidence.is_empty() || agree.is_some() {
             match machine.difference(&finals.all) {
                 Difference::Never => {}
                 Difference::Unknown => {
@@ -222,10 +226,10 @@ impl SymbolicProgram {
                 }
                 Difference::Between(one, other, concrete) => {
                     agree = Some(false);
-                    if evidence.is_none() && deterministic {
+                    if evidence.is_empty() && deterministic {
                         let schedules = [one, other].map(|at| &finals.schedules[at]);
-                        evidence = self.two_runs(&mut machine, schedules, *concrete, options);
-                        unsure |= evidence.is_none();
+                        evidence.extend(self.two_runs(&mut machine, schedules, *concrete, options));
+                        unsure |= evidence.is_empty();
                     }
                 }
             }
@@ -238,18 +242,13 @@ impl SymbolicProgram {
             }
         }
         let verdict = match () {
-            () if evidence.is_some() => Verdict::Violated,
+            () if !evidence.is_empty() => Verdict::Violated,
             () if !bounds.is_empty() => Verdict::Inconclusive,
             () => Verdict::Verified,
         };
         // Where something was left out, another result may have been.
         agree = agree.filter(|&agree| !agree || bounds.is_empty());
-        let mut program = self.record.clone();
-        let witnesses = evidence.map(|shown| {
-            program.set.extend(settings(&shown.values));
-            program.hash = hash(&self.source, &program.set);
-            shown.witness
-        });
+        let (program, witnesses) = self.told(evidence);
         Ok(Record {
             version: VERSION,
             program,
@@ -269,7 +268,7 @@ impl SymbolicProgram {
             counts: found.counts,
             seconds: found.elapsed.as_secs_f64(),
             solver: None,
-            witnesses: witnesses.into_iter().collect(),
+            witnesses,
         })
     }
 
@@ -422,6 +421,27 @@ struct Shown {
 }
 
 impl SymbolicProgram {
+    /// The program and the witnesses as a record has them. If all are for the same initial values, these are settings of
+    /// the program; if not, each witness has its own.
+    fn told(&self, evidence: Vec<Shown>) -> (ProgramRecord, Vec<Witness>) {
+        let mut program = self.record.clone();
+        let same = evidence
+            .windows(2)
+            .all(|two| two[0].values == two[1].values);
+        if let (Some(first), true) = (evidence.first(), same) {
+            program.set.extend(settings(&first.values));
+            program.hash = hash(&self.source, &program.set);
+        }
+        let witness = |shown: Shown| Witness {
+            set: match same {
+                true => Vec::new(),
+                false => settings(&shown.values),
+            },
+            ..shown.witness
+        };
+        (program, evidence.into_iter().map(witness).collect())
+    }
+
     /// The ordinary program with these initial values: what a replay of the record runs. Its code is
     /// not that of the symbolic machine, which evaluates more than it needs to keep terms whole.
     fn ordinary(&self, values: &[Binding], options: &Options) -> Option<Machine> {

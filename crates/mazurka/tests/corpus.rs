@@ -512,6 +512,20 @@ fn for_all_values(job: &Job, wrong: &mut Wrong) {
     let explored = explored.expect("some values are allowed");
     let deterministic = job.case.deterministic.map(Some);
     wrong.compare("deterministic", &deterministic, &explored.deterministic);
+    let (failures, deadlocks) = (explored.counts.failures, explored.counts.deadlocks);
+    wrong.compare("failures", &job.case.failures, &failures);
+    wrong.compare("deadlocks", &job.case.deadlocks, &deadlocks);
+    for (kind, count) in [
+        (WitnessKind::Failure, failures),
+        (WitnessKind::Deadlock, deadlocks),
+    ] {
+        let shown = explored.witnesses.iter().filter(|w| w.kind == kind).count();
+        if (shown == 0) != (count == 0) {
+            wrong
+                .0
+                .push(format!("{count} of kind {kind:?}, and {shown} shown"));
+        }
+    }
     if record.stopped != StopReason::Certain {
         wrong.compare(
             "check: deterministic",

@@ -48,6 +48,7 @@ fn witness(kind: WitnessKind, message: &str) -> Witness {
         waiting: Vec::new(),
         differs: Vec::new(),
         condition: None,
+        set: Vec::new(),
     }
 }
 

@@ -13,6 +13,7 @@ const STATE_WIDTH: usize = 240;
 pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String {
     let paint = view.paint;
     let mut text = place(record, witness);
+    text += &initially(witness);
     text += &waiting(&witness.waiting);
     let all = witness.inputs();
     if !all.is_empty() {
@@ -60,6 +61,19 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
         }
     }
     text
+}
+
+/// The initial values that are its own.
+pub(crate) fn initially(witness: &Witness) -> String {
+    if witness.set.is_empty() {
+        return String::new();
+    }
+    let values = witness
+        .set
+        .iter()
+        .map(|(name, value)| format!("{name} = {value}"));
+    let values: Vec<String> = values.collect();
+    format!("  initially: {}\n", clip(&values.join(", "), STATE_WIDTH))
 }
 
 /// The values of the inputs.
@@ -133,13 +147,15 @@ pub(crate) fn waiting(all: &[Waiting]) -> String {
 /// The commands that replay it, one line each.
 pub(crate) fn replay(record: &Record, witness: &Witness, view: &View) -> String {
     let mut text = String::new();
+    let mut program = record.program.clone();
+    program.set.extend(witness.set.iter().cloned());
     for (at, run) in witness.runs.iter().enumerate() {
         let intro = if at == 0 {
             "replay with:"
         } else {
             "        and:"
         };
-        let command = replay_command(&record.program, run, &view.flags);
+        let command = replay_command(&program, run, &view.flags);
         text += &format!("{} {command}\n", view.paint.strong(intro));
     }
     text

@@ -509,12 +509,12 @@ fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
         }
         None => &recorded.file,
     };
-    let program = load_with_inputs(file, &recorded.set).map_err(|refusal| match refusal {
-        Refusal::Message(text) if args.file.is_none() => Refusal::Message(format!(
+    let source = files::program(file).map_err(|text| match args.file {
+        None => format!(
             "{text}, of which `{}` is a record; if the program has moved, add --file FILE",
             args.witness
-        )),
-        other => other,
+        ),
+        Some(_) => text,
     })?;
     let limits = Limits {
         local: args.max_local,
@@ -526,14 +526,21 @@ fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
         jobs: 1,
         ..Options::default()
     };
-    let record = program
-        .replay(&recording, &options)
-        .map_err(|problem| match problem {
+    let mut parts = Vec::new();
+    for part in recording.parts(&source) {
+        let program = Program::load_with_inputs(file, &source, &part.record.program.set)
+            .map_err(|mistakes| Refusal::Program(diagnose::render(file, &source, &mistakes)))?;
+        let again = program.replay(&part, &options);
+        parts.push(again.map_err(|problem| match problem {
             ReplayProblem::OtherProgram { .. } => {
                 format!("{problem}; check it again, or restore the program that was recorded")
             }
             _ => problem.to_string(),
-        })?;
+        })?);
+    }
+    let record = recording
+        .whole(parts)
+        .ok_or_else(|| ReplayProblem::Nothing.to_string())?;
     let view = view(&options.limits);
     show(&record, &args.output, &record, || {
         mazurka_report::replayed(&record, &view)

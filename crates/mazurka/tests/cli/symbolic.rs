@@ -209,6 +209,69 @@ fn explore_takes_all_initial_values_at_once() {
     assert!(said.err.contains("`explore`, `symbolic`"), "{said:?}");
 }
 
+/// Failures for different initial values, and a deadlock for yet others: each has a run of its own, which replays.
+#[test]
+fn explore_shows_every_failure_with_its_own_initial_values() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| {
+        folder
+            .path()
+            .join(name)
+            .to_str()
+            .expect("a name")
+            .to_owned()
+    };
+    let (file, json) = (path("values.maz"), path("values.json"));
+    let two = r#"var x: u8 var r: u8 = 0
+        process { if x == 1 { assert false, "one" }; if x == 2 { assert false, "two" }; r := 1 }"#;
+    let stuck = "var x: u8 process { assert x != 1 } process { await x != 2 }";
+    let one = [
+        ("assertion failed: one", "1"),
+        ("assertion failed: two", "2"),
+    ];
+    let other = [
+        ("assertion failed: `assert x != 1`", "1"),
+        ("deadlock: 1 waits for ever", "2"),
+    ];
+    for (program, expected) in [(two, one), (stuck, other)] {
+        std::fs::write(&file, program).expect("written");
+        let record = mazurka(&["explore", &file, "--format", "json"]).json();
+        let found = record["witnesses"].as_array().expect("a list").iter();
+        let mut found: Vec<(&str, &str)> = found
+            .map(|witness| {
+                assert_eq!(witness["set"][0][0], "x", "{record}");
+                let value = witness["set"][0][1].as_str().expect("a value");
+                (witness["message"].as_str().expect("a message"), value)
+            })
+            .collect();
+        found.sort_unstable();
+        assert_eq!(found, expected);
+        let said = mazurka(&["explore", &file]);
+        assert!(said.out.contains("--set x=1"), "{said:?}");
+        assert!(said.out.contains("  initially: x = 2\n"), "{said:?}");
+        std::fs::write(&json, record.to_string()).expect("written");
+        let said = mazurka(&["replay", &json]);
+        assert_eq!(said.code, 1, "{said:?}");
+        assert!(said.out.contains("(2 runs, "), "{said:?}");
+        let again = mazurka(&["replay", &json, "--format", "json"]).json();
+        assert_eq!(again["witnesses"], record["witnesses"]);
+        // Of a program that has changed nothing replays.
+        std::fs::write(&file, format!("{program} // changed")).expect("written");
+        let said = mazurka(&["replay", &json]);
+        assert_eq!(said.code, 3, "{said:?}");
+        assert!(said.err.contains("another program"), "{said:?}");
+    }
+    // Where one choice of values shows all, it is a setting of the program.
+    let same = r#"var x: u8 requires x == 7 process { assert x == 8, "a" } process { assert x == 9, "b" }"#;
+    let said = with_input(&["explore", "-", "--format", "json"], same).json();
+    assert_eq!(
+        said["witnesses"].as_array().map(Vec::len),
+        Some(2),
+        "{said}"
+    );
+    assert_eq!(said["program"]["set"][0][1], "7", "{said}");
+}
+
 #[test]
 fn a_choice_between_symbolic_bounds_is_explored() {
     let few = "var n: u8 var x: u8 = 0 requires n < 9 process { if n > 4 { x := choose(4..n) } } ensures x != 6";

@@ -348,13 +348,23 @@ fn run_symbolic(command: &Command, loaded: &Loaded, program: &SymbolicProgram) -
         Err(nothing) => Outcome::Refused(nothing.to_string()),
         Ok(record) => {
             let mut seen = Seen::of(&record);
-            // A violation is shown for some initial values, which are among the settings.
-            if !record.witnesses.is_empty() {
-                let set = &record.program.set;
-                seen.wrong = match Program::load_with_inputs(FILE, &loaded.text, set) {
-                    Ok(program) => replay(&program, &record),
-                    Err(_) => Some(format!("the initial values {set:?} do not fit")),
-                };
+            // A violation is shown for some initial values, which are among the settings, or its own.
+            let whole = Recording {
+                record: record.clone(),
+                run: None,
+            };
+            let parts = match record.witnesses.is_empty() {
+                true => Vec::new(),
+                false => whole.parts(&loaded.text),
+            };
+            for part in parts {
+                let set = &part.record.program.set;
+                seen.wrong = seen.wrong.take().or_else(|| {
+                    match Program::load_with_inputs(FILE, &loaded.text, set) {
+                        Ok(program) => replay(&program, &part.record),
+                        Err(_) => Some(format!("the initial values {set:?} do not fit")),
+                    }
+                });
             }
             seen.boxed()
         }
