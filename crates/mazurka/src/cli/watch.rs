@@ -25,6 +25,10 @@ const MOST_PATIENCE: Duration = Duration::from_secs(10);
 /// What a search that has met the limit of its memory may use besides, to say what it has found: a twelfth, and at least this.
 const ALLOWANCE: u64 = 16 << 20;
 
+/// Signals that come so soon after the first are the same wish: `timeout` tells the program and
+/// then its group, so that the program hears it twice, and a terminal may do the same.
+const SAME_WISH: Duration = Duration::from_millis(500);
+
 static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// Set when Ctrl-C has been pressed.
@@ -40,17 +44,19 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// Starts to look after a search: from now on Ctrl-C stops it, and a second one the program, whatever it does. The error says why
-    /// a limit cannot be honoured.
+    /// Starts to look after a search: from now on Ctrl-C stops it, and a later second one the program,
+    /// whatever it does. The error says why a limit cannot be honoured.
     pub(crate) fn new(memory: Option<u64>, quiet: bool) -> Result<Self, String> {
         if memory.is_some() && used().is_none() {
             let no = "this system does not say how much memory is used; leave --memory-limit out";
             return Err(no.to_owned());
         }
         // Without a handler Ctrl-C ends the program at once, which is no worse than before.
-        let _ = ctrlc::set_handler(|| {
+        let mut first = None;
+        let _ = ctrlc::set_handler(move || {
+            INTERRUPTED.store(true, Ordering::SeqCst);
             // This is a thread of its own: it need not wait for one that does not look.
-            if INTERRUPTED.swap(true, Ordering::SeqCst) {
+            if insists(&mut first, Instant::now()) {
                 super::files::settle();
                 std::process::exit(super::Exit::Inconclusive as i32);
             }
@@ -96,6 +102,12 @@ impl Watcher {
             bar.finish_and_clear();
         }
     }
+}
+
+/// Whether a signal that comes now is a second wish to stop, and not the first one again.
+fn insists(first: &mut Option<Instant>, now: Instant) -> bool {
+    let first = *first.get_or_insert(now);
+    now.saturating_duration_since(first) >= SAME_WISH
 }
 
 /// The last resort, where a search does not look as often as it should: the limits hold, even if what it has found is lost.
@@ -233,6 +245,16 @@ mod tests {
             message(&progress),
             "3.0 M executions of about 12.0 M (4.8 M–48.0 M), 20 k blocked, 1.5 M a second, about 6 s to go"
         );
+    }
+
+    #[test]
+    fn signals_at_once_are_one_wish() {
+        let (mut first, start) = (None, Instant::now());
+        let after = |millis| start + Duration::from_millis(millis);
+        assert!(!insists(&mut first, start));
+        assert!(!insists(&mut first, after(0)));
+        assert!(!insists(&mut first, after(499)));
+        assert!(insists(&mut first, after(500)));
     }
 
     #[test]

@@ -214,8 +214,10 @@ fn a_second_interrupt_ends_the_program_at_once() {
         drop(stdin);
         let mut stdout = child.stdout.take().expect("piped");
         stdout.read_exact(&mut [0]).expect("it prints");
+        // Two at once are one: `timeout` sends them so.
         send(&child, signal);
-        std::thread::sleep(Duration::from_millis(300));
+        send(&child, signal);
+        std::thread::sleep(Duration::from_millis(700));
         assert_eq!(child.try_wait().expect("a child"), None, "{signal}");
         let start = Instant::now();
         send(&child, signal);
