@@ -11,9 +11,9 @@ use mazurka_core::{
     Bound, Counts, Event, Execution, Fingerprint, HappensBefore, Limits, Mishap, MishapKind,
     Schedule, StopReason, TraceHasher, canonical_order,
 };
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::driver::{End, Goal};
+use crate::prints::Prints;
 
 /// Something found, and the schedule that leads to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,15 +63,15 @@ pub struct Findings {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Failing events, each with its past.
-    pub failed: FxHashSet<Fingerprint>,
+    pub failed: Prints,
     /// What final states show.
-    pub observed: FxHashSet<Fingerprint>,
+    pub observed: Prints,
     /// What the `finals` of the findings show.
     pub finals: Vec<Fingerprint>,
     /// Traces whose final state breaks an `ensures`, for each `ensures`.
     pub broken_ensures: u64,
     /// For algorithms that may meet a trace again: those met.
-    pub traces: Option<FxHashMap<Fingerprint, Tally>>,
+    pub traces: Option<Prints<Tally>>,
 }
 
 /// What a trace counts for.
@@ -98,7 +98,7 @@ impl Findings {
             stored: None,
             elapsed: Duration::ZERO,
             seen: Seen {
-                traces: (!unique).then(FxHashMap::default),
+                traces: (!unique).then(Prints::default),
                 ..Seen::default()
             },
         }
@@ -123,8 +123,8 @@ impl Findings {
         counts.steps += more.steps;
         match (&mut self.seen.traces, other.seen.traces) {
             (Some(met), Some(traces)) => {
-                for (trace, tally) in traces {
-                    if met.insert(trace, tally).is_none() {
+                for (&trace, &tally) in traces.iter() {
+                    if met.add(trace, tally) {
                         counts.deadlocks += tally.deadlocks;
                         self.seen.broken_ensures += tally.broken_ensures;
                     }
@@ -135,8 +135,12 @@ impl Findings {
                 self.seen.broken_ensures += other.seen.broken_ensures;
             }
         }
-        self.seen.failed.extend(other.seen.failed);
-        self.seen.observed.extend(other.seen.observed);
+        for &print in other.seen.failed.prints() {
+            self.seen.failed.insert(print);
+        }
+        for &print in other.seen.observed.prints() {
+            self.seen.observed.insert(print);
+        }
         for (finding, observed) in other.finals.into_iter().zip(other.seen.finals) {
             if self.finals.len() < 2 && !self.seen.finals.contains(&observed) {
                 self.finals.push(finding);
@@ -418,7 +422,7 @@ impl<'a> Ledger<'a> {
         self.found.counts.executions += 1;
         let trace = self.hasher.as_ref().map(TraceHasher::trace);
         let met = self.found.seen.traces.as_ref().zip(trace);
-        let new = met.is_none_or(|(traces, trace)| !traces.contains_key(&trace));
+        let new = met.is_none_or(|(traces, trace)| !traces.contains(&trace));
         let mut tally = Tally::default();
         match end {
             End::Deadlock if new => {
@@ -434,7 +438,7 @@ impl<'a> Ledger<'a> {
         self.found.counts.deadlocks += tally.deadlocks;
         self.found.seen.broken_ensures += tally.broken_ensures;
         if let (Some(traces), Some(trace)) = (&mut self.found.seen.traces, trace) {
-            traces.insert(trace, tally);
+            traces.add(trace, tally);
         }
     }
 

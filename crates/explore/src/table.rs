@@ -17,7 +17,7 @@ const PARTS: usize = 128;
 const SLICES: usize = 4096;
 
 /// Entries by hash. A hash must be well mixed in all of its bits.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Table<T> {
     parts: Vec<HashTable<T>>,
     /// For each slice of the hashes its part.
@@ -57,6 +57,23 @@ impl<T> Table<T> {
     ) -> Entry<'_, T> {
         let part = self.part(hash);
         self.parts[part].entry(hash, same, hasher)
+    }
+
+    /// The entry with this hash that is the same, if there is one.
+    #[inline]
+    pub fn find(&self, hash: u64, same: impl FnMut(&T) -> bool) -> Option<&T> {
+        self.parts[self.part(hash)].find(hash, same)
+    }
+
+    /// Adds an entry that is not there.
+    pub fn add(&mut self, hash: u64, entry: T, hasher: impl Fn(&T) -> u64) {
+        let part = self.part(hash);
+        self.parts[part].insert_unique(hash, entry, hasher);
+    }
+
+    /// All entries, in any order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.parts.iter().flatten()
     }
 
     /// How many entries there is room for.

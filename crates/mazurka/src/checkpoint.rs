@@ -17,7 +17,7 @@ use mazurka_core::record::ProgramRecord;
 use mazurka_core::{
     Bound, Counts, Fingerprint, Limits, Mishap, MishapKind, ParseProcessError, Schedule, StopReason,
 };
-use mazurka_explore::{Finding, Findings, Goal, Part, Parts, Seen, Tally, search};
+use mazurka_explore::{Finding, Findings, Goal, Part, Parts, Prints, Seen, Tally, search};
 use serde::{Deserialize, Serialize};
 
 use crate::front::{Front, on_front};
@@ -213,9 +213,13 @@ fn sample<F: Front>(front: &F, options: &Options) -> Hex {
         &mut (),
     )
     .seen;
-    let traces = seen.traces.iter().flatten().map(|(trace, _)| *trace);
-    let all = traces.chain(seen.observed).chain(seen.failed);
-    Hex(all.fold(Fingerprint::EMPTY, Fingerprint::and).bits())
+    let traces = seen.traces.iter().flat_map(Prints::prints);
+    let all = traces
+        .chain(seen.observed.prints())
+        .chain(seen.failed.prints());
+    Hex(all
+        .fold(Fingerprint::EMPTY, |all, &print| all.and(print))
+        .bits())
 }
 
 /// The places of the checksum in a text.
@@ -320,8 +324,8 @@ impl Checkpoint {
             finals: finals
                 .map(|(finding, observed)| (hex(observed), finding.schedule.to_string()))
                 .collect(),
-            failed: sorted(seen.failed.iter().map(hex).collect()),
-            observed: sorted(seen.observed.iter().map(hex).collect()),
+            failed: sorted(seen.failed.prints().map(hex).collect()),
+            observed: sorted(seen.observed.prints().map(hex).collect()),
             broken_ensures: seen.broken_ensures,
             traces,
             left: left.iter().map(Left::of).collect(),

@@ -1,10 +1,10 @@
 //! The seeds that are known, and what they begin with.
 
 use mazurka_core::{Fingerprint, ProcessId};
-use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::seed::Seed;
+use crate::prints::Prints;
 
 /// So many seeds are looked at before a run is made that may turn out to be a known one: it costs no more than they do.
 const MOST_LOOKS: usize = 32;
@@ -13,13 +13,13 @@ const MOST_LOOKS: usize = 32;
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     /// The labels of all processes of each.
-    labels: FxHashSet<Fingerprint>,
+    labels: Prints,
     /// For each seed and process the prints of its steps up to each.
     chains: Vec<Vec<Box<[Fingerprint]>>>,
     /// The seeds with such steps of a process, in the order in which they were found.
-    with: FxHashMap<Fingerprint, SmallVec<[u32; 4]>>,
+    with: Prints<SmallVec<[u32; 4]>>,
     /// The labels of prefixes that deviate and need not be looked at again.
-    deviations: FxHashSet<Fingerprint>,
+    deviations: Prints,
 }
 
 impl Known {
@@ -30,7 +30,7 @@ impl Known {
             let number = self.chains.len() as u32;
             let chains: Vec<Box<[Fingerprint]>> = seed.chains().map(Iterator::collect).collect();
             for chain in chains.iter().flatten() {
-                self.with.entry(*chain).or_default().push(number);
+                self.with.of(*chain).push(number);
             }
             self.chains.push(chains);
         }

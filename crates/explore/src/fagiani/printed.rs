@@ -15,11 +15,11 @@
 //! its neighbours can be swapped, and none of those behind l, which are greater than l, can move either.
 
 use mazurka_core::{Bound, Fingerprint, Labelled, Limits, ProcessId, Status};
-use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::seed::{Label, Seed, conflict, print};
 use crate::driver::{Goal, Policy, Watch, explore};
+use crate::prints::Prints;
 
 /// What Algorithm 1 as printed counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(super) fn count<E: Labelled>(
         word: Vec::new(),
         places: Vec::new(),
         made: vec![0; program.processes().len()],
-        met: FxHashSet::default(),
+        met: Prints::default(),
         nodes: Vec::new(),
         known: false,
         counts: PrintedForms::default(),
@@ -90,7 +90,7 @@ struct Printed {
     places: Vec<usize>,
     made: Vec<u32>,
     /// The forms met.
-    met: FxHashSet<Fingerprint>,
+    met: Prints,
     nodes: Vec<Node>,
     known: bool,
     counts: PrintedForms,

@@ -1,0 +1,188 @@
+//! What was met, by fingerprint: sets and maps that grow in small steps.
+//!
+//! Most are small, and there may be thousands of them, one for each part of a search; a few have
+//! millions of entries, and must not double at once (see [`Table`]).
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use mazurka_core::Fingerprint;
+
+use crate::table::Table;
+
+/// More entries than this are kept in a table that grows in small steps.
+const FEW: usize = 1 << 14;
+
+/// Values by fingerprint; without values, a set.
+#[derive(Clone, Debug)]
+pub struct Prints<V = ()> {
+    few: HashTable<(Fingerprint, V)>,
+    many: Option<Box<Table<(Fingerprint, V)>>>,
+    len: usize,
+}
+
+impl<V> Default for Prints<V> {
+    fn default() -> Self {
+        Self {
+            few: HashTable::new(),
+            many: None,
+            len: 0,
+        }
+    }
+}
+
+/// The bits of a fingerprint are well mixed.
+fn hash(print: &Fingerprint) -> u64 {
+    print.bits() as u64
+}
+
+impl<V> Prints<V> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The value of a fingerprint, if it was met.
+    pub fn get(&self, print: &Fingerprint) -> Option<&V> {
+        let same = |entry: &(Fingerprint, V)| entry.0 == *print;
+        let found = match &self.many {
+            None => self.few.find(hash(print), same),
+            Some(many) => many.find(hash(print), same),
+        };
+        found.map(|(_, value)| value)
+    }
+
+    /// Whether a fingerprint was met.
+    pub fn contains(&self, print: &Fingerprint) -> bool {
+        self.get(print).is_some()
+    }
+
+    /// Adds one, unless it was met before. Whether it is new.
+    pub fn add(&mut self, print: Fingerprint, value: V) -> bool {
+        match self.entry(print) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(free) => {
+                free.insert((print, value));
+                self.len += 1;
+                true
+            }
+        }
+    }
+
+    fn entry(&mut self, print: Fingerprint) -> Entry<'_, (Fingerprint, V)> {
+        if self.many.is_none() && self.len >= FEW {
+            let mut many = Box::new(Table::default());
+            for entry in self.few.drain() {
+                many.add(hash(&entry.0), entry, |(print, _)| hash(print));
+            }
+            self.few = HashTable::new();
+            self.many = Some(many);
+        }
+        let same = |entry: &(Fingerprint, V)| entry.0 == print;
+        let hasher = |entry: &(Fingerprint, V)| hash(&entry.0);
+        match &mut self.many {
+            None => self.few.entry(hash(&print), same, hasher),
+            Some(many) => many.entry(hash(&print), same, hasher),
+        }
+    }
+
+    /// All of them, in any order.
+    pub fn iter(&self) -> impl Iterator<Item = (&Fingerprint, &V)> {
+        let many = self.many.iter().flat_map(|many| many.iter());
+        self.few
+            .iter()
+            .chain(many)
+            .map(|(print, value)| (print, value))
+    }
+
+    /// All fingerprints, in any order.
+    pub fn prints(&self) -> impl Iterator<Item = &Fingerprint> {
+        self.iter().map(|(print, _)| print)
+    }
+}
+
+impl<V: Default> Prints<V> {
+    /// The value of a fingerprint, which is now met.
+    pub fn of(&mut self, print: Fingerprint) -> &mut V {
+        let new = !self.contains(&print);
+        self.len += usize::from(new);
+        let entry = self.entry(print);
+        let entry = entry.or_insert_with(|| (print, V::default()));
+        &mut entry.into_mut().1
+    }
+}
+
+impl Prints {
+    /// Adds a fingerprint. Whether it is new.
+    pub fn insert(&mut self, print: Fingerprint) -> bool {
+        self.add(print, ())
+    }
+}
+
+impl<V: PartialEq> PartialEq for Prints<V> {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |(print, value): (&Fingerprint, &V)| other.get(print) == Some(value);
+        self.len == other.len && self.iter().all(same)
+    }
+}
+
+impl<V: Eq> Eq for Prints<V> {}
+
+impl<V> Extend<(Fingerprint, V)> for Prints<V> {
+    fn extend<I: IntoIterator<Item = (Fingerprint, V)>>(&mut self, entries: I) {
+        for (print, value) in entries {
+            self.add(print, value);
+        }
+    }
+}
+
+impl<V> FromIterator<(Fingerprint, V)> for Prints<V> {
+    fn from_iter<I: IntoIterator<Item = (Fingerprint, V)>>(entries: I) -> Self {
+        let mut all = Self::default();
+        all.extend(entries);
+        all
+    }
+}
+
+impl FromIterator<Fingerprint> for Prints {
+    fn from_iter<I: IntoIterator<Item = Fingerprint>>(prints: I) -> Self {
+        prints.into_iter().map(|print| (print, ())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn print(n: u64) -> Fingerprint {
+        Fingerprint::EMPTY.then(n)
+    }
+
+    #[test]
+    fn few_and_many_are_found_again() {
+        for most in [10, FEW as u64, FEW as u64 + 1, 100_000] {
+            let mut all = Prints::default();
+            assert!((0..most).all(|n| all.add(print(n), n)));
+            assert!(!(0..most).any(|n| all.add(print(n), 0)));
+            assert_eq!(all.len() as u64, most);
+            assert!((0..most).all(|n| all.get(&print(n)) == Some(&n)));
+            assert!(!all.contains(&print(most)));
+            assert_eq!(all.iter().count() as u64, most);
+            assert_eq!(all.prints().count() as u64, most);
+            let backwards: Prints<u64> = (0..most).rev().map(|n| (print(n), n)).collect();
+            assert_eq!(all, backwards);
+            *all.of(print(0)) += 1;
+            *all.of(print(most)) += 7;
+            assert_eq!(all.get(&print(0)), Some(&1));
+            assert_eq!(
+                (all.get(&print(most)), all.len() as u64),
+                (Some(&7), most + 1)
+            );
+            assert_ne!(all, backwards);
+        }
+    }
+}
