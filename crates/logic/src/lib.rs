@@ -1,5 +1,6 @@
 //! Dynamic logic for parallel programs.
 
+mod books;
 mod check;
 mod claims;
 mod eval;

@@ -10,7 +10,7 @@ use mazurka_smt::{Answer, Kind, Model, Solver};
 
 use crate::fol::Truth;
 use crate::pool::{initial_cells, rule};
-use crate::search::{By, Search, Unsupported, Why};
+use crate::search::{By, Search, Unsupported};
 use crate::sequent::What;
 use crate::world::World;
 use crate::{DeadlockFree, Formula, Options};
@@ -145,7 +145,7 @@ impl<'p> Search<'p, '_> {
         self.run(&mut |search| watch(search.nodes.len() as u64))?;
         let (closed, mut open) = (self.is_closed(), self.open_goals(MOST_OPEN));
         let names = self.world.names();
-        let cut = self.is_cut();
+        let cut = self.books.bound.is_some();
         // No steps are made any more, so there is no limit on them.
         let watch = &mut || match watch(self.nodes.len() as u64) {
             ControlFlow::Break(bound) if !matches!(bound, Bound::MaxSteps(_)) => {
@@ -181,23 +181,11 @@ impl<'p> Search<'p, '_> {
             roots: self.roots.clone(),
             goals,
         };
-        let mut bounds: Vec<Bound> = too_long.into_iter().collect();
-        let mut unfolded = false;
-        let mut counts = ProofCounts {
+        let counts = ProofCounts {
             goals: self.nodes.len() as u64,
             merged: self.merged,
-            ..ProofCounts::default()
+            ..self.books.counts
         };
-        for node in &self.nodes[..self.reduced] {
-            counts.questions += node.by.leaves().count() as u64;
-            match &node.by {
-                By::Schedule { .. } => counts.schedules += 1,
-                By::Reduce { .. } => counts.leaves += 1,
-                By::Open(Why::Unfolded(_)) => unfolded = true,
-                By::Open(Why::Bound(bound)) => bounds.push(*bound),
-                _ => {}
-            }
-        }
         let refutation = self.refutation();
         Ok(Outcome {
             proof,
@@ -209,8 +197,8 @@ impl<'p> Search<'p, '_> {
             },
             open,
             refutation,
-            bounds,
-            unfolded,
+            bounds: too_long.into_iter().chain(self.books.bound).collect(),
+            unfolded: self.books.unfolded,
             counts,
         })
     }
@@ -256,12 +244,6 @@ impl<'p> Search<'p, '_> {
                 && !matches!(leaf.what, What::LoopInvariant(_) | What::Instance),
             deadlock: leaf.what == What::Deadlock,
         })
-    }
-
-    /// Whether the search was broken off.
-    fn is_cut(&self) -> bool {
-        let mut nodes = self.nodes[..self.reduced].iter();
-        nodes.any(|node| matches!(node.by, By::Open(Why::Bound(_))))
     }
 
     /// Whether no value on the way was replaced.
@@ -352,8 +334,8 @@ impl<'p> Search<'p, '_> {
             }
         };
         self.leaves.iter().for_each(|leaf| look(None, leaf, None));
-        for (at, node) in self.nodes[..self.reduced].iter().enumerate() {
-            match &node.by {
+        for &at in &self.books.refuted {
+            match &self.nodes[at].by {
                 By::Schedule { steps, deadlock } => {
                     for step in steps {
                         let ways = step.ways.iter().flat_map(|way| &way.leaves);

@@ -382,11 +382,10 @@ impl<'p> Search<'p, '_> {
 
     /// Whether every goal is reduced and every question answered as it must be.
     pub fn is_closed(&self) -> bool {
-        let proved = |leaf: &Leaf| leaf.truth == Truth::Proved;
-        let closed = |node: &search::Node<'p>| {
-            !matches!(node.by, By::Open(_)) && node.by.leaves().all(proved)
-        };
-        self.leaves.iter().all(proved) && self.nodes.iter().all(closed)
+        let mut leaves = self.leaves.iter();
+        leaves.all(|leaf| leaf.truth == Truth::Proved)
+            && self.books.open.is_empty()
+            && self.waiting().next().is_none()
     }
 
     /// The first goals that are open, and why.
@@ -400,7 +399,11 @@ impl<'p> Search<'p, '_> {
             condition: Vec::new(),
             why,
         }));
-        for (id, node) in self.nodes.iter().enumerate() {
+        let looked_at = self.books.open.iter().copied().take(most);
+        let mut open: Vec<usize> = looked_at.chain(self.waiting().take(most)).collect();
+        open.sort_unstable();
+        for id in open {
+            let node = &self.nodes[id];
             let open = match &node.by {
                 By::Open(why) => Some(why.to_string()),
                 _ => None,

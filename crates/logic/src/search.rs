@@ -23,6 +23,7 @@ use mazurka_core::{Bound, Event, Fingerprint, Outcome, ProcessId, TraceHasher};
 use mazurka_smt::{Solver, Term};
 use rustc_hash::FxHashMap;
 
+use crate::books::Books;
 use crate::eval::Obligation;
 use crate::fol::{Fol, Misplaced, Part, Truth, decide, possible};
 use crate::loops::endless;
@@ -144,8 +145,8 @@ pub(crate) struct Search<'p, 's> {
     /// Whether one of these boxes covers all runs of the program.
     pub whole: bool,
     queue: VecDeque<usize>,
-    /// Goals from here on wait or were merged: no question belongs to them.
-    pub reduced: usize,
+    /// What came of the goals that were looked at.
+    pub books: Books,
     /// How many were merged.
     pub merged: u64,
     /// Goals by context, segment and path.
@@ -168,7 +169,7 @@ impl<'p, 's> Search<'p, 's> {
             roots: Vec::new(),
             whole: false,
             queue: VecDeque::new(),
-            reduced: 0,
+            books: Books::default(),
             merged: 0,
             known: FxHashMap::default(),
             generalised: Vec::new(),
@@ -231,7 +232,7 @@ impl<'p, 's> Search<'p, 's> {
                             let by = self.give_up(error);
                             let goal = self.add(before, context, under, None);
                             self.queue.pop_back();
-                            self.nodes[goal].by = by;
+                            self.reduced(goal, by);
                             boxes.push(goal);
                             continue;
                         }
@@ -298,14 +299,26 @@ impl<'p, 's> Search<'p, 's> {
         watch: &mut dyn FnMut(&Self) -> ControlFlow<Bound>,
     ) -> Result<(), Unsupported> {
         while let Some(at) = self.queue.pop_front() {
-            self.reduced = self.reduced.max(at + 1);
             if let ControlFlow::Break(bound) = watch(self) {
-                self.nodes[at].by = By::Open(Why::Bound(bound));
-                return Ok(());
+                self.reduced(at, By::Open(Why::Bound(bound)));
+                break;
             }
-            self.nodes[at].by = self.reduce(at)?;
+            let by = self.reduce(at)?;
+            self.reduced(at, by);
         }
+        self.books.close();
         Ok(())
+    }
+
+    /// A goal was looked at.
+    fn reduced(&mut self, at: usize, by: By) {
+        self.books.enter(at, &by);
+        self.nodes[at].by = by;
+    }
+
+    /// The goals that nobody has looked at, in order.
+    pub fn waiting(&self) -> impl Iterator<Item = usize> {
+        self.queue.iter().copied()
     }
 
     fn reduce(&mut self, at: usize) -> Result<By, Unsupported> {
