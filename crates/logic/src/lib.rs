@@ -18,7 +18,7 @@ mod step;
 mod tests;
 mod world;
 
-pub use check::{Rejected, check_proof};
+pub use check::{Rejected, check_proof, check_proof_watched};
 pub use fol::Misplaced;
 pub use formula::Formula;
 pub use parse::{FormulaError, parse};

@@ -138,12 +138,25 @@ pub enum ProofProblem {
     /// Its goal cannot be read, or there is no solver.
     #[error(transparent)]
     Prove(#[from] ProveError),
+    /// Not all of it was checked: nobody knows whether it is a proof.
+    #[error("not checked to its end: {bound}")]
+    BrokenOff {
+        /// Why.
+        bound: Bound,
+        /// How many goals follow.
+        checked: u64,
+    },
 }
 
 impl ProofFile {
     /// Reads proofs.
     pub fn parse(text: &str) -> Result<Self, ProofProblem> {
         Ok(serde_json::from_str(text)?)
+    }
+
+    /// The same from what is read piece by piece.
+    pub fn read(from: impl std::io::Read) -> Result<Self, ProofProblem> {
+        Ok(serde_json::from_reader(from)?)
     }
 }
 
@@ -308,25 +321,13 @@ impl Theory {
         let mut solver = self.solver(&options.solver)?;
         let limits = &options.limits;
         let mut look = |goals: u64| {
-            let elapsed = start.elapsed();
             let steps = before.steps + goals;
             if limits.steps.is_some_and(|most| steps >= most) {
                 return ControlFlow::Break(
                     limits.steps.map_or(Bound::Interrupted, Bound::MaxSteps),
                 );
             }
-            if let Some(most) = limits.time.filter(|&most| elapsed >= most) {
-                return ControlFlow::Break(Bound::TimeLimit(most.as_millis() as u64));
-            }
-            watch(&Progress {
-                counts: Counts {
-                    steps,
-                    ..Counts::default()
-                },
-                elapsed,
-                done: None,
-                estimate: None,
-            })
+            look(limits, start, steps, watch)
         };
         let search = mazurka_logic::Options {
             reduce: options.reduce,
@@ -476,18 +477,31 @@ impl Theory {
         }
     }
 
-    /// Checks proofs about this program, with code of its own, and tells of each what it shows of deadlocks.
+    /// Checks proofs about this program, with code of its own, and tells of each what it shows of
+    /// deadlocks.
     pub fn check(
         &self,
         file: &ProofFile,
         solver: &Solving,
     ) -> Result<Vec<DeadlockFree>, ProofProblem> {
+        self.check_within(file, solver, &Limits::default(), &mut crate::quietly())
+    }
+
+    /// The same within limits of time and memory.
+    pub fn check_within(
+        &self,
+        file: &ProofFile,
+        solver: &Solving,
+        limits: &Limits,
+        watch: &mut Watch<'_>,
+    ) -> Result<Vec<DeadlockFree>, ProofProblem> {
+        let (start, solver) = (Instant::now(), &solver.started(limits));
         if file.version != VERSION {
             return Err(Rejected::Version(file.version).into());
         }
         self.can_start(solver)?
             .map_err(ProofProblem::NoKnownStart)?;
-        let mut shown = Vec::new();
+        let (mut before, mut shown) = (0, Vec::new());
         for proof in &file.proofs {
             if proof.program.hash != self.record.hash {
                 return Err(ProofProblem::OtherProgram {
@@ -497,10 +511,36 @@ impl Theory {
             let formula = self.formula(proof.goal.as_deref())?;
             let mut solver = self.solver(solver)?;
             let theorem = self.theorem(proof.goal.as_deref(), &formula);
-            shown.push(mazurka_logic::check_proof(proof, &theorem, &mut *solver)?);
+            let look = &mut |goals: usize| {
+                let checked = before + goals as u64;
+                let stopped = look(limits, start, checked, watch);
+                stopped.map_break(|bound| ProofProblem::BrokenOff { bound, checked })
+            };
+            match mazurka_logic::check_proof_watched(proof, &theorem, &mut *solver, look) {
+                ControlFlow::Break(broken_off) => return Err(broken_off),
+                ControlFlow::Continue(checked) => shown.push(checked?),
+            }
+            before += proof.goals.len() as u64;
         }
         Ok(shown)
     }
+}
+
+/// Looks at the time since a start, and at what the watch says.
+fn look(limits: &Limits, start: Instant, steps: u64, watch: &mut Watch<'_>) -> ControlFlow<Bound> {
+    let elapsed = start.elapsed();
+    if let Some(most) = limits.time.filter(|&most| elapsed >= most) {
+        return ControlFlow::Break(Bound::TimeLimit(most.as_millis() as u64));
+    }
+    watch(&Progress {
+        counts: Counts {
+            steps,
+            ..Counts::default()
+        },
+        elapsed,
+        done: None,
+        estimate: None,
+    })
 }
 
 fn setting((name, value): &(String, String)) -> Setting {

@@ -51,7 +51,7 @@ pub use net::{net_dot, net_svg, net_table, states_table};
 pub use order::{order_dot, order_svg};
 pub use paint::Paint;
 pub use permute::permutations;
-pub use proof::{MOST_GOALS, proof_html, proof_svg, proof_tree, proved};
+pub use proof::{MOST_GOALS, proof_html, proof_svg, proof_tree, proved, unchecked};
 pub use reach::reached;
 pub use run::{OneRun, run};
 pub use shell::{quote, replay_command};

@@ -1,11 +1,23 @@
 //! Proofs: the answer of `prove`, and a proof as a folded tree, a page and a picture.
 
-use mazurka_core::Verdict;
 use mazurka_core::proof::{GoalOutcome, GoalRecord, Proof, RuleRecord, Status};
 use mazurka_core::record::Record;
+use mazurka_core::{Bound, Verdict};
 
 use crate::verdict::cut;
-use crate::{View, clip, counted, witness};
+use crate::{View, bounds, clip, counted, witness};
+
+/// How far a proof was checked that was not checked to its end, and why.
+pub fn unchecked(bound: &Bound, how_far: &str, view: &View) -> String {
+    let unsure = view.paint.unsure("inconclusive:");
+    let name = view.paint.unsure(&bounds::name(bound));
+    let todo = match bound {
+        Bound::TimeLimit(_) => "raise --time-limit",
+        Bound::MemoryLimit(_) => "raise --memory-limit",
+        _ => bounds::advice(bound),
+    };
+    format!("{unsure} {how_far}\n  {name}: {todo}\n")
+}
 
 /// The answer: each goal, what became of it, and what is missing or wrong.
 pub fn proved(record: &Record, goals: &[GoalOutcome], view: &View) -> String {

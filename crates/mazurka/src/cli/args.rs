@@ -158,6 +158,7 @@ docs/prove.md describes the formulas and the rules.
   mazurka check-proof peterson.proof --file moved/peterson.maz
 
 Exit code 0: it is a proof. 1: it is none, and the first goal that does not follow is named.
+2: a limit was reached before it was checked to its end.
 3: it cannot be read, or is about another program.
 {EXIT_CODES}"))]
     CheckProof(CheckProofArgs),
@@ -466,6 +467,12 @@ pub(crate) struct CheckProofArgs {
     pub file: Option<String>,
     #[command(flatten)]
     pub solver: SolverArgs,
+    /// Time for all proofs: 10, 0.5, 10s, 2m, 1h
+    #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = "Limits")]
+    pub time_limit: Option<Duration>,
+    /// Memory of the process: 512M, 2G [default: 4G]
+    #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = "Limits")]
+    pub memory_limit: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

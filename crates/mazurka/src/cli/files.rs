@@ -1,10 +1,14 @@
 //! Reading and writing what the user names.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use mazurka::Bound;
+use serde::Serialize;
 
 /// No program is longer; what is longer was named by mistake.
 const MOST_BYTES: u64 = 16 << 20;
@@ -15,7 +19,7 @@ static SAVING: Mutex<()> = Mutex::new(());
 /// What could not be written. A result must not be lost with a file, so this is told after it.
 static UNWRITTEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// A record holds whole runs.
+/// A record holds whole runs, and a proof all its goals.
 const MOST_RECORD_BYTES: u64 = 1 << 30;
 
 /// The text of a program.
@@ -43,10 +47,64 @@ pub(crate) fn checkpoint(name: &str) -> Result<String, String> {
     text(name, MOST_RECORD_BYTES, "a checkpoint")
 }
 
+/// Reads a proof, which may be large: its text is never there as a whole, and the watch may break
+/// it off.
+pub(crate) fn proof<T>(
+    name: &str,
+    watch: &mut dyn FnMut() -> ControlFlow<Bound>,
+    parse: impl FnOnce(&mut dyn Read) -> T,
+) -> Result<ControlFlow<Bound, T>, String> {
+    let mut pieces = Pieces {
+        from: open(name, "a proof")?,
+        left: MOST_RECORD_BYTES,
+        watch,
+        broken_off: None,
+    };
+    let parsed = parse(&mut BufReader::with_capacity(1 << 16, &mut pieces));
+    Ok(match pieces.broken_off {
+        Some(bound) => ControlFlow::Break(bound),
+        None => ControlFlow::Continue(parsed),
+    })
+}
+
+/// A file that is read piece by piece.
+struct Pieces<'a> {
+    from: Box<dyn Read>,
+    left: u64,
+    watch: &'a mut dyn FnMut() -> ControlFlow<Bound>,
+    broken_off: Option<Bound>,
+}
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.broken_off = self.broken_off.or_else(|| (self.watch)().break_value());
+        if self.broken_off.is_some() {
+            return Err(io::Error::other("broken off"));
+        }
+        let read = self.from.read(buffer)?;
+        let left = self.left.checked_sub(read as u64);
+        self.left = left.ok_or_else(|| io::Error::other("the file is too large"))?;
+        Ok(read)
+    }
+}
+
 /// Saves a text, all of it or nothing: what was in the file stays there until the new text is
 /// complete. Whether it could be saved; if not, [`unwritten`] says so after the result.
 pub(crate) fn save(what: &str, path: &Path, text: &str) -> bool {
     let saved = put(path, text, true);
+    saved
+        .map_err(|error| note(problem(what, path, &error)))
+        .is_ok()
+}
+
+/// The same for a record that may be large: its text, which is larger, is never there as a whole.
+pub(crate) fn save_json(what: &str, path: &Path, record: &impl Serialize) -> bool {
+    let saved = put_pieces(path, true, |file| {
+        let mut file = BufWriter::new(file);
+        serde_json::to_writer_pretty(&mut file, record)?;
+        file.write_all(b"\n")?;
+        file.flush()
+    });
     saved
         .map_err(|error| note(problem(what, path, &error)))
         .is_ok()
@@ -129,10 +187,19 @@ fn note(problem: String) {
     guard(&UNWRITTEN).push(problem);
 }
 
-/// Writes a text beside a file and then puts it in its place. A device, a pipe or standard output
+/// Writes a text into a file.
+fn put(path: &Path, text: &str, sync: bool) -> io::Result<()> {
+    put_pieces(path, sync, |mut file| file.write_all(text.as_bytes()))
+}
+
+/// Writes something beside a file and then puts it in its place. A device, a pipe or standard output
 /// is written to as it is: to put a file in the place of `/dev/null` would be worse than half a
 /// text.
-fn put(path: &Path, text: &str, sync: bool) -> io::Result<()> {
+fn put_pieces(
+    path: &Path,
+    sync: bool,
+    write: impl FnOnce(&File) -> io::Result<()>,
+) -> io::Result<()> {
     let streams = ["/dev/std", "/dev/fd", "/proc"];
     let named = path.as_os_str().to_string_lossy();
     let there = fs::metadata(path);
@@ -142,7 +209,7 @@ fn put(path: &Path, text: &str, sync: bool) -> io::Result<()> {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         Ok(old) if old.is_file() && !streams.iter().any(|s| named.starts_with(s)) => {}
-        Ok(_) => return File::create(path)?.write_all(text.as_bytes()),
+        Ok(_) => return write(&File::create(path)?),
         Err(_) => {}
     }
     // A link stays a link.
@@ -150,8 +217,8 @@ fn put(path: &Path, text: &str, sync: bool) -> io::Result<()> {
     let mut beside = target.clone().into_os_string();
     beside.push(".new");
     let _saving = guard(&SAVING);
-    let saved = File::create(&beside).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
+    let saved = File::create(&beside).and_then(|file| {
+        write(&file)?;
         if let Ok(old) = there {
             file.set_permissions(old.permissions())?;
         }
@@ -193,25 +260,39 @@ fn problem(what: &str, path: &Path, error: &io::Error) -> String {
     format!("cannot write {what} `{}`: {why}; {todo}", path.display())
 }
 
+/// What a file is called in messages.
+fn shown(name: &str) -> &str {
+    match name {
+        "-" => "standard input",
+        _ => name,
+    }
+}
+
+/// Why a file cannot be read.
+fn unread(name: &str, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => format!("there is no file `{name}`"),
+        io::ErrorKind::PermissionDenied => format!("`{name}` may not be read: permission denied"),
+        _ => format!("cannot read {}: {error}", shown(name)),
+    }
+}
+
+fn open(name: &str, what: &str) -> Result<Box<dyn Read>, String> {
+    match name {
+        "-" => Ok(Box::new(io::stdin().lock())),
+        _ if Path::new(name).is_dir() => Err(format!("`{name}` is a directory; name {what} in it")),
+        _ => match File::open(name) {
+            Ok(file) => Ok(Box::new(file)),
+            Err(error) => Err(unread(name, &error)),
+        },
+    }
+}
+
 fn text(name: &str, most: u64, what: &str) -> Result<String, String> {
     let mut bytes = Vec::new();
-    let shown = if name == "-" { "standard input" } else { name };
-    let read = match name {
-        "-" => io::stdin().lock().take(most + 1).read_to_end(&mut bytes),
-        _ if Path::new(name).is_dir() => {
-            return Err(format!("`{name}` is a directory; name {what} in it"));
-        }
-        _ => File::open(name).and_then(|file| file.take(most + 1).read_to_end(&mut bytes)),
-    };
-    if let Err(error) = read {
-        return Err(match error.kind() {
-            io::ErrorKind::NotFound => format!("there is no file `{name}`"),
-            io::ErrorKind::PermissionDenied => {
-                format!("`{name}` may not be read: permission denied")
-            }
-            _ => format!("cannot read {shown}: {error}"),
-        });
-    }
+    let shown = shown(name);
+    let read = open(name, what)?.take(most + 1).read_to_end(&mut bytes);
+    read.map_err(|error| unread(name, &error))?;
     if bytes.len() as u64 > most {
         return Err(format!(
             "{shown} is larger than {} MB; that is not {what}",

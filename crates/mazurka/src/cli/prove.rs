@@ -1,7 +1,11 @@
 //! `prove` and `check-proof`.
 
+use std::ops::ControlFlow;
+use std::time::Instant;
+
 use mazurka::{
-    DeadlockFree, Limits, ProofFile, ProofProblem, ProveError, ProveOptions, Theory, goal_mistake,
+    Bound, DeadlockFree, Limits, Progress, ProofFile, ProofProblem, ProveError, ProveOptions,
+    Theory, goal_mistake,
 };
 
 use super::args::{CheckProofArgs, ProofFormat, ProveArgs};
@@ -50,7 +54,7 @@ pub(super) fn prove(args: &ProveArgs) -> Result<Exit, Refusal> {
     watcher.finish();
     let (record, proofs) = found.map_err(refuse)?;
     if let Some(path) = &args.proof {
-        files::save("the proof", path, &json(&proofs)?);
+        files::save_json("the proof", path, &proofs);
     }
     let exit = Exit::from(record.record.verdict);
     let view = view(&options.limits);
@@ -94,9 +98,34 @@ pub(super) fn prove(args: &ProveArgs) -> Result<Exit, Refusal> {
 }
 
 pub(super) fn check_proof(args: &CheckProofArgs) -> Result<Exit, Refusal> {
+    let start = Instant::now();
+    let memory = args.memory_limit.or_else(watch::default_memory);
+    let mut watcher = Watcher::new(memory, true)?;
     let name = &args.proof;
-    let file = ProofFile::parse(&files::record(name)?);
-    let file = file.map_err(|error| format!("`{name}`: {error}"))?;
+    let limits = Limits {
+        time: args.time_limit,
+        memory,
+        ..Limits::default()
+    };
+    let look = &mut || match limits.time {
+        Some(most) if start.elapsed() >= most => {
+            ControlFlow::Break(Bound::TimeLimit(most.as_millis() as u64))
+        }
+        _ => watcher.look(&Progress {
+            counts: Default::default(),
+            elapsed: start.elapsed(),
+            done: None,
+            estimate: None,
+        }),
+    };
+    let file = match files::proof(name, look, |file| ProofFile::read(file))? {
+        ControlFlow::Continue(file) => file.map_err(|error| format!("`{name}`: {error}"))?,
+        ControlFlow::Break(bound) => {
+            let text =
+                mazurka_report::unchecked(&bound, "it was not read to its end", &view(&limits));
+            return Ok(output::print(&text, Exit::Inconclusive));
+        }
+    };
     let Some(first) = file.proofs.first() else {
         return Err(Refusal::Message(format!(
             "`{name}`: there is no proof in it"
@@ -104,7 +133,15 @@ pub(super) fn check_proof(args: &CheckProofArgs) -> Result<Exit, Refusal> {
     };
     let program = args.file.as_ref().unwrap_or(&first.program.file);
     let theory = load(program, &first.program.set)?;
-    Ok(match theory.check(&file, &solver(&args.solver)?) {
+    // To read the proof took a part of the time.
+    let left = Limits {
+        time: limits.time.map(|time| time.saturating_sub(start.elapsed())),
+        ..limits.clone()
+    };
+    let look = &mut |progress: &Progress| watcher.look(progress);
+    let checked = theory.check_within(&file, &solver(&args.solver)?, &left, look);
+    watcher.finish();
+    Ok(match checked {
         Ok(shown) => {
             let mut text = String::new();
             for (proof, deadlock_free) in file.proofs.iter().zip(shown) {
@@ -128,6 +165,17 @@ pub(super) fn check_proof(args: &CheckProofArgs) -> Result<Exit, Refusal> {
         }
         Err(why @ ProofProblem::NoKnownStart(_)) => {
             output::print(&format!("inconclusive: {why}\n"), Exit::Inconclusive)
+        }
+        Err(ProofProblem::BrokenOff { bound, checked }) => {
+            let bound = match (bound, args.time_limit) {
+                (Bound::TimeLimit(_), Some(time)) => Bound::TimeLimit(time.as_millis() as u64),
+                _ => bound,
+            };
+            let goals = file.proofs.iter().map(|proof| proof.goals.len() as u64);
+            let all: u64 = goals.sum();
+            let what = format!("{checked} of {all} goals follow, the others were not checked");
+            let text = mazurka_report::unchecked(&bound, &what, &view(&limits));
+            output::print(&text, Exit::Inconclusive)
         }
         Err(ProofProblem::Prove(error)) => return Err(refuse(error)),
         Err(other) => return Err(Refusal::Message(format!("`{name}`: {other}"))),

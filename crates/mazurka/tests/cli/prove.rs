@@ -411,3 +411,31 @@ fn paths_may_choose_values_of_different_types() {
     let said = with_input(&["prove", "-"], &wrong);
     assert_eq!(said.code, 1, "{said:?}");
 }
+
+#[test]
+fn a_proof_that_is_not_checked_to_its_end_is_neither() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("adds.maz");
+    let text = "atomicity statement var x: int = 0
+        process (p in 0..3) { x := x + 1; x := x + 1 } ensures x == 6";
+    std::fs::write(&program, text).expect("it is written");
+    let proof = folder.path().join("adds.proof");
+    let (program, proof) = (
+        program.to_str().expect("a path"),
+        proof.to_str().expect("a path"),
+    );
+    assert_eq!(mazurka(&["prove", program, "--proof", proof]).code, 0);
+    for (flag, limit, name) in [
+        ("--time-limit", "0.000001", "--time-limit 0s was reached"),
+        ("--memory-limit", "1K", "--memory-limit 1K was reached"),
+    ] {
+        let said = mazurka(&["check-proof", proof, flag, limit]);
+        assert_eq!(said.code, 2, "{said:?}");
+        assert!(said.first_line().starts_with("inconclusive: "), "{said:?}");
+        assert!(said.out.contains(name), "{said:?}");
+    }
+    assert_eq!(
+        mazurka(&["check-proof", proof, "--time-limit", "100"]).code,
+        0
+    );
+}
