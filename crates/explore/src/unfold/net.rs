@@ -389,10 +389,7 @@ impl Net {
                 let write = access.writes();
                 let lock = matches!(access.kind, AccessKind::Acquire | AccessKind::Release);
                 self.locks[place as usize] |= lock;
-                match list.iter_mut().find(|known| known.place == place) {
-                    Some(known) => known.write |= write,
-                    None => list.push(Claimed { place, write }),
-                }
+                list.push(Claimed { place, write });
             }
         }
         for &process in ends {
@@ -403,6 +400,12 @@ impl Net {
             });
         }
         list.sort_unstable();
+        // A place that is claimed more than once is claimed for all of that.
+        list.dedup_by(|more, known| {
+            let same = more.place == known.place;
+            known.write |= same && more.write;
+            same
+        });
         if let Some(&known) = self.by_claims.get(&list[..]) {
             return known;
         }
