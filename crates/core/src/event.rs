@@ -27,6 +27,8 @@ pub enum MishapKind {
     LocalLimit,
     /// What comes next depends on values that are not known, and nobody could decide it.
     Undecided,
+    /// The step was broken off in the middle: the search that it is part of must end here.
+    BrokenOff,
 }
 
 /// A mishap and where it happened.

@@ -7,7 +7,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use mazurka_core::{Bound, Counts, Execution, Limits, ProcessId, Status};
+use mazurka_core::{Bound, Counts, Execution, Limits, Mishap, MishapKind, ProcessId, Status};
 
 use crate::estimate::Estimate;
 use crate::findings::{Findings, Ledger};
@@ -224,6 +224,10 @@ impl Search<'_> {
         program.back_to(0);
         observer.start(program);
         let before = self.start(program);
+        if is_broken_off(program.initial_mishaps()) {
+            let bound = self.why_broken(watch);
+            return self.break_off(bound);
+        }
         policy.enter(program);
         for &process in asleep {
             policy.put_to_sleep(program, process);
@@ -278,6 +282,10 @@ impl Search<'_> {
                         && let Some(hasher) = &mut self.ledger.hasher
                     {
                         hasher.push(&program.events()[depth], program.processes());
+                    }
+                    if failed && is_broken_off(&program.events()[depth].mishaps) {
+                        let bound = self.why_broken(watch);
+                        return self.break_off(bound);
                     }
                     if failed {
                         self.ledger.mishaps(program, before + depth);
@@ -350,6 +358,15 @@ impl Search<'_> {
         self.ledger.found.broken_off = true;
     }
 
+    /// Which limit has broken off a step: one that shows now, or the time, of which the step may
+    /// have another opinion by a little.
+    fn why_broken(&mut self, watch: &mut Watch<'_>) -> Bound {
+        match self.check_limits(None, watch) {
+            ControlFlow::Break(bound) => bound,
+            ControlFlow::Continue(()) => broken_by(self.limits),
+        }
+    }
+
     /// Whether another step may be made.
     fn check_counts(&self) -> ControlFlow<Bound> {
         let Counts {
@@ -381,6 +398,18 @@ impl Search<'_> {
             estimate: done.and_then(|done| Estimate::at(counts.executions, done)),
         })
     }
+}
+
+/// Whether a step with these mishaps was broken off: it means nothing, and the search ends.
+pub fn is_broken_off(mishaps: &[Mishap]) -> bool {
+    let mut kinds = mishaps.iter().map(|mishap| mishap.kind);
+    kinds.any(|kind| kind == MishapKind::BrokenOff)
+}
+
+/// Which limit has broken off a step where none is known to be reached.
+pub fn broken_by(limits: &Limits) -> Bound {
+    let time = limits.time.map(|time| time.as_millis() as u64);
+    time.map_or(Bound::Interrupted, Bound::TimeLimit)
 }
 
 fn discarded<E: Execution>(program: &E) -> bool {

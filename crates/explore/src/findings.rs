@@ -344,6 +344,9 @@ impl<'a> Ledger<'a> {
             MishapKind::OutOfRange => return self.found.bound(Bound::IntRange),
             MishapKind::LocalLimit => return self.found.bound(Bound::MaxLocal(self.limits.local)),
             MishapKind::Undecided => return self.found.bound(Bound::Undecided),
+            MishapKind::BrokenOff => {
+                return self.found.bound(crate::driver::broken_by(self.limits));
+            }
             MishapKind::Failure => {}
         }
         let known = self

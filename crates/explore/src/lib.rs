@@ -18,6 +18,7 @@ mod minimise;
 mod naive;
 mod optimal;
 mod order;
+mod pace;
 mod parallel;
 mod path;
 mod preference;
@@ -37,7 +38,7 @@ mod wakeup;
 
 pub use context::Variant;
 pub use cut::Part;
-pub use driver::{End, Goal, Observer, Policy, Progress, Watch, explore};
+pub use driver::{End, Goal, Observer, Policy, Progress, Watch, broken_by, explore, is_broken_off};
 pub use engine::{Algorithm, UnknownAlgorithm, search, search_states};
 pub use estimate::Estimate;
 pub use fagiani::{Extent, Permutations, Permuted, PrintedForms, permute};

@@ -41,8 +41,9 @@ use mazurka_core::{
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use crate::driver::{End, Progress, Watch};
+use crate::driver::{End, Progress, Watch, broken_by, is_broken_off};
 use crate::naive::next_outcomes;
+use crate::pace::Pace;
 
 /// Which symbolic states are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -182,7 +183,7 @@ pub fn symbolic<E: Symbolic>(
         watch,
         audience,
         start: Instant::now(),
-        until_check: 0,
+        pace: Pace::new(STEPS_BETWEEN_CHECKS),
         made: None,
         open: 1,
         stride: 1,
@@ -200,7 +201,8 @@ pub fn symbolic<E: Symbolic>(
         },
     };
     search.program.back_to(0);
-    for &mishap in search.program.initial_mishaps() {
+    let initial = search.program.initial_mishaps().iter();
+    for &mishap in initial.filter(|mishap| mishap.kind != MishapKind::BrokenOff) {
         let here = Here {
             program: &*search.program,
             path: &None,
@@ -209,6 +211,9 @@ pub fn symbolic<E: Symbolic>(
         search.audience.failed(search.program, mishap, &here);
     }
     let broken_off = match reduction {
+        _ if is_broken_off(search.program.initial_mishaps()) => {
+            ControlFlow::Break(search.why_broken())
+        }
         Reduction::None => search.depth_first(),
         _ => search.breadth_first(),
     };
@@ -305,8 +310,8 @@ struct Level<E: Symbolic> {
 
 /// How many points of the curve are kept at most.
 const POINTS: usize = 2048;
-/// How often limits are looked at, in steps.
-const STEPS_BETWEEN_CHECKS: u32 = 64;
+/// How often limits are looked at, in steps, each of which may make many states.
+const STEPS_BETWEEN_CHECKS: u32 = 8;
 
 struct Search<'a, 'w, E: Symbolic> {
     program: &'a mut E,
@@ -316,7 +321,7 @@ struct Search<'a, 'w, E: Symbolic> {
     watch: &'a mut Watch<'w>,
     audience: &'a mut dyn Audience<E>,
     start: Instant,
-    until_check: u32,
+    pace: Pace,
     /// Breadth first: the steps to the state that is being expanded, of which the program has no events.
     made: Made,
     /// States that have not ended.
@@ -355,7 +360,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
                     }
                 })?;
                 if let (Some(choice), false) = (covered, kept)
-                    && self.program.step(choice.process, &choice.outcomes).is_ok()
+                    && self.make(&choice)?
                 {
                     self.arrive(&path, &mut next);
                 }
@@ -424,8 +429,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
             let first = marks.last().copied().unwrap_or(0);
             match (choices.len() > first).then(|| choices.pop()).flatten() {
                 Some(choice) => {
-                    let made = self.program.step(choice.process, &choice.outcomes);
-                    fresh = made.is_ok();
+                    fresh = self.make(&choice)?;
                 }
                 None => {
                     marks.pop();
@@ -436,6 +440,14 @@ impl<E: Symbolic> Search<'_, '_, E> {
                     fresh = false;
                 }
             }
+        }
+    }
+
+    /// Makes a step again. Whether it can be made.
+    fn make(&mut self, choice: &Choice) -> ControlFlow<Bound, bool> {
+        match self.program.step(choice.process, &choice.outcomes) {
+            Ok(event) if is_broken_off(&event.mishaps) => ControlFlow::Break(self.why_broken()),
+            made => ControlFlow::Continue(made.is_ok()),
         }
     }
 
@@ -458,6 +470,9 @@ impl<E: Symbolic> Search<'_, '_, E> {
                 let Ok(event) = self.program.step(process, &chosen) else {
                     break;
                 };
+                if is_broken_off(&event.mishaps) {
+                    return ControlFlow::Break(self.why_broken());
+                }
                 outcomes = next_outcomes(event);
                 let values = event.outcomes.iter().map(|o| o.value).collect();
                 if event.stayed {
@@ -688,11 +703,21 @@ impl<E: Symbolic> Search<'_, '_, E> {
         if most.is_some_and(|most| self.found.states >= most) {
             return ControlFlow::Break(Bound::MaxExecutions(self.found.states));
         }
-        if self.until_check > 0 {
-            self.until_check -= 1;
-            return ControlFlow::Continue(());
+        match self.pace.is_due() {
+            true => self.look(),
+            false => ControlFlow::Continue(()),
         }
-        self.until_check = STEPS_BETWEEN_CHECKS;
+    }
+
+    /// Which limit has broken off a step.
+    fn why_broken(&mut self) -> Bound {
+        match self.look() {
+            ControlFlow::Break(bound) => bound,
+            ControlFlow::Continue(()) => broken_by(self.limits),
+        }
+    }
+
+    fn look(&mut self) -> ControlFlow<Bound> {
         let elapsed = self.start.elapsed();
         if let Some(limit) = self.limits.time.filter(|&limit| elapsed >= limit) {
             return ControlFlow::Break(Bound::TimeLimit(limit.as_millis() as u64));
@@ -730,6 +755,7 @@ fn bound_of(kind: MishapKind, limits: &Limits, bounds: &mut Vec<Bound>) {
     let bound = match kind {
         MishapKind::LocalLimit => Bound::MaxLocal(limits.local),
         MishapKind::Undecided => Bound::Undecided,
+        MishapKind::BrokenOff => broken_by(limits),
         _ => Bound::IntRange,
     };
     if !bounds.contains(&bound) {

@@ -214,7 +214,7 @@ impl Program {
             // Not all results were compared, so nothing is verified.
             found.add_bound(Bound::Undecided);
         }
-        options.solver.show();
+        options.show();
         let mut record = self.judge_with(command, algorithm, options, &found, |_| {
             witnesses(&mut machine, options, &found, &results, deterministic)
         });

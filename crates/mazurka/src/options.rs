@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use mazurka_core::record::OptionsRecord;
-use mazurka_core::{Bound, Limits};
+use mazurka_core::{Bound, Limits, Patience};
 use mazurka_explore::Progress;
 use mazurka_lang::Doubts;
 
@@ -23,6 +23,8 @@ pub struct Options {
     pub inputs: Vec<(String, i128)>,
     /// Who decides conditions over inputs and initial values.
     pub solver: Solving,
+    /// How long a search waits for one step. It sets it by its time limit.
+    pub patience: Patience,
 }
 
 impl Options {
@@ -30,8 +32,15 @@ impl Options {
     pub(crate) fn started(&self) -> Self {
         Self {
             solver: self.solver.started(&self.limits),
+            patience: Patience::new(self.limits.time, self.solver.stop.clone()),
             ..self.clone()
         }
+    }
+
+    /// The search is over; what it has found is to be run again and shown.
+    pub(crate) fn show(&self) {
+        self.solver.show();
+        self.patience.wait_again();
     }
 
     /// What the solver could not decide, as bounds of the search. When it was interrupted, the search was, too.

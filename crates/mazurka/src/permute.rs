@@ -8,8 +8,8 @@ use mazurka_core::record::{
     PermutationClass, PermutationDisagreement, PermutationResult, Record,
 };
 use mazurka_core::{
-    Bound, Counts, Event, Execution, Fingerprint, Labelled, Limits, Narrator, ReplayError,
-    Schedule, Scope, StopReason, ending, immediate_predecessors,
+    Bound, Counts, Event, Execution, Fingerprint, Labelled, Limits, Narrator, Patience,
+    ReplayError, Schedule, Scope, StopReason, ending, immediate_predecessors,
 };
 use mazurka_explore::{Extent, Observer, Progress, permute};
 use mazurka_lang::{AnyStart, Concolic, Disagreement, LabelledMachine, Machine, Outlook};
@@ -109,9 +109,12 @@ impl Program {
         let recorded_events = labelled.events().to_vec();
         let branches = (0..labelled.events().len()).filter(|&at| labelled.branches(at));
         let branches = branches.map(|at| at + 1).collect();
+        // What is shown is run to the end of each step.
+        let mut tester = labelled.machine().clone();
+        tester.set_patience(Patience::default());
         let mut collecting = Collecting {
             concolic: self.language.concolic(options),
-            ..Collecting::new(labelled.machine().clone(), schedule.0.len(), wanted)
+            ..Collecting::new(tester, schedule.0.len(), wanted)
         };
         let extent = Extent {
             complete: wanted.complete,
@@ -204,11 +207,15 @@ impl Program {
         watch: &mut Watch<'_>,
     ) -> Result<(Schedule, Option<mazurka_core::Bound>), PermuteError> {
         let bound = match &wanted.plan {
-            Plan::Seed(seed) => wander(labelled, *seed, options, watch),
+            Plan::Seed(seed) => {
+                labelled.set_patience(options.patience.clone());
+                wander(labelled, *seed, options, watch)
+            }
             Plan::Schedule(schedule) => {
                 let mut machine = labelled.machine().clone();
                 machine.narrate(schedule).map_err(PermuteError::Schedule)?;
                 follow(labelled, schedule);
+                labelled.set_patience(options.patience.clone());
                 go_on(labelled, options, watch, &mut |labelled, ready| {
                     if let Err(error) = labelled.step(ready[0], &[]) {
                         panic!("a ready process cannot step: {error}");

@@ -330,7 +330,7 @@ impl Program {
             )?,
         };
         let (schedule, markings) = note(looked, &mut net.found);
-        options.solver.show();
+        options.show();
         let run = schedule.and_then(|schedule| {
             follow(&mut machine, &schedule);
             let lines = asked.lines(machine.processes(), |process| machine.line(process));

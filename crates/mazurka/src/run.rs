@@ -7,7 +7,7 @@ use mazurka_core::{
     Bound, Counts, Execution, Labelled, MishapKind, ProcessId, ReplayError, Schedule, Scope,
     Status, StopReason, Verdict,
 };
-use mazurka_explore::Progress;
+use mazurka_explore::{Progress, broken_by, is_broken_off};
 use mazurka_lang::UnfitInput;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -109,6 +109,7 @@ impl Program {
                     MishapKind::OutOfRange => Some(Bound::IntRange),
                     MishapKind::LocalLimit => Some(Bound::MaxLocal(options.limits.local)),
                     MishapKind::Undecided => Some(Bound::Undecided),
+                    MishapKind::BrokenOff => Some(broken_by(&options.limits)),
                     MishapKind::Failure | MishapKind::Discarded => None,
                 });
             }
@@ -274,6 +275,12 @@ pub(crate) fn go_on<E: Execution>(
             return Some(bound);
         }
         step(machine, &ready);
+        let last = machine.events().last();
+        if last.is_some_and(|event| is_broken_off(&event.mishaps)) {
+            machine.back_to(depth);
+            let shows = watch(&progress).break_value();
+            return Some(shows.unwrap_or_else(|| broken_by(limits)));
+        }
     }
 }
 

@@ -129,7 +129,8 @@ impl SymbolicProgram {
             true => Some(options.solver.assemble(CONFLICTS)? as Box<dyn Solver>),
             false => None,
         };
-        let machine = SymbolicMachine::new(Arc::clone(code), options.limits.local, solver);
+        let (local, patience) = (options.limits.local, options.patience.clone());
+        let machine = SymbolicMachine::until(Arc::clone(code), local, solver, patience);
         match machine.can_start() {
             true => Ok(machine),
             false => Err(NothingRequired::NoStart),
@@ -201,7 +202,7 @@ impl SymbolicProgram {
         let mut finals = Finals::default();
         let limits = &options.limits;
         let found = search(&mut machine, algorithm, limits, goal, watch, &mut finals);
-        options.solver.show();
+        options.show();
         let mut bounds = found.bounds.clone();
         // For a verdict one is enough.
         let most = match goal {
@@ -309,7 +310,7 @@ impl SymbolicProgram {
             watch,
             &mut collecting,
         );
-        options.solver.show();
+        options.show();
         let suspicious =
             found.failures > 0 || found.deadlocks > 0 || !collecting.mishaps.is_empty();
         let mut shown = false;
@@ -658,7 +659,10 @@ fn run_again(
     // Where the evaluator gives up, one machine may go farther than the other.
     let gave_up = |event: &Event| {
         event.mishaps.iter().any(|mishap| match mishap.kind {
-            MishapKind::OutOfRange | MishapKind::LocalLimit | MishapKind::Undecided => true,
+            MishapKind::OutOfRange
+            | MishapKind::LocalLimit
+            | MishapKind::Undecided
+            | MishapKind::BrokenOff => true,
             MishapKind::Failure | MishapKind::Discarded => false,
         })
     };

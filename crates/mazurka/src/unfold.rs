@@ -226,7 +226,7 @@ impl Program {
     ) -> Record {
         self.leave_final_states(found);
         doubt(machine, options, found);
-        options.solver.show();
+        options.show();
         let algorithm = Algorithm::Optimal;
         let mut record = self.judge_with("unfold", algorithm, options, found, |found| {
             failures_and_deadlock(machine, options, found)

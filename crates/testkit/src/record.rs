@@ -77,9 +77,10 @@ impl Recorder {
                     recorder.summary.failures.insert(key);
                 }
                 MishapKind::Failure | MishapKind::Discarded => {}
-                MishapKind::OutOfRange | MishapKind::LocalLimit | MishapKind::Undecided => {
-                    recorder.summary.lost = true
-                }
+                MishapKind::OutOfRange
+                | MishapKind::LocalLimit
+                | MishapKind::Undecided
+                | MishapKind::BrokenOff => recorder.summary.lost = true,
             }
         }
         recorder
@@ -101,9 +102,10 @@ impl Recorder {
         for mishap in &event.mishaps {
             match mishap.kind {
                 MishapKind::Discarded => {}
-                MishapKind::OutOfRange | MishapKind::LocalLimit | MishapKind::Undecided => {
-                    self.summary.lost = true
-                }
+                MishapKind::OutOfRange
+                | MishapKind::LocalLimit
+                | MishapKind::Undecided
+                | MishapKind::BrokenOff => self.summary.lost = true,
                 MishapKind::Failure => self.failure(run, mishap),
             }
         }

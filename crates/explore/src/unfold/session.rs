@@ -11,9 +11,10 @@ use super::deadlocks::{self, Hunter};
 use super::extensions::{Builder, Done, Next};
 use crate::driver::{End, Goal, Observer, Progress, Watch};
 use crate::findings::{Findings, Ledger};
+use crate::pace::Pace;
 
 /// How often limits are looked at, in steps.
-const STEPS_BETWEEN_CHECKS: u32 = 1024;
+const STEPS_BETWEEN_CHECKS: u32 = 128;
 
 /// A program under test, within limits, and the books on it.
 pub(crate) struct Session<'a, 'w, E> {
@@ -23,7 +24,7 @@ pub(crate) struct Session<'a, 'w, E> {
     watch: &'a mut Watch<'w>,
     observer: &'a mut dyn Observer<E>,
     start: Instant,
-    until_check: u32,
+    pace: Pace,
 }
 
 impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
@@ -42,7 +43,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
             watch,
             observer,
             start: Instant::now(),
-            until_check: 0,
+            pace: Pace::new(STEPS_BETWEEN_CHECKS),
         }
     }
 
@@ -94,11 +95,9 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
 
     /// Looks at the limits now and then.
     pub fn look_now_and_then(&mut self) -> ControlFlow<Bound> {
-        if self.until_check > 0 {
-            self.until_check -= 1;
+        if !self.pace.is_due() {
             return ControlFlow::Continue(());
         }
-        self.until_check = STEPS_BETWEEN_CHECKS;
         let counts = self.ledger.counts();
         look(self.limits, self.start, counts, self.watch)
     }
@@ -110,7 +109,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
             start: self.start,
             watch: &mut *self.watch,
             counts: self.ledger.counts(),
-            ticks: 0,
+            pace: Pace::new(STEPS_BETWEEN_CHECKS),
             clocks: Vec::new(),
         };
         let Builder { net, examiner, .. } = builder;
@@ -129,7 +128,7 @@ struct Hunt<'a, 'w> {
     start: Instant,
     watch: &'a mut Watch<'w>,
     counts: Counts,
-    ticks: u32,
+    pace: Pace,
     clocks: Vec<Vec<u32>>,
 }
 
@@ -140,10 +139,9 @@ impl Hunter for Hunt<'_, '_> {
     }
 
     fn tick(&mut self) -> ControlFlow<Bound> {
-        self.ticks += 1;
-        match self.ticks % STEPS_BETWEEN_CHECKS {
-            0 => look(self.limits, self.start, self.counts, self.watch),
-            _ => ControlFlow::Continue(()),
+        match self.pace.is_due() {
+            true => look(self.limits, self.start, self.counts, self.watch),
+            false => ControlFlow::Continue(()),
         }
     }
 }

@@ -20,10 +20,12 @@ pub(crate) enum Fault {
     SymbolicChoose,
     /// A condition of which no solver knows whether it can hold, nor whether it can fail.
     Undecided,
+    /// Nobody waits for the end of the step.
+    BrokenOff,
 }
 
 impl Fault {
-    pub const ALL: [Fault; 11] = [
+    pub const ALL: [Fault; 12] = [
         Fault::DivisionByZero,
         Fault::OutOfBounds,
         Fault::NotHeld,
@@ -35,6 +37,7 @@ impl Fault {
         Fault::LocalLimit,
         Fault::SymbolicChoose,
         Fault::Undecided,
+        Fault::BrokenOff,
     ];
 
     pub fn kind(self) -> MishapKind {
@@ -44,6 +47,7 @@ impl Fault {
             Fault::SymbolicChoose => MishapKind::Undecided,
             Fault::LocalLimit => MishapKind::LocalLimit,
             Fault::Undecided => MishapKind::Undecided,
+            Fault::BrokenOff => MishapKind::BrokenOff,
             _ => MishapKind::Failure,
         }
     }

@@ -1,6 +1,6 @@
 //! What values are.
 
-use mazurka_core::{AccessKind, Event, ProcessId, ProcessPath, StepError};
+use mazurka_core::{AccessKind, Event, Patience, ProcessId, ProcessPath, StepError};
 
 use crate::check::hir::Type;
 use crate::code::fault::Fault;
@@ -59,7 +59,50 @@ pub(crate) struct Step<'a> {
     /// What its choices are to give, in order.
     pub outcomes: &'a [i64],
     /// How much local work it may still do.
-    pub fuel: u64,
+    pub fuel: Fuel,
+    /// How long its end is waited for.
+    pub patience: &'a Patience,
+    /// What is to be taken back of it, and when that is worth tidying.
+    pub log: Log,
+}
+
+/// The part of the undo log that belongs to a step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Log {
+    /// Where it starts.
+    pub first: usize,
+    /// The length at which it is tidied.
+    pub tidy_at: usize,
+}
+
+/// Shorter logs are not tidied.
+const SHORT_LOG: usize = 1 << 15;
+
+impl Log {
+    /// One that starts here.
+    pub fn new(first: usize) -> Self {
+        let tidy_at = first + SHORT_LOG;
+        Self { first, tidy_at }
+    }
+}
+
+/// How much local work a step may do: some of it before it looks at the clock, and the rest.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fuel {
+    now: u64,
+    later: u64,
+}
+
+/// Local work between two looks at the clock.
+const BETWEEN_LOOKS: u64 = 1 << 13;
+
+impl Fuel {
+    /// For so much work.
+    pub fn new(all: u64) -> Self {
+        let now = all.min(BETWEEN_LOOKS);
+        let later = all - now;
+        Self { now, later }
+    }
 }
 
 impl Step<'_> {
@@ -72,8 +115,36 @@ impl Step<'_> {
     /// Does this much local work.
     #[inline(always)]
     pub fn burn(&mut self, work: u64) -> Result<(), Fault> {
-        self.fuel = self.fuel.checked_sub(work).ok_or(Fault::LocalLimit)?;
+        match self.fuel.now.checked_sub(work) {
+            Some(left) => self.fuel.now = left,
+            None => self.refuel(work)?,
+        }
         Ok(())
+    }
+
+    /// The same when it is time to look at the clock.
+    #[cold]
+    fn refuel(&mut self, work: u64) -> Result<(), Fault> {
+        self.look()?;
+        let all = self.fuel.now + self.fuel.later;
+        let left = all.checked_sub(work).ok_or(Fault::LocalLimit)?;
+        self.fuel = Fuel::new(left);
+        Ok(())
+    }
+
+    /// Whether the next piece of work needs a look at the clock.
+    #[inline(always)]
+    pub fn is_due(&self) -> bool {
+        self.fuel.now == 0
+    }
+
+    /// Whether anybody still waits for the end of the step.
+    #[cold]
+    pub fn look(&self) -> Result<(), Fault> {
+        match self.patience.is_over() {
+            true => Err(Fault::BrokenOff),
+            false => Ok(()),
+        }
     }
 }
 

@@ -4,8 +4,8 @@
 //! runs, so that machines that nobody asks for labels pay nothing for it.
 
 use mazurka_core::{
-    Access, Claims, Event, Execution, Fingerprint, Labelled, Mishap, ProcessId, ProcessTable,
-    Status, StepError, Wait, add_claim,
+    Access, Claims, Event, Execution, Fingerprint, Labelled, Mishap, Patience, ProcessId,
+    ProcessTable, Status, StepError, Wait, add_claim,
 };
 
 use crate::check::hir::{Expr, ExprKind, Place};
@@ -56,6 +56,11 @@ impl LabelledMachine {
     /// The machine.
     pub fn machine(&self) -> &Machine {
         &self.machine
+    }
+
+    /// As [`Machine::set_patience`].
+    pub fn set_patience(&mut self, patience: Patience) {
+        self.machine.set_patience(patience);
     }
 
     /// The same, and [`Labelled::named`] says what labels name.

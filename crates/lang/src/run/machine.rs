@@ -3,6 +3,7 @@
 //! The state is changed in place; each change leaves a note in an undo log, so going back costs
 //! what the steps cost, and nothing is allocated once the logs have grown.
 
+mod start;
 mod states;
 #[cfg(test)]
 mod tests;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 
 use mazurka_core::{
     Access, AccessKind, Blocker, Claims, Event, Execution, Fingerprint, Mishap, MishapKind,
-    ProcessId, ProcessTable, Semantics, Status, StepError, Wait, add_claim,
+    Patience, ProcessId, ProcessTable, Semantics, Status, StepError, Wait, add_claim,
 };
 
 use rustc_hash::FxHashMap;
@@ -23,7 +24,8 @@ use crate::code::quick::{Deed, Then};
 use crate::code::{Claim, Code, Op, Waits};
 use crate::run::state::{Life, Process, Registers, State};
 use crate::run::{
-    Cpu, Deaf, Listener, Numbers, Plain, Step, Stop, Undo, Unfinished, Work, evaluate, peek,
+    Cpu, Deaf, Fuel, Listener, Log, Numbers, Plain, Step, Stop, Undo, Unfinished, Work, evaluate,
+    peek,
 };
 
 /// What is needed to take a step back, beside what it has left in the undo log.
@@ -87,6 +89,7 @@ pub struct Machine {
     /// How many processes have been started and have not ended.
     unfinished: usize,
     max_local: u64,
+    patience: Patience,
     /// The types of the inputs that were ever asked for.
     pub(crate) asked: FxHashMap<(ProcessId, u32), Type>,
     scratch: RefCell<Vec<i64>>,
@@ -132,47 +135,18 @@ impl Machine {
             initial: Vec::new(),
             unfinished: 0,
             max_local,
+            patience: Patience::default(),
             asked: FxHashMap::default(),
             scratch: RefCell::default(),
             trial: Trial::default(),
         }
     }
 
-    /// Lets all processes do their local work before their first step.
-    fn start(&mut self) {
-        let mut event = Event::of(ProcessId(0), 0);
-        for process in 0..self.code.processes.len() as u32 {
-            let mut step = Step {
-                event: &mut event,
-                outcomes: &[],
-                fuel: self.max_local,
-            };
-            let mut cpu = Cpu {
-                code: &self.code,
-                domain: &mut Numbers {
-                    plain: Plain,
-                    asked: &mut self.asked,
-                    listener: &mut Deaf,
-                },
-                step: &mut step,
-                cells: &mut self.state.cells,
-                processes: &mut self.state.processes,
-                table: &mut self.table,
-                undo: &mut self.undo,
-                operands: &mut self.operands,
-                dirty: &mut self.dirty,
-            };
-            // Local work cannot block, nor choose.
-            let started = cpu.start(ProcessId(process));
-            debug_assert_eq!(started, Ok(()));
-            self.operands.clear();
-        }
-        self.undo.clear();
-        self.unfinished = self.count_unfinished();
-        self.initial.extend(&event.mishaps);
-        for invariant in 0..self.code.invariants.len() as u32 {
-            self.initial.extend(self.broken_at_start(invariant));
-        }
+    /// From now on a step that works on locals for long is broken off when nobody waits for it. It
+    /// ends with a mishap; what comes after it means nothing.
+    pub fn set_patience(&mut self, patience: Patience) {
+        self.patience = patience;
+        self.trial = Trial::default();
     }
 
     /// The code of the program.
@@ -238,13 +212,15 @@ impl Machine {
         } = process_state;
         let code = &*self.code;
         let mut halt = None;
-        let mut fuel = self.max_local;
+        let mut fuel = Fuel::new(self.max_local);
         if !L::LISTENS && !open {
             // Most steps compute something and get to the next mark or to the end.
             let mut step = Step {
                 event: &mut self.run[depth],
                 outcomes,
                 fuel,
+                patience: &self.patience,
+                log: Log::new(self.taken[depth].undo),
             };
             let work = Work {
                 code,
@@ -376,7 +352,7 @@ impl Machine {
         &mut self,
         process: ProcessId,
         part: Unfinished,
-        (outcomes, fuel): (&[i64], u64),
+        (outcomes, fuel): (&[i64], Fuel),
         listener: &mut L,
     ) -> Result<&Event, Stop> {
         let depth = self.taken.len() - 1;
@@ -384,6 +360,8 @@ impl Machine {
             event: &mut self.run[depth],
             outcomes,
             fuel,
+            patience: &self.patience,
+            log: Log::new(self.taken[depth].undo),
         };
         let mut cpu = Cpu {
             code: &self.code,
@@ -477,21 +455,6 @@ impl Machine {
             .count()
     }
 
-    /// What is wrong with the initial state, if an invariant does not hold there.
-    fn broken_at_start(&self, invariant: u32) -> Option<Mishap> {
-        let snippet = self.code.invariants[invariant as usize].snippet;
-        let mishap = |kind| Mishap {
-            process: None,
-            kind,
-            site: Site::Invariant(invariant).encode(),
-        };
-        match evaluate(&self.code.snippets[snippet as usize], &self.state.cells) {
-            Ok(0) => Some(mishap(MishapKind::Failure)),
-            Ok(_) => None,
-            Err(fault) => Some(mishap(fault.kind())),
-        }
-    }
-
     /// The step at which a process rests, if it is alive.
     #[inline]
     pub(crate) fn resting(&self, process: ProcessId) -> Option<u32> {
@@ -528,7 +491,11 @@ impl Machine {
         let mut place = self.trial.0.borrow_mut();
         let trial = place.get_or_insert_with(|| {
             let (code, state, table) = (self.code.clone(), self.state.clone(), self.table.clone());
-            Box::new(Machine::at(code, state, table, self.max_local))
+            let patience = self.patience.clone();
+            Box::new(Machine {
+                patience,
+                ..Machine::at(code, state, table, self.max_local)
+            })
         });
         trial.restore(&self.state);
         if trial.table.len() < self.table.len() {

@@ -30,7 +30,7 @@ pub(crate) use concrete::{
     Deaf, Heard, Listener, Numbers, Plain, choose, element, evaluate, input_name,
 };
 pub(crate) use cpu::{Cpu, Undo, Unfinished};
-pub(crate) use domain::{Domain, Halt, Selected, Step, Stop, Values};
+pub(crate) use domain::{Domain, Fuel, Halt, Log, Selected, Step, Stop, Values};
 pub use given::UnfitInput;
 pub use labelled::LabelledMachine;
 pub use machine::Machine;

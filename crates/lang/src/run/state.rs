@@ -21,7 +21,10 @@ impl Life {
         match mishap {
             MishapKind::Failure => Life::Failed,
             MishapKind::Discarded => Life::Discarded,
-            MishapKind::OutOfRange | MishapKind::LocalLimit | MishapKind::Undecided => Life::Lost,
+            MishapKind::OutOfRange
+            | MishapKind::LocalLimit
+            | MishapKind::Undecided
+            | MishapKind::BrokenOff => Life::Lost,
         }
     }
 }

@@ -1,13 +1,17 @@
 //! Instructions that compute.
 
 use mazurka_core::{Access, AccessKind};
+use rustc_hash::FxHashSet;
 
 use super::concrete::element;
 use super::cpu::Undo;
-use super::domain::{Domain, Halt, Selected, Step, Stop, Value, Values};
+use super::domain::{Domain, Halt, Log, Selected, Step, Stop, Value, Values};
 use crate::check::hir::Type;
 use crate::code::fault::Fault;
 use crate::code::{Arith, Code, Compare, Op};
+
+/// To replace an element that may be any one costs some terms.
+const ELEMENTS_BETWEEN_LOOKS: u32 = 1024;
 
 /// What instructions that compute work on.
 pub(crate) struct Work<'a, 's, D: Domain> {
@@ -122,6 +126,7 @@ impl<D: Domain> Work<'_, '_, D> {
                         Selected::Somewhere(index) => {
                             let ty = self.code.local_type(*pc, range.first);
                             for at in 0..range.len {
+                                self.look_now_and_then(at)?;
                                 let slot = range.first + at;
                                 let element = (at, self.locals[slot as usize]);
                                 let new = self.domain.replaced(ty, index, element, value);
@@ -148,6 +153,7 @@ impl<D: Domain> Work<'_, '_, D> {
                                 .touch(self.step, AccessKind::Write, range, index);
                             let ty = self.code.cell_type(range.first);
                             for at in 0..range.len {
+                                self.look_now_and_then(at)?;
                                 let cell = range.first + at;
                                 let element = (at, self.cells[cell as usize]);
                                 let new = self.domain.replaced(ty, index, element, value);
@@ -171,6 +177,9 @@ impl<D: Domain> Work<'_, '_, D> {
                 }
                 Op::Jump(to) => {
                     // Every loop jumps and every recursion calls: counting these bounds the work.
+                    if self.step.is_due() {
+                        tidy(self.undo, &mut self.step.log);
+                    }
                     self.step.burn(1)?;
                     *pc = to;
                     if D::LISTENS {
@@ -216,6 +225,14 @@ impl<D: Domain> Work<'_, '_, D> {
     fn arith(&mut self, op: Arith, ty: Type, a: Value<D>, b: Value<D>) -> Result<Value<D>, Halt> {
         self.domain.admit(self.step, op, b)?;
         Ok(self.domain.values().arith(op, ty, a, b)?)
+    }
+
+    /// Between the elements of an array that may be large.
+    fn look_now_and_then(&self, at: u32) -> Result<(), Halt> {
+        match at.is_multiple_of(ELEMENTS_BETWEEN_LOOKS) {
+            true => Ok(self.step.look()?),
+            false => Ok(()),
+        }
     }
 
     #[inline(always)]
@@ -267,6 +284,29 @@ impl<D: Domain> Work<'_, '_, D> {
         self.store(cell, free);
         Ok(())
     }
+}
+
+/// Drops what need not be taken back, where a loop has written the same places again and again: of
+/// each place the first value is enough. Else the log of one step could take any memory.
+#[cold]
+fn tidy<V>(undo: &mut Vec<Undo<V>>, log: &mut Log) {
+    if undo.len() < log.tidy_at {
+        return;
+    }
+    let mut seen = FxHashSet::default();
+    let mut at = 0;
+    undo.retain(|undo| {
+        at += 1;
+        at <= log.first
+            || match *undo {
+                Undo::Cell(cell, _) => seen.insert((None, cell)),
+                Undo::Slot { process, slot, .. } => seen.insert((Some(process), slot)),
+                Undo::Frame { .. } | Undo::Inputs { .. } | Undo::Born(_) => true,
+            }
+    });
+    // So that each entry is looked at a few times at most.
+    let own = undo.len() - log.first;
+    log.tidy_at = log.tidy_at.max(log.first + 2 * own);
 }
 
 /// The instructions that only work on operands.

@@ -184,6 +184,7 @@ impl Code {
                         format!("the bounds of `{text}` are symbolic")
                     }
                     (Fault::LocalLimit, _) => "too much local work in one step".to_owned(),
+                    (Fault::BrokenOff, _) => "the step was broken off".to_owned(),
                     (Fault::Undecided, _) => "no solver can tell which way this goes".to_owned(),
                 };
                 (message, Some(code.place(span)))

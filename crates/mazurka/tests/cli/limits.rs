@@ -135,6 +135,36 @@ fn memory() {
     );
 }
 
+/// One step of it takes minutes over terms, and a second or so over numbers.
+const SLOW_STEP: &str = "var x: int ensures x >= 0 || x < 0
+    process (p in 0..2) { x := p; let i = 0; while i < 15000000 { i := i + 1 }; x := i }";
+
+#[test]
+fn time_within_a_step() {
+    for command in [
+        &["symbolic"][..],
+        &["symbolic", "--por", "none"],
+        &["explore"],
+        &["permute", "--set", "x=0"],
+    ] {
+        let limits = ["-", "--max-local", "20000000", "--time-limit", "0.1"];
+        let said = with_input(&[command, &limits].concat(), SLOW_STEP);
+        assert_eq!(said.code, 2, "{command:?}: {said:?}");
+        let named = said.out.contains("--time-limit 0.1s was reached");
+        assert!(named, "{command:?}: {said:?}");
+    }
+}
+
+#[test]
+fn memory_within_a_step() {
+    // It writes tens of millions of times, to few places.
+    let program = "var x: int = 0 var a: int[9] = 0
+        process { for k in 0..2 { x := k; let i = 0; while i < 6000000 { i := i + 1 } } }";
+    let limits = ["--max-local", "20000000", "--memory-limit", "100M"];
+    let said = with_input(&[&["check", "-"], &limits[..]].concat(), program);
+    assert_eq!(said.code, 0, "{said:?}");
+}
+
 #[test]
 fn a_violation_that_was_found_stays_one() {
     let program =

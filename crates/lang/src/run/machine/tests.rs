@@ -1,8 +1,9 @@
 //! Steps that are made without the interpreter do what the interpreter does.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use mazurka_core::{Execution, ProcessId, Random, Status};
+use mazurka_core::{Execution, MishapKind, Narrator, Patience, ProcessId, Random, Status};
 
 use super::Machine;
 use crate::run::Deaf;
@@ -59,4 +60,52 @@ fn quick_steps_do_what_the_interpreter_does() {
             }
         }
     }
+}
+
+fn machine_of(source: &str) -> Machine {
+    let program = crate::load(source, &[]).unwrap();
+    let code = Arc::new(crate::compile(&program, source).unwrap());
+    Machine::new(code, 20_000_000)
+}
+
+/// A loop that writes the same places again and again is taken back without a note of each time.
+#[test]
+fn the_log_of_a_long_loop_stays_short() {
+    let mut machine = machine_of(
+        "var x: int = 5 var a: int[3] = [7, 8, 9]
+         process { x := 6; let i = 0; while i < 300000 { i := i + 1 }; x := i }
+         process { atomic { for k in 0..200000 { a[k % 3] := k; x := x + 1 } } }",
+    );
+    let before = machine.bindings(false);
+    machine.step(ProcessId(0), &[]).unwrap();
+    let middle = machine.bindings(false);
+    machine.step(ProcessId(1), &[]).unwrap();
+    machine.step(ProcessId(0), &[]).unwrap();
+    assert_eq!(machine.value(0), 300_000);
+    assert_eq!(machine.value(1), 199_998);
+    assert!(machine.undo.len() < 200_000, "{}", machine.undo.len());
+    machine.back_to(1);
+    assert_eq!(machine.bindings(false), middle);
+    machine.back_to(0);
+    assert_eq!(machine.bindings(false), before);
+}
+
+#[test]
+fn a_long_step_ends_when_nobody_waits() {
+    let mut machine = machine_of(
+        "var x: int = 0 process { x := 1; let i = 0; while i < 10000000 { i := i + 1 }; x := 2 }
+         process { x := 3 }",
+    );
+    machine.set_patience(Patience::new(Some(Duration::ZERO), None));
+    // Who does little is not asked.
+    assert!(machine.step(ProcessId(1), &[]).unwrap().mishaps.is_empty());
+    let event = machine.step(ProcessId(0), &[]).unwrap();
+    let kinds: Vec<MishapKind> = event.mishaps.iter().map(|mishap| mishap.kind).collect();
+    assert_eq!(kinds, [MishapKind::BrokenOff]);
+    assert_eq!(machine.status(ProcessId(0)), Status::Lost);
+    machine.back_to(1);
+    assert_eq!(machine.status(ProcessId(0)), Status::Ready);
+    machine.set_patience(Patience::default());
+    assert!(machine.step(ProcessId(0), &[]).unwrap().mishaps.is_empty());
+    assert_eq!(machine.status(ProcessId(0)), Status::Ready);
 }

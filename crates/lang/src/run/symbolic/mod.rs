@@ -45,8 +45,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use mazurka_core::{
-    Access, AccessKind, Claims, Event, Execution, Fingerprint, Mishap, MishapKind, ProcessId,
-    ProcessTable, Semantics, Status, StepError, Symbolic, Wait, add_claim,
+    Access, AccessKind, Claims, Event, Execution, Fingerprint, Mishap, MishapKind, Patience,
+    ProcessId, ProcessTable, Semantics, Status, StepError, Symbolic, Wait, add_claim,
 };
 use mazurka_smt::{Kind, Solver, Term};
 
@@ -67,7 +67,7 @@ pub use tell::{Concrete, Observed};
 use crate::code::fault::Site;
 use crate::code::{Claim, Code, Op, Waits};
 use crate::run::state::{Life, Registers};
-use crate::run::{Cpu, Step, Stop, Undo};
+use crate::run::{Cpu, Fuel, Log, Step, Stop, Undo};
 
 /// What is needed to take a step back.
 #[derive(Clone, Copy, Debug)]
@@ -122,6 +122,7 @@ pub struct SymbolicMachine {
     /// How many have not yet done the work before their first step, because it depends on inputs.
     unstarted: usize,
     max_local: u64,
+    patience: Patience,
     /// For the accesses of the last step: the index, where the element is not known.
     indices: Vec<Option<u32>>,
     /// Whether steps end at the first condition that is not known.
@@ -153,6 +154,17 @@ impl SymbolicMachine {
     /// A machine in the initial state: a variable without an initial value is symbolic, and what the program
     /// requires holds. Without a solver every side of a condition that is not constant is taken to be possible.
     pub fn new(code: Arc<Code>, max_local: u64, solver: Option<Box<dyn Solver>>) -> Self {
+        Self::until(code, max_local, solver, Patience::default())
+    }
+
+    /// The same, and a step that works for long is broken off when nobody waits for it. It ends
+    /// with a mishap; what comes after it means nothing.
+    pub fn until(
+        code: Arc<Code>,
+        max_local: u64,
+        solver: Option<Box<dyn Solver>>,
+        patience: Patience,
+    ) -> Self {
         let mut logic = Logic::new(solver);
         let zero = logic.constant(0);
         let entries = code.processes.iter();
@@ -164,7 +176,10 @@ impl SymbolicMachine {
         };
         let table = ProcessTable::new(code.processes.len() as u32);
         let logic = Rc::new(RefCell::new(logic));
-        let mut machine = Self::at(code, logic, state, table, max_local);
+        let mut machine = Self {
+            patience,
+            ..Self::at(code, logic, state, table, max_local)
+        };
         machine.start();
         machine.foresee_starts();
         machine
@@ -201,6 +216,7 @@ impl SymbolicMachine {
             unfinished: 0,
             unstarted: 0,
             max_local,
+            patience: Patience::default(),
             indices: Vec::new(),
             probing: false,
             literal: false,
@@ -277,7 +293,9 @@ impl SymbolicMachine {
             step: &mut Step {
                 event,
                 outcomes,
-                fuel: self.max_local,
+                fuel: Fuel::new(self.max_local),
+                patience: &self.patience,
+                log: Log::new(self.undo.len()),
             },
             cells,
             processes,
@@ -520,6 +538,7 @@ impl SymbolicMachine {
             let (state, table) = (self.state.clone(), self.table.clone());
             Box::new(Self {
                 probing: true,
+                patience: self.patience.clone(),
                 ..Self::at(code, logic, state, table, self.max_local)
             })
         });

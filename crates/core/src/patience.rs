@@ -1,0 +1,51 @@
+//! Until when a step may take.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a search waits for a step. A search looks at its limits between steps; a step that
+/// works on locals for long looks at this, so that the search need not wait for its end.
+///
+/// Clones share it: whoever has one can let all of them wait again.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// let patience = mazurka_core::Patience::new(Some(Duration::ZERO), None);
+/// assert!(patience.is_over());
+/// patience.clone().wait_again();
+/// assert!(!patience.is_over());
+/// assert!(!mazurka_core::Patience::default().is_over());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Patience {
+    end: Option<Instant>,
+    told: Option<Arc<AtomicBool>>,
+    waits: Arc<AtomicBool>,
+}
+
+impl Patience {
+    /// Waits so long from now, if there is a limit, and no longer than until somebody sets this.
+    pub fn new(time: Option<Duration>, told: Option<Arc<AtomicBool>>) -> Self {
+        Self {
+            end: time.and_then(|time| Instant::now().checked_add(time)),
+            told,
+            waits: Arc::default(),
+        }
+    }
+
+    /// Whether nobody waits any more.
+    pub fn is_over(&self) -> bool {
+        let told = |told: &Arc<AtomicBool>| told.load(Ordering::Relaxed);
+        let over = |end: Instant| Instant::now() >= end;
+        (self.told.as_ref().is_some_and(told) || self.end.is_some_and(over))
+            && !self.waits.load(Ordering::Relaxed)
+    }
+
+    /// From now on every step is waited for: the search is over, and what it has found is to be
+    /// run again.
+    pub fn wait_again(&self) {
+        self.waits.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,77 @@
+//! How often to look at the clock.
+
+use std::time::{Duration, Instant};
+
+/// Looks that are closer than this are too many.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+
+/// Says when it is time to look at the limits: rarely where steps are quick, since to look takes
+/// time, and after each step where they are slow.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    /// Steps between two looks, now and at most.
+    batch: u32,
+    most: u32,
+    left: u32,
+    last: Instant,
+}
+
+impl Pace {
+    /// Looks at the first step, and then after so many at most.
+    pub fn new(most: u32) -> Self {
+        Self {
+            batch: 1,
+            most,
+            left: 0,
+            last: Instant::now(),
+        }
+    }
+
+    /// Whether to look before this step.
+    pub fn is_due(&mut self) -> bool {
+        if self.left > 0 {
+            self.left -= 1;
+            return false;
+        }
+        self.rest(Instant::now());
+        true
+    }
+
+    /// It is looked at now: how many steps may be made until the next look?
+    fn rest(&mut self, now: Instant) {
+        self.batch = match now.saturating_duration_since(self.last) > BETWEEN_LOOKS {
+            true => self.batch / 4,
+            false => (self.batch * 2).clamp(1, self.most),
+        };
+        self.left = self.batch;
+        self.last = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_steps_are_looked_at_one_by_one() {
+        let mut pace = Pace::new(64);
+        let mut now = Instant::now();
+        (0..10).for_each(|_| pace.rest(now));
+        assert_eq!(pace.left, 64);
+        for left in [16, 4, 1, 0, 0] {
+            now += Duration::from_millis(20);
+            pace.rest(now);
+            assert_eq!(pace.left, left);
+        }
+        pace.rest(now);
+        assert_eq!(pace.left, 1);
+    }
+
+    #[test]
+    fn it_looks_at_once_and_then_now_and_then() {
+        let mut pace = Pace::new(4);
+        let looks = (0..1000).filter(|_| pace.is_due()).count();
+        assert!((200..=1000).contains(&looks), "{looks}");
+        assert!(Pace::new(4).is_due());
+    }
+}

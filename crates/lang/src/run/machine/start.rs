@@ -1,0 +1,63 @@
+//! What happens before any step.
+
+use mazurka_core::{Event, Mishap, MishapKind, ProcessId};
+
+use super::Machine;
+use crate::code::fault::Site;
+use crate::run::{Cpu, Deaf, Fuel, Log, Numbers, Plain, Step, evaluate};
+
+impl Machine {
+    /// Lets all processes do their local work before their first step.
+    pub(super) fn start(&mut self) {
+        let mut event = Event::of(ProcessId(0), 0);
+        for process in 0..self.code.processes.len() as u32 {
+            let mut step = Step {
+                event: &mut event,
+                outcomes: &[],
+                fuel: Fuel::new(self.max_local),
+                patience: &self.patience,
+                log: Log::new(self.undo.len()),
+            };
+            let mut cpu = Cpu {
+                code: &self.code,
+                domain: &mut Numbers {
+                    plain: Plain,
+                    asked: &mut self.asked,
+                    listener: &mut Deaf,
+                },
+                step: &mut step,
+                cells: &mut self.state.cells,
+                processes: &mut self.state.processes,
+                table: &mut self.table,
+                undo: &mut self.undo,
+                operands: &mut self.operands,
+                dirty: &mut self.dirty,
+            };
+            // Local work cannot block, nor choose.
+            let started = cpu.start(ProcessId(process));
+            debug_assert_eq!(started, Ok(()));
+            self.operands.clear();
+        }
+        self.undo.clear();
+        self.unfinished = self.count_unfinished();
+        self.initial.extend(&event.mishaps);
+        for invariant in 0..self.code.invariants.len() as u32 {
+            self.initial.extend(self.broken_at_start(invariant));
+        }
+    }
+
+    /// What is wrong with the initial state, if an invariant does not hold there.
+    fn broken_at_start(&self, invariant: u32) -> Option<Mishap> {
+        let snippet = self.code.invariants[invariant as usize].snippet;
+        let mishap = |kind| Mishap {
+            process: None,
+            kind,
+            site: Site::Invariant(invariant).encode(),
+        };
+        match evaluate(&self.code.snippets[snippet as usize], &self.state.cells) {
+            Ok(0) => Some(mishap(MishapKind::Failure)),
+            Ok(_) => None,
+            Err(fault) => Some(mishap(fault.kind())),
+        }
+    }
+}
