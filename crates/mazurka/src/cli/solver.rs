@@ -27,7 +27,7 @@ pub(super) fn solver(args: &SolverArgs) -> Result<Solving, Refusal> {
         choice: args.solver,
         cross_check: args.cross_check,
         log,
-        stop: Some(watch::interrupted()),
+        stop: Some(watch::stop()),
         ..Solving::default()
     })
 }

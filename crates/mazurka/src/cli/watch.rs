@@ -14,8 +14,10 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// What ends sooner needs no progress.
 const BEFORE_PROGRESS: Duration = Duration::from_millis(500);
 
-/// How often the guard looks.
+/// How often the guard looks, and how often where less than a fifth of the memory is left: a
+/// search may take a gigabyte in a second.
 const BETWEEN_GLANCES: Duration = Duration::from_millis(20);
+const NEAR_THE_LIMIT: Duration = Duration::from_millis(2);
 /// A search that is told to stop has so long to do so and to say what it has found, and longer if
 /// the machine gives it no time: until it has had the processor for `WORK`, or `MOST_PATIENCE` is
 /// over.
@@ -29,11 +31,22 @@ const ALLOWANCE: u64 = 16 << 20;
 /// then its group, so that the program hears it twice, and a terminal may do the same.
 const SAME_WISH: Duration = Duration::from_millis(500);
 
-static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
-
 /// Set when Ctrl-C has been pressed.
-pub(crate) fn interrupted() -> Arc<AtomicBool> {
-    Arc::clone(&INTERRUPTED)
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// Set when there is more memory in use than there may be.
+static FULL: AtomicBool = AtomicBool::new(false);
+/// Set with one of these.
+static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// Set when all work is to end at once: that of a solver, and a long step too.
+pub(crate) fn stop() -> Arc<AtomicBool> {
+    Arc::clone(&STOP)
+}
+
+/// Says why all work is to end.
+fn tell(why: &AtomicBool) {
+    why.store(true, Ordering::SeqCst);
+    STOP.store(true, Ordering::SeqCst);
 }
 
 /// Looks after one search.
@@ -54,7 +67,7 @@ impl Watcher {
         // Without a handler Ctrl-C ends the program at once, which is no worse than before.
         let mut first = None;
         let _ = ctrlc::set_handler(move || {
-            INTERRUPTED.store(true, Ordering::SeqCst);
+            tell(&INTERRUPTED);
             // This is a thread of its own: it need not wait for one that does not look.
             if insists(&mut first, Instant::now()) {
                 super::files::settle();
@@ -75,6 +88,9 @@ impl Watcher {
         if INTERRUPTED.load(Ordering::SeqCst) {
             return ControlFlow::Break(Bound::Interrupted);
         }
+        if let Some(limit) = self.memory.filter(|_| FULL.load(Ordering::SeqCst)) {
+            return ControlFlow::Break(Bound::MemoryLimit(limit));
+        }
         if self
             .last_look
             .is_some_and(|last| last.elapsed() < BETWEEN_LOOKS)
@@ -82,8 +98,8 @@ impl Watcher {
             return ControlFlow::Continue(());
         }
         self.last_look = Some(Instant::now());
-        if let (Some(limit), Some(used)) = (self.memory, self.memory.and_then(|_| used()))
-            && used > limit
+        if let Some(limit) = self.memory
+            && used().is_some_and(|used| used > limit)
         {
             return ControlFlow::Break(Bound::MemoryLimit(limit));
         }
@@ -110,12 +126,14 @@ fn insists(first: &mut Option<Instant>, now: Instant) -> bool {
     now.saturating_duration_since(first) >= SAME_WISH
 }
 
-/// The last resort, where a search does not look as often as it should: the limits hold, even if what it has found is lost.
+/// Tells a long step or a solver of the limit of memory. And the last resort, where a search does
+/// not look as often as it should: the limits hold, even if what it has found is lost.
 fn guard(memory: Option<u64>) {
     let most = memory.map(|limit| limit.saturating_add(ALLOWANCE.max(limit / 12)));
     let mut told: Option<(Instant, Duration)> = None;
+    let mut pause = BETWEEN_GLANCES;
     loop {
-        std::thread::sleep(BETWEEN_GLANCES);
+        std::thread::sleep(pause);
         if INTERRUPTED.load(Ordering::SeqCst) {
             let (since, before) = *told.get_or_insert_with(|| (Instant::now(), worked()));
             let (waited, work) = (since.elapsed(), worked().saturating_sub(before));
@@ -123,9 +141,17 @@ fn guard(memory: Option<u64>) {
                 give_up("interrupted");
             }
         }
-        if let (Some(most), Some(used)) = (most, most.and_then(|_| used()))
-            && used > most
-        {
+        let Some((used, limit)) = used().zip(memory) else {
+            continue;
+        };
+        if used > limit {
+            tell(&FULL);
+        }
+        pause = match used > limit / 5 * 4 {
+            true => NEAR_THE_LIMIT,
+            false => BETWEEN_GLANCES,
+        };
+        if most.is_some_and(|most| used > most) {
             give_up("--memory-limit was reached");
         }
     }
