@@ -84,9 +84,10 @@ pub(crate) fn listed(
 ) -> String {
     let paint = view.paint;
     let how_far = match record.stopped {
-        StopReason::Complete => everything,
+        // A violation is no less one for a bound, so a search may be complete and have left something out.
+        StopReason::Complete if record.scope.bounds.is_empty() => everything,
         StopReason::Certain => "stopped when certain",
-        StopReason::Bound => "not everything was explored",
+        StopReason::Complete | StopReason::Bound => "not everything was explored",
     };
     let how_far = match record.verdict {
         Verdict::Verified => paint.good(how_far),

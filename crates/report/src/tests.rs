@@ -102,6 +102,31 @@ fn a_violation_keeps_the_bounds_in_sight() {
     );
 }
 
+/// A search for all initial values may be complete with a violation, and have decided `int` in part only.
+#[test]
+fn what_was_left_out_is_in_the_first_words() {
+    let view = View {
+        paint: Paint::Plain,
+        flags: Vec::new(),
+    };
+    let failure = witness(WitnessKind::Failure, "assertion failed: x");
+    let mut record = record(Verdict::Violated, vec![Bound::IntWithin(32)], vec![failure]);
+    record.stopped = StopReason::Complete;
+    let text = table(&record, &view);
+    assert!(
+        text.starts_with("two.maz: naive: not everything was explored\n"),
+        "{text}"
+    );
+    let text = verdict(&record, &view);
+    assert!(!text.contains("exhaustive"), "{text}");
+    record.scope.bounds.clear();
+    let text = table(&record, &view);
+    assert!(
+        text.starts_with("two.maz: naive: explored everything\n"),
+        "{text}"
+    );
+}
+
 #[test]
 fn several_witnesses_each_with_a_command() {
     let mut deadlock = witness(WitnessKind::Deadlock, "deadlock: 0 waits for ever");

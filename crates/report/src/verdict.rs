@@ -99,9 +99,9 @@ fn scope(record: &Record) -> String {
         parts.push(format!("{} discarded", counts.discarded));
     }
     parts.push(match record.stopped {
-        StopReason::Complete => "exhaustive".to_owned(),
+        StopReason::Complete if record.scope.bounds.is_empty() => "exhaustive".to_owned(),
         StopReason::Certain => "stopped when certain".to_owned(),
-        StopReason::Bound => "cut".to_owned(),
+        StopReason::Complete | StopReason::Bound => "cut".to_owned(),
     });
     parts.join(", ")
 }

@@ -272,6 +272,26 @@ fn explore_shows_every_failure_with_its_own_initial_values() {
     assert_eq!(said["program"]["set"][0][1], "7", "{said}");
 }
 
+/// The first words of the text say no more than the record.
+#[test]
+fn explore_claims_everything_only_where_it_was_exhaustive() {
+    let bound = "var x: int process { assert x + x + x != 7500000000 }";
+    let beside = "var x: int process { assert x + x + x != 7500000000; assert x != 5 }";
+    let exact = "var x: int process { assert x != 5 }";
+    for (program, everything) in [(bound, false), (beside, false), (exact, true)] {
+        let args = ["explore", "-", "--solver", "embedded"];
+        let said = with_input(&args, program);
+        let first = said.out.lines().next().expect("a line");
+        assert_eq!(
+            first.contains("explored everything"),
+            everything,
+            "{said:?}"
+        );
+        let record = with_input(&[&args[..], &["--format", "json"]].concat(), program).json();
+        assert_eq!(record["scope"]["exhaustive"], everything, "{record}");
+    }
+}
+
 #[test]
 fn a_choice_between_symbolic_bounds_is_explored() {
     let few = "var n: u8 var x: u8 = 0 requires n < 9 process { if n > 4 { x := choose(4..n) } } ensures x != 6";
