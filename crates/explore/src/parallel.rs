@@ -119,6 +119,20 @@ impl Parts {
             .0
     }
 
+    /// The same for who wants no more than the result: it is not there twice.
+    pub fn finish<E: Execution>(
+        mut self,
+        programs: &(dyn Fn() -> E + Sync),
+        workers: usize,
+        limits: &Limits,
+        goal: Goal,
+        watch: &mut Watch<'_>,
+    ) -> Findings {
+        let after = After::Nothing;
+        self.run_all(programs, workers, limits, goal, watch, &|| (), after)
+            .0
+    }
+
     /// The same for the whole space, and somebody saves it now and then.
     pub fn run_saved<E: Execution>(
         &mut self,
@@ -129,8 +143,8 @@ impl Parts {
         saver: &mut Saver<'_>,
     ) -> Findings {
         let goal = Goal::Everything;
-        let saver = Some(saver);
-        self.run_all(programs, workers, limits, goal, watch, &|| (), saver)
+        let after = After::Saved(saver);
+        self.run_all(programs, workers, limits, goal, watch, &|| (), after)
             .0
     }
 
@@ -148,7 +162,8 @@ impl Parts {
         E: Execution,
         O: Observer<Suffix<E>> + Send,
     {
-        self.run_all(programs, workers, limits, goal, watch, observers, None)
+        let after = After::MayGoOn;
+        self.run_all(programs, workers, limits, goal, watch, observers, after)
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -160,7 +175,7 @@ impl Parts {
         goal: Goal,
         watch: &mut Watch<'_>,
         observers: &(dyn Fn() -> O + Sync),
-        mut saver: Option<&mut Saver<'_>>,
+        mut after: After<'_, '_>,
     ) -> (Findings, Vec<O>)
     where
         E: Execution,
@@ -197,7 +212,7 @@ impl Parts {
                     let limit = limits.time.unwrap_or_default().as_millis() as u64;
                     desk.stop(Bound::TimeLimit(limit));
                 }
-                if let Some(saver) = &mut saver
+                if let After::Saved(saver) = &mut after
                     && unsaved
                     && saved.elapsed() >= saver.every
                 {
@@ -215,7 +230,7 @@ impl Parts {
             }
         });
         let stopped_by = desk.stopped_by();
-        let mut result = self.gather(done, goal);
+        let mut result = self.gather(done, goal, &after);
         let (findings, _) = &mut result;
         if let Some(bound) = stopped_by {
             findings.bound(bound);
@@ -251,7 +266,12 @@ impl Parts {
     }
 
     /// Puts the results together, in the order of the parts, as far as is needed.
-    fn gather<O>(&mut self, done: Vec<Option<(Findings, O)>>, goal: Goal) -> (Findings, Vec<O>) {
+    fn gather<O>(
+        &mut self,
+        done: Vec<Option<(Findings, O)>>,
+        goal: Goal,
+        after: &After<'_, '_>,
+    ) -> (Findings, Vec<O>) {
         let mut observers = Vec::new();
         let mut unfinished = Vec::new();
         let mut left = Vec::new();
@@ -271,12 +291,25 @@ impl Parts {
             }
         }
         self.left = left;
-        let mut all = self.found.clone();
+        let mut all = match after {
+            After::Nothing => std::mem::replace(&mut self.found, Findings::none(true)),
+            After::MayGoOn | After::Saved(_) => self.found.clone(),
+        };
         for found in unfinished {
             all.absorb(found);
         }
         (all, observers)
     }
+}
+
+/// What the parts are for after a search.
+enum After<'a, 's> {
+    /// For nothing.
+    Nothing,
+    /// For another search.
+    MayGoOn,
+    /// The same, and they are saved on the way.
+    Saved(&'a mut Saver<'s>),
 }
 
 /// Whether the verdict is certain by what has been found in a part, or in it and another one.
@@ -562,7 +595,7 @@ pub fn search_with<E: Execution>(
     };
     parts.found.elapsed = attempt.elapsed;
     parts.found.counts.steps += attempt.counts.steps;
-    let mut found = parts.run(programs, workers, &rest, goal, watch);
+    let mut found = parts.finish(programs, workers, &rest, goal, watch);
     for bound in &mut found.bounds {
         *bound = match (*bound, limits.steps, limits.time) {
             (Bound::MaxSteps(_), Some(most), _) => Bound::MaxSteps(most),
