@@ -17,7 +17,7 @@
 use std::sync::Arc;
 
 use mazurka_core::record::{Binding, Record, SolverRecord, Witness};
-use mazurka_core::{Bound, Execution, Mishap, Schedule, Status, StopReason, with_status};
+use mazurka_core::{Bound, Execution, Mishap, Patience, Schedule, Status, StopReason, with_status};
 use mazurka_explore::{Findings, Goal, Observer, Violation, closest, minimise, search_states};
 use mazurka_lang::{Agreement, Code, Concrete, Machine, Observed, SymbolicMachine, Valuation};
 use mazurka_smt::{Embedded, Solver};
@@ -78,12 +78,18 @@ impl Open {
 
     /// What runs it for all inputs.
     pub fn symbolic(&self, options: &Options) -> SymbolicMachine {
+        self.symbolic_until(options, Patience::default())
+    }
+
+    /// The same for who looks after each step whether it was broken off.
+    fn symbolic_until(&self, options: &Options, patience: Patience) -> SymbolicMachine {
         let solver: Box<dyn Solver> = match options.solver.assemble(CONFLICTS) {
             Ok(solver) => solver,
             // Who asks for another program has looked whether it is there.
             Err(_) => Box::new(Embedded::default()),
         };
-        SymbolicMachine::new(self.code.clone(), options.limits.local, Some(solver))
+        let local = options.limits.local;
+        SymbolicMachine::until(self.code.clone(), local, Some(solver), patience)
     }
 }
 
@@ -199,7 +205,12 @@ impl Program {
             _ => Goal::Everything,
         };
         let options = &options.started();
-        let mut machine = open.symbolic(options);
+        let patience = match algorithm.compares_states() {
+            // These make steps besides, to look around or to find a cycle again.
+            true => Patience::default(),
+            false => options.patience.clone(),
+        };
+        let mut machine = open.symbolic_until(options, patience);
         let mut results = Results {
             classes: Vec::new(),
             differ: None,

@@ -71,8 +71,9 @@ pub(crate) struct Step<'a> {
 pub(crate) struct Log {
     /// Where it starts.
     pub first: usize,
-    /// The length at which it is tidied.
+    /// The length at which it is tidied, and that for the list of what the step has touched.
     pub tidy_at: usize,
+    pub tidy_touched_at: usize,
 }
 
 /// Shorter logs are not tidied.
@@ -81,8 +82,11 @@ const SHORT_LOG: usize = 1 << 15;
 impl Log {
     /// One that starts here.
     pub fn new(first: usize) -> Self {
-        let tidy_at = first + SHORT_LOG;
-        Self { first, tidy_at }
+        Self {
+            first,
+            tidy_at: first + SHORT_LOG,
+            tidy_touched_at: SHORT_LOG,
+        }
     }
 }
 
@@ -219,6 +223,9 @@ pub(crate) trait Domain {
     const LISTENS: bool = false;
 
     fn values(&mut self) -> &mut Self::Values;
+
+    /// Whether it is known of each access apart what it touches, so that none may be dropped.
+    const KEEPS_ACCESSES: bool = false;
 
     /// Called before each instruction, if the domain listens.
     fn hear(&mut self, _code: &Code, _pc: u32, _: Situation<'_, Value<Self>>) {}

@@ -179,6 +179,9 @@ impl<D: Domain> Work<'_, '_, D> {
                     // Every loop jumps and every recursion calls: counting these bounds the work.
                     if self.step.is_due() {
                         tidy(self.undo, &mut self.step.log);
+                        if !D::KEEPS_ACCESSES {
+                            tidy_touched(self.step);
+                        }
                     }
                     self.step.burn(1)?;
                     *pc = to;
@@ -307,6 +310,22 @@ fn tidy<V>(undo: &mut Vec<Undo<V>>, log: &mut Log) {
     // So that each entry is looked at a few times at most.
     let own = undo.len() - log.first;
     log.tidy_at = log.tidy_at.max(log.first + 2 * own);
+}
+
+/// Drops accesses that a loop in an atomic block has made before: the first read and the first
+/// write of each cell say all, in their order. Locks are taken and given back in turns.
+#[cold]
+fn tidy_touched(step: &mut Step<'_>) {
+    let (touched, log) = (&mut step.event.touched, &mut step.log);
+    if touched.len() < log.tidy_touched_at {
+        return;
+    }
+    let mut seen = FxHashSet::default();
+    touched.retain(|access| match access.kind {
+        AccessKind::Read | AccessKind::Write => seen.insert(*access),
+        AccessKind::Acquire | AccessKind::Release => true,
+    });
+    log.tidy_touched_at = log.tidy_touched_at.max(2 * touched.len());
 }
 
 /// The instructions that only work on operands.

@@ -146,9 +146,15 @@ fn time_within_a_step() {
         &["symbolic", "--por", "none"],
         &["explore"],
         &["permute", "--set", "x=0"],
+        &["check"],
     ] {
         let limits = ["-", "--max-local", "20000000", "--time-limit", "0.1"];
-        let said = with_input(&[command, &limits].concat(), SLOW_STEP);
+        let program = match command {
+            // For all inputs.
+            ["check"] => SLOW_STEP.replace("x := p", "x := input()"),
+            _ => SLOW_STEP.to_owned(),
+        };
+        let said = with_input(&[command, &limits].concat(), &program);
         assert_eq!(said.code, 2, "{command:?}: {said:?}");
         let named = said.out.contains("--time-limit 0.1s was reached");
         assert!(named, "{command:?}: {said:?}");

@@ -84,6 +84,8 @@ fn the_log_of_a_long_loop_stays_short() {
     assert_eq!(machine.value(0), 300_000);
     assert_eq!(machine.value(1), 199_998);
     assert!(machine.undo.len() < 200_000, "{}", machine.undo.len());
+    let touched = &machine.events()[1].touched;
+    assert!(touched.len() < 100_000, "{}", touched.len());
     machine.back_to(1);
     assert_eq!(machine.bindings(false), middle);
     machine.back_to(0);

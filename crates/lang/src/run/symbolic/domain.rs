@@ -91,6 +91,9 @@ impl Domain for TermDomain<'_> {
     type Unknown = Term;
     type Extra = Decisions;
 
+    /// What index each has is kept beside them.
+    const KEEPS_ACCESSES: bool = true;
+
     fn values(&mut self) -> &mut Logic {
         self.logic
     }
