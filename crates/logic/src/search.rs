@@ -186,7 +186,7 @@ impl<'p, 's> Search<'p, 's> {
         Ok(())
     }
 
-    /// Whether a part is a box over all processes that starts wherever the program can start. Before an update, under
+    /// Whether a part is a box over all processes that starts wherever the program can start. After an update, under
     /// a premise or with a process less, what is shown of its states is not shown of all states of the program.
     fn is_whole(&mut self, part: &Part) -> bool {
         let Part::Box(context, cells) = part else {
@@ -200,7 +200,10 @@ impl<'p, 's> Search<'p, 's> {
             && processes
                 .into_iter()
                 .all(|at| context.processes.contains(&at))
-            && context.known.iter().all(|fol| is_among(fol, &required))
+            && context.known.iter().all(|known| {
+                *known == Fol::Term(Term::TRUE)
+                    || required.iter().any(|&term| *known == Fol::Term(term))
+            })
     }
 
     /// Opens the parts of a formula: questions are asked, boxes become goals.
@@ -544,15 +547,6 @@ impl By {
                 Box::new(leaves.chain(deadlock))
             }
         }
-    }
-}
-
-/// Whether what a premise says is among these terms, or plainly true.
-fn is_among(premise: &Fol, terms: &[Term]) -> bool {
-    match premise {
-        Fol::Term(term) => *term == Term::TRUE || terms.contains(term),
-        Fol::All(parts) => parts.iter().all(|part| is_among(part, terms)),
-        Fol::Any(_) | Fol::ForAll(..) | Fol::Exists(..) => false,
     }
 }
 

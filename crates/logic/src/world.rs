@@ -12,7 +12,7 @@ use crate::fol::{Fol, Lower, Misplaced, Part};
 use crate::pool::{Item, Layout, State, Thread, initial_cells};
 use crate::render::Names;
 use crate::sequent::What;
-use crate::{Formula, Theorem};
+use crate::{DeadlockFree, Formula, Theorem};
 
 /// A program and all that is said about it.
 pub(crate) struct World<'p> {
@@ -149,6 +149,32 @@ impl<'p> World<'p> {
         let mut lower = self.lower(String::new());
         lower.parts(known, &cells, &mut Vec::new(), formula, &mut parts)?;
         Ok(parts)
+    }
+
+    /// What a proof of these parts shows of deadlocks, if that was asked. For the checker: the search decides by itself. All
+    /// runs of the program are in a box if it has every process, starts with the initial values, and knows of them nothing
+    /// but what is required.
+    pub fn shown_of_deadlocks(&mut self, asked: bool, parts: &[Part]) -> DeadlockFree {
+        let start = initial_cells(self.program, &mut self.terms);
+        let required = self.required(&start);
+        let given = |known: &Fol| match known {
+            Fol::Term(term) => *term == Term::TRUE || required.contains(term),
+            _ => false,
+        };
+        let mut shown = DeadlockFree::Nothing;
+        for part in parts.iter().filter(|_| asked) {
+            let Part::Box(context, cells) = part else {
+                continue;
+            };
+            let mut processes = context.processes.clone();
+            processes.sort_unstable();
+            let all = processes.into_iter().eq(0..self.program.processes.len());
+            if all && *cells == start && context.known.iter().all(given) {
+                return DeadlockFree::Program;
+            }
+            shown = DeadlockFree::Boxes;
+        }
+        shown
     }
 
     /// What the program requires of its initial values.

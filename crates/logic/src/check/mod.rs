@@ -22,7 +22,6 @@ use rustc_hash::FxHashMap;
 use crate::eval::Obligation;
 use crate::fol::{Fol, Part, Truth, decide, possible};
 use crate::pool::{State, Thread, rule};
-use crate::prove::stated;
 use crate::sequent::{Context, Leaf, What};
 use crate::world::{Branch, World};
 use crate::{DeadlockFree, Formula, Theorem};
@@ -62,8 +61,7 @@ struct Checker<'p, 's> {
 
 type Checked<T = ()> = Result<T, String>;
 
-/// Checks a proof of a formula about a program, and tells what it shows of deadlocks. The solver must be one that has
-/// not been asked anything.
+/// Checks a proof of a formula, and tells what it shows of deadlocks. The solver must be one that has not been asked anything.
 pub fn check_proof(
     proof: &Proof,
     theorem: &Theorem<'_>,
@@ -143,36 +141,12 @@ impl<'p> Checker<'p, '_> {
     fn roots(&mut self, formula: &Formula) -> Checked<DeadlockFree> {
         let parts = self.world.open(formula);
         let parts = parts.map_err(|error| error.to_string())?;
-        let shown = self.deadlock_free(&parts)?;
+        let shown = self.world.shown_of_deadlocks(self.proof.deadlock, &parts);
         let anew = self.parts(parts, &[], 0, &self.proof.roots)?;
         match anew == (self.proof.leaves.clone(), self.proof.roots.clone()) {
             true => Ok(shown),
             false => Err("it is not taken apart as it is written".to_owned()),
         }
-    }
-
-    /// What is shown of deadlocks if every goal of these parts follows. All runs of the program are those of the box that
-    /// the program states itself: a box that assumes no more and starts there covers them.
-    fn deadlock_free(&mut self, parts: &[Part]) -> Checked<DeadlockFree> {
-        let stated = self.world.open(&stated(self.world.program));
-        let stated = stated.map_err(|error| error.to_string())?;
-        let covers = |part: &Part| match (part, &stated[..]) {
-            (Part::Box(context, cells), [Part::Box(whole, start)]) => {
-                let assumed =
-                    |known: &Fol| *known == Fol::Term(Term::TRUE) || whole.known.contains(known);
-                let runs = |process| context.processes.contains(process);
-                cells == start
-                    && whole.processes.iter().all(runs)
-                    && conjuncts(&context.known).all(assumed)
-            }
-            _ => false,
-        };
-        let boxes = parts.iter().filter(|part| matches!(part, Part::Box(..)));
-        Ok(match self.proof.deadlock {
-            true if boxes.clone().any(covers) => DeadlockFree::Program,
-            true if boxes.count() > 0 => DeadlockFree::Boxes,
-            _ => DeadlockFree::Nothing,
-        })
     }
 
     /// The questions and goals that parts of a formula come to; the goals have these numbers.
@@ -497,18 +471,6 @@ impl<'p> Checker<'p, '_> {
         let leaves = self.each(goal, must)?;
         Ok(RuleRecord::Back { leaves, to })
     }
-}
-
-/// What must hold together for all of these to hold.
-fn conjuncts(all: &[Fol]) -> impl Iterator<Item = &Fol> {
-    let mut open: Vec<&Fol> = all.iter().collect();
-    std::iter::from_fn(move || {
-        while let Some(Fol::All(parts)) = open.last() {
-            open.pop();
-            open.extend(parts);
-        }
-        open.pop()
-    })
 }
 
 /// Whether one path is the other with steps swapped: each is the first of those left that it conflicts with.
