@@ -151,7 +151,7 @@ fn time_within_a_step() {
         let limits = ["-", "--max-local", "20000000", "--time-limit", "0.1"];
         let program = match command {
             // For all inputs.
-            ["check"] => SLOW_STEP.replace("x := p", "if input() > 0 { x := p }"),
+            ["check"] => SLOW_STEP.replace("x := p", "let v = input(); x := p"),
             _ => SLOW_STEP.to_owned(),
         };
         let said = with_input(&[command, &limits].concat(), &program);
