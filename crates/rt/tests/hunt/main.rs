@@ -100,291 +100,8 @@ fn for_store(order: Ordering) -> Ordering {
     }
 }
 
-mod machine {
-    //! The interpreter.
-    use super::*;
-
-    type Clock = [u32; 4];
-
-    fn join(into: &mut Clock, from: Clock) {
-        for (into, from) in into.iter_mut().zip(from) {
-            *into = (*into).max(from);
-        }
-    }
-
-    /// Plain data: the clocks of all accesses to it, with the thread and whether it wrote.
-    type Data = Vec<(usize, u32, bool)>;
-
-    #[derive(Clone, Default)]
-    struct Thread {
-        at: usize,
-        /// It is about to count at this node.
-        counts: Option<usize>,
-        /// How far its destructors are.
-        ending: usize,
-        clock: Clock,
-        log: Vec<u32>,
-        has_arc: bool,
-    }
-
-    #[derive(Clone)]
-    pub struct Machine<'a> {
-        program: &'a Program,
-        threads: Vec<Thread>,
-        values: Vec<(u32, Clock)>,
-        lock: (Option<usize>, u32, bool, Clock),
-        published: (Option<usize>, Clock),
-        nodes: Vec<(Data, u32, Clock)>,
-        arc: (usize, Data, Clock),
-        race: bool,
-    }
-
-    /// What there is to say about a program.
-    #[derive(Default)]
-    pub struct Verdict {
-        pub outcomes: BTreeSet<Outcome>,
-        pub race: bool,
-        pub runs: u64,
-    }
-
-    impl<'a> Machine<'a> {
-        pub fn new(program: &'a Program) -> Self {
-            let count = program.threads.len();
-            let mut threads = vec![Thread::default(); count];
-            for (number, thread) in threads.iter_mut().enumerate() {
-                thread.clock[number] = 1;
-                thread.has_arc = true;
-            }
-            Self {
-                program,
-                threads,
-                values: vec![(0, [0; 4]); ATOMICS],
-                lock: (None, 0, false, [0; 4]),
-                published: (None, [0; 4]),
-                nodes: Vec::new(),
-                arc: (count, Vec::new(), [0; 4]),
-                race: false,
-            }
-        }
-
-        /// Runs everything that can happen from here on; false if that is too much.
-        pub fn explore(&self, verdict: &mut Verdict, most: u64) -> bool {
-            let mut over = true;
-            for thread in 0..self.threads.len() {
-                let mut next = self.clone();
-                if !next.step(thread) {
-                    continue;
-                }
-                over = false;
-                if !next.explore(verdict, most) {
-                    return false;
-                }
-            }
-            if over {
-                verdict.runs += 1;
-                verdict.race |= self.race;
-                verdict.outcomes.insert(self.outcome());
-            }
-            verdict.runs <= most
-        }
-
-        fn outcome(&self) -> Outcome {
-            let bodies = self.threads.iter().zip(&self.program.threads);
-            let logs = bodies.map(|(thread, body)| (thread.log.clone(), body.panics));
-            let mut values: Vec<u32> = self.values.iter().map(|(value, _)| *value).collect();
-            values.push(self.lock.1);
-            (logs.collect(), values)
-        }
-
-        fn touch(data: &mut Data, thread: usize, clock: &Clock, writes: bool) -> bool {
-            let race = data.iter().any(|&(other, time, wrote)| {
-                other != thread && (writes || wrote) && clock[other] < time
-            });
-            data.push((thread, clock[thread], writes));
-            race
-        }
-
-        fn tick(&mut self, thread: usize) {
-            self.threads[thread].clock[thread] += 1;
-        }
-
-        fn load(&mut self, thread: usize, x: usize, order: Ordering) -> u32 {
-            let (value, clock) = self.values[x];
-            if acquires(order) {
-                join(&mut self.threads[thread].clock, clock);
-            }
-            value
-        }
-
-        fn store(&mut self, thread: usize, x: usize, value: u32, order: Ordering, modifies: bool) {
-            let own = self.threads[thread].clock;
-            let (old, clock) = &mut self.values[x];
-            *old = value;
-            if !modifies {
-                *clock = [0; 4];
-            }
-            if releases(order) {
-                join(clock, own);
-            }
-            self.tick(thread);
-        }
-
-        /// A reference to the shared value goes; the last one writes its cell.
-        fn drop_arc(&mut self, thread: usize) {
-            if !std::mem::take(&mut self.threads[thread].has_arc) {
-                return;
-            }
-            let own = self.threads[thread].clock;
-            join(&mut self.arc.2, own);
-            self.arc.0 -= 1;
-            if self.arc.0 == 0 {
-                self.take_arc(thread);
-            }
-            self.tick(thread);
-        }
-
-        fn take_arc(&mut self, thread: usize) {
-            join(&mut self.threads[thread].clock, self.arc.2);
-            let clock = self.threads[thread].clock;
-            self.race |= Self::touch(&mut self.arc.1, thread, &clock, true);
-        }
-
-        fn unlock(&mut self, thread: usize, poisons: bool) {
-            self.lock.0 = None;
-            self.lock.2 |= poisons;
-            join(&mut self.lock.3, self.threads[thread].clock);
-            self.tick(thread);
-        }
-
-        fn lock(&mut self, thread: usize) {
-            self.lock.0 = Some(thread);
-            join(&mut self.threads[thread].clock, self.lock.3);
-            self.lock.1 += 1;
-            let seen = self.lock.1 + 10 * u32::from(self.lock.2);
-            self.threads[thread].log.push(seen);
-        }
-
-        /// Makes the next step of a thread: whether there is one.
-        fn step(&mut self, thread: usize) -> bool {
-            if let Some(node) = self.threads[thread].counts.take() {
-                let (_, count, clock) = &mut self.nodes[node];
-                let old = *count;
-                *count += 1;
-                let own = &mut self.threads[thread];
-                join(&mut own.clock, *clock);
-                join(clock, own.clock);
-                own.log.push(old);
-                self.tick(thread);
-                return true;
-            }
-            let body = &self.program.threads[thread];
-            let at = self.threads[thread].at;
-            let Some(&op) = body.ops.get(at) else {
-                return self.end(thread);
-            };
-            if matches!(op, Op::Lock) && self.lock.0.is_some() {
-                return false;
-            }
-            self.threads[thread].at += 1;
-            self.run(thread, op);
-            true
-        }
-
-        /// A step of the end of a thread: the lock, then the destructor, then the `Arc`.
-        fn end(&mut self, thread: usize) -> bool {
-            let body = &self.program.threads[thread];
-            if self.lock.0 == Some(thread) {
-                self.unlock(thread, body.panics);
-                return true;
-            }
-            let ending = self.threads[thread].ending;
-            if let Some(&x) = body.at_end.get(ending) {
-                self.threads[thread].ending += 1;
-                let old = self.load(thread, x, Ordering::SeqCst);
-                self.store(thread, x, old + 1, Ordering::SeqCst, true);
-                return true;
-            }
-            if self.threads[thread].has_arc {
-                self.drop_arc(thread);
-                return true;
-            }
-            false
-        }
-
-        fn run(&mut self, thread: usize, op: Op) {
-            match op {
-                Op::Load(x, order) => {
-                    let value = self.load(thread, x, for_load(order));
-                    self.threads[thread].log.push(value);
-                }
-                Op::Store(x, value, order) => self.store(thread, x, value, for_store(order), false),
-                Op::Add(x, order) => {
-                    let old = self.load(thread, x, order);
-                    self.threads[thread].log.push(old);
-                    self.store(thread, x, old + 1, order, true);
-                }
-                Op::Exchange(x, new, order) => {
-                    if self.values[x].0 == 0 {
-                        self.load(thread, x, order);
-                        self.store(thread, x, new, order, true);
-                        self.threads[thread].log.push(0);
-                    } else {
-                        let old = self.load(thread, x, for_load(order));
-                        self.threads[thread].log.push(100 + old);
-                    }
-                }
-                Op::Lock => self.lock(thread),
-                Op::Unlock => self.unlock(thread, false),
-                Op::TryLock if self.lock.0 == Some(thread) => self.unlock(thread, false),
-                Op::TryLock if self.lock.0.is_some() => self.threads[thread].log.push(HELD),
-                Op::TryLock => {
-                    // Taking and giving back are two steps: the second one comes before the next
-                    // operation.
-                    self.lock(thread);
-                    self.threads[thread].at -= 1;
-                }
-                Op::Publish(order) => {
-                    let clock = self.threads[thread].clock;
-                    let mut data = Data::new();
-                    Self::touch(&mut data, thread, &clock, true);
-                    self.nodes.push((data, 0, [0; 4]));
-                    self.published.0 = Some(self.nodes.len() - 1);
-                    self.published.1 = [0; 4];
-                    if releases(order) {
-                        self.published.1 = clock;
-                    }
-                    self.tick(thread);
-                }
-                Op::Consume(order) => {
-                    if acquires(order) {
-                        join(&mut self.threads[thread].clock, self.published.1);
-                    }
-                    let clock = self.threads[thread].clock;
-                    if let Some(node) = self.published.0 {
-                        self.race |= Self::touch(&mut self.nodes[node].0, thread, &clock, false);
-                        self.threads[thread].counts = Some(node);
-                    } else {
-                        self.threads[thread].log.push(98);
-                    }
-                }
-                Op::ArcWrite | Op::ArcRead if self.threads[thread].has_arc => {
-                    let writes = matches!(op, Op::ArcWrite);
-                    let clock = self.threads[thread].clock;
-                    self.race |= Self::touch(&mut self.arc.1, thread, &clock, writes);
-                }
-                Op::ArcDrop => self.drop_arc(thread),
-                Op::ArcGetMut if self.threads[thread].has_arc && self.arc.0 == 1 => {
-                    self.take_arc(thread);
-                }
-                Op::ArcUnwrap if self.threads[thread].has_arc && self.arc.0 == 1 => {
-                    self.take_arc(thread);
-                    (self.arc.0, self.threads[thread].has_arc) = (0, false);
-                }
-                Op::ArcWrite | Op::ArcRead | Op::ArcGetMut | Op::ArcUnwrap => {}
-            }
-        }
-    }
-}
+mod machine;
+mod planted;
 
 use machine::{Machine, Verdict};
 
@@ -653,13 +370,21 @@ fn program(random: &mut Random) -> Program {
     }
 }
 
-/// What the two disagree about; none if they agree, or if it is too much to run. The flag: whether
-/// there is a race.
-fn disagreement(program: &Program) -> Option<Result<bool, String>> {
+/// What the model finds in a program.
+struct Found {
+    results: BTreeSet<Outcome>,
+    race: bool,
+    deadlock: bool,
+}
+
+/// What the interpreter says; none if it is too much to run.
+fn expected(machine: Machine) -> Option<Verdict> {
     let mut expected = Verdict::default();
-    if !Machine::new(program).explore(&mut expected, 20_000) {
-        return None;
-    }
+    machine.explore(&mut expected, 20_000).then_some(expected)
+}
+
+/// What the crate says; none if it is too much to run. The error is that of a search that fails.
+fn found(program: &Program) -> Option<Result<Found, String>> {
     let builder = Builder {
         algorithm: Algorithm::Optimal,
         max_executions: Some(20_000),
@@ -667,34 +392,43 @@ fn disagreement(program: &Program) -> Option<Result<bool, String>> {
     };
     let own = program.clone();
     let found = std::panic::catch_unwind(|| builder.outcomes(move || real(&own)));
-    let found = match found {
-        Ok(found) => found,
+    match found {
+        Ok(found) if !found.bounds.is_empty() => None,
+        Ok(found) => Some(Ok(Found {
+            race: found.failures > 0,
+            deadlock: found.deadlocks > 0,
+            results: found.results.into_iter().collect(),
+        })),
         Err(error) => {
             let message = error
                 .downcast::<String>()
                 .map_or_else(|_| "?".into(), |text| *text);
-            return Some(Err(format!("the search fails: {message}")));
+            Some(Err(message))
         }
-    };
-    if !found.bounds.is_empty() {
-        return None;
     }
-    if found.deadlocks > 0 {
-        return Some(Err("a deadlock".into()));
+}
+
+/// What the two disagree about. If they agree: whether there is a race.
+fn compare(expected: &Verdict, found: Result<Found, String>) -> Result<bool, String> {
+    let found = found.map_err(|message| format!("the search fails: {message}"))?;
+    if found.deadlock {
+        return Err("a deadlock".into());
     }
-    if (found.failures > 0) != expected.race {
-        return Some(Err(format!(
-            "a race: {}, found: {}",
-            expected.race, found.failures
-        )));
+    if found.race != expected.race {
+        return Err(format!("a race: {}, found: {}", expected.race, found.race));
     }
-    let results: BTreeSet<_> = found.results.into_iter().collect();
-    if !expected.race && results != expected.outcomes {
-        let missed: Vec<_> = expected.outcomes.difference(&results).collect();
-        let wrong: Vec<_> = results.difference(&expected.outcomes).collect();
-        return Some(Err(format!("missed {missed:?}\nwrong {wrong:?}")));
+    if !expected.race && found.results != expected.outcomes {
+        let missed: Vec<_> = expected.outcomes.difference(&found.results).collect();
+        let wrong: Vec<_> = found.results.difference(&expected.outcomes).collect();
+        return Err(format!("missed {missed:?}\nwrong {wrong:?}"));
     }
-    Some(Ok(expected.race))
+    Ok(expected.race)
+}
+
+/// What the crate and the interpreter disagree about; none if it is too much to run.
+fn disagreement(program: &Program) -> Option<Result<bool, String>> {
+    let expected = expected(Machine::new(program))?;
+    Some(compare(&expected, found(program)?))
 }
 
 /// Removes operations as long as the rest is still wrong.
@@ -717,14 +451,22 @@ fn least(mut program: Program, mut how: String) -> (Program, String) {
     }
 }
 
+/// The program of this number.
+fn numbered(seed: u64, number: u64) -> Program {
+    let mut random = Random((seed << 32 | number) * 2 + 1);
+    for _ in 0..8 {
+        random.below(2);
+    }
+    program(&mut random)
+}
+
+/// How many programs CI looks at.
+const SLICE: u64 = 300;
+
 fn hunt(seed: u64, programs: u64) {
     let (mut compared, mut races) = (0, 0);
     for number in 0..programs {
-        let mut random = Random((seed << 32 | number) * 2 + 1);
-        for _ in 0..8 {
-            random.below(2);
-        }
-        let program = program(&mut random);
+        let program = numbered(seed, number);
         match disagreement(&program) {
             None => {}
             Some(Ok(race)) => (compared, races) = (compared + 1, races + u64::from(race)),
@@ -744,7 +486,7 @@ fn variable(name: &str) -> Option<u64> {
 
 #[test]
 fn a_slice() {
-    hunt(1, 300);
+    hunt(1, SLICE);
 }
 
 /// As many as are asked for.
