@@ -70,7 +70,7 @@ fn everything(code: &Code, state: &State) -> Claims {
         reads: cells.clone(),
         writes: cells,
         locks: (0..code.locks).collect(),
-        joins: state.processes.keys().copied().collect(),
+        joins: state.processes.keys().collect(),
     }
 }
 

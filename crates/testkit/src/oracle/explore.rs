@@ -1,6 +1,7 @@
 //! Every state that a program can get into.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 use super::claims::{Claims, claims};
 use super::code::Code;
@@ -52,8 +53,8 @@ struct Explorer<'a> {
     /// The final states for each choice of inputs.
     ends: BTreeMap<Inputs, BTreeSet<Observation>>,
     /// Every state with its number.
-    seen: HashMap<State, usize>,
-    open: Vec<State>,
+    seen: HashMap<Rc<State>, usize>,
+    open: Vec<Rc<State>>,
     graph: Graph,
 }
 
@@ -89,6 +90,7 @@ impl Explorer<'_> {
             return number;
         }
         let number = self.graph.len();
+        let state = Rc::new(state);
         self.seen.insert(state.clone(), number);
         self.graph.push(Vec::new());
         self.open.push(state);
@@ -101,7 +103,7 @@ impl Explorer<'_> {
             .processes
             .iter()
             .filter(|(_, p)| p.status == Status::Running);
-        for number in running.map(|(number, _)| *number) {
+        for number in running.map(|(number, _)| number) {
             let ends = self.machine.step(state, number)?;
             if ends.is_empty() {
                 continue;
@@ -198,7 +200,7 @@ impl Explorer<'_> {
     }
 
     fn taint(&self, state: &mut State, number: usize, claims: &Claims, spawned: &[usize]) {
-        let taint = &mut state.taint;
+        let taint = Rc::make_mut(&mut state.taint);
         claims
             .reads
             .iter()

@@ -1,9 +1,11 @@
 //! States, and what one step of one process makes of them.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::ast::Ty;
 use super::code::{Code, Instr, Property, Worth, apply, wrap};
+use super::table::Table;
 use super::{Failure, FailureKind, Limits};
 
 /// Calls within calls that are followed.
@@ -61,10 +63,10 @@ pub(super) struct State {
     /// Who holds each lock.
     pub locks: Vec<Option<usize>>,
     /// By number; see [`Machine::child`].
-    pub processes: BTreeMap<usize, Process>,
+    pub processes: Table,
     /// The inputs that were asked for, by process and order; initial values by `usize::MAX`.
     pub inputs: BTreeMap<(usize, u32), i128>,
-    pub taint: Taint,
+    pub taint: Rc<Taint>,
 }
 
 /// What happened in one step.
@@ -174,7 +176,7 @@ impl<'a> Machine<'a> {
     fn blank(&self) -> State {
         let code = self.code;
         let cells = vec![0; code.cells.len()];
-        let mut processes = BTreeMap::new();
+        let mut processes = Table::default();
         for (number, start) in code.starts.iter().enumerate() {
             let frame = Frame {
                 at: start.entry,
@@ -194,7 +196,7 @@ impl<'a> Machine<'a> {
             locks,
             processes,
             inputs: BTreeMap::new(),
-            taint,
+            taint: Rc::new(taint),
         }
     }
 

@@ -26,6 +26,7 @@ mod local;
 mod machine;
 mod parse;
 mod print;
+mod table;
 mod values;
 
 use std::collections::BTreeSet;
