@@ -104,6 +104,8 @@ pub(super) struct Code {
     pub requires: Vec<Property>,
     pub invariants: Vec<Property>,
     pub ensures: Vec<Property>,
+    /// Whether no values at all satisfy what is required, as far as the text shows it.
+    pub contradicts: bool,
     /// The cells that are observed.
     pub observed: Vec<usize>,
     /// Whether there is an `assume`, so that what happens before what matters.

@@ -31,7 +31,9 @@ pub(super) fn explore(code: &Code, limits: &Limits) -> Answer {
     };
     match explorer.all() {
         Ok(true) => {}
-        Ok(false) => return Answer::Refused("the initial values break a `requires`".into()),
+        Ok(false) if explorer.machine.exact || code.contradicts => return Answer::Impossible,
+        // Values that were not tried may be allowed.
+        Ok(false) => return Answer::TooLarge,
         Err(TooLarge) => return Answer::TooLarge,
     }
     let Some(deterministic) = explorer.deterministic() else {
@@ -165,7 +167,7 @@ impl Explorer<'_> {
                 .cells
                 .iter()
                 .any(|cell| step.written.contains(cell));
-            if by.is_some() && !touched || self.machine.check(invariant, state)? {
+            if by.is_some() && !touched || self.machine.check(invariant, state)? != Some(false) {
                 continue;
             }
             let kind = FailureKind::Invariant;
@@ -253,7 +255,7 @@ impl Explorer<'_> {
     fn finish(&mut self, state: &State) -> Result<(), TooLarge> {
         let code = self.machine.code;
         for property in &code.ensures {
-            if !self.machine.check(property, state)? {
+            if self.machine.check(property, state)? == Some(false) {
                 let kind = FailureKind::Ensures;
                 self.truth.failures.insert(Failure {
                     line: property.line,

@@ -115,6 +115,8 @@ enum Next {
     /// Each of these values goes on the stack of a branch of its own; an input has a name.
     Fork(Vec<i128>, Option<(usize, u32)>),
     Fail(FailureKind),
+    /// An `int` leaves 64 bits.
+    TooWide,
     TooLarge,
 }
 
@@ -157,7 +159,7 @@ impl<'a> Machine<'a> {
         for one in all {
             let mut holds = true;
             for property in requires {
-                holds &= self.check(property, &one.0)?;
+                holds &= self.check(property, &one.0)? == Some(true);
             }
             if holds {
                 allowed.push(one);
@@ -221,8 +223,13 @@ impl<'a> Machine<'a> {
         *self.names.entry((parent, k)).or_insert(new)
     }
 
-    /// Whether the property holds. One that fails itself, by its index say, does not.
-    pub(super) fn check(&mut self, property: &Property, state: &State) -> Result<bool, TooLarge> {
+    /// Whether the property holds; none if a value that was tried leads out of 64 bits. A property
+    /// that fails itself, by its index say, does not hold.
+    pub(super) fn check(
+        &mut self,
+        property: &Property,
+        state: &State,
+    ) -> Result<Option<bool>, TooLarge> {
         let mut scratch = state.clone();
         let number = usize::MAX;
         let frame = Frame {
@@ -238,7 +245,7 @@ impl<'a> Machine<'a> {
             .processes
             .get(&number)
             .and_then(|process| process.stack.last());
-        Ok(step.failures.is_empty() && value == Some(&1))
+        Ok((!step.discarded).then_some(step.failures.is_empty() && value == Some(&1)))
     }
 
     /// All that can come of one step of the process; nothing if it cannot make one.
@@ -308,7 +315,13 @@ impl<'a> Machine<'a> {
                             .map(|value| fork(&branch, value, name)),
                     );
                 }
-                Next::TooLarge => return Err(TooLarge),
+                // Where values are tried, one that leads out of 64 bits says nothing.
+                Next::TooWide if !self.exact => {
+                    branch.step.discarded = true;
+                    halt(&mut branch, now, Status::Discarded);
+                    open.push(branch);
+                }
+                Next::TooWide | Next::TooLarge => return Err(TooLarge),
             }
         }
         Ok(done)
@@ -392,7 +405,7 @@ impl<'a> Machine<'a> {
                 match apply(op, ty, left, right) {
                     Worth::Value(value) => stack.push(value),
                     Worth::Zero => return Next::Fail(FailureKind::DivisionByZero),
-                    Worth::TooWide => return Next::TooLarge,
+                    Worth::TooWide => return Next::TooWide,
                 }
             }
             Instr::Not => {
@@ -401,7 +414,7 @@ impl<'a> Machine<'a> {
             }
             Instr::Neg(ty) => match wrap(-pop(stack), ty) {
                 Some(value) => stack.push(value),
-                None => return Next::TooLarge,
+                None => return Next::TooWide,
             },
             Instr::Jump(to) => frame.at = to,
             Instr::JumpIfNot(to) => {

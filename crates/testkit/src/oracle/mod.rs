@@ -21,6 +21,7 @@ mod code;
 mod compile;
 mod cycles;
 mod explore;
+mod guess;
 mod lex;
 mod local;
 mod machine;
@@ -45,6 +46,7 @@ pub struct Limits {
     pub set: Vec<(String, i128)>,
     /// The values tried for inputs and symbolic initial values of types wider than 8 bits. With
     /// one of these, [`Truth::exact`] is false: what was found is real, but more may be possible.
+    /// Solutions of comparisons in the text are tried as well.
     pub domain: Vec<i128>,
 }
 
@@ -66,7 +68,9 @@ pub enum Answer {
     Truth(Truth),
     /// A limit was hit, or an `int` left 64 bits.
     TooLarge,
-    /// The text is no program, and why; or its values break a `requires`.
+    /// No initial values satisfy what the program requires.
+    Impossible,
+    /// The text is no program, and why.
     Refused(String),
 }
 
@@ -123,9 +127,19 @@ pub struct Truth {
 
 /// What the program in the text can do.
 pub fn judge(text: &str, limits: &Limits) -> Answer {
-    let compiled = parse(text).and_then(|program| compile::compile(&program, limits));
-    match compiled {
-        Ok(code) => explore::explore(&code, limits),
+    let program = match parse(text) {
+        Ok(program) => program,
+        Err(why) => return Answer::Refused(why),
+    };
+    let mut limits = limits.clone();
+    limits.domain.extend(guess::guesses(&program));
+    limits.domain.sort_unstable();
+    limits.domain.dedup();
+    match compile::compile(&program, &limits) {
+        Ok(mut code) => {
+            code.contradicts = guess::contradiction(&program);
+            explore::explore(&code, &limits)
+        }
         Err(why) => Answer::Refused(why),
     }
 }

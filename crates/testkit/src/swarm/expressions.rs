@@ -53,7 +53,7 @@ impl Maker {
         }
     }
 
-    fn read(&mut self, name: &Name) -> Expr {
+    pub(super) fn read(&mut self, name: &Name) -> Expr {
         match name.len {
             None => Expr::Name(name.name.clone()),
             Some(_) => Expr::Index(name.name.clone(), Box::new(self.index())),

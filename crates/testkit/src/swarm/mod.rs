@@ -12,7 +12,11 @@ use crate::oracle::ast::{Expr, Init, Item, ItemKind, Op, Program, Stmt, Ty};
 use crate::oracle::print;
 
 mod expressions;
+mod numbers;
 mod statements;
+mod theme;
+
+pub use theme::Theme;
 
 /// How many seeds in a row share one choice of features and shapes.
 pub const BATCH: u64 = 50;
@@ -34,7 +38,12 @@ pub struct Shape {
     pub hot: u32,
     /// In so many of a hundred cases a statement is not a plain assignment.
     pub rich: u32,
+    /// What the batch is about, if it is about something.
+    pub theme: Option<Theme>,
 }
+
+/// So many of a hundred batches have a theme.
+const THEMES: u32 = 55;
 
 /// The shape of a batch.
 pub fn shape(batch: u64) -> Shape {
@@ -45,7 +54,7 @@ pub fn shape(batch: u64) -> Shape {
         .filter(|_| rng.percent(chance))
         .collect();
     let processes = [1, 2, 2, 2, 3, 3, 4][rng.below(7)];
-    Shape {
+    let shape = Shape {
         features,
         processes,
         statements: if processes > 2 {
@@ -57,6 +66,25 @@ pub fn shape(batch: u64) -> Shape {
         variables: 1 + rng.below(3),
         hot: [20, 50, 90][rng.below(3)],
         rich: [50, 70, 90][rng.below(3)],
+        theme: None,
+    };
+    let theme = rng
+        .percent(THEMES)
+        .then(|| Theme::ALL[rng.weighted(&Theme::WEIGHTS)]);
+    theme.map_or(shape.clone(), |theme| shape.about(theme))
+}
+
+impl Shape {
+    /// The same, about something; small, since the theme brings statements of its own.
+    fn about(mut self, theme: Theme) -> Self {
+        self.features.extend(theme.features());
+        let without = theme.without();
+        self.features.retain(|feature| !without.contains(feature));
+        self.processes = 2;
+        self.statements = self.statements.min(2);
+        self.depth = self.depth.min(2);
+        self.theme = Some(theme);
+        self
     }
 }
 
@@ -189,7 +217,7 @@ impl Maker {
                 if self.rng.percent(40) {
                     init = Some(Init::List(vec![self.literal(ty), self.literal(ty)]));
                 }
-            } else if self.unknowns > 0 && self.wants(Feature::Symbolic, 70) {
+            } else if self.unknowns > 0 && self.starts_unknown(at) {
                 self.unknowns -= 1;
                 if ty == Ty::Int {
                     ty = Ty::Signed(8);
@@ -204,12 +232,21 @@ impl Maker {
             }
             self.shared.push(Name { name, ty, len });
         }
+        if self.shape.theme == Some(Theme::Numbers) {
+            self.hard_start(items);
+        }
+    }
+
+    /// Whether the variable of this number has no initial value.
+    fn starts_unknown(&mut self, at: usize) -> bool {
+        let about = self.shape.theme == Some(Theme::UnknownStart) && at == 0;
+        about || self.wants(Feature::Symbolic, 70)
     }
 
     fn declare_locks(&mut self, items: &mut Vec<ItemKind>) {
         if self.has(Feature::Lock) {
             self.locks.push(("m".into(), None));
-            if self.rng.percent(40) {
+            if self.shape.theme == Some(Theme::Crossed) || self.rng.percent(40) {
                 self.locks.push(("n".into(), None));
             }
         }
@@ -307,11 +344,18 @@ impl Maker {
     fn processes(&mut self, items: &mut Vec<ItemKind>) {
         let mut left = self.shape.processes;
         self.budget = 4 + 3 * left;
-        while left > 0 {
+        for number in 0.. {
+            if left == 0 {
+                break;
+            }
             self.locals.clear();
             self.handles.clear();
-            let count = 1 + self.rng.below(self.shape.statements);
-            let body = self.block(count, self.shape.depth);
+            let opening = self.opening(number).into_iter().map(Stmt::new);
+            let mut body: Vec<Stmt> = opening.collect();
+            // What begins with a theme need not have more.
+            let about = usize::from(body.is_empty());
+            let count = about + self.rng.below(self.shape.statements);
+            body.extend(self.more(count));
             let mut range = None;
             if left > 1 && self.wants(Feature::Family, 50) {
                 range = Some((self.fresh("j"), Expr::Num(0), Expr::Num(2)));
@@ -319,6 +363,16 @@ impl Maker {
             }
             items.push(ItemKind::Process(None, range, body));
             left -= 1;
+        }
+    }
+}
+
+impl Maker {
+    /// Some statements of a process.
+    fn more(&mut self, count: usize) -> Vec<Stmt> {
+        match count {
+            0 => Vec::new(),
+            _ => self.block(count, self.shape.depth),
         }
     }
 }

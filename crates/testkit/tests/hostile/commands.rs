@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Once;
+use std::sync::{Once, OnceLock};
 use std::time::Duration;
 
 use mazurka::proof::Status;
@@ -15,10 +15,12 @@ use mazurka::record::{Ending, Record};
 use mazurka::{
     Algorithm, Bound, Checkpoint, Limits, Method, NetKind, Options, Permuting, Plan, Program,
     ProveOptions, Reached, Recording, Reduction, RunRecord, SolverChoice, StateProperty,
-    SymbolicProgram, Symbolically, Theory, Verdict, quietly,
+    SymbolicProgram, Symbolically, Theory, Verdict, quietly, second_solver,
 };
 use mazurka_core::Counts;
 
+use crate::any_start;
+use crate::harness::Plant;
 use crate::seen::{Outcome, Proof, Seen, State, named, state_of};
 
 /// A command with its flags. Its `Display` is what a user types.
@@ -37,11 +39,15 @@ pub enum Command {
     Walk(u64),
     Reach(NetKind, Method, u64, String),
     Permute(u64),
+    /// `permute --symbolic-initial`
+    PermuteAny(u64),
     Symbolic(Reduction),
     Prove {
         reduce: bool,
     },
     Run(u64),
+    /// A command with the solver that is installed; all others have the embedded one.
+    Installed(Box<Command>),
 }
 
 impl fmt::Display for Command {
@@ -63,10 +69,15 @@ impl fmt::Display for Command {
                 method.name()
             ),
             Command::Permute(seed) => write!(f, "permute FILE --complete --seed {seed}"),
+            Command::PermuteAny(seed) => write!(f, "permute FILE --symbolic-initial --seed {seed}"),
             Command::Symbolic(por) => write!(f, "symbolic FILE --por {por}"),
             Command::Prove { reduce: true } => write!(f, "prove FILE"),
             Command::Prove { reduce: false } => write!(f, "prove FILE --no-por"),
             Command::Run(seed) => write!(f, "run FILE --seed {seed}"),
+            Command::Installed(command) => match installed_solver() {
+                Some(solver) => write!(f, "{command} --solver {}", solver.name()),
+                None => write!(f, "{command}"),
+            },
         }
     }
 }
@@ -83,9 +94,11 @@ impl Command {
             Command::Walk(_) => "unfold --naive".to_owned(),
             Command::Reach(net, method, ..) => format!("reach {net} {}", method.name()),
             Command::Permute(_) => "permute".to_owned(),
+            Command::PermuteAny(_) => "permute --symbolic-initial".to_owned(),
             Command::Symbolic(por) => format!("symbolic {por}"),
             Command::Prove { .. } => "prove".to_owned(),
             Command::Run(_) => "run".to_owned(),
+            Command::Installed(command) => format!("--solver: {}", command.name()),
         }
     }
 }
@@ -144,11 +157,19 @@ impl Loaded {
     }
 }
 
+/// The solver that is installed, if there is one. It is looked for once.
+pub fn installed_solver() -> Option<mazurka_smt::Program> {
+    static FOUND: OnceLock<Option<mazurka_smt::Program>> = OnceLock::new();
+    *FOUND.get_or_init(second_solver)
+}
+
 /// How much there is to explore, as far as a short search tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     /// Few executions.
     Small,
+    /// More of them: slow commands are asked about some of these programs only.
+    Medium,
     /// Too many for engines that go through all interleavings.
     Large,
     /// Runs that are very long, or have no end.
@@ -158,6 +179,9 @@ pub enum Size {
 impl Size {
     /// Whether a command is likely to come to an end.
     pub fn allows(self, command: &Command) -> bool {
+        if let Command::Installed(command) = command {
+            return self.allows(command);
+        }
         let sees_cycles = [Command::Check, Command::Explore(Algorithm::Stateful)];
         let every_interleaving = matches!(
             command,
@@ -165,11 +189,12 @@ impl Size {
                 | Command::Tests(Algorithm::Naive)
                 | Command::Resume(..)
                 | Command::Permute(_)
+                | Command::PermuteAny(_)
                 | Command::Symbolic(_)
                 | Command::Prove { .. }
         );
         match self {
-            Size::Small => true,
+            Size::Small | Size::Medium => true,
             Size::Large => !every_interleaving,
             Size::Endless => sees_cycles.contains(command),
         }
@@ -179,6 +204,7 @@ impl Size {
 impl Loaded {
     /// How much there is to explore.
     pub fn size(&self) -> Size {
+        const SOME: u64 = 40;
         const MANY: u64 = 400;
         let options = &Options {
             limits: Limits {
@@ -206,6 +232,7 @@ impl Loaded {
         match () {
             () if bounds.iter().any(|b| matches!(b, Bound::MaxDepth(_))) => Size::Endless,
             () if !bounds.is_empty() || runs > MANY => Size::Large,
+            () if runs > SOME => Size::Medium,
             () => Size::Small,
         }
     }
@@ -221,11 +248,16 @@ fn limits() -> Limits {
     }
 }
 
+/// With the embedded solver, so that no other one hides what it gets wrong.
 pub(crate) fn options() -> Options {
+    options_with(SolverChoice::Embedded)
+}
+
+fn options_with(solver: SolverChoice) -> Options {
     Options {
         limits: limits(),
         jobs: 1,
-        solver: SolverChoice::Embedded.into(),
+        solver: solver.into(),
         ..Options::default()
     }
 }
@@ -234,8 +266,12 @@ thread_local! {
     static LAST: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Runs a command; the error is the message of a panic.
-pub fn attempt(command: &Command, loaded: &Loaded) -> Result<Outcome, String> {
+/// Runs a command, which may have a planted defect; the error is the message of a panic.
+pub fn attempt(
+    command: &Command,
+    loaded: &Loaded,
+    plant: Option<&Plant>,
+) -> Result<Outcome, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let before = std::panic::take_hook();
@@ -246,8 +282,27 @@ pub fn attempt(command: &Command, loaded: &Loaded) -> Result<Outcome, String> {
             }
         }));
     });
-    catch_unwind(AssertUnwindSafe(|| run(command, loaded)))
+    let run = || match plant {
+        None => run(command, loaded),
+        Some(plant) => planted(command, loaded, plant),
+    };
+    catch_unwind(AssertUnwindSafe(run))
         .map_err(|_| LAST.with(|last| format!("internal error: {}", last.borrow())))
+}
+
+/// What a command says that has a defect. A refusal becomes an answer if the defect makes a proof of it.
+fn planted(command: &Command, loaded: &Loaded, plant: &Plant) -> Outcome {
+    let mut outcome = run(command, loaded);
+    let mut made = Box::new(Seen::nothing());
+    let seen = match &mut outcome {
+        Outcome::Answer(seen) => seen,
+        Outcome::Refused(_) => &mut made,
+    };
+    plant(command, &loaded.text, seen);
+    match made.proof {
+        Some(_) => Outcome::Answer(made),
+        None => outcome,
+    }
 }
 
 /// Threads of this name panic in silence.
@@ -267,21 +322,32 @@ pub fn quiet<T: Send>(body: impl FnOnce() -> T + Send) -> T {
 }
 
 fn run(command: &Command, loaded: &Loaded) -> Outcome {
+    match (command, installed_solver()) {
+        (Command::Installed(command), Some(solver)) => {
+            run_by(SolverChoice::External(solver), command, loaded)
+        }
+        _ => run_by(SolverChoice::Embedded, command, loaded),
+    }
+}
+
+fn run_by(solver: SolverChoice, command: &Command, loaded: &Loaded) -> Outcome {
+    let options = &options_with(solver);
     match command {
-        Command::Symbolic(por) => return symbolic(loaded, *por),
-        Command::Prove { reduce } => return prove(loaded, *reduce),
-        Command::Permute(seed) => return permute(loaded, *seed),
+        Command::Symbolic(por) => return symbolic(loaded, *por, options),
+        Command::Prove { reduce } => return prove(loaded, *reduce, options),
+        Command::Permute(seed) => return permute(loaded, *seed, false, options),
+        Command::PermuteAny(seed) => return permute(loaded, *seed, true, options),
         _ => {}
     }
     match (&loaded.program, &loaded.symbolic) {
-        (Ok(program), _) => run_on(command, loaded, program),
-        (Err(_), Some(symbolic)) => run_symbolic(command, loaded, symbolic),
+        (Ok(program), _) => run_on(command, loaded, program, options),
+        (Err(_), Some(symbolic)) => run_symbolic(command, loaded, symbolic, options),
         (Err(why), None) => Outcome::Refused(why.clone()),
     }
 }
 
-fn run_on(command: &Command, loaded: &Loaded, program: &Program) -> Outcome {
-    let (options, watch) = (&options(), &mut quietly());
+fn run_on(command: &Command, loaded: &Loaded, program: &Program, options: &Options) -> Outcome {
+    let watch = &mut quietly();
     let seen = |record: &Record| {
         let mut seen = Seen::of(record);
         seen.wrong = replay(program, record);
@@ -317,14 +383,21 @@ fn run_on(command: &Command, loaded: &Loaded, program: &Program) -> Outcome {
             }
         }
         Command::Run(seed) => one_run(program, *seed, options),
-        Command::Symbolic(_) | Command::Prove { .. } | Command::Permute(_) => {
-            unreachable!("these load the program themselves")
-        }
+        Command::Symbolic(_)
+        | Command::Prove { .. }
+        | Command::Permute(_)
+        | Command::PermuteAny(_)
+        | Command::Installed(_) => unreachable!("these are told apart before"),
     }
 }
 
-fn run_symbolic(command: &Command, loaded: &Loaded, program: &SymbolicProgram) -> Outcome {
-    let (options, watch) = (&options(), &mut quietly());
+fn run_symbolic(
+    command: &Command,
+    loaded: &Loaded,
+    program: &SymbolicProgram,
+    options: &Options,
+) -> Outcome {
+    let watch = &mut quietly();
     let deterministic = matches!(command, Command::CheckDeterministic);
     let found = match command {
         Command::Check | Command::CheckDeterministic => {
@@ -464,32 +537,37 @@ fn one_run(program: &Program, seed: u64, options: &Options) -> Outcome {
     seen.boxed()
 }
 
-fn permute(loaded: &Loaded, seed: u64) -> Outcome {
+fn permute(loaded: &Loaded, seed: u64, any_start: bool, options: &Options) -> Outcome {
     let program = match Program::load(FILE, &loaded.text, &[]) {
         Ok(program) => program,
         Err(mistakes) => return Outcome::Refused(mistakes[0].message.clone()),
     };
     let wanted = Permuting {
         plan: Plan::Seed(seed),
-        complete: true,
+        complete: !any_start,
         paper: false,
-        any_start: false,
+        any_start,
         listed: usize::MAX,
     };
-    match program.permute(&wanted, &options(), &mut quietly()) {
+    match program.permute(&wanted, options, &mut quietly()) {
         Err(refused) => Outcome::Refused(refused.to_string()),
         Ok(found) => {
             let mut seen = Seen::of(&found.record);
             seen.wrong = replay(&program, &found.record);
             let results = found.permutations.results.iter();
             let finals = results.filter(|result| result.ending == Ending::Final);
-            seen.finals = Some(finals.map(|result| named(&result.state)).collect());
+            let finals = finals.map(|result| named(&result.state)).collect();
+            if let Some(any) = &found.permutations.any_start {
+                let wrong = || any_start::wrong(&loaded.text, any, &finals);
+                seen.wrong = seen.wrong.or_else(wrong);
+            }
+            seen.finals = Some(finals);
             seen.boxed()
         }
     }
 }
 
-fn symbolic(loaded: &Loaded, por: Reduction) -> Outcome {
+fn symbolic(loaded: &Loaded, por: Reduction, options: &Options) -> Outcome {
     let program = match SymbolicProgram::load(FILE, &loaded.text, &[]) {
         Ok(program) => program,
         Err(mistakes) => return Outcome::Refused(mistakes[0].message.clone()),
@@ -499,7 +577,7 @@ fn symbolic(loaded: &Loaded, por: Reduction) -> Outcome {
         listed: usize::MAX,
         ..Symbolically::default()
     };
-    match program.execute(&wanted, &options(), &mut quietly()) {
+    match program.execute(&wanted, options, &mut quietly()) {
         Err(nothing) => Outcome::Refused(nothing.to_string()),
         Ok(found) => {
             let mut seen = Seen::of(&found.record);
@@ -513,7 +591,7 @@ fn symbolic(loaded: &Loaded, por: Reduction) -> Outcome {
     }
 }
 
-fn prove(loaded: &Loaded, reduce: bool) -> Outcome {
+fn prove(loaded: &Loaded, reduce: bool, options: &Options) -> Outcome {
     let theory = match Theory::load(FILE, &loaded.text, &[]) {
         Ok(theory) => theory,
         Err(mistakes) => return Outcome::Refused(mistakes[0].message.clone()),
@@ -521,7 +599,7 @@ fn prove(loaded: &Loaded, reduce: bool) -> Outcome {
     let wanted = ProveOptions {
         reduce,
         unfold: 4,
-        solver: SolverChoice::Embedded.into(),
+        solver: options.solver.clone(),
         limits: Limits {
             steps: Some(3_000),
             time: Some(Duration::from_secs(2)),

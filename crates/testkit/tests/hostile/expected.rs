@@ -51,6 +51,8 @@ pub struct Stated {
     pub inputs: bool,
     /// Whether an initial value is unknown.
     pub starts_anywhere: bool,
+    /// Whether that is a number of many bits.
+    pub wide: bool,
     /// Whether `optimal` may block a run.
     pub may_block: bool,
 }
@@ -62,8 +64,9 @@ pub enum Unknown {
     TooLarge,
     /// The text is no program.
     Refused,
-    /// No initial values satisfy what the program requires.
-    Impossible,
+    /// No initial values satisfy what the program requires. If it is hard to see, over numbers of many bits, a command may
+    /// leave it open.
+    Impossible { hard: bool },
 }
 
 impl Expected {
@@ -73,7 +76,9 @@ impl Expected {
         match judge(text, limits) {
             Answer::Truth(truth) => Ok(Self::from(&truth, Stated::of(&program, text))),
             Answer::TooLarge => Err(Unknown::TooLarge),
-            Answer::Refused(why) if why.contains("requires") => Err(Unknown::Impossible),
+            Answer::Impossible => Err(Unknown::Impossible {
+                hard: Stated::of(&program, text).wide,
+            }),
             Answer::Refused(_) => Err(Unknown::Refused),
         }
     }
@@ -149,6 +154,8 @@ impl Stated {
         match &item.kind {
             ItemKind::Var(names, ty, len, init) => {
                 self.starts_anywhere |= init.is_none();
+                let (low, high) = ty.range();
+                self.wide |= init.is_none() && high - low >= 256;
                 if *ty == Ty::Bool && len.is_none() {
                     self.bools.extend(names.iter().cloned());
                 } else if *ty == Ty::Bool {

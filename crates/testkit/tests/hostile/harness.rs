@@ -5,11 +5,11 @@ use std::fmt;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use mazurka::{Algorithm, NetKind, Reduction, Verdict};
+use mazurka::{Algorithm, Method, NetKind, Reduction, Verdict};
 use mazurka_core::Counts;
 use mazurka_testkit::variants;
 
-use crate::commands::{Command, Loaded, Size, attempt};
+use crate::commands::{Command, Loaded, Size, attempt, installed_solver};
 use crate::expected::Expected;
 use crate::judge::disagreement;
 use crate::reach::questions;
@@ -41,9 +41,10 @@ impl fmt::Display for Tally {
             violated,
             seconds,
         } = self;
+        let share = 100.0 * *inconclusive as f64 / (asked - refused).max(1) as f64;
         write!(
             f,
-            "{asked:8} asked {refused:8} refused {inconclusive:8} inconclusive {violated:8} violated {seconds:8.1} s"
+            "{asked:8} asked {refused:8} refused {inconclusive:8} inconclusive ({share:4.1} %) {violated:8} violated {seconds:8.1} s"
         )
     }
 }
@@ -69,11 +70,19 @@ pub fn commands(seed: u64, open: bool) -> Vec<Command> {
     if !open {
         all.push(Command::Permute(seed));
     }
+    if !open && seed % 4 == 2 {
+        all.push(Command::PermuteAny(seed));
+    }
+    if open && seed % 7 == 3 && installed_solver().is_some() {
+        all.extend(installed(seed));
+    }
     if seed % 4 == 1 || open {
         all.push(Command::Symbolic(Reduction::Canonical));
     }
-    if seed % 5 == 2 {
+    if seed % 2 == 1 {
         all.push(Command::Prove { reduce: true });
+    }
+    if seed % 5 == 2 {
         all.extend((0..6).map(|seed| Command::Unfold(NetKind::Contextual, seed)));
     }
     if seed % 10 == 3 {
@@ -92,6 +101,32 @@ pub fn commands(seed: u64, open: bool) -> Vec<Command> {
     all
 }
 
+/// What is asked of the solver that is installed: each query is a question to another process, so it is little.
+fn installed(seed: u64) -> impl Iterator<Item = Command> {
+    let all = [
+        Command::Check,
+        Command::Explore(Algorithm::Optimal),
+        Command::Unfold(NetKind::Contextual, seed % 8),
+        Command::Symbolic(Reduction::Canonical),
+        Command::Prove { reduce: true },
+    ];
+    all.into_iter()
+        .map(|command| Command::Installed(Box::new(command)))
+}
+
+/// Whether a program of this size is given the command, the one of this number. Slow commands get every fourth of the larger
+/// programs: together, these take most of the time, and their number is what small programs have as well.
+fn chosen(command: &Command, size: Size, number: usize, seed: u64) -> bool {
+    let slow = match command {
+        Command::Explore(algorithm) => *algorithm == Algorithm::Naive,
+        Command::Check | Command::CheckDeterministic | Command::Run(_) => false,
+        Command::Reach(_, method, ..) => *method == Method::Smt,
+        _ => true,
+    };
+    size.allows(command)
+        && (!slow || size == Size::Small || (number as u64 + seed).is_multiple_of(4))
+}
+
 /// The first thing that a command gets wrong. With `only`, commands of another name are left out.
 pub fn fault(
     text: &str,
@@ -105,13 +140,13 @@ pub fn fault(
     if loaded.refusal().is_some() {
         return None;
     }
-    let size = loaded.size();
+    let size = timed("(size)", tallies, || loaded.size());
     let truth = &Expected {
         endless: size == Size::Endless,
         ..truth.clone()
     };
     let mut counted: Option<Counts> = None;
-    let wanted = |command: &Command| only.is_none_or(|only| command.name() == only);
+    let wanted = |command: &Command| only.is_none_or(|only| command.name().starts_with(only));
     // These count what others are compared with.
     let counts = |command: &Command| {
         matches!(
@@ -119,21 +154,26 @@ pub fn fault(
             Command::Explore(Algorithm::Naive | Algorithm::Sleep)
         )
     };
-    let asked = commands(seed, truth.open()).into_iter();
-    let asked = asked.filter(|c| (wanted(c) || counts(c)) && size.allows(c));
-    let reached = questions(&loaded, truth, seed).into_iter();
-    let reached = reached.filter(|(command, _)| wanted(command));
-    let plain = asked.map(|command| (command, None));
-    for (command, answer) in plain.chain(reached.map(|(command, yes)| (command, Some(yes)))) {
-        let start = Instant::now();
+    let plain = commands(seed, truth.open()).into_iter();
+    let plain = plain.map(|command| (command, None));
+    let reached = timed("(questions)", tallies, || questions(&loaded, truth, seed));
+    let reached = reached
+        .into_iter()
+        .map(|(command, yes)| (command, Some(yes)));
+    for (number, (command, answer)) in plain.chain(reached).enumerate() {
+        let needed = wanted(&command) || counts(&command);
+        if !needed || !chosen(&command, size, number, seed) {
+            continue;
+        }
         if trace() {
             eprintln!("{seed}: {command}");
         }
-        let outcome = attempt(&command, &loaded);
+        let plant = plant.filter(|_| wanted(&command));
+        let outcome = timed(&command.name(), tallies, || {
+            attempt(&command, &loaded, plant)
+        });
         let tally = tallies.entry(command.name()).or_default();
-        tally.asked += 1;
-        tally.seconds += start.elapsed().as_secs_f64();
-        let mut seen = match outcome {
+        let seen = match outcome {
             Err(_) if !wanted(&command) => continue,
             Err(what) => return Some(Fault { command, what }),
             Ok(Outcome::Refused(why)) => {
@@ -145,9 +185,6 @@ pub fn fault(
             }
             Ok(Outcome::Answer(seen)) => *seen,
         };
-        if let Some(plant) = plant.filter(|_| wanted(&command)) {
-            plant(&command, text, &mut seen);
-        }
         tally.inconclusive += u64::from(seen.verdict == Verdict::Inconclusive);
         tally.violated += u64::from(seen.verdict == Verdict::Violated);
         let wrong = disagreement(&command, &seen, truth)
@@ -161,9 +198,21 @@ pub fn fault(
     None
 }
 
-/// What commands get wrong about a program that no initial values satisfy: all must refuse it, and nothing is proved.
+/// Does something under a name, and counts its time.
+pub fn timed<T>(name: &str, tallies: &mut Tallies, body: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = body();
+    let tally = tallies.entry(name.to_owned()).or_default();
+    tally.asked += 1;
+    tally.seconds += start.elapsed().as_secs_f64();
+    result
+}
+
+/// What commands get wrong about a program that no initial values satisfy: all must refuse it, and nothing is proved. If that is
+/// hard to see, they may say that they do not know.
 pub fn fault_of_impossible(
     text: &str,
+    hard: bool,
     only: Option<&str>,
     plant: Option<&Plant>,
     tallies: &mut Tallies,
@@ -177,26 +226,29 @@ pub fn fault_of_impossible(
         Command::Symbolic(Reduction::Canonical),
         Command::Prove { reduce: true },
     ];
-    let wanted = |command: &Command| only.is_none_or(|only| command.name() == only);
+    let wanted = |command: &Command| only.is_none_or(|only| command.name().starts_with(only));
     for command in commands.into_iter().filter(wanted) {
+        let outcome = timed(&command.name(), tallies, || {
+            attempt(&command, &loaded, plant)
+        });
         let tally = tallies.entry(command.name()).or_default();
-        tally.asked += 1;
-        let mut proof = match attempt(&command, &loaded) {
+        let seen = match outcome {
             Err(what) => return Some(Fault { command, what }),
-            Ok(Outcome::Answer(seen)) => Some(seen.proof),
+            Ok(Outcome::Answer(seen)) => seen,
             Ok(Outcome::Refused(_)) => {
                 tally.refused += 1;
-                None
+                continue;
             }
         };
-        if let Some(plant) = plant {
-            let mut seen = Seen::nothing();
-            plant(&command, text, &mut seen);
-            proof = seen.proof.map(Some).or(proof);
-        }
-        // Only a proof may be left open; everything else must be refused.
-        if proof.is_some_and(|proof| proof.is_none_or(|proof| proof.proved)) {
-            let what = "answers, though nothing satisfies what it requires".to_owned();
+        let open = seen.verdict == Verdict::Inconclusive;
+        tally.inconclusive += u64::from(open);
+        let right = match seen.proof {
+            Some(proof) => !proof.proved && !proof.refuted,
+            None => hard && open,
+        };
+        if !right {
+            let verdict = seen.verdict;
+            let what = format!("says {verdict:?}, though nothing satisfies what it requires");
             return Some(Fault { command, what });
         }
     }
@@ -212,7 +264,8 @@ pub fn trace() -> bool {
 /// Commands that may refuse a program say so in the documentation; all others may not.
 fn wrongly_refused(command: &Command, why: &str, truth: &Expected) -> Option<String> {
     let may = match command {
-        Command::Prove { .. } | Command::Reach(..) => true,
+        Command::Prove { .. } | Command::Reach(..) | Command::PermuteAny(_) => true,
+        Command::Installed(command) => return wrongly_refused(command, why, truth),
         Command::Check | Command::CheckDeterministic => false,
         Command::Explore(algorithm) => truth.open() && algorithm.compares_states(),
         _ => truth.open(),

@@ -19,11 +19,14 @@ pub fn disagreement(command: &Command, seen: &Seen, truth: &Expected) -> Option<
             explore(command, seen, truth)
         }
         Command::Permute(_) => explore(command, seen, truth),
+        // The permutations of one run are not all that there is.
+        Command::PermuteAny(_) => invented(seen, truth),
         Command::Unfold(..) | Command::Walk(_) => unfold(seen, truth),
         Command::Reach(..) => None, // The one who asks knows the answer.
         Command::Symbolic(_) => symbolic(seen, truth),
         Command::Prove { .. } => prove(seen, truth),
         Command::Run(_) => one_run(seen, truth),
+        Command::Installed(command) => disagreement(command, seen, truth),
     }
 }
 

@@ -200,7 +200,7 @@ pub fn difference(text: &str, change: Change, seed: u64) -> Option<String> {
         return None;
     }
     for command in commands() {
-        let told = [&one, &two].map(|loaded| match attempt(&command, loaded) {
+        let told = [&one, &two].map(|loaded| match attempt(&command, loaded, None) {
             Err(what) => what,
             Ok(Outcome::Refused(_)) => "refused".to_owned(),
             Ok(Outcome::Answer(seen)) => {

@@ -7,7 +7,7 @@ use mazurka_testkit::oracle::Limits;
 
 use crate::expected::{Expected, Unknown};
 use crate::generators::Generator;
-use crate::harness::{Fault, Plant, Tallies, fault, fault_of_impossible};
+use crate::harness::{Fault, Plant, Tallies, fault, fault_of_impossible, timed};
 use crate::shrink::shrink;
 
 /// Which programs to look at.
@@ -106,7 +106,7 @@ pub fn tour(wanted: &Tour, each: &mut dyn FnMut(&Visit)) -> Report {
             eprintln!("{seed}:\n{text}");
         }
         report.programs += 1;
-        let truth = look(&text);
+        let truth = timed("(oracle)", &mut report.tallies, || look(&text));
         match &truth {
             Ok(truth) => {
                 report.compared += 1;
@@ -117,7 +117,7 @@ pub fn tour(wanted: &Tour, each: &mut dyn FnMut(&Visit)) -> Report {
             }
             Err(Unknown::TooLarge) => report.too_large += 1,
             Err(Unknown::Refused) => report.refused += 1,
-            Err(Unknown::Impossible) => report.impossible += 1,
+            Err(Unknown::Impossible { .. }) => report.impossible += 1,
         }
         let found = wrong_with(&truth, &text, seed, None, None, &mut report.tallies);
         let Some(found) = found else {
@@ -143,10 +143,7 @@ pub fn first_caught(wanted: &Tour, only: &str, plant: &Plant) -> Option<(u64, Fi
         let Some(found) = found else {
             continue;
         };
-        // The plant of an impossible program always says something else than the command.
-        if matches!(truth, Err(Unknown::Impossible))
-            || wrong_with(&truth, &text, seed, Some(only), None, none).is_none()
-        {
+        if wrong_with(&truth, &text, seed, Some(only), None, none).is_none() {
             let finding = shrunk(wanted.generator, seed, &text, found, Some(plant));
             return Some((after as u64 + 1, finding));
         }
@@ -177,9 +174,15 @@ fn wrong_with(
 ) -> Option<Fault> {
     match truth {
         Ok(truth) => fault(text, seed, truth, only, plant, tallies),
-        Err(Unknown::Impossible) => fault_of_impossible(text, only, plant, tallies),
+        Err(Unknown::Impossible { hard }) => fault_of_impossible(text, *hard, only, plant, tallies),
         Err(_) => None,
     }
+}
+
+/// What commands get wrong about a text, whichever of them this takes.
+pub fn anything_wrong(text: &str) -> Option<Fault> {
+    // Seeds decide which commands are asked.
+    (0..60).find_map(|seed| wrong(text, seed, "", None))
 }
 
 /// What is wrong with a text, if its oracle knows.

@@ -1,0 +1,145 @@
+//! Conditions on unknown numbers that a solver finds hard: large constants, products, remainders.
+//!
+//! A value is picked first, and conditions are made that it satisfies or breaks. Nothing in the
+//! text tells it: the oracle finds it by solving what it can (`crate::oracle`), as a user would.
+
+use super::{Maker, Name, binary};
+use crate::oracle::ast::{Expr, Init, ItemKind, Kind, Op, Stmt, Ty};
+
+/// A term over an unknown number, and what it is for the value that was picked.
+struct Term {
+    term: Expr,
+    worth: i128,
+}
+
+impl Maker {
+    /// A value of this type, of any magnitude.
+    fn picked(&mut self, ty: Ty) -> i128 {
+        let bits = [3, 8, 31, 32, 40, 61][self.rng.below(6)];
+        let value = i128::from(self.rng.bits() >> (64 - bits)) | (1 << (bits - 1));
+        let (low, high) = ty.range();
+        let value = value.clamp(low / 4, high / 4);
+        match low < 0 && self.rng.percent(30) {
+            true => -value,
+            false => value,
+        }
+    }
+
+    /// A term whose worth is known and stays within its type.
+    fn term(&mut self, name: &str, ty: Ty, value: i128) -> Term {
+        let x = || Expr::Name(name.to_owned());
+        let small = 2 + self.rng.below(6) as i128;
+        let (low, high) = ty.range();
+        let large = (1 + i128::from(self.rng.bits() >> 30)).min(high / 2);
+        let (term, worth) = match self.rng.below(7) {
+            0 => (binary(Op::Add, binary(Op::Add, x(), x()), x()), 3 * value),
+            1 => (binary(Op::Mul, x(), Expr::Num(small)), small * value),
+            2 if value.abs() < 1 << 31 => (binary(Op::Mul, x(), x()), value * value),
+            3 => (binary(Op::Rem, x(), Expr::Num(small)), value % small),
+            4 => (binary(Op::Div, x(), Expr::Num(small)), value / small),
+            5 => {
+                let twice = binary(Op::Mul, x(), Expr::Num(2));
+                (binary(Op::Sub, twice, Expr::Num(large)), 2 * value - large)
+            }
+            _ => (binary(Op::Add, x(), Expr::Num(large)), value + large),
+        };
+        // One more than it is must fit, too.
+        match low < worth && worth < high {
+            true => Term { term, worth },
+            false => Term {
+                term: x(),
+                worth: value,
+            },
+        }
+    }
+
+    /// What the value satisfies.
+    fn satisfied(&mut self, name: &str, ty: Ty, value: i128) -> Expr {
+        let Term { term, worth } = self.term(name, ty, value);
+        let (op, than) = match self.rng.below(6) {
+            0 => (Op::Ge, worth),
+            1 => (Op::Le, worth),
+            2 => (Op::Ne, worth + 1),
+            _ => (Op::Eq, worth),
+        };
+        binary(op, term, Expr::Num(than))
+    }
+
+    /// What no value satisfies, but this needs more than a look at one comparison.
+    fn contradiction(&mut self, name: &str, ty: Ty, value: i128) -> Expr {
+        let Term { term, worth } = self.term(name, ty, value);
+        let one = binary(Op::Eq, term.clone(), Expr::Num(worth));
+        let other = match self.rng.percent(50) {
+            true => binary(Op::Eq, term, Expr::Num(worth + 1)),
+            false => binary(Op::Ne, term, Expr::Num(worth)),
+        };
+        binary(Op::And, one, other)
+    }
+
+    /// What the value breaks, mostly; else something that all values satisfy.
+    fn claim(&mut self, name: &str, ty: Ty, value: i128) -> Expr {
+        let Term { term, worth } = self.term(name, ty, value);
+        match self.rng.below(4) {
+            0 => {
+                let less = binary(Op::Lt, term.clone(), Expr::Num(worth));
+                binary(Op::Or, less, binary(Op::Ge, term, Expr::Num(worth)))
+            }
+            _ => binary(Op::Ne, term, Expr::Num(worth)),
+        }
+    }
+
+    /// An unknown shared number with what is required and ensured of it; some programs have one.
+    pub(super) fn hard_start(&mut self, items: &mut Vec<ItemKind>) {
+        self.unknowns = 0;
+        if self.rng.percent(50) {
+            self.unknowns = 1;
+            return;
+        }
+        let name = "w".to_string();
+        let ty = self.wide();
+        let value = self.picked(ty);
+        items.push(ItemKind::Var(vec![name.clone()], ty, None, None));
+        if self.rng.percent(60) {
+            let required = match self.rng.percent(15) {
+                true => self.contradiction(&name, ty, value),
+                false => self.satisfied(&name, ty, value),
+            };
+            items.push(ItemKind::Requires(None, required));
+        }
+        let claim = self.claim(&name, ty, value);
+        items.push(ItemKind::Ensures(None, claim));
+        self.shared.push(Name {
+            name,
+            ty,
+            len: None,
+        });
+    }
+
+    fn wide(&mut self) -> Ty {
+        [Ty::Int, Ty::Int, Ty::Signed(64), Ty::Signed(32)][self.rng.below(4)]
+    }
+
+    /// `let l = input(int); assume …; assert …`, if no shared number is unknown.
+    pub(super) fn hard_input(&mut self) -> Vec<Kind> {
+        if self.unknowns == 0 {
+            return Vec::new();
+        }
+        self.unknowns = 0;
+        let ty = self.wide();
+        let (name, value) = (self.fresh("l"), self.picked(ty));
+        let input = Init::One(Expr::Input(Some(ty)));
+        let mut all = vec![Kind::Let(name.clone(), None, None, input)];
+        if self.rng.percent(70) {
+            all.push(Kind::Assume(self.satisfied(&name, ty, value)));
+        }
+        all.push(match self.rng.below(4) {
+            0 => {
+                let test = self.satisfied(&name, ty, value);
+                Kind::If(test, vec![Stmt::new(Kind::Error(None))], Vec::new())
+            }
+            1 => Kind::Error(None),
+            _ => Kind::Assert(self.claim(&name, ty, value), None),
+        });
+        all
+    }
+}
