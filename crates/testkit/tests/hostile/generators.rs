@@ -69,11 +69,25 @@ impl fmt::Display for Generator {
 
 /// A failure in a choice that goes over several lines may be shown in any of them: such a program is put into one line.
 pub fn layout(text: String) -> String {
-    let goes_on = |line: &str| line.trim_start().starts_with('}') && line.contains("<|");
+    let closes = |text: &str| text.matches('}').count() > text.matches('{').count();
+    let goes_on = |line: &str| {
+        line.split_once("<|")
+            .is_some_and(|(first, _)| closes(first))
+    };
     match text.lines().any(goes_on) && !text.contains("//") {
         true => text.replace('\n', " "),
         false => text,
     }
+}
+
+#[test]
+fn choices_of_several_lines_are_put_into_one() {
+    let one = |text: &str| !layout(text.to_owned()).contains('\n');
+    assert!(one("process { {\nerror } <| a[y] == 0 |> skip }"));
+    assert!(one("process { {\nerror\n} <| x == 0 |> skip }"));
+    assert!(!one(
+        "var x: int = 0\nprocess { { error } <| x == 0 |> skip }"
+    ));
 }
 
 /// The same program, and its first number is required to be another one.
