@@ -16,14 +16,16 @@ mod sequent;
 mod step;
 #[cfg(test)]
 mod tests;
+mod watched;
 mod world;
 
-pub use check::{Rejected, check_proof, check_proof_watched};
+pub use check::Rejected;
 pub use fol::Misplaced;
 pub use formula::Formula;
 pub use parse::{FormulaError, parse};
 pub use prove::{Outcome, ProofCounts, Refutation, Theorem, can_start, prove, stated};
 pub use search::Unsupported;
+pub use watched::{check_proof, check_proof_watched};
 
 /// Of what a proof shows that no state deadlocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

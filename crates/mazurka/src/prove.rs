@@ -153,11 +153,6 @@ impl ProofFile {
     pub fn parse(text: &str) -> Result<Self, ProofProblem> {
         Ok(serde_json::from_str(text)?)
     }
-
-    /// The same from what is read piece by piece.
-    pub fn read(from: impl std::io::Read) -> Result<Self, ProofProblem> {
-        Ok(serde_json::from_reader(from)?)
-    }
 }
 
 impl Theory {

@@ -8,8 +8,6 @@
 
 mod step;
 
-use std::convert::Infallible;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use mazurka_core::proof::{
@@ -55,89 +53,44 @@ struct Checker<'p, 's> {
     contexts: Vec<Context>,
     /// What each goal says, once derived.
     derived: Vec<Option<Sequent<'p>>>,
-    /// Whether a question has no answer, which may be for want of time.
-    unanswered: bool,
 }
 
 type Checked<T = ()> = Result<T, String>;
 
-/// Checks a proof of a formula, and tells what it shows of deadlocks. The solver must be one that has not been asked anything.
-pub fn check_proof(
+/// Checks a proof of a formula about a program, unless the watch says no at a goal, and
+/// tells what it shows of deadlocks.
+pub(crate) fn check(
     proof: &Proof,
     theorem: &Theorem<'_>,
     solver: &mut dyn Solver,
+    watch: &mut dyn FnMut(usize) -> Result<(), Rejected>,
 ) -> Result<DeadlockFree, Rejected> {
-    let go_on = &mut |_| ControlFlow::<Infallible>::Continue(());
-    match check_proof_watched(proof, theorem, solver, go_on) {
-        ControlFlow::Continue(checked) => checked,
-        ControlFlow::Break(never) => match never {},
+    if proof.version != VERSION {
+        return Err(Rejected::Version(proof.version));
     }
-}
-
-/// The same, unless the watch breaks it off, with its reason. It is called for every goal, with how
-/// many follow.
-pub fn check_proof_watched<B>(
-    proof: &Proof,
-    theorem: &Theorem<'_>,
-    solver: &mut dyn Solver,
-    watch: &mut dyn FnMut(usize) -> ControlFlow<B>,
-) -> ControlFlow<B, Result<DeadlockFree, Rejected>> {
+    if proof.goal.as_deref() != theorem.goal || proof.program.hash != theorem.record.hash {
+        return Err(Rejected::Root("it is about something else".to_owned()));
+    }
     let mut checker = Checker {
         proof,
         world: World::new(theorem),
         solver,
         contexts: Vec::new(),
-        derived: Vec::new(),
-        unanswered: false,
+        derived: proof.goals.iter().map(|_| None).collect(),
     };
-    let mut follow = 0;
-    let checked = checker.check(theorem, &mut |goals| {
-        follow = goals;
-        watch(goals)
-    })?;
-    if checked.is_err() && checker.unanswered {
-        // Who has no time left to answer has not said no.
-        watch(follow)?;
+    let shown = checker.roots(theorem.formula).map_err(Rejected::Root)?;
+    // Every goal follows from one before it.
+    for at in 0..proof.goals.len() {
+        watch(at)?;
+        checker.goal(at).map_err(|why| Rejected::Goal(at, why))?;
     }
-    ControlFlow::Continue(checked)
+    match checker.contexts.len() == proof.contexts.len() {
+        true => Ok(shown),
+        false => Err(Rejected::Root("there are boxes too many".to_owned())),
+    }
 }
 
 impl<'p> Checker<'p, '_> {
-    fn check<B>(
-        &mut self,
-        theorem: &Theorem<'_>,
-        watch: &mut dyn FnMut(usize) -> ControlFlow<B>,
-    ) -> ControlFlow<B, Result<DeadlockFree, Rejected>> {
-        let shown = match self.begin(theorem) {
-            Ok(shown) => shown,
-            Err(no) => return ControlFlow::Continue(Err(no)),
-        };
-        // Every goal follows from one before it.
-        for at in 0..self.proof.goals.len() {
-            watch(at)?;
-            if let Err(why) = self.goal(at) {
-                return ControlFlow::Continue(Err(Rejected::Goal(at, why)));
-            }
-        }
-        ControlFlow::Continue(match self.contexts.len() == self.proof.contexts.len() {
-            true => Ok(shown),
-            false => Err(Rejected::Root("there are boxes too many".to_owned())),
-        })
-    }
-
-    /// Whether the proof is about the theorem, and takes it apart as it must.
-    fn begin(&mut self, theorem: &Theorem<'_>) -> Result<DeadlockFree, Rejected> {
-        let proof = self.proof;
-        if proof.version != VERSION {
-            return Err(Rejected::Version(proof.version));
-        }
-        if proof.goal.as_deref() != theorem.goal || proof.program.hash != theorem.record.hash {
-            return Err(Rejected::Root("it is about something else".to_owned()));
-        }
-        self.derived = proof.goals.iter().map(|_| None).collect();
-        self.roots(theorem.formula).map_err(Rejected::Root)
-    }
-
     fn roots(&mut self, formula: &Formula) -> Checked<DeadlockFree> {
         let parts = self.world.open(formula);
         let parts = parts.map_err(|error| error.to_string())?;
@@ -205,7 +158,6 @@ impl<'p> Checker<'p, '_> {
         let terms = &mut self.world.terms;
         let truth = decide(terms, self.solver, known, condition, &denied);
         let shown = truth == Truth::Proved;
-        self.unanswered |= matches!(truth, Truth::Unknown(_));
         let leaf = self.world.names().leaf(&Leaf {
             what,
             denied,

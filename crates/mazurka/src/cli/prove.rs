@@ -1,5 +1,6 @@
 //! `prove` and `check-proof`.
 
+use std::io::Read;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -118,7 +119,11 @@ pub(super) fn check_proof(args: &CheckProofArgs) -> Result<Exit, Refusal> {
             estimate: None,
         }),
     };
-    let file = match files::proof(name, look, |file| ProofFile::read(file))? {
+    let read = |file: &mut dyn Read| {
+        let file: Result<ProofFile, _> = serde_json::from_reader(file);
+        file.map_err(ProofProblem::from)
+    };
+    let file = match files::proof(name, look, read)? {
         ControlFlow::Continue(file) => file.map_err(|error| format!("`{name}`: {error}"))?,
         ControlFlow::Break(bound) => {
             let text =
