@@ -135,12 +135,8 @@ impl Findings {
                 self.seen.broken_ensures += other.seen.broken_ensures;
             }
         }
-        for &print in other.seen.failed.prints() {
-            self.seen.failed.insert(print);
-        }
-        for &print in other.seen.observed.prints() {
-            self.seen.observed.insert(print);
-        }
+        self.seen.failed.absorb(other.seen.failed);
+        self.seen.observed.absorb(other.seen.observed);
         for (finding, observed) in other.finals.into_iter().zip(other.seen.finals) {
             if self.finals.len() < 2 && !self.seen.finals.contains(&observed) {
                 self.finals.push(finding);

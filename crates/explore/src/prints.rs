@@ -117,6 +117,16 @@ impl<V: Default> Prints<V> {
 }
 
 impl Prints {
+    /// Adds all of another set. The larger one stays, so that little is copied.
+    pub fn absorb(&mut self, mut other: Self) {
+        if other.len > self.len {
+            std::mem::swap(self, &mut other);
+        }
+        for &print in other.prints() {
+            self.insert(print);
+        }
+    }
+
     /// Adds a fingerprint. Whether it is new.
     pub fn insert(&mut self, print: Fingerprint) -> bool {
         self.add(print, ())
@@ -160,6 +170,16 @@ mod tests {
 
     fn print(n: u64) -> Fingerprint {
         Fingerprint::EMPTY.then(n)
+    }
+
+    #[test]
+    fn sets_are_put_together_either_way() {
+        let set = |range: std::ops::Range<u64>| range.map(print).collect::<Prints>();
+        for (one, other) in [(0..10, 5..30_000), (5..30_000, 0..10)] {
+            let mut all = set(one);
+            all.absorb(set(other));
+            assert_eq!(all, set(0..30_000));
+        }
     }
 
     #[test]
