@@ -123,10 +123,6 @@ pub struct Witness {
     /// For which inputs the two runs are possible and differ, if there are inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
-    /// Initial values for which it was found, as settings after those of the program. Only where another witness of
-    /// the record has others; if all have the same, the settings of the program have them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub set: Vec<(String, String)>,
 }
 
 impl Witness {

@@ -32,8 +32,8 @@ mod run;
 mod syntax;
 mod tell;
 
-pub use check::{Setting, hir, load};
-pub use code::compile::{compile, compile_open, compile_symbolic, has_inputs, refused_at_start};
+pub use check::{Setting, Unknowns, hir, load};
+pub use code::compile::{compile, compile_symbolic};
 pub use code::{Code, shared};
 pub use run::symbolic::{
     Agreement, AnyStart, Concolic, Concrete, Difference, Disagreement, Doubts, Observed, Outlook,

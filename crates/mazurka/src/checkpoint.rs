@@ -128,11 +128,11 @@ fn hex(fingerprint: &Fingerprint) -> Hex {
 /// Why a search cannot go on from a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeError {
-    /// Programs with inputs are explored in one go.
+    /// Programs with unknown values are explored in one go.
     #[error(
-        "a program with inputs cannot be explored in parts; leave out --checkpoint and --resume"
+        "a program with inputs or without initial values cannot be explored in parts; leave out --checkpoint and --resume"
     )]
-    Inputs,
+    Unknowns,
     /// The text is no checkpoint.
     #[error("this is no checkpoint, or a damaged one: {0}; name another file, or start anew")]
     Shape(String),

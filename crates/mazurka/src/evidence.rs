@@ -2,10 +2,11 @@
 
 use mazurka_core::record::{Difference, Ending, Run, Witness, WitnessKind};
 use mazurka_core::{
-    Mishap, MishapKind, Narrator, ReplayError, Schedule, Semantics, Status, names_with, with_status,
+    Bound, Execution, Limits, Mishap, MishapKind, Narrator, ReplayError, Schedule, Semantics,
+    Status, names_with, with_status,
 };
 use mazurka_explore::{
-    Findings, Violation, closest, first_difference, minimise, past_is_discarded, racing,
+    Findings, Violation, broken_by, closest, first_difference, minimise, past_is_discarded, racing,
 };
 
 /// A run, told, and what is wrong with it. The machine stands at its end.
@@ -46,6 +47,23 @@ pub(crate) fn tell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Result<
         deadlocked: ready.is_empty() && stuck && !halted,
         ready,
     })
+}
+
+/// Why the evaluator gave up in the current run, if it did.
+pub(crate) fn bounds_of_run<E: Execution>(machine: &E, limits: &Limits) -> Vec<Bound> {
+    let steps = machine.events().iter().flat_map(|event| &event.mishaps);
+    let mut bounds = Vec::new();
+    for mishap in machine.initial_mishaps().iter().chain(steps) {
+        bounds.extend(match mishap.kind {
+            MishapKind::OutOfRange => Some(Bound::IntRange),
+            MishapKind::LocalLimit => Some(Bound::MaxLocal(limits.local)),
+            MishapKind::Undecided => Some(Bound::Undecided),
+            MishapKind::BrokenOff => Some(broken_by(limits)),
+            MishapKind::Failure | MishapKind::Discarded => None,
+        });
+    }
+    bounds.dedup();
+    bounds
 }
 
 /// A run that a search has made itself; that it cannot be made again is a defect here.
@@ -110,7 +128,6 @@ pub(crate) fn failure<M: Narrator>(machine: &mut M, mut run: Run, mishap: &Misha
         waiting: Vec::new(),
         differs: Vec::new(),
         condition: None,
-        set: Vec::new(),
     }
 }
 
@@ -137,7 +154,6 @@ pub(crate) fn deadlock<M: Narrator>(machine: &mut M, mut run: Run) -> Witness {
         waiting,
         differs: Vec::new(),
         condition: None,
-        set: Vec::new(),
     }
 }
 
@@ -173,7 +189,6 @@ pub(crate) fn livelock<M: Narrator + Semantics>(machine: &mut M, run: Run) -> Op
         waiting: Vec::new(),
         differs: Vec::new(),
         condition: None,
-        set: Vec::new(),
     })
 }
 
@@ -223,7 +238,6 @@ pub(crate) fn nondeterminism<M: Narrator>(
         waiting: Vec::new(),
         differs,
         condition: None,
-        set: Vec::new(),
     }
 }
 

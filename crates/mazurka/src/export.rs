@@ -9,8 +9,8 @@ use mazurka_lang::Sides;
 use mazurka_lang::{Code, Machine};
 
 use crate::front::{Front, Language};
-use crate::inputs::given;
-use crate::{Algorithm, Options, Plan, Program, RunRecord, Watch, quietly};
+use crate::unknowns::given;
+use crate::{Algorithm, Options, Plan, Program, Refused, RunRecord, Watch, quietly};
 
 /// Takes each test with its number, from 1.
 pub type TestSink<'a> = &'a mut dyn FnMut(u64, &RunRecord);
@@ -33,7 +33,7 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
         sink: TestSink<'_>,
-    ) -> (Record, Coverage) {
+    ) -> Result<(Record, Coverage), Refused> {
         let mut sides = Sides::default();
         let mut tests = 0;
         let mut test =
@@ -72,17 +72,18 @@ impl Program {
                 let record = self.judge("explore", algorithm, options, false, &mut machine, &found);
                 (record, None)
             }
-            Language::Open(open) => {
+            Language::ForAll(program) => {
                 let mut each = |run: &mazurka_lang::Concrete| {
                     let inputs = run.values.iter().filter_map(given).collect();
                     test(Some(run.code.clone()), run.schedule.clone(), inputs);
                 };
                 let tests = Some(&mut each as &mut dyn FnMut(&mazurka_lang::Concrete));
-                let record = self.search_inputs(open, "explore", algorithm, options, watch, tests);
-                (record, Some(&open.code))
+                let record =
+                    self.search_for_all(program, goal, algorithm, options, watch, tests)?;
+                (record, Some(&program.code))
             }
         };
         let branches = code.map_or(Vec::new(), |code| code.branches(&sides));
-        (record, Coverage { tests, branches })
+        Ok((record, Coverage { tests, branches }))
     }
 }

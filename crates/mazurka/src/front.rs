@@ -6,7 +6,7 @@ use mazurka_core::{Narrator, Semantics};
 use mazurka_lang::{Code, Concolic, LabelledMachine, Machine};
 
 use crate::Options;
-use crate::inputs::Open;
+use crate::unknowns::ForAll;
 
 /// A program of some language, ready to run.
 pub(crate) trait Front: Sync {
@@ -24,8 +24,8 @@ pub(crate) enum Language {
     Maz(Arc<Code>),
     /// `.abs`
     Abs(Arc<mazurka_abs::Code>),
-    /// `.maz` with inputs. Its front end runs it with given ones.
-    Open(Open),
+    /// `.maz` with unknown values. Its front end runs it with given ones.
+    ForAll(ForAll),
 }
 
 /// Does something with the front end of a program, whichever it is: `on_front!(program.language, front => …)`.
@@ -34,7 +34,7 @@ macro_rules! on_front {
         match &$language {
             $crate::front::Language::Maz($front) => $do,
             $crate::front::Language::Abs($front) => $do,
-            $crate::front::Language::Open($front) => $do,
+            $crate::front::Language::ForAll($front) => $do,
         }
     };
 }
@@ -57,11 +57,19 @@ impl Front for Arc<mazurka_abs::Code> {
 }
 
 impl Language {
+    /// The code of a `.maz` program.
+    pub fn code(&self) -> Option<&Arc<Code>> {
+        match self {
+            Language::Maz(code) | Language::ForAll(ForAll { code }) => Some(code),
+            Language::Abs(_) => None,
+        }
+    }
+
     /// A machine whose steps have labels, if the language has them.
     pub fn labelled(&self, options: &Options) -> Option<LabelledMachine> {
         match self {
             Language::Maz(code) => Some(LabelledMachine::new(code.machine(options))),
-            Language::Abs(_) | Language::Open(_) => None,
+            Language::Abs(_) | Language::ForAll(_) => None,
         }
     }
 
@@ -69,7 +77,7 @@ impl Language {
     pub fn concolic(&self, options: &Options) -> Option<Concolic> {
         match self {
             Language::Maz(code) => Some(Concolic::new(code, options.limits.local)),
-            Language::Abs(_) | Language::Open(_) => None,
+            Language::Abs(_) | Language::ForAll(_) => None,
         }
     }
 
@@ -84,14 +92,14 @@ impl Language {
                     deadline,
                 ))
             }
-            Language::Abs(_) | Language::Open(_) => None,
+            Language::Abs(_) | Language::ForAll(_) => None,
         }
     }
 
     /// Whether the program says what to observe.
     pub fn observes(&self) -> bool {
         match self {
-            Language::Maz(code) | Language::Open(Open { code }) => code.observes(),
+            Language::Maz(code) | Language::ForAll(ForAll { code }) => code.observes(),
             Language::Abs(code) => code.observes(),
         }
     }
@@ -99,7 +107,7 @@ impl Language {
     /// Whether it states something about final states.
     pub fn states_ensures(&self) -> bool {
         match self {
-            Language::Maz(code) | Language::Open(Open { code }) => code.states_ensures(),
+            Language::Maz(code) | Language::ForAll(ForAll { code }) => code.states_ensures(),
             Language::Abs(_) => false,
         }
     }
@@ -107,7 +115,7 @@ impl Language {
     /// Whether it states a property besides determinism.
     pub fn states_other_property(&self) -> bool {
         match self {
-            Language::Maz(code) | Language::Open(Open { code }) => code.states_other_property(),
+            Language::Maz(code) | Language::ForAll(ForAll { code }) => code.states_other_property(),
             Language::Abs(code) => code.states_other_property(),
         }
     }

@@ -10,7 +10,7 @@
 //!
 //! let source = "var x: int = 0  process { x := x + 1 }  process { x := x * 2 }";
 //! let program = Program::load("twice.maz", source, &[]).unwrap();
-//! let record = program.check(&Options::default(), &mut quietly());
+//! let record = program.check(&Options::default(), &mut quietly()).unwrap();
 //! assert_eq!(record.verdict, Verdict::Violated);
 //! assert_eq!(record.deterministic, Some(false));
 //! let runs = &record.witnesses[0].runs;
@@ -22,7 +22,6 @@ mod checkpoint;
 mod evidence;
 mod export;
 mod front;
-mod inputs;
 mod options;
 mod permute;
 mod pick;
@@ -37,6 +36,7 @@ mod symbolic;
 mod translation;
 mod tree;
 mod unfold;
+mod unknowns;
 
 pub use mazurka_core::bench::Benchmark;
 pub use mazurka_core::{
@@ -44,12 +44,11 @@ pub use mazurka_core::{
 };
 pub use mazurka_diagnostics::Diagnostic;
 pub use mazurka_explore::{Estimate, NetKind, Progress};
-pub use mazurka_lang::BadProperty;
+pub use mazurka_lang::{BadProperty, Unknowns};
 
 pub use bench::{Bench, NothingToMeasure};
 pub use checkpoint::{Checkpoint, ResumeError};
 pub use export::TestSink;
-pub use inputs::parse_input;
 pub use mazurka_core::proof;
 pub use mazurka_explore::Reduction;
 pub use mazurka_explore::{Algorithm, Variant, Watch};
@@ -57,15 +56,14 @@ pub use mazurka_logic::DeadlockFree;
 pub use mazurka_smt::{Choice as SolverChoice, present as second_solver};
 pub use options::{Options, quietly};
 pub use permute::{PermuteError, PermuteRecord, Permuting};
-pub use program::Program;
-pub use prove::{
-    ProofFile, ProofProblem, ProveError, ProveOptions, ProveRecord, Theory, goal_mistake,
-};
+pub use program::{Program, Refused};
+pub use prove::{ProofFile, ProofProblem, ProveError, ProveOptions, ProveRecord, goal_mistake};
 pub use reach::{Method, ReachRecord, Reached, StateProperty};
 pub use replay::{Recording, RecordingError, ReplayProblem};
 pub use run::{NoPath, Plan, RunError, RunRecord};
 pub use solving::{QueryLog, Solving};
-pub use symbolic::{NothingRequired, SymbolicProgram, SymbolicRecord, Symbolically};
+pub use symbolic::{SymbolicOptions, SymbolicRecord};
 pub use translation::NotTranslated;
 pub use tree::TreeTooLarge;
 pub use unfold::{NetTooLarge, UnfoldRecord};
+pub use unknowns::parse_input;

@@ -4,15 +4,32 @@ use std::sync::Arc;
 
 use mazurka_core::Fingerprint;
 use mazurka_core::record::ProgramRecord;
-use mazurka_diagnostics::Diagnostic;
-use mazurka_diagnostics::Span;
-use mazurka_lang::Setting;
+use mazurka_diagnostics::{Diagnostic, Span};
+use mazurka_lang::{Setting, Unknowns};
+use mazurka_smt::Missing;
 
-use crate::Options;
 use crate::front::Language;
-use crate::inputs::Open;
+use crate::unknowns::ForAll;
+use crate::{NetTooLarge, NotTranslated, Options};
 
-/// A program, checked and compiled.
+/// A program, read once: checked and compiled, whatever is done with it.
+///
+/// It may leave values out: those of its inputs, and initial values. [`check`](Program::check),
+/// [`explore`](Program::explore), [`unfold`](Program::unfold), [`reach`](Program::reach),
+/// [`symbolic`](Program::symbolic) and [`prove`](Program::prove) look at all of them,
+/// [`run`](Program::run) and [`replay`](Program::replay) at given ones.
+///
+/// ```
+/// use mazurka::{Options, Program, quietly};
+///
+/// let source = "var y: i32  process { let x = input(); if x * x == 49 && y == x { error } }";
+/// let program = Program::load("square.maz", source, &[]).unwrap();
+/// let record = program.check(&Options::default(), &mut quietly()).unwrap();
+/// let run = &record.witnesses[0].runs[0];
+/// assert_eq!([&*run.inputs[0].name, &*run.inputs[1].name], ["y", "0#0"]);
+/// let x: i32 = run.inputs[1].value.parse().unwrap();
+/// assert_eq!(x.wrapping_mul(x), 49);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Program {
     record: ProgramRecord,
@@ -28,40 +45,9 @@ impl Program {
         source: &str,
         set: &[(String, String)],
     ) -> Result<Self, Vec<Diagnostic>> {
-        Self::read(file, source, set, false)
-    }
-
-    /// The same for a program that may ask for inputs. These are for [`check`](Program::check),
-    /// [`explore`](Program::explore), [`run`](Program::run) and [`replay`](Program::replay): the first two look at all
-    /// inputs, the others at given ones, and nobody else should look.
-    ///
-    /// ```
-    /// use mazurka::{Options, Program, quietly};
-    ///
-    /// let source = "process { let x = input(); if x * x == 49 { error } }";
-    /// let program = Program::load_with_inputs("square.maz", source, &[]).unwrap();
-    /// let record = program.check(&Options::default(), &mut quietly());
-    /// let input = &record.witnesses[0].runs[0].inputs[0];
-    /// let x: i32 = input.value.parse().unwrap();
-    /// assert_eq!((input.name.as_str(), x.wrapping_mul(x)), ("0#0", 49));
-    /// ```
-    pub fn load_with_inputs(
-        file: &str,
-        source: &str,
-        set: &[(String, String)],
-    ) -> Result<Self, Vec<Diagnostic>> {
-        Self::read(file, source, set, true)
-    }
-
-    fn read(
-        file: &str,
-        source: &str,
-        set: &[(String, String)],
-        inputs: bool,
-    ) -> Result<Self, Vec<Diagnostic>> {
         let language = match file.ends_with(".abs") {
             true => Language::Abs(Arc::new(mazurka_abs::load(source, &abs_settings(set))?)),
-            false => load_maz(source, set, inputs)?,
+            false => load_maz(source, set)?,
         };
         Ok(Self {
             record: ProgramRecord {
@@ -73,9 +59,12 @@ impl Program {
         })
     }
 
-    /// Whether it asks for inputs.
-    pub fn has_inputs(&self) -> bool {
-        matches!(self.language, Language::Open(_))
+    /// The values that the program leaves out.
+    pub fn unknowns(&self) -> Unknowns {
+        match &self.language {
+            Language::Maz(_) | Language::Abs(_) => Unknowns::default(),
+            Language::ForAll(program) => program.code.program().unknowns(),
+        }
     }
 
     /// Which program it is, exactly.
@@ -85,7 +74,7 @@ impl Program {
 
     /// Whether it can be unfolded: not if it is written in ABS.
     pub fn unfolds(&self) -> bool {
-        matches!(self.language, Language::Maz(_) | Language::Open(_))
+        self.language.code().is_some()
     }
 
     /// Whether two different results violate a property: if the file says what to observe, or
@@ -96,39 +85,48 @@ impl Program {
     }
 }
 
-fn load_maz(
-    source: &str,
-    set: &[(String, String)],
-    inputs: bool,
-) -> Result<Language, Vec<Diagnostic>> {
+/// Why a program is not searched.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// Nothing satisfies what the program requires.
+    #[error("no initial values satisfy what the program `requires`, so there is nothing to {0}")]
+    NoStart(&'static str),
+    /// The solver is not there.
+    #[error(transparent)]
+    Solver(#[from] Missing),
+    /// It is written in another language.
+    #[error("this is for `.maz` programs")]
+    NotMaz,
+    /// A property that the solver cannot be asked about.
+    #[error(transparent)]
+    Property(#[from] NotTranslated),
+    /// A net that is too large to be drawn.
+    #[error(transparent)]
+    TooLarge(#[from] NetTooLarge),
+}
+
+fn load_maz(source: &str, set: &[(String, String)]) -> Result<Language, Vec<Diagnostic>> {
     if let Some((option, _)) = set.iter().find(|(name, _)| name.starts_with('@')) {
         let message = format!("`--{}` is for ABS programs", &option[1..]);
         let mistake = Diagnostic::new("A0403", Span::default(), message)
             .help("take it out, or name a file that ends in `.abs`");
         return Err(vec![mistake]);
     }
+    let checked = mazurka_lang::load(source, &settings(set))?;
+    let code = Arc::new(mazurka_lang::compile(&checked, source)?);
+    Ok(match checked.unknowns().is_empty() {
+        true => Language::Maz(code),
+        false => Language::ForAll(ForAll { code }),
+    })
+}
+
+/// `--set` options as the language takes them.
+pub(crate) fn settings(set: &[(String, String)]) -> Vec<Setting> {
     let setting = |(name, value): &(String, String)| Setting {
         name: name.clone(),
         value: value.clone(),
     };
-    let settings: Vec<Setting> = set.iter().map(setting).collect();
-    let checked = mazurka_lang::load(source, &settings)?;
-    if !inputs || !mazurka_lang::has_inputs(&checked) {
-        let code = mazurka_lang::compile(&checked, source)?;
-        return Ok(Language::Maz(Arc::new(code)));
-    }
-    let open = Open {
-        code: Arc::new(mazurka_lang::compile_open(&checked, source)?),
-    };
-    match checked.requires.first() {
-        Some(required) if !open.can_start() => {
-            let message = "no initial values satisfy what the program `requires`";
-            let help = "take a `requires` out, or give the variables other initial values";
-            let mistake = Diagnostic::new("M0603", required.span, message.to_owned()).help(help);
-            Err(vec![mistake])
-        }
-        _ => Ok(Language::Open(open)),
-    }
+    set.iter().map(setting).collect()
 }
 
 /// Constants, and options by names that start with `@`.

@@ -19,7 +19,6 @@ use mazurka_logic::{
 use mazurka_smt::{Effort, Embedded, Missing, Solver, Why};
 use serde::{Deserialize, Serialize};
 
-use crate::program::hash;
 use crate::{Options, Plan, Program, Solving, Watch, parse_input};
 
 /// How to prove.
@@ -62,11 +61,11 @@ impl Default for ProveOptions {
 const NO_KNOWN_START: &str = "no initial values are known that satisfy what the program `requires`";
 
 /// A program and what can be said of it.
-#[derive(Clone, Debug)]
-pub struct Theory {
-    record: ProgramRecord,
-    source: String,
-    program: hir::Program,
+#[derive(Clone, Copy)]
+struct Theory<'p> {
+    record: &'p ProgramRecord,
+    source: &'p str,
+    program: &'p hir::Program,
 }
 
 /// Why nothing can be proved.
@@ -94,6 +93,9 @@ pub enum ProveError {
     /// The solver is not there.
     #[error(transparent)]
     Solver(#[from] Missing),
+    /// It is written in another language.
+    #[error("there are rules for `.maz` programs only")]
+    NotMaz,
 }
 
 /// The record of `prove`.
@@ -155,32 +157,48 @@ impl ProofFile {
     }
 }
 
-impl Theory {
-    /// Reads a program. Variables without initial values are unknown, and all of them may be.
-    pub fn load(
-        file: &str,
-        source: &str,
-        set: &[(String, String)],
-    ) -> Result<Self, Vec<Diagnostic>> {
-        let settings: Vec<Setting> = set.iter().map(setting).collect();
-        let program = mazurka_lang::load(source, &settings)?;
-        let refused = mazurka_lang::refused_at_start(&program, source);
-        if !refused.is_empty() {
-            return Err(refused);
-        }
-        Ok(Self {
-            program,
-            source: source.to_owned(),
-            record: ProgramRecord {
-                file: file.to_owned(),
-                hash: hash(source, set),
-                set: set.to_vec(),
-            },
+impl Program {
+    fn theory(&self) -> Result<Theory<'_>, ProveError> {
+        let code = self.language.code().ok_or(ProveError::NotMaz)?;
+        Ok(Theory {
+            record: self.record(),
+            source: code.source(),
+            program: code.program(),
         })
     }
 
+    /// Proves goals, or what the file states if there are none: its `prove` declarations and its `ensures`. The assertions
+    /// and invariants of the file belong to every goal with a box.
+    pub fn prove(
+        &self,
+        goals: &[String],
+        options: &ProveOptions,
+        watch: &mut Watch<'_>,
+    ) -> Result<(ProveRecord, ProofFile), ProveError> {
+        self.theory()?.prove(goals, options, watch)
+    }
+
+    /// Checks proofs about this program, with code of its own, and tells of each what it shows of
+    /// deadlocks. Of the options the solver and the limits of time and memory count.
+    pub fn check_proof(
+        &self,
+        file: &ProofFile,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<Vec<DeadlockFree>, ProofProblem> {
+        let options = &options.started();
+        self.theory()?.check(file, options, watch)
+    }
+
+    /// What a goal says; what the file states is put into words.
+    pub fn stated(&self, goal: Option<&str>) -> Result<String, ProveError> {
+        Ok(self.theory()?.stated(goal))
+    }
+}
+
+impl Theory<'_> {
     /// The goals that the file states with `prove`, if there are any.
-    pub fn goals(&self) -> Vec<String> {
+    fn goals(&self) -> Vec<String> {
         let goals = self.program.goals.iter();
         goals.map(|goal| goal.formula.clone()).collect()
     }
@@ -190,9 +208,9 @@ impl Theory {
             return Err(ProveError::Access);
         }
         match goal {
-            None => Ok(mazurka_logic::stated(&self.program)),
+            None => Ok(mazurka_logic::stated(self.program)),
             Some(text) => {
-                mazurka_logic::parse(text, &self.program).map_err(|error| ProveError::Goal {
+                mazurka_logic::parse(text, self.program).map_err(|error| ProveError::Goal {
                     text: text.to_owned(),
                     error,
                 })
@@ -200,9 +218,7 @@ impl Theory {
         }
     }
 
-    /// Proves goals, or what the file states if there are none: its `prove` declarations and its `ensures`. The assertions
-    /// and invariants of the file belong to every goal with a box.
-    pub fn prove(
+    fn prove(
         &self,
         goals: &[String],
         options: &ProveOptions,
@@ -290,11 +306,10 @@ impl Theory {
         Ok((ProveRecord { record, goals: all }, file))
     }
 
-    /// What a goal says; what the file states is put into words.
-    pub fn stated(&self, goal: Option<&str>) -> String {
+    fn stated(&self, goal: Option<&str>) -> String {
         let Some(goal) = goal else {
             let ensures = self.program.ensures.iter();
-            let ensures: Vec<&str> = ensures.map(|p| p.expr.span.text(&self.source)).collect();
+            let ensures: Vec<&str> = ensures.map(|p| p.expr.span.text(self.source)).collect();
             return match &ensures[..] {
                 [] => "[*] true".to_owned(),
                 [one] => format!("[*] {one}"),
@@ -346,7 +361,7 @@ impl Theory {
         if self.program.requires.is_empty() {
             return Ok(Ok(()));
         }
-        let stated = mazurka_logic::stated(&self.program);
+        let stated = mazurka_logic::stated(self.program);
         let mut solver = self.solver(solver)?;
         match mazurka_logic::can_start(&self.theorem(None, &stated), &mut *solver) {
             Ok(true) => Ok(Ok(())),
@@ -357,9 +372,9 @@ impl Theory {
 
     fn theorem<'a>(&'a self, goal: Option<&'a str>, formula: &'a Formula) -> Theorem<'a> {
         Theorem {
-            program: &self.program,
-            source: &self.source,
-            record: &self.record,
+            program: self.program,
+            source: self.source,
+            record: self.record,
             goal,
             formula,
         }
@@ -399,7 +414,7 @@ impl Theory {
             };
             set.push((var.name.clone(), text));
         }
-        let program = Program::load_with_inputs(&self.record.file, &self.source, &set).ok()?;
+        let program = Program::load(&self.record.file, self.source, &set).ok()?;
         let plan = Plan::Schedule(no.schedule.clone());
         let inputs = no.values.iter().filter(|(name, _)| name.contains('#'));
         let inputs = inputs.filter_map(|(name, value)| Some((name.clone(), parse_input(value)?)));
@@ -425,7 +440,6 @@ impl Theory {
             waiting: Vec::new(),
             differs: Vec::new(),
             condition: None,
-            set: Vec::new(),
         })
     }
 
@@ -452,7 +466,7 @@ impl Theory {
         let mut settings: Vec<Setting> = before.map(setting).collect();
         settings.retain(|setting| values.iter().all(|(name, _)| *name != setting.name));
         settings.extend(values.iter().map(setting));
-        let mut program = mazurka_lang::load(&self.source, &settings).ok()?;
+        let mut program = mazurka_lang::load(self.source, &settings).ok()?;
         program.requires.clear();
         let theorem = Theorem {
             program: &program,
@@ -472,25 +486,14 @@ impl Theory {
         }
     }
 
-    /// Checks proofs about this program, with code of its own, and tells of each what it shows of
-    /// deadlocks.
-    pub fn check(
+    fn check(
         &self,
         file: &ProofFile,
-        solver: &Solving,
-    ) -> Result<Vec<DeadlockFree>, ProofProblem> {
-        self.check_within(file, solver, &Limits::default(), &mut crate::quietly())
-    }
-
-    /// The same within limits of time and memory.
-    pub fn check_within(
-        &self,
-        file: &ProofFile,
-        solver: &Solving,
-        limits: &Limits,
+        options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<Vec<DeadlockFree>, ProofProblem> {
-        let (start, solver) = (Instant::now(), &solver.started(limits));
+        let start = Instant::now();
+        let Options { solver, limits, .. } = options;
         if file.version != VERSION {
             return Err(Rejected::Version(file.version).into());
         }

@@ -13,9 +13,10 @@ use mazurka_smt::Term;
 use serde::{Deserialize, Serialize};
 
 use crate::front::{Front, Language};
-use crate::inputs::{Open, doubt, follow};
-use crate::translation::{self, NotTranslated, Solved};
-use crate::{Algorithm, Options, Program, Watch};
+use crate::program::settings;
+use crate::translation::{self, Solved};
+use crate::unknowns::{ForAll, doubt, follow};
+use crate::{Algorithm, Options, Program, Refused, Watch};
 
 /// Whether a state can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -203,24 +204,15 @@ impl StateProperty {
         set: &[(String, String)],
         text: &str,
     ) -> Result<Self, mazurka_lang::BadProperty> {
-        let setting = |(name, value): &(String, String)| mazurka_lang::Setting {
-            name: name.clone(),
-            value: value.clone(),
-        };
-        let settings: Vec<_> = set.iter().map(setting).collect();
         Ok(Self {
             text: text.to_owned(),
-            property: Property::read(source, &settings, text)?,
+            property: Property::read(source, &settings(set), text)?,
         })
     }
 }
 
 impl Program {
     /// Whether a state with a property can be reached.
-    ///
-    /// # Panics
-    ///
-    /// If the program cannot be unfolded ([`Program::unfolds`]); no property of it can be read either.
     pub fn reach(
         &self,
         wanted: &StateProperty,
@@ -228,7 +220,7 @@ impl Program {
         seed: u64,
         options: &Options,
         watch: &mut Watch<'_>,
-    ) -> Result<ReachRecord, NotTranslated> {
+    ) -> Result<ReachRecord, Refused> {
         let start = Instant::now();
         let options = &options.started();
         let asked = Asked::new(&wanted.property);
@@ -261,13 +253,11 @@ impl Program {
                 };
                 (looked, net.found)
             }
-            Language::Open(open) => {
+            Language::ForAll(program) => {
                 let how = (kind, method, seed);
-                self.reach_open(open, &asked, how, start, options, watch)?
+                self.reach_for_all(program, &asked, how, start, options, watch)?
             }
-            Language::Abs(_) => {
-                panic!("this program cannot be unfolded, see `Program::unfolds`");
-            }
+            Language::Abs(_) => return Err(Refused::NotMaz),
         };
         let answer = match (&looked.run, found.bounds.is_empty()) {
             (Some(_), _) => Reached::Reachable,
@@ -277,11 +267,10 @@ impl Program {
         let tests = found.counts.executions + found.counts.discarded;
         // The question is about this state alone.
         found.failures.clear();
-        found.deadlock = None;
+        (found.deadlock, found.livelock) = (None, None);
         found.elapsed = start.elapsed();
         let algorithm = Algorithm::Optimal;
-        let none = |_: &Findings| Vec::new();
-        let mut record = self.judge_with("reach", algorithm, options, &found, none);
+        let mut record = self.judge_with("reach", algorithm, options, &found, Vec::new());
         record.algorithm = "unfold".to_owned();
         record.deterministic = None;
         record.verdict = match answer {
@@ -302,16 +291,16 @@ impl Program {
     }
 
     /// For some inputs, which are solved for.
-    fn reach_open(
+    fn reach_for_all(
         &self,
-        open: &Open,
+        program: &ForAll,
         asked: &Asked<'_>,
         (kind, method, seed): (NetKind, Method, u64),
         start: Instant,
         options: &Options,
         watch: &mut Watch<'_>,
-    ) -> Result<(Looked, Findings), NotTranslated> {
-        let mut machine = open.symbolic(options).starting_in_any_order();
+    ) -> Result<(Looked, Findings), Refused> {
+        let mut machine = program.symbolic(options)?.starting_in_any_order();
         let limits = &options.limits;
         let mut net = unfold(&mut machine, kind, seed, limits, Goal::Everything, watch);
         let tick = &mut ticker(start, &net.found, options, watch);
@@ -382,8 +371,8 @@ fn solve<E: Execution, Q: Question<E>>(
     asked: &Q,
     tick: &mut dyn FnMut() -> ControlFlow<Bound>,
     options: &Options,
-    solver: impl FnOnce(&mut E, &Structure<Q::Value>) -> Result<Solved, NotTranslated>,
-) -> Result<Outcome, NotTranslated> {
+    solver: impl FnOnce(&mut E, &Structure<Q::Value>) -> Result<Solved, Refused>,
+) -> Result<Outcome, Refused> {
     let structure = match net.structure(machine, asked, tick) {
         ControlFlow::Break(bound) => return Ok(ControlFlow::Break(bound)),
         ControlFlow::Continue(structure) => structure,

@@ -10,8 +10,7 @@ use serde::Deserialize;
 
 use crate::evidence::Told;
 use crate::front::{Front, on_front};
-use crate::inputs::given;
-use crate::program::hash;
+use crate::unknowns::given;
 use crate::{Options, Program, evidence};
 
 /// A record that was written earlier, by `--format json` or `--witness`.
@@ -61,56 +60,6 @@ impl Recording {
             None => {} // The shape is wrong, and the message will say what is missing.
         }
         Ok(serde_json::from_value(value)?)
-    }
-
-    /// The recording as recordings of ordinary programs, to be replayed one by one: witnesses with initial values of their own
-    /// are about different ones. `source`: the program; if it is another one than was recorded, so are the parts.
-    pub fn parts(&self, source: &str) -> Vec<Recording> {
-        let Record {
-            program, witnesses, ..
-        } = &self.record;
-        if witnesses.iter().all(|witness| witness.set.is_empty()) {
-            return vec![self.clone()];
-        }
-        let same = hash(source, &program.set) == program.hash;
-        let part = |witness: &Witness| {
-            let mut program = program.clone();
-            program.set.extend(witness.set.iter().cloned());
-            if same {
-                program.hash = hash(source, &program.set);
-            }
-            let witness = Witness {
-                set: Vec::new(),
-                ..witness.clone()
-            };
-            let record = Record {
-                program,
-                witnesses: vec![witness],
-                ..self.record.clone()
-            };
-            Recording { record, run: None }
-        };
-        witnesses.iter().map(part).collect()
-    }
-
-    /// One record of what the parts came to; none if there are none.
-    pub fn whole(&self, parts: Vec<Record>) -> Option<Record> {
-        let mut parts = parts.into_iter();
-        let mut whole = parts.next()?;
-        for part in parts {
-            whole.counts.executions += part.counts.executions;
-            whole.counts.events += part.counts.events;
-            whole.counts.steps += part.counts.steps;
-            whole.seconds += part.seconds;
-            whole.witnesses.extend(part.witnesses);
-        }
-        let old = &self.record;
-        whole.program.set.clone_from(&old.program.set);
-        whole.program.hash.clone_from(&old.program.hash);
-        for (witness, old) in whole.witnesses.iter_mut().zip(&old.witnesses) {
-            witness.set.clone_from(&old.set);
-        }
-        Some(whole)
     }
 }
 

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use mazurka_core::record::{Ending, PathRecord, Record, Run, VERSION};
 use mazurka_core::{
-    Bound, Counts, Execution, Labelled, MishapKind, ProcessId, ReplayError, Schedule, Scope,
-    Status, StopReason, Verdict,
+    Bound, Counts, Execution, Labelled, ProcessId, ReplayError, Schedule, Scope, Status,
+    StopReason, Verdict,
 };
 use mazurka_explore::{Progress, broken_by, is_broken_off};
 use mazurka_lang::UnfitInput;
@@ -47,7 +47,7 @@ pub struct RunRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoPath {
     /// The language has no labels.
-    #[error("a path condition is told of `.maz` programs without inputs")]
+    #[error("a path condition is told of `.maz` programs without unknown values")]
     NoLabels,
     /// Terms cannot follow.
     #[error("the numbers of this run cannot be told over symbolic initial values")]
@@ -74,9 +74,9 @@ impl Program {
         watch: &mut Watch<'_>,
     ) -> Result<RunRecord, RunError> {
         let record = on_front!(self.language, front => self.run_on(front, plan, options, watch))?;
-        if let Language::Open(open) = &self.language {
+        if let Language::ForAll(program) = &self.language {
             // What an input is, is known where it is asked for.
-            let mut machine = open.machine(options);
+            let mut machine = program.machine(options);
             if let Ok(schedule) = record.run.schedule.parse() {
                 evidence::tell(&mut machine, &schedule)?;
             }
@@ -103,17 +103,7 @@ impl Program {
             }
         };
         let mut told = evidence::tell(&mut machine, &schedule)?;
-        for event in machine.events() {
-            for mishap in &event.mishaps {
-                bounds.extend(match mishap.kind {
-                    MishapKind::OutOfRange => Some(Bound::IntRange),
-                    MishapKind::LocalLimit => Some(Bound::MaxLocal(options.limits.local)),
-                    MishapKind::Undecided => Some(Bound::Undecided),
-                    MishapKind::BrokenOff => Some(broken_by(&options.limits)),
-                    MishapKind::Failure | MishapKind::Discarded => None,
-                });
-            }
-        }
+        bounds.extend(evidence::bounds_of_run(&machine, &options.limits));
         bounds.dedup();
         let mut witnesses = Vec::new();
         for mishap in &told.failures {

@@ -7,17 +7,20 @@ use mazurka_core::{Narrator, Scope, Semantics, Verdict};
 use mazurka_explore::{Findings, Goal, Parts, Saver, search_states, search_with};
 
 use crate::front::{Front, Language, on_front};
-use crate::{Algorithm, Checkpoint, Options, Program, ResumeError, Watch, evidence, pick};
+use crate::{Algorithm, Checkpoint, Options, Program, Refused, ResumeError, Watch, evidence, pick};
 
 impl Program {
     /// The verdict, as soon as it is certain, by the engine that gets there first; the record says which.
     /// Failures, deadlocks and livelocks violate always, different results where the
     /// [program must be deterministic](Program::must_be_deterministic).
-    pub fn check(&self, options: &Options, watch: &mut Watch<'_>) -> Record {
-        if let Language::Open(open) = &self.language {
-            return self.search_inputs(open, "check", Algorithm::Optimal, options, watch, None);
+    pub fn check(&self, options: &Options, watch: &mut Watch<'_>) -> Result<Record, Refused> {
+        if let Language::ForAll(program) = &self.language {
+            let deterministic = self.must_be_deterministic(options);
+            let goal = Goal::Verdict { deterministic };
+            let optimal = Algorithm::Optimal;
+            return self.search_for_all(program, goal, optimal, options, watch, None);
         }
-        on_front!(self.language, front => self.check_on(front, options, watch))
+        Ok(on_front!(self.language, front => self.check_on(front, options, watch)))
     }
 
     fn check_on<F: Front>(&self, front: &F, options: &Options, watch: &mut Watch<'_>) -> Record {
@@ -42,11 +45,12 @@ impl Program {
         algorithm: Algorithm,
         options: &Options,
         watch: &mut Watch<'_>,
-    ) -> Record {
-        if let Language::Open(open) = &self.language {
-            return self.search_inputs(open, "explore", algorithm, options, watch, None);
+    ) -> Result<Record, Refused> {
+        if let Language::ForAll(program) = &self.language {
+            let goal = Goal::Everything;
+            return self.search_for_all(program, goal, algorithm, options, watch, None);
         }
-        on_front!(self.language, front => self.explore_on(front, algorithm, options, watch))
+        Ok(on_front!(self.language, front => self.explore_on(front, algorithm, options, watch)))
     }
 
     fn explore_on<F: Front>(
@@ -95,8 +99,8 @@ impl Program {
         every: Duration,
         save: &mut dyn FnMut(Checkpoint),
     ) -> Result<(Record, Option<Checkpoint>), ResumeError> {
-        if self.has_inputs() {
-            return Err(ResumeError::Inputs);
+        if !self.unknowns().is_empty() {
+            return Err(ResumeError::Unknowns);
         }
         if algorithm.compares_states() {
             return Err(ResumeError::Engine(algorithm));
@@ -138,21 +142,25 @@ impl Program {
         machine: &mut M,
         found: &Findings,
     ) -> Record {
-        self.judge_with(command, algorithm, options, found, |found| {
-            evidence::witnesses(machine, found, deterministic)
-        })
+        let shown = evidence::witnesses(machine, found, deterministic);
+        self.judge_with(command, algorithm, options, found, shown)
     }
 
-    /// The record of a search, with the evidence that somebody else gives.
+    /// The record of a search, with its evidence. A finding without evidence must have left a bound.
     pub(crate) fn judge_with(
         &self,
         command: &str,
         algorithm: Algorithm,
         options: &Options,
         found: &Findings,
-        witnesses: impl FnOnce(&Findings) -> Vec<Witness>,
+        witnesses: Vec<Witness>,
     ) -> Record {
-        let witnesses = witnesses(found);
+        let any = found.deadlock.as_ref().or(found.livelock.as_ref());
+        let any = any.or(found.failures.first());
+        assert!(
+            any.is_none() || !witnesses.is_empty() || !found.bounds.is_empty(),
+            "what was found is not shown: {any:?}"
+        );
         // A bound that was hit takes nothing away from a violation that was found.
         let verdict = match (witnesses.is_empty(), found.bounds.is_empty()) {
             (false, _) => Verdict::Violated,

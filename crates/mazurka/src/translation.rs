@@ -17,9 +17,9 @@
 use mazurka_explore::Structure;
 use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 use mazurka_lang::{Property, SymbolicMachine};
-use mazurka_smt::{Answer, Effort, Embedded, Kind, Solver, Sort, Term, Terms};
+use mazurka_smt::{Answer, Effort, Kind, Sort, Term, Terms};
 
-use crate::Solving;
+use crate::{Refused, Solving};
 
 /// What a property may not contain if a solver is to decide it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,15 +58,11 @@ pub(crate) fn solve(
     net: &Structure<i64>,
     property: &Property,
     solving: &Solving,
-) -> Result<Solved, NotTranslated> {
+) -> Result<Solved, Refused> {
     let mut terms = Terms::new();
     let (constraints, events) = translate(&mut terms, net, property)?;
     let effort = Effort::default().conflicts;
-    let answer = match solving.assemble(effort) {
-        Ok(mut solver) => solver.check(&mut terms, &constraints),
-        // Who asks for another program has looked whether it is there.
-        Err(_) => Embedded::default().check(&mut terms, &constraints),
-    };
+    let answer = solving.assemble(effort)?.check(&mut terms, &constraints);
     Ok(happened(&answer, &events))
 }
 
@@ -75,12 +71,12 @@ pub(crate) fn solve_for_inputs(
     machine: &SymbolicMachine,
     net: &Structure<Option<Term>>,
     property: &Property,
-) -> Result<Solved, NotTranslated> {
+) -> Result<Solved, Refused> {
     let mut events = Vec::new();
     let answer = machine.ask(|terms| {
         let (constraints, all) = translate(terms, net, property)?;
         events = all;
-        Ok(constraints)
+        Ok::<_, NotTranslated>(constraints)
     })?;
     Ok(happened(&answer, &events))
 }

@@ -11,8 +11,8 @@ use mazurka_lang::{Machine, SymbolicMachine};
 use serde::{Deserialize, Serialize};
 
 use crate::front::{Front, Language, on_front};
-use crate::inputs::{Open, doubt, failures_and_deadlock, follow, given};
-use crate::{Algorithm, Options, Plan, Program, TestSink, Watch, quietly};
+use crate::unknowns::{ForAll, doubt, failures_and_deadlock, follow, given};
+use crate::{Algorithm, Options, Plan, Program, Refused, TestSink, Watch, quietly};
 
 /// More events than this are no picture.
 const MOST_EVENTS: usize = 300;
@@ -56,13 +56,14 @@ impl Program {
         seed: u64,
         options: &Options,
         watch: &mut Watch<'_>,
-    ) -> UnfoldRecord {
-        if let Language::Open(open) = &self.language {
-            return self
-                .unfold_open(open, kind, seed, options, watch, &mut ())
-                .0;
+    ) -> Result<UnfoldRecord, Refused> {
+        if let Language::ForAll(program) = &self.language {
+            let unfolded = self.unfold_for_all(program, kind, seed, options, watch, &mut ());
+            return Ok(unfolded?.0);
         }
-        on_front!(self.language, front => self.unfold_on(front, kind, seed, options, watch, &mut ()).0)
+        Ok(on_front!(self.language, front => {
+            self.unfold_on(front, kind, seed, options, watch, &mut ()).0
+        }))
     }
 
     /// The same; every test goes to the sink as the record of a run, with the inputs that lead there.
@@ -73,7 +74,7 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
         sink: TestSink<'_>,
-    ) -> UnfoldRecord {
+    ) -> Result<UnfoldRecord, Refused> {
         let mut tests = 0;
         let mut test = |schedule: Schedule, inputs: &[Binding]| {
             let options = Options {
@@ -85,22 +86,22 @@ impl Program {
             tests += 1;
             sink(tests, &record);
         };
-        match &self.language {
-            Language::Open(open) => {
+        Ok(match &self.language {
+            Language::ForAll(program) => {
                 let complete = |machine: &SymbolicMachine| {
                     if let Some(run) = machine.concrete(None) {
                         test(run.schedule, &run.values);
                     }
                 };
                 let observer = &mut Each(complete);
-                self.unfold_open(open, kind, seed, options, watch, observer)
+                self.unfold_for_all(program, kind, seed, options, watch, observer)?
                     .0
             }
             _ => on_front!(self.language, front => {
                 let observer = &mut Each(|machine: &_| test(schedule_of(machine), &[]));
                 self.unfold_on(front, kind, seed, options, watch, observer).0
             }),
-        }
+        })
     }
 
     /// The naive search that the stateful net is compared with: the states of the model one after the other, and no net.
@@ -110,17 +111,22 @@ impl Program {
     ///
     /// let source = "var x: int process { x := 1 } process { x := 2 }";
     /// let program = Program::load("writes.maz", &source.replace("int", "int = 0"), &[]).unwrap();
-    /// let record = program.walk_states(0, &Options::default(), &mut quietly());
+    /// let record = program.walk_states(0, &Options::default(), &mut quietly()).unwrap();
     /// assert_eq!((record.states, record.tests), (Some(5), 1));
     /// ```
-    pub fn walk_states(&self, seed: u64, options: &Options, watch: &mut Watch<'_>) -> UnfoldRecord {
+    pub fn walk_states(
+        &self,
+        seed: u64,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<UnfoldRecord, Refused> {
         let (limits, goal) = (&options.limits, Goal::Everything);
         let (states, record) = match &self.language {
-            Language::Open(open) => {
+            Language::ForAll(program) => {
                 let options = &options.started();
-                let mut machine = open.symbolic(options).starting_in_any_order();
+                let mut machine = program.symbolic(options)?.starting_in_any_order();
                 let mut walked = walk_states(&mut machine, seed, limits, goal, watch);
-                let record = self.judge_open(&mut walked.found, &mut machine, options);
+                let record = self.judge_for_all(&mut walked.found, &mut machine, options);
                 (
                     walked.states,
                     finish(record, NetKind::Stateful, &walked.found, 0, seed),
@@ -133,10 +139,10 @@ impl Program {
                 (walked.states, finish(record, NetKind::Stateful, &walked.found, 0, seed))
             }),
         };
-        UnfoldRecord {
+        Ok(UnfoldRecord {
             states: Some(states),
             ..record
-        }
+        })
     }
 
     /// Builds a net from tests that is to be drawn.
@@ -146,17 +152,17 @@ impl Program {
         seed: u64,
         options: &Options,
         watch: &mut Watch<'_>,
-    ) -> Result<(UnfoldRecord, Net), NetTooLarge> {
+    ) -> Result<(UnfoldRecord, Net), Refused> {
         let small = |net: &Unfolding| match net.events() {
             events if events > MOST_EVENTS => Err(NetTooLarge { events }),
             _ => Ok(()),
         };
-        if let Language::Open(open) = &self.language {
+        if let Language::ForAll(program) = &self.language {
             let (record, mut net, mut machine) =
-                self.unfold_open(open, kind, seed, options, watch, &mut ());
+                self.unfold_for_all(program, kind, seed, options, watch, &mut ())?;
             small(&net)?;
             let told = |schedule: &Schedule| tell_for_inputs(&mut machine, schedule, options);
-            let names = open.machine(options);
+            let names = program.machine(options);
             return Ok((record, drawn(&names, &mut net, told)));
         }
         on_front!(self.language, front => {
@@ -186,22 +192,22 @@ impl Program {
     }
 
     /// For all inputs: a net over symbolic values, in which the sides of conditions are events. The machine can follow its schedules.
-    fn unfold_open(
+    fn unfold_for_all(
         &self,
-        open: &Open,
+        program: &ForAll,
         kind: NetKind,
         seed: u64,
         options: &Options,
         watch: &mut Watch<'_>,
         observer: &mut dyn Observer<SymbolicMachine>,
-    ) -> (UnfoldRecord, Unfolding, SymbolicMachine) {
+    ) -> Result<(UnfoldRecord, Unfolding, SymbolicMachine), Refused> {
         let options = &options.started();
-        let mut machine = open.symbolic(options).starting_in_any_order();
+        let mut machine = program.symbolic(options)?.starting_in_any_order();
         let (limits, goal) = (&options.limits, Goal::Everything);
         let mut net = unfold_observed(&mut machine, kind, seed, limits, goal, watch, observer);
-        let record = self.judge_open(&mut net.found, &mut machine, options);
+        let record = self.judge_for_all(&mut net.found, &mut machine, options);
         let record = finish(record, kind, &net.found, net.conditions(), seed);
-        (record, net, machine)
+        Ok((record, net, machine))
     }
 
     fn judge_net<M: Narrator + Semantics>(
@@ -218,7 +224,7 @@ impl Program {
         record
     }
 
-    fn judge_open(
+    fn judge_for_all(
         &self,
         found: &mut Findings,
         machine: &mut SymbolicMachine,
@@ -228,9 +234,8 @@ impl Program {
         doubt(machine, options, found);
         options.show();
         let algorithm = Algorithm::Optimal;
-        let mut record = self.judge_with("unfold", algorithm, options, found, |found| {
-            failures_and_deadlock(machine, options, found)
-        });
+        let shown = failures_and_deadlock(machine, options, found);
+        let mut record = self.judge_with("unfold", algorithm, options, found, shown);
         // Results are terms here, and different terms may have equal values.
         record.deterministic = None;
         record

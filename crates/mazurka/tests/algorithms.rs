@@ -101,7 +101,9 @@ fn run(job: &Job) -> (Vec<String>, bool) {
     };
     let mut options = Options::default();
     options.limits.steps = Some(STEPS);
-    let record = program.explore(job.algorithm, &options, &mut quietly());
+    let record = program
+        .explore(job.algorithm, &options, &mut quietly())
+        .expect("a record");
     let counts = &record.counts;
     let cut = !record.scope.exhaustive;
     let mut wrong = Vec::new();

@@ -11,7 +11,9 @@ fn program(source: &str) -> Program {
 }
 
 fn check(source: &str) -> Record {
-    program(source).check(&Options::default(), &mut quietly())
+    program(source)
+        .check(&Options::default(), &mut quietly())
+        .expect("a record")
 }
 
 /// The livelock that `check` finds, as its message and its schedule. It must replay.
@@ -106,7 +108,8 @@ fn what_others_do_after_a_failure_is_no_livelock() {
          process { x := 1; assert x == 2; x := 0 }
          process { await x == 1; while x == 1 { skip } }",
     )
-    .explore(Algorithm::Stateful, &Options::default(), &mut quietly());
+    .explore(Algorithm::Stateful, &Options::default(), &mut quietly())
+    .expect("a record");
     assert!(
         explored
             .witnesses
@@ -139,7 +142,9 @@ fn limits_of_the_user_hold_for_every_attempt() {
     let source = "var x: i64 = 0 process { while x >= 0 { x := x + 1 } }";
     let mut options = Options::default();
     options.limits.steps = Some(1_000_000);
-    let record = program(source).check(&options, &mut quietly());
+    let record = program(source)
+        .check(&options, &mut quietly())
+        .expect("a record");
     assert_eq!(record.verdict, Verdict::Inconclusive);
     assert!(record.counts.steps <= 1_000_000);
     assert_eq!(record.scope.bounds.len(), 1);
@@ -189,7 +194,7 @@ fn the_engines_agree_on_every_verdict_of_the_corpus() {
     options.limits.steps = Some(100_000);
     let (mut decided, mut all) = (0, 0);
     for (name, program, expected) in corpus() {
-        let checked = program.check(&options, &mut quietly());
+        let checked = program.check(&options, &mut quietly()).expect("a record");
         let verdict = format!("{:?}", checked.verdict).to_lowercase();
         all += 1;
         if checked.verdict != Verdict::Inconclusive {
@@ -199,7 +204,9 @@ fn the_engines_agree_on_every_verdict_of_the_corpus() {
             }
         }
         for algorithm in [Algorithm::Optimal, Algorithm::Stateful] {
-            let record = program.explore(algorithm, &options, &mut quietly());
+            let record = program
+                .explore(algorithm, &options, &mut quietly())
+                .expect("a record");
             let differs = record.deterministic == Some(false);
             let violated = record.verdict == Verdict::Violated
                 || differs && program.must_be_deterministic(&options);
@@ -211,7 +218,7 @@ fn the_engines_agree_on_every_verdict_of_the_corpus() {
         }
         let again = Record {
             seconds: checked.seconds,
-            ..program.check(&options, &mut quietly())
+            ..program.check(&options, &mut quietly()).expect("a record")
         };
         assert_eq!(again, checked, "{name}: another answer the second time");
     }

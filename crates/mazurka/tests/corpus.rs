@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use mazurka::record::{Record, WitnessKind};
 use mazurka::{
     Algorithm, Bound, NetKind, Options, Program, Recording, SolverChoice, StopReason,
-    SymbolicProgram, SymbolicRecord, Symbolically, Verdict, quietly,
+    SymbolicOptions, SymbolicRecord, Verdict, quietly,
 };
 use serde::Deserialize;
 
@@ -192,28 +192,13 @@ fn run(job: &Job, size: Size) -> Wrong {
     let mut wrong = Wrong::default();
     let settings = job.settings();
     if let Some(Needs::Inputs) = job.needs {
-        if Program::load(&job.name, &job.source, &settings).is_ok() {
-            wrong.0.push("is loaded as if it had no inputs".to_owned());
-        }
-        match Program::load_with_inputs(&job.name, &job.source, &settings) {
+        match Program::load(&job.name, &job.source, &settings) {
             Ok(program) => for_all_inputs(&program, &job.case, &mut wrong),
             Err(mistakes) => wrong.0.push(format!("does not load: {mistakes:?}")),
         }
         return wrong;
     }
     if job.needs.is_some() {
-        let setting = |(name, value): &(String, String)| mazurka_lang::Setting {
-            name: name.clone(),
-            value: value.clone(),
-        };
-        let given: Vec<_> = settings.iter().map(setting).collect();
-        if let Err(mistakes) = mazurka_lang::load(&job.source, &given) {
-            wrong.0.push(format!("does not load: {mistakes:?}"));
-        } else if Program::load(&job.file, &job.source, &settings).is_ok() {
-            wrong
-                .0
-                .push("is not refused, though it needs what no engine can do yet".to_owned());
-        }
         for_all_values(job, &mut wrong);
         return wrong;
     }
@@ -235,11 +220,13 @@ fn run(job: &Job, size: Size) -> Wrong {
 fn in_part(program: &Program, case: &Case, wrong: &mut Wrong) {
     let mut options = Options::default();
     options.limits.steps = Some(100_000);
-    let checked = program.check(&options, &mut quietly());
+    let checked = program.check(&options, &mut quietly()).expect("a record");
     if checked.verdict != Verdict::Inconclusive {
         wrong.compare("check", &case.check, &word(checked.verdict));
     }
-    let explored = program.explore(Algorithm::Naive, &options, &mut quietly());
+    let explored = program
+        .explore(Algorithm::Naive, &options, &mut quietly())
+        .expect("a record");
     let counts = &explored.counts;
     for (what, most, found) in [
         ("traces", case.traces, counts.traces.unwrap_or(0)),
@@ -276,7 +263,9 @@ fn for_all_inputs(program: &Program, case: &Case, wrong: &mut Wrong) {
         if algorithm == Algorithm::Naive && !small {
             continue;
         }
-        let explored = program.explore(algorithm, &options, &mut quietly());
+        let explored = program
+            .explore(algorithm, &options, &mut quietly())
+            .expect("a record");
         let counts = &explored.counts;
         if !explored.scope.exhaustive {
             let bounds = &explored.scope.bounds;
@@ -326,7 +315,7 @@ fn for_all_inputs(program: &Program, case: &Case, wrong: &mut Wrong) {
         }
         wrong.0.extend(replays(program, explored, &options));
     }
-    let checked = program.check(&options, &mut quietly());
+    let checked = program.check(&options, &mut quietly()).expect("a record");
     wrong.compare("check", &case.check, &word(checked.verdict));
     let explored = all.expect("optimal is an algorithm");
     let unfolded = unfolded(program, &explored, case, wrong);
@@ -339,7 +328,9 @@ fn for_all_inputs(program: &Program, case: &Case, wrong: &mut Wrong) {
 /// Every figure, exactly.
 fn in_full(program: &Program, case: &Case, wrong: &mut Wrong) {
     let options = Options::default();
-    let explored = program.explore(Algorithm::Naive, &options, &mut quietly());
+    let explored = program
+        .explore(Algorithm::Naive, &options, &mut quietly())
+        .expect("a record");
     let counts = &explored.counts;
     if !explored.scope.exhaustive {
         wrong
@@ -364,7 +355,7 @@ fn in_full(program: &Program, case: &Case, wrong: &mut Wrong) {
         &(explored.verdict == Verdict::Violated),
     );
 
-    let checked = program.check(&options, &mut quietly());
+    let checked = program.check(&options, &mut quietly()).expect("a record");
     wrong.compare("check", &case.check, &word(checked.verdict));
     let unfolded = unfolded(program, &explored, case, wrong);
     let stateful = stateful(program, &explored, unfolded.counts.events, wrong);
@@ -380,11 +371,15 @@ fn unfolded(program: &Program, explored: &Record, case: &Case, wrong: &mut Wrong
     let [replicated, contextual] = [NetKind::Replicated, NetKind::Contextual].map(|kind| {
         let few = case.traces.is_some_and(|traces| traces < 20);
         for seed in 0..if few { 6 } else { 1 } {
-            let unfolded = program.unfold(kind, seed, &options, &mut quietly());
+            let unfolded = program
+                .unfold(kind, seed, &options, &mut quietly())
+                .expect("a record");
             let name = format!("{kind}, seed {seed}: failures");
             same_failures(&name, explored, &unfolded.record, wrong);
         }
-        let unfolded = program.unfold(kind, 0, &options, &mut quietly());
+        let unfolded = program
+            .unfold(kind, 0, &options, &mut quietly())
+            .expect("a record");
         let counts = &unfolded.record.counts;
         wrong.compare(&unfolded.net, &case.deadlocks, &counts.deadlocks);
         if case.traces.is_some_and(|traces| counts.executions > traces) {
@@ -434,10 +429,14 @@ fn stateful(
         return None;
     }
     let options = Options::default();
-    let net = program.unfold(NetKind::Stateful, 0, &options, &mut quietly());
+    let net = program
+        .unfold(NetKind::Stateful, 0, &options, &mut quietly())
+        .expect("a record");
     let mut few = Options::default();
     few.limits.steps = Some(20_000);
-    let walked = program.walk_states(0, &few, &mut quietly());
+    let walked = program
+        .walk_states(0, &few, &mut quietly())
+        .expect("a record");
     let cut = walked
         .record
         .scope
@@ -493,7 +492,7 @@ fn replays(program: &Program, record: Record, options: &Options) -> Option<Strin
 
 /// The verdict for all initial values.
 fn for_all_values(job: &Job, wrong: &mut Wrong) {
-    let program = SymbolicProgram::load(&job.file, &job.source, &job.settings());
+    let program = Program::load(&job.file, &job.source, &job.settings());
     let program = match program {
         Ok(program) => program,
         Err(mistakes) => return wrong.0.push(format!("does not load: {mistakes:?}")),
@@ -502,14 +501,13 @@ fn for_all_values(job: &Job, wrong: &mut Wrong) {
         solver: SolverChoice::Embedded.into(),
         ..Options::default()
     };
-    let record = program.check(&options, &mut quietly());
-    let record = record.expect("some values are allowed");
+    let record = program.check(&options, &mut quietly()).expect("a record");
     wrong.compare("check", &job.case.check, &word(record.verdict));
     // A search that stops at a violation has not met all results.
     let algorithm = Algorithm::Optimal;
-    let explored = program.explore(algorithm, &options, &mut quietly());
-    let explored = explored.expect("it keeps no states");
-    let explored = explored.expect("some values are allowed");
+    let explored = program
+        .explore(algorithm, &options, &mut quietly())
+        .expect("a record");
     let deterministic = job.case.deterministic.map(Some);
     wrong.compare("deterministic", &deterministic, &explored.deterministic);
     let (failures, deadlocks) = (explored.counts.failures, explored.counts.deadlocks);
@@ -537,18 +535,18 @@ fn for_all_values(job: &Job, wrong: &mut Wrong) {
 
 /// The figures of symbolic execution.
 fn symbolic(name: &str, source: &str, case: &SymbolicCase) {
-    let program = SymbolicProgram::load(name, source, &settings(&case.set)).expect("it loads");
-    let wanted = Symbolically {
+    let program = Program::load(name, source, &settings(&case.set)).expect("it loads");
+    let wanted = SymbolicOptions {
         por: case.por.parse().expect("a reduction"),
         prefix_pruning: case.prefix_pruning,
         feasible: case.feasible,
-        ..Symbolically::default()
+        ..SymbolicOptions::default()
     };
     let options = Options {
         solver: SolverChoice::Embedded.into(),
         ..Options::default()
     };
-    let found = program.execute(&wanted, &options, &mut quietly());
+    let found = program.symbolic(&wanted, &options, &mut quietly());
     let SymbolicRecord { record, states } = found.expect("it starts");
     let mut wrong = Wrong::default();
     wrong.compare("states", &case.states, &states.count);

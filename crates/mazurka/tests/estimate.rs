@@ -69,7 +69,9 @@ fn said_at(part: f64, program: &Program, traces: f64, in_parts: bool) -> Option<
         let done = program.explore_from(None, Algorithm::Optimal, &options, &mut watch);
         done.expect("a search");
     } else {
-        program.explore(Algorithm::Optimal, &options, &mut watch);
+        program
+            .explore(Algorithm::Optimal, &options, &mut watch)
+            .expect("a record");
     }
     said
 }

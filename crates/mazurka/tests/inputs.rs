@@ -2,11 +2,11 @@
 
 use mazurka::record::{Binding, WitnessKind};
 use mazurka::{
-    Algorithm, Bound, Options, Plan, Program, Recording, SolverChoice, Verdict, quietly,
+    Algorithm, Bound, Options, Plan, Program, Recording, Refused, SolverChoice, Verdict, quietly,
 };
 
 fn program(source: &str) -> Program {
-    Program::load_with_inputs("test.maz", source, &[]).expect("a program")
+    Program::load("test.maz", source, &[]).expect("a program")
 }
 
 fn pairs(bindings: &[Binding]) -> Vec<(&str, &str)> {
@@ -20,7 +20,9 @@ fn pairs(bindings: &[Binding]) -> Vec<(&str, &str)> {
 fn the_inputs_of_example_2_wrap_around() {
     let source = "process { let x = input(); let y = input();
         if x > y { if x * y == 1452 { if x / 2 == 5 { error } } } }";
-    let record = program(source).check(&Options::default(), &mut quietly());
+    let record = program(source)
+        .check(&Options::default(), &mut quietly())
+        .expect("a record");
     assert_eq!(record.verdict, Verdict::Violated);
     let inputs = pairs(&record.witnesses[0].runs[0].inputs);
     assert_eq!(inputs, [("0#0", "10"), ("0#1", "-858993314")]);
@@ -30,7 +32,9 @@ fn the_inputs_of_example_2_wrap_around() {
         solver: SolverChoice::Embedded.into(),
         ..Options::default()
     };
-    let record = program(&source).check(&options, &mut quietly());
+    let record = program(&source)
+        .check(&options, &mut quietly())
+        .expect("a record");
     assert_eq!(record.verdict, Verdict::Inconclusive);
     assert_eq!(record.scope.bounds, [Bound::IntWithin(32)]);
 }
@@ -40,16 +44,18 @@ fn the_errors_of_example_1_come_in_the_first_and_in_the_second_round() {
     let source = "process { let i: i32 = 0; while i < 2 {
         let x = input(); x := x + 5; if x == i { error }; i := i + 1 } }";
     let mut failing = Vec::new();
-    let (record, coverage) = program(source).explore_tests(
-        Algorithm::Optimal,
-        &Options::default(),
-        &mut quietly(),
-        &mut |_, test| {
-            if !test.record.witnesses.is_empty() {
-                failing.push(test.run.inputs.last().expect("an input").value.clone());
-            }
-        },
-    );
+    let (record, coverage) = program(source)
+        .explore_tests(
+            Algorithm::Optimal,
+            &Options::default(),
+            &mut quietly(),
+            &mut |_, test| {
+                if !test.record.witnesses.is_empty() {
+                    failing.push(test.run.inputs.last().expect("an input").value.clone());
+                }
+            },
+        )
+        .expect("a record");
     assert_eq!((record.counts.executions, record.counts.failures), (3, 2));
     failing.sort();
     assert_eq!(failing, ["-4", "-5"]);
@@ -60,7 +66,9 @@ fn the_errors_of_example_1_come_in_the_first_and_in_the_second_round() {
 fn results_are_compared_for_the_same_inputs_only() {
     // Two results, but each input gives one.
     let same = "var x: i32 = 0 process { let i = input(); if i > 3 { x := 1 } else { x := 2 } }";
-    let record = program(same).check(&Options::default(), &mut quietly());
+    let record = program(same)
+        .check(&Options::default(), &mut quietly())
+        .expect("a record");
     assert_eq!(
         (record.verdict, record.deterministic),
         (Verdict::Verified, Some(true))
@@ -69,7 +77,9 @@ fn results_are_compared_for_the_same_inputs_only() {
     let race = "var x: i32 = 0
         process { let i = input(); if i > 3 { x := 1 } else { x := 5 } }
         process { x := input() }";
-    let record = program(race).check(&Options::default(), &mut quietly());
+    let record = program(race)
+        .check(&Options::default(), &mut quietly())
+        .expect("a record");
     assert_eq!(
         (record.verdict, record.deterministic),
         (Verdict::Violated, Some(false))
@@ -86,13 +96,17 @@ fn results_are_compared_for_the_same_inputs_only() {
 #[test]
 fn a_guard_may_be_closed_for_some_inputs() {
     let source = "var k, x: i32 = 0 process { k := input() } process { k > 3 |> x := 1 }";
-    let record = program(source).check(&Options::default(), &mut quietly());
+    let record = program(source)
+        .check(&Options::default(), &mut quietly())
+        .expect("a record");
     assert_eq!(record.verdict, Verdict::Violated);
     let witness = &record.witnesses[0];
     assert_eq!(witness.kind, WitnessKind::Deadlock);
     let input: i64 = witness.runs[0].inputs[0].value.parse().unwrap();
     assert!(input <= 3);
-    let explored = program(source).explore(Algorithm::Optimal, &Options::default(), &mut quietly());
+    let explored = program(source)
+        .explore(Algorithm::Optimal, &Options::default(), &mut quietly())
+        .expect("a record");
     assert!(explored.counts.final_states == 1 && explored.counts.deadlocks > 0);
 }
 
@@ -102,12 +116,14 @@ fn a_witness_and_every_test_replay_with_their_inputs() {
         process { let i = input(); if i % 2 == 0 { a[i] := 1 } else { assert i != 7 } }";
     let program = program(source);
     let mut tests = Vec::new();
-    let (record, _) = program.explore_tests(
-        Algorithm::Source,
-        &Options::default(),
-        &mut quietly(),
-        &mut |_, test| tests.push(serde_json::to_string(test).unwrap()),
-    );
+    let (record, _) = program
+        .explore_tests(
+            Algorithm::Source,
+            &Options::default(),
+            &mut quietly(),
+            &mut |_, test| tests.push(serde_json::to_string(test).unwrap()),
+        )
+        .expect("a record");
     tests.push(serde_json::to_string(&record).unwrap());
     assert!(
         record.witnesses.len() == 2 && tests.len() > 4,
@@ -172,7 +188,9 @@ fn initial_values_that_the_file_does_not_give_are_inputs_too() {
     let source = "var x: i32 var y: i32 = 0 requires x > 3
         process { let a = input(); if a == x { error }; y := y + x } process { y := y - 1 }";
     let program = program(source);
-    let record = program.check(&Options::default(), &mut quietly());
+    let record = program
+        .check(&Options::default(), &mut quietly())
+        .expect("a record");
     assert_eq!(record.verdict, Verdict::Violated);
     let inputs = pairs(&record.witnesses[0].runs[0].inputs);
     let (x, a) = (inputs[0], inputs[1]);
@@ -181,7 +199,9 @@ fn initial_values_that_the_file_does_not_give_are_inputs_too() {
     let recording = Recording::parse(&serde_json::to_string(&record).unwrap()).unwrap();
     program.replay(&recording, &Options::default()).unwrap();
     for &algorithm in Algorithm::ALL {
-        let explored = program.explore(algorithm, &Options::default(), &mut quietly());
+        let explored = program
+            .explore(algorithm, &Options::default(), &mut quietly())
+            .expect("a record");
         assert!(
             explored.scope.exhaustive && explored.deterministic == Some(true),
             "{algorithm}"
@@ -205,7 +225,9 @@ fn initial_values_that_the_file_does_not_give_are_inputs_too() {
     let error = run(2).expect_err("2 is not above 3").to_string();
     assert!(error.contains("break `requires x > 3`"), "{error}");
     let impossible = source.replace("x > 3", "x > 3 && x < 4");
-    assert!(Program::load_with_inputs("test.maz", &impossible, &[]).is_err());
+    let impossible = Program::load("test.maz", &impossible, &[]).unwrap();
+    let refused = impossible.check(&Options::default(), &mut quietly());
+    assert_eq!(refused, Err(Refused::NoStart("execute")));
 }
 
 /// Two factors of a large number: the embedded solver gives up.
@@ -218,7 +240,9 @@ fn what_no_solver_decides_is_explored_no_further_and_named() {
         solver: SolverChoice::Embedded.into(),
         ..Options::default()
     };
-    let record = program(source).check(&options, &mut quietly());
+    let record = program(source)
+        .check(&options, &mut quietly())
+        .expect("a record");
     assert_eq!(record.verdict, Verdict::Inconclusive);
     assert_eq!(record.scope.bounds, [Bound::Undecided]);
     assert_eq!((record.counts.failures, record.counts.executions), (0, 1));
@@ -230,14 +254,11 @@ fn what_no_solver_decides_is_explored_no_further_and_named() {
 }
 
 #[test]
-fn programs_with_inputs_are_refused_where_nobody_knows_them() {
-    let source = "process { let x = input() }";
-    assert!(Program::load("test.maz", source, &[]).is_err());
-    assert!(
-        !Program::load_with_inputs("test.maz", "process { skip }", &[])
-            .unwrap()
-            .has_inputs()
-    );
+fn a_program_says_what_it_leaves_open() {
+    let unknowns = |source: &str| Program::load("test.maz", source, &[]).unwrap().unknowns();
+    assert_eq!(unknowns("process { let x = input() }").inputs.len(), 1);
+    assert_eq!(unknowns("var x: int process { x := 1 }").initial.len(), 1);
+    assert!(unknowns("process { skip }").is_empty());
 }
 
 #[test]
@@ -247,7 +268,9 @@ fn paths_may_ask_for_inputs_of_different_types() {
         process { if x { let a = input(i8); assert a != 3 } else { let b = input(bool); assert b } }";
     let asking = program(source);
     for algorithm in [Algorithm::Naive, Algorithm::Optimal, Algorithm::Stateful] {
-        let record = asking.explore(algorithm, &Options::default(), &mut quietly());
+        let record = asking
+            .explore(algorithm, &Options::default(), &mut quietly())
+            .expect("a record");
         assert_eq!(record.verdict, Verdict::Violated, "{algorithm}");
         let inputs = record
             .witnesses
@@ -261,7 +284,9 @@ fn paths_may_ask_for_inputs_of_different_types() {
     let source = "var x, y: bool = false observe y
         process { x := true }
         process { if x { let a = input(i8); y := a == 3 } else { let b = input(bool); y := b } }";
-    let record = program(source).check(&Options::default(), &mut quietly());
+    let record = program(source)
+        .check(&Options::default(), &mut quietly())
+        .expect("a record");
     assert_eq!(record.verdict, Verdict::Inconclusive);
     assert_eq!(record.deterministic, None);
 }
@@ -271,7 +296,9 @@ fn two_runs_replay_if_only_one_asks_for_an_input() {
     let source = "var x: bool = false process { x := !x } process { x := input(bool) }
         process { if x { x := input(bool) } }";
     let asking = program(source);
-    let record = asking.check(&Options::default(), &mut quietly());
+    let record = asking
+        .check(&Options::default(), &mut quietly())
+        .expect("a record");
     let [witness] = &record.witnesses[..] else {
         panic!("{:?}", record.witnesses)
     };
@@ -290,7 +317,9 @@ fn two_runs_replay_if_only_one_asks_for_an_input() {
 fn a_livelock_is_found_beside_inputs() {
     let source = "var x: int = 0 process { while x < 1 { } } process { let l = input() }";
     let asking = program(source);
-    let record = asking.explore(Algorithm::Stateful, &Options::default(), &mut quietly());
+    let record = asking
+        .explore(Algorithm::Stateful, &Options::default(), &mut quietly())
+        .expect("a record");
     assert_eq!(record.verdict, Verdict::Violated);
     assert_eq!(record.witnesses[0].kind, WitnessKind::Livelock);
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mazurka::proof::Status;
-use mazurka::{DeadlockFree, ProofFile, ProveOptions, SolverChoice, Theory, quietly};
+use mazurka::{DeadlockFree, Options, Program, ProofFile, ProveOptions, SolverChoice, quietly};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -34,6 +34,10 @@ fn every_goal_becomes_what_it_must() {
         solver: SolverChoice::Embedded.into(),
         ..ProveOptions::default()
     };
+    let checking = Options {
+        solver: SolverChoice::Embedded.into(),
+        ..Options::default()
+    };
     let (mut programs, mut refuted) = (0, 0);
     for entry in fs::read_dir(folder()).unwrap() {
         let path = entry.unwrap().path();
@@ -44,14 +48,14 @@ fn every_goal_becomes_what_it_must() {
         let source = fs::read_to_string(path.join("program.maz")).unwrap();
         let expect = fs::read_to_string(path.join("expect.toml")).unwrap();
         let expect: Expect = toml::from_str(&expect).unwrap();
-        let theory = Theory::load("program.maz", &source, &[]).unwrap();
+        let program = Program::load("program.maz", &source, &[]).unwrap();
         for goal in expect.goal {
             let asked: Vec<String> = goal.formula.into_iter().collect();
-            let (record, proofs) = theory.prove(&asked, &options, &mut quietly()).unwrap();
+            let (record, proofs) = program.prove(&asked, &options, &mut quietly()).unwrap();
             let name = format!("{} {asked:?}", path.display());
             let found = &record.goals[0];
             assert_eq!(found.status, goal.status, "{name}: {:?}", found.open);
-            let checked = theory.check(&proofs, &SolverChoice::Embedded.into());
+            let checked = program.check_proof(&proofs, &checking, &mut quietly());
             assert_eq!(
                 checked.is_ok(),
                 goal.status == Status::Proved,

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use mazurka::{
     Algorithm, Checkpoint, Limits, Options, Program, ProofFile, ProveOptions, Recording,
-    SolverChoice, Theory, Verdict, quietly,
+    SolverChoice, Verdict, quietly,
 };
 use proptest::prelude::*;
 
@@ -66,7 +66,7 @@ proptest! {
     #[test]
     fn a_damaged_record_is_refused_or_replayed(edits in edits()) {
         let program = program();
-        let record = program.check(&options(), &mut quietly());
+        let record = program.check(&options(), &mut quietly()).expect("a record");
         prop_assert_eq!(record.verdict, Verdict::Violated);
         let text = serde_json::to_string(&record).expect("records are JSON");
         if let Ok(recording) = Recording::parse(&damage(&text, &edits)) {
@@ -97,9 +97,9 @@ proptest! {
 
     #[test]
     fn a_damaged_proof_is_refused_or_the_same(edits in edits()) {
-        let (theory, proof, text) = proof();
+        let (program, proof, text) = proof();
         if let Ok(mut damaged) = ProofFile::parse(&damage(text, &edits)) {
-            let passes = theory.check(&damaged, &SolverChoice::Embedded.into()).is_ok();
+            let passes = program.check_proof(&damaged, &embedded(), &mut quietly()).is_ok();
             for (damaged, proof) in damaged.proofs.iter_mut().zip(&proof.proofs) {
                 // Where the program was does not matter, but which it is.
                 damaged.program = proof.program.clone();
@@ -110,7 +110,7 @@ proptest! {
 
     #[test]
     fn whatever_stands_in_a_formula_it_is_read_or_refused(text in formula()) {
-        let (theory, _, _) = proof();
+        let (program, _, _) = proof();
         let options = ProveOptions {
             solver: SolverChoice::Embedded.into(),
             limits: Limits {
@@ -119,15 +119,22 @@ proptest! {
             },
             ..ProveOptions::default()
         };
-        if let Err(error) = theory.prove(std::slice::from_ref(&text), &options, &mut quietly()) {
+        if let Err(error) = program.prove(std::slice::from_ref(&text), &options, &mut quietly()) {
             prop_assert!(!error.to_string().is_empty());
         }
     }
 }
 
+fn embedded() -> Options {
+    Options {
+        solver: SolverChoice::Embedded.into(),
+        ..Options::default()
+    }
+}
+
 /// A program with a loop, a lock and a started process, its proof, and that as a text.
-fn proof() -> &'static (Theory, ProofFile, String) {
-    static PROOF: OnceLock<(Theory, ProofFile, String)> = OnceLock::new();
+fn proof() -> &'static (Program, ProofFile, String) {
+    static PROOF: OnceLock<(Program, ProofFile, String)> = OnceLock::new();
     PROOF.get_or_init(|| {
         let source = "
             var x, c: i8 = 0 var n: i8 var a: i8[2] = 0 var b: bool
@@ -137,17 +144,17 @@ fn proof() -> &'static (Theory, ProofFile, String) {
             process p { let h = spawn { lock(m); x := x + 1; unlock(m) }; join h }
             process q { while c < n invariant 0 <= c && c <= n { c := c + 1 } }
             ensures c == n && x == 1";
-        let theory = Theory::load("damaged.maz", source, &[]).expect("a good program");
+        let program = Program::load("damaged.maz", source, &[]).expect("a good program");
         let options = ProveOptions {
             solver: SolverChoice::Embedded.into(),
             ..ProveOptions::default()
         };
-        let (record, proof) = theory
+        let (record, proof) = program
             .prove(&[], &options, &mut quietly())
             .expect("a proof");
         assert_eq!(record.record.verdict, Verdict::Verified);
         let text = serde_json::to_string(&proof).expect("proofs are JSON");
-        (theory, proof, text)
+        (program, proof, text)
     })
 }
 

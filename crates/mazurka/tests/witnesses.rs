@@ -74,7 +74,9 @@ fn witnesses_of_the_corpus_show_the_same_and_are_no_worse() {
         };
         for algorithm in [Algorithm::Naive, Algorithm::Optimal] {
             let found = raw(&source, algorithm, &options.limits, Goal::Everything);
-            let record = program.explore(algorithm, &options, &mut quietly());
+            let record = program
+                .explore(algorithm, &options, &mut quietly())
+                .expect("a record");
             let findings = found.failures.iter().chain(&found.deadlock);
             let findings: Vec<_> = findings.chain(&found.livelock).collect();
             assert_eq!(record.witnesses.len(), findings.len(), "{name}");
@@ -84,7 +86,7 @@ fn witnesses_of_the_corpus_show_the_same_and_are_no_worse() {
             }
             replays(&name, &program, &options, record);
         }
-        let record = program.check(&options, &mut quietly());
+        let record = program.check(&options, &mut quietly()).expect("a record");
         let algorithm: Algorithm = record.algorithm.parse().expect("an algorithm");
         let goal = Goal::Verdict {
             deterministic: true,
@@ -123,7 +125,9 @@ fn racing(run: &Run) -> Vec<usize> {
 /// The schedules of the only witness, and what is marked in each.
 fn shown(source: &str) -> (WitnessKind, Vec<(String, Vec<usize>)>) {
     let program = Program::load("test.maz", source, &[]).expect("a program");
-    let record = program.check(&Options::default(), &mut quietly());
+    let record = program
+        .check(&Options::default(), &mut quietly())
+        .expect("a record");
     let [witness] = &record.witnesses[..] else {
         panic!("{:?}", record.witnesses);
     };

@@ -84,7 +84,9 @@ fn meaning(record: &Record) -> Record {
 fn the_corpus_is_the_same_for_any_number_of_workers() {
     for program in corpus() {
         for &algorithm in &[Algorithm::Optimal, Algorithm::Source, Algorithm::Dpor] {
-            let whole = program.explore(algorithm, &with_jobs(1), &mut quietly());
+            let whole = program
+                .explore(algorithm, &with_jobs(1), &mut quietly())
+                .expect("a record");
             let first = in_parts(&program, algorithm, 1);
             let name = format!("{:?}, {algorithm}", program.record());
             assert_eq!(meaning(&whole), meaning(&first), "{name}");
@@ -114,10 +116,14 @@ fn the_answer_is_the_same_for_any_number_of_workers() {
         .replace("N = 8", "N = 9")
         .replace("LAST", "987654321");
     let program = Program::load("orders.maz", &source, &[]).expect("a program");
-    let first = program.check(&with_jobs(1), &mut quietly());
+    let first = program
+        .check(&with_jobs(1), &mut quietly())
+        .expect("a record");
     assert_eq!(first.verdict, Verdict::Violated);
     for jobs in [2, 3, 4] {
-        let more = program.check(&with_jobs(jobs), &mut quietly());
+        let more = program
+            .check(&with_jobs(jobs), &mut quietly())
+            .expect("a record");
         assert_eq!(first.counts, more.counts);
         assert_eq!(meaning(&first), meaning(&more));
     }
@@ -194,7 +200,9 @@ fn a_limit_is_exact_with_one_worker_and_close_with_more() {
     for jobs in [1, 2, 4] {
         let mut options = with_jobs(jobs);
         options.limits.steps = Some(400_000);
-        let record = program.explore(Algorithm::Optimal, &options, &mut quietly());
+        let record = program
+            .explore(Algorithm::Optimal, &options, &mut quietly())
+            .expect("a record");
         assert_eq!(record.verdict, Verdict::Inconclusive);
         assert_eq!(record.scope.bounds, [mazurka::Bound::MaxSteps(400_000)]);
         let most = match jobs {

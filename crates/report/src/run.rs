@@ -28,9 +28,7 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
         Some(seed) => format!("{}: a random run, seed {seed}\n", record.program.file),
         None => format!("{}: the run of a schedule\n", record.program.file),
     };
-    if !run.inputs.is_empty() {
-        text += &witness::inputs(&run.inputs);
-    }
+    text += &witness::inputs(&run.inputs);
     let columns = Columns::of(std::slice::from_ref(run));
     text += &columns.steps(run, 0..run.steps.len(), None, paint);
     // What is wrong first; a run with a failed invariant or `ensures` can still go on or be final.

@@ -128,7 +128,7 @@ pub(crate) fn findings(record: &Record, view: &View) -> String {
             None => String::new(),
         };
         text += &format!("\n{found}{place}\n");
-        text += &witness::initially(evidence);
+        text += &witness::inputs(&evidence.inputs());
         text += &witness::waiting(&evidence.waiting);
         text += &witness::replay(record, evidence, view);
     }

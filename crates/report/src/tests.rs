@@ -48,7 +48,6 @@ fn witness(kind: WitnessKind, message: &str) -> Witness {
         waiting: Vec::new(),
         differs: Vec::new(),
         condition: None,
-        set: Vec::new(),
     }
 }
 

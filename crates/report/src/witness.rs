@@ -13,12 +13,8 @@ const STATE_WIDTH: usize = 240;
 pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String {
     let paint = view.paint;
     let mut text = place(record, witness);
-    text += &initially(witness);
     text += &waiting(&witness.waiting);
-    let all = witness.inputs();
-    if !all.is_empty() {
-        text += &inputs(&all);
-    }
+    text += &inputs(&witness.inputs());
     if let Some(condition) = &witness.condition {
         let condition = clip(condition, STATE_WIDTH);
         text += &format!("  for all inputs with {condition}\n");
@@ -63,23 +59,17 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
     text
 }
 
-/// The initial values that are its own.
-pub(crate) fn initially(witness: &Witness) -> String {
-    if witness.set.is_empty() {
-        return String::new();
-    }
-    let values = witness
-        .set
-        .iter()
-        .map(|(name, value)| format!("{name} = {value}"));
-    let values: Vec<String> = values.collect();
-    format!("  initially: {}\n", clip(&values.join(", "), STATE_WIDTH))
-}
-
-/// The values of the inputs.
+/// The values of what the program leaves open: its initial values, then its inputs.
 pub(crate) fn inputs(all: &[Binding]) -> String {
-    let inputs = clip(&bindings(all), STATE_WIDTH);
-    format!("  inputs: {inputs}\n")
+    let (inputs, initial): (Vec<_>, Vec<_>) =
+        all.iter().cloned().partition(|one| one.name.contains('#'));
+    let mut text = String::new();
+    for (what, values) in [("initially", initial), ("inputs", inputs)] {
+        if !values.is_empty() {
+            text += &format!("  {what}: {}\n", clip(&bindings(&values), STATE_WIDTH));
+        }
+    }
+    text
 }
 
 /// How many steps two runs have in common at their beginning.
@@ -147,15 +137,13 @@ pub(crate) fn waiting(all: &[Waiting]) -> String {
 /// The commands that replay it, one line each.
 pub(crate) fn replay(record: &Record, witness: &Witness, view: &View) -> String {
     let mut text = String::new();
-    let mut program = record.program.clone();
-    program.set.extend(witness.set.iter().cloned());
     for (at, run) in witness.runs.iter().enumerate() {
         let intro = if at == 0 {
             "replay with:"
         } else {
             "        and:"
         };
-        let command = replay_command(&program, run, &view.flags);
+        let command = replay_command(&record.program, run, &view.flags);
         text += &format!("{} {command}\n", view.paint.strong(intro));
     }
     text

@@ -12,7 +12,7 @@ use mazurka_core::{
     TraceHasher, ending,
 };
 use mazurka_explore::{Algorithm, Goal, Observer, Variant, search_states};
-use mazurka_lang::{Code, Machine, SymbolicMachine, compile, compile_open, load};
+use mazurka_lang::{Code, Machine, SymbolicMachine, compile, load};
 use mazurka_smt::{Assembly, Choice, Sort, assemble};
 use mazurka_testkit::{Config, Limit, Visit, every_run, generate, shrink, tree, variants};
 
@@ -285,7 +285,7 @@ fn with_truth(text: &str) -> Option<(Arc<Code>, BTreeSet<Shown>)> {
     if !text.contains("input(") {
         return None;
     }
-    let code = Arc::new(compile_open(&program, text).ok()?);
+    let code = Arc::new(compile(&program, text).ok()?);
     let truth = truth(text, &code)?;
     Some((code, truth))
 }
@@ -365,7 +365,7 @@ fn every_algorithm_finds_what_brute_force_finds() {
 
 /// Executions and blocked runs.
 fn counts(text: &str, algorithm: Algorithm) -> (u64, u64) {
-    let code = Arc::new(compile_open(&load(text, &[]).unwrap(), text).unwrap());
+    let code = Arc::new(compile(&load(text, &[]).unwrap(), text).unwrap());
     let solver = assemble(Assembly::default()).expect("a solver");
     let mut machine = SymbolicMachine::new(code, 1_000_000, Some(solver));
     let watch = &mut |_: &_| ControlFlow::Continue(());
@@ -413,7 +413,7 @@ fn orders_that_differ_for_some_inputs_are_both_tried() {
 #[test]
 fn the_solver_is_no_bottleneck() {
     let text = include_str!("../../../corpus/maz/thesis-pairs/program.maz");
-    let code = Arc::new(compile_open(&load(text, &[]).unwrap(), text).unwrap());
+    let code = Arc::new(compile(&load(text, &[]).unwrap(), text).unwrap());
     let embedded = Assembly {
         choice: Choice::Embedded,
         ..Assembly::default()

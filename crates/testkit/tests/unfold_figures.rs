@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mazurka_core::{Execution, Limits};
 use mazurka_explore::{Goal, NetKind, Unfolding, unfold};
-use mazurka_lang::{Machine, SymbolicMachine, has_inputs};
+use mazurka_lang::{Machine, SymbolicMachine};
 use mazurka_smt::{Assembly, Choice, assemble};
 
 use NetKind::{Contextual, Replicated};
@@ -24,8 +24,8 @@ fn net(name: &str, set: &[(&str, u64)], kind: NetKind, seed: u64) -> Unfolding {
         })
         .collect();
     let program = mazurka_lang::load(&text, &set).expect("a program of the corpus");
-    if has_inputs(&program) {
-        let code = mazurka_lang::compile_open(&program, &text).expect("a program of the corpus");
+    if !program.unknowns().is_empty() {
+        let code = mazurka_lang::compile(&program, &text).expect("a program of the corpus");
         let embedded = Assembly {
             choice: Choice::Embedded,
             ..Assembly::default()

@@ -17,7 +17,7 @@ use mazurka_explore::{
     Algorithm, Goal, NetKind, Observer, Question, Unfolding, past_is_discarded, search_states,
     unfold, walk_states,
 };
-use mazurka_lang::{Code, Machine, Property, SymbolicMachine, compile_open, load};
+use mazurka_lang::{Code, Machine, Property, SymbolicMachine, compile, load};
 use mazurka_smt::{Assembly, Choice, Sort, Term, assemble};
 use mazurka_testkit::{Config, Rng, generate};
 
@@ -156,7 +156,7 @@ fn each(first: u64, mut run: impl FnMut(u64, &str, &Arc<Code>, &Truth)) -> u64 {
         if !text.contains("input(") {
             continue;
         }
-        let code = Arc::new(compile_open(&program, &text).expect("nothing to refuse"));
+        let code = Arc::new(compile(&program, &text).expect("nothing to refuse"));
         if let Some(truth) = truth(&code) {
             run(seed, &text, &code, &truth);
             compared += 1;

@@ -16,6 +16,7 @@ pub(crate) mod refuse;
 mod settings;
 mod stmt;
 pub(crate) mod types;
+mod unknowns;
 
 use std::rc::Rc;
 
@@ -28,6 +29,7 @@ use crate::syntax::ast::Name;
 use crate::syntax::parser::{foreign, parse};
 
 pub use settings::Setting;
+pub use unknowns::Unknowns;
 
 /// All shared arrays together may have this many elements.
 const MAX_ELEMENTS: u64 = 1 << 20;

@@ -1,49 +1,9 @@
 //! What can be read and checked but not (yet) explored.
 
-use crate::check::hir::{ExprKind, Program};
+use crate::check::hir::Program;
 use crate::code::Late;
 use crate::code::claims::CALL_DEPTH;
-use crate::code::shared::Shared;
 use mazurka_diagnostics::{Diagnostic, Span};
-
-/// Inputs and symbolic initial values.
-pub(crate) fn unexplorable(program: &Program) -> Vec<Diagnostic> {
-    let mut refused = symbolic_values(program);
-    let mut inputs = Vec::new();
-    Shared::new(program).for_each_expr(&mut |e| {
-        if matches!(e.kind, ExprKind::Input) && !inputs.contains(&e.span) {
-            inputs.push(e.span);
-        }
-    });
-    refused.extend(inputs.into_iter().map(|span| Diagnostic {
-        code: "M0602",
-        message: "this needs a program without `input`".to_owned(),
-        span,
-        label: "an input".to_owned(),
-        related: Vec::new(),
-        help: Some("`check`, `explore`, `run` and `replay` know inputs; or use `choose(a..b)` to try every value of a small range".to_owned()),
-    }));
-    refused
-}
-
-/// Symbolic initial values.
-pub(crate) fn symbolic_values(program: &Program) -> Vec<Diagnostic> {
-    let mut refused = Vec::new();
-    for var in program.vars.iter().filter(|var| var.init.is_none()) {
-        let name = &var.name;
-        refused.push(Diagnostic {
-            code: "M0601",
-            message: format!("`{name}` has no initial value, so it is symbolic"),
-            span: var.span,
-            label: "this command needs a concrete value here".to_owned(),
-            related: Vec::new(),
-            help: Some(format!(
-                "give it one: write `= …` in its declaration or add `--set {name}=0`; `mazurka check`, `explore`, `symbolic` and `prove` take all values at once"
-            )),
-        });
-    }
-    refused
-}
 
 /// Steps that may have to wait or not, depending on what they have chosen.
 pub(crate) fn late_waits(steps: &[Late]) -> Vec<Diagnostic> {
@@ -108,7 +68,12 @@ mod tests {
     fn codes(source: &str) -> Vec<&'static str> {
         let program = crate::load(source, &[]).expect("a program");
         let refused = crate::compile(&program, source).err().unwrap_or_default();
-        refused.iter().map(|mistake| mistake.code).collect()
+        let unknown = program.unknowns().refused();
+        unknown
+            .iter()
+            .chain(&refused)
+            .map(|mistake| mistake.code)
+            .collect()
     }
 
     #[test]

@@ -27,11 +27,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::check::hir::{self, Type};
-use crate::check::refuse;
 use crate::code::liveness::Live;
 use crate::code::quick::Quick;
 use crate::code::reach::Reach;
-use mazurka_diagnostics::{Diagnostic, Span};
+use mazurka_diagnostics::Span;
 
 /// Arithmetic that can fail or wrap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -261,8 +260,6 @@ pub struct Code {
     pub(crate) processes: Vec<Entry>,
     /// The values of inputs, by name. Those that are not given are 0.
     pub(crate) inputs: FxHashMap<String, i64>,
-    /// Whether initial values that the file does not give are inputs.
-    pub(crate) open: bool,
     /// The initial cells: variables, then locks.
     pub(crate) initial: Vec<i64>,
     pub(crate) first_lock: u32,
@@ -335,9 +332,14 @@ impl Code {
         !self.ensures.is_empty()
     }
 
-    /// Why the program cannot be explored, if it cannot.
-    pub fn refused(&self) -> Vec<Diagnostic> {
-        refuse::late_waits(&self.late)
+    /// The checked program that it was made of.
+    pub fn program(&self) -> &hir::Program {
+        &self.program
+    }
+
+    /// The text that it was made of.
+    pub fn source(&self) -> &Arc<str> {
+        &self.source
     }
 
     /// What can still be touched from each place on.

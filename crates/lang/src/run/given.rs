@@ -1,4 +1,4 @@
-//! Values from outside: inputs, and initial values that the file leaves open.
+//! Values from outside: inputs, and initial values that the file does not give.
 
 use mazurka_core::record::Binding;
 
@@ -56,10 +56,10 @@ fn fits(name: &str, value: i128, ty: Type) -> Result<(), UnfitInput> {
 
 impl Code {
     /// The cells whose initial values are given like inputs.
-    pub(crate) fn open_cells(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn unknown_cells(&self) -> impl Iterator<Item = u32> {
         let vars = self.program.vars.iter().zip(&self.first_cells);
-        let open = vars.filter(|(var, _)| self.open && var.init.is_none());
-        open.flat_map(|(var, &first)| first..first + var.len.unwrap_or(1))
+        let unknown = vars.filter(|(var, _)| var.init.is_none());
+        unknown.flat_map(|(var, &first)| first..first + var.len.unwrap_or(1))
     }
 
     /// The same program with values for its inputs, by name: `0.1#0` is the first of process 0.1, `x` and `a[2]` are initial values of
@@ -70,7 +70,7 @@ impl Code {
         code.inputs = values
             .map(|(name, value)| (name.to_owned(), value))
             .collect();
-        for cell in self.open_cells() {
+        for cell in self.unknown_cells() {
             let given = code.inputs.get(&self.cell_name(cell)).copied();
             code.initial[cell as usize] = numbers::wrap(given.unwrap_or(0), self.cell_type(cell));
         }
@@ -81,7 +81,7 @@ impl Code {
 impl Machine {
     /// The initial values that were given.
     pub(crate) fn initial_inputs(&self) -> impl Iterator<Item = Binding> {
-        self.code.open_cells().map(|cell| Binding {
+        self.code.unknown_cells().map(|cell| Binding {
             name: self.code.cell_name(cell),
             value: numbers::show(self.code.initial[cell as usize], self.code.cell_type(cell)),
         })
@@ -92,7 +92,7 @@ impl Machine {
         let code = &self.code;
         for (name, value) in given.iter().filter(|(name, _)| !name.contains('#')) {
             let cell = code
-                .open_cells()
+                .unknown_cells()
                 .find(|&cell| code.cell_name(cell) == *name);
             let Some(cell) = cell else {
                 return Err(UnfitInput::NoSuchVariable { name: name.clone() });

@@ -9,7 +9,7 @@ use mazurka_core::{ProcessId, ProcessPath};
 
 use crate::check::hir::{Expr, VarId};
 use crate::check::{Setting, load};
-use crate::code::compile::{compile, compile_open, has_inputs};
+use crate::code::compile::compile;
 use crate::code::{Code, Op};
 use crate::run::evaluate;
 use crate::run::machine::Machine;
@@ -77,11 +77,7 @@ impl Property {
             mistakes,
         };
         let program = load(&all, settings).map_err(bad)?;
-        let code = match has_inputs(&program) {
-            true => compile_open(&program, &all),
-            false => compile(&program, &all),
-        };
-        let code = code.map_err(bad)?;
+        let code = compile(&program, &all).map_err(bad)?;
         for (process, line) in &points {
             places::check(&code, process, *line).map_err(BadProperty::Nowhere)?;
         }

@@ -57,8 +57,7 @@ struct Checker<'p, 's> {
 
 type Checked<T = ()> = Result<T, String>;
 
-/// Checks a proof of a formula about a program, unless the watch says no at a goal, and
-/// tells what it shows of deadlocks.
+/// Checks a proof, unless the watch says no at a goal, and tells what it shows of deadlocks.
 pub(crate) fn check(
     proof: &Proof,
     theorem: &Theorem<'_>,

@@ -6,13 +6,13 @@ use clap::CommandFactory;
 use mazurka::record::{Record, Tree};
 use mazurka::{
     Algorithm, Bound, Checkpoint, Limits, Options, Permuting, Plan, Program, Recording,
-    RecordingError, ReplayProblem, Schedule, SymbolicProgram,
+    RecordingError, ReplayProblem, Schedule,
 };
 use mazurka_report::{OneRun, Paint, View};
 
 use super::args::{
     CheckArgs, ClassPicture, Cli, Command, ExploreArgs, Format, OutputArgs, PermuteArgs, Picture,
-    ProgramArgs, ReplayArgs, RunArgs, RunPicture,
+    ReplayArgs, RunArgs, RunPicture,
 };
 use super::solver::solver;
 use super::watch::Watcher;
@@ -70,47 +70,34 @@ impl From<String> for Refusal {
     }
 }
 
-/// For the commands that know inputs.
-pub(super) fn load_with_inputs(file: &str, set: &[(String, String)]) -> Result<Program, Refusal> {
-    let source = files::program(file)?;
-    Program::load_with_inputs(file, &source, set)
-        .map_err(|mistakes| Refusal::Program(diagnose::render(file, &source, &mistakes)))
-}
-
+/// Reads a program.
 pub(super) fn load(file: &str, set: &[(String, String)]) -> Result<Program, Refusal> {
     let source = files::program(file)?;
-    Program::load(file, &source, set)
-        .map_err(|mistakes| Refusal::Program(diagnose::render(file, &source, &mistakes)))
+    load_source(file, &source, set)
 }
 
-/// What `check` and `explore` look at: for one choice of initial values, or for all.
-enum Checked {
-    Concrete(Program),
-    Symbolic(SymbolicProgram),
+/// The same for a text that has been read.
+pub(super) fn load_source(
+    file: &str,
+    source: &str,
+    set: &[(String, String)],
+) -> Result<Program, Refusal> {
+    Program::load(file, source, set)
+        .map_err(|mistakes| Refusal::Program(diagnose::render(file, source, &mistakes)))
 }
 
-impl Checked {
-    fn load(file: &str, set: &[(String, String)]) -> Result<Self, Refusal> {
-        let source = files::program(file)?;
-        if let Ok(program) = Program::load_with_inputs(file, &source, set) {
-            return Ok(Self::Concrete(program));
-        }
-        let mistakes = match Program::load(file, &source, set) {
-            Ok(program) => return Ok(Self::Concrete(program)),
-            Err(mistakes) => mistakes,
-        };
-        // Nothing is wrong but that initial values are not known.
-        if mistakes.iter().all(|mistake| mistake.code == "M0601")
-            && let Ok(program) = SymbolicProgram::load(file, &source, set)
-        {
-            return Ok(Self::Symbolic(program));
-        }
-        Err(Refusal::Program(diagnose::render(file, &source, &mistakes)))
+/// Reads a program all of whose values are known.
+fn load_known(file: &str, set: &[(String, String)]) -> Result<Program, Refusal> {
+    let source = files::program(file)?;
+    let program = load_source(file, &source, set)?;
+    match program.unknowns().refused() {
+        unknown if unknown.is_empty() => Ok(program),
+        unknown => Err(Refusal::Program(diagnose::render(file, &source, &unknown))),
     }
 }
 
 fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
-    let program = Checked::load(&args.program.file, &args.program.settings())?;
+    let program = load(&args.program.file, &args.program.settings())?;
     let options = Options {
         solver: solver(&args.solver)?,
         limits: args.limits.limits(),
@@ -120,10 +107,7 @@ fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     };
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
     let watch = &mut |progress: &mazurka::Progress| watcher.look(progress);
-    let record = match program {
-        Checked::Concrete(program) => Ok(program.check(&options, watch)),
-        Checked::Symbolic(program) => program.check(&options, watch),
-    };
+    let record = program.check(&options, watch);
     watcher.finish();
     let record = record.map_err(|error| error.to_string())?;
     if let (Some(path), false) = (&args.witness, record.witnesses.is_empty()) {
@@ -131,71 +115,13 @@ fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     }
     let view = view(&options.limits);
     show(&record, &args.output, &record, || {
-        initially(
-            mazurka_report::verdict(&record, &view),
-            &record,
-            &args.program,
-        )
+        mazurka_report::verdict(&record, &view)
     })
-}
-
-/// Says which initial values a search has found: settings that nobody has made.
-fn initially(text: String, record: &Record, args: &ProgramArgs) -> String {
-    match record.program.set.get(args.settings().len()..) {
-        None | Some([]) => text,
-        Some(found) => {
-            let values: Vec<String> = found.iter().map(|(n, v)| format!("{n} = {v}")).collect();
-            let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
-            format!("{first}\ninitially: {}\n{rest}", values.join(", "))
-        }
-    }
-}
-
-/// Explores for all initial values.
-fn explore_symbolic(args: &ExploreArgs, program: &SymbolicProgram) -> Result<Exit, Refusal> {
-    let algorithm = args.algorithm()?;
-    let format = match args.output.format {
-        Picture::Text => Format::Text,
-        Picture::Json => Format::Json,
-        Picture::Dot | Picture::Svg => return Err(not_symbolic("pictures are")),
-    };
-    if args.checkpoint.is_some() || args.resume.is_some() || args.tests.is_some() {
-        return Err(not_symbolic("--checkpoint, --resume and --tests are"));
-    }
-    let options = Options {
-        solver: solver(&args.solver)?,
-        limits: args.limits.limits(),
-        jobs: 1,
-        ..Options::default()
-    };
-    let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
-    let watch = &mut |progress: &mazurka::Progress| watcher.look(progress);
-    let explored = program.explore(algorithm, &options, watch);
-    watcher.finish();
-    let record = explored.ok_or_else(|| not_symbolic(&format!("--algorithm {algorithm} is")))?;
-    let record = record.map_err(|error| error.to_string())?;
-    let output = OutputArgs {
-        format,
-        quiet: args.output.quiet,
-    };
-    show(&record, &output, &record, || {
-        let text = mazurka_report::table(&record, &view(&options.limits));
-        initially(text, &record, &args.program)
-    })
-}
-
-fn not_symbolic(what: &str) -> Refusal {
-    Refusal::Message(format!(
-        "{what} for programs whose initial values are all known; give them with `= …` or --set NAME=VALUE"
-    ))
 }
 
 fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let algorithm = args.algorithm()?;
-    let program = match Checked::load(&args.program.file, &args.program.settings())? {
-        Checked::Concrete(program) => program,
-        Checked::Symbolic(program) => return explore_symbolic(args, &program),
-    };
+    let program = load(&args.program.file, &args.program.settings())?;
     let options = Options {
         solver: solver(&args.solver)?,
         limits: args.limits.limits(),
@@ -231,10 +157,13 @@ fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
         None if args.tests.is_some() => {
             let folder = args.tests.as_deref().unwrap_or(Path::new("."));
             let record;
-            (record, coverage) = tests(folder, &program, algorithm, &options, watch);
+            (record, coverage) = tests(folder, &program, algorithm, &options, watch)?;
             (record, None)
         }
-        None => (program.explore(algorithm, &options, watch), None),
+        None => {
+            let record = program.explore(algorithm, &options, watch);
+            (record.map_err(|error| error.to_string())?, None)
+        }
         Some(path) => {
             let every = args.checkpoint_every;
             let keep = &mut |checkpoint: Checkpoint| keeper.keep(path, &checkpoint);
@@ -313,12 +242,13 @@ fn tests(
     algorithm: Algorithm,
     options: &Options,
     watch: &mut mazurka::Watch<'_>,
-) -> (Record, Option<String>) {
+) -> Result<(Record, Option<String>), Refusal> {
     let explore =
         |sink: mazurka::TestSink<'_>| program.explore_tests(algorithm, options, watch, sink);
-    let ((record, coverage), whole) = into_folder(folder, explore);
+    let (explored, whole) = into_folder(folder, explore);
+    let (record, coverage) = explored.map_err(|error| error.to_string())?;
     let covered = || mazurka_report::coverage(&coverage, &folder.display().to_string());
-    (record, whole.then(covered))
+    Ok((record, whole.then(covered)))
 }
 
 /// Writes each test into the folder, by its number. Whether all are there.
@@ -342,8 +272,8 @@ fn draw(
     options: &Options,
     picture: fn(&Record, &Tree) -> String,
 ) -> Result<Exit, Refusal> {
-    if program.has_inputs() {
-        let no = "there are no pictures of programs with inputs; --format text and json show the exploration";
+    if !program.unknowns().is_empty() {
+        let no = "there are no pictures of programs with inputs or without initial values; --format text and json show the exploration";
         return Err(Refusal::Message(no.to_owned()));
     }
     if args.checkpoint.is_some() || args.resume.is_some() || args.tests.is_some() {
@@ -398,7 +328,7 @@ fn permute(args: &PermuteArgs) -> Result<Exit, Refusal> {
         any_start: args.symbolic_initial,
         listed: usize::try_from(args.classes).unwrap_or(usize::MAX),
     };
-    let program = load(&args.program.file, &args.program.settings())?;
+    let program = load_known(&args.program.file, &args.program.settings())?;
     let options = Options {
         limits: args.limits.limits(),
         deterministic: false,
@@ -436,8 +366,8 @@ fn permute(args: &PermuteArgs) -> Result<Exit, Refusal> {
 
 fn run_one(args: &RunArgs) -> Result<Exit, Refusal> {
     let plan = plan(args.schedule.as_ref(), args.seed)?;
-    let program = load_with_inputs(&args.program.file, &args.program.settings())?;
-    if !args.inputs.is_empty() && !program.has_inputs() {
+    let program = load(&args.program.file, &args.program.settings())?;
+    if !args.inputs.is_empty() && program.unknowns().is_empty() {
         let no = "this program asks for no inputs; leave out --inputs";
         return Err(Refusal::Message(no.to_owned()));
     }
@@ -526,21 +456,14 @@ fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
         jobs: 1,
         ..Options::default()
     };
-    let mut parts = Vec::new();
-    for part in recording.parts(&source) {
-        let program = Program::load_with_inputs(file, &source, &part.record.program.set)
-            .map_err(|mistakes| Refusal::Program(diagnose::render(file, &source, &mistakes)))?;
-        let again = program.replay(&part, &options);
-        parts.push(again.map_err(|problem| match problem {
-            ReplayProblem::OtherProgram { .. } => {
-                format!("{problem}; check it again, or restore the program that was recorded")
-            }
-            _ => problem.to_string(),
-        })?);
-    }
-    let record = recording
-        .whole(parts)
-        .ok_or_else(|| ReplayProblem::Nothing.to_string())?;
+    let program = load_source(file, &source, &recorded.set)?;
+    let record = program.replay(&recording, &options);
+    let record = record.map_err(|problem| match problem {
+        ReplayProblem::OtherProgram { .. } => {
+            format!("{problem}; check it again, or restore the program that was recorded")
+        }
+        _ => problem.to_string(),
+    })?;
     let view = view(&options.limits);
     show(&record, &args.output, &record, || {
         mazurka_report::replayed(&record, &view)

@@ -5,20 +5,19 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use mazurka::{
-    Bound, DeadlockFree, Limits, Progress, ProofFile, ProofProblem, ProveError, ProveOptions,
-    Theory, goal_mistake,
+    Bound, DeadlockFree, Limits, Options, Program, Progress, ProofFile, ProofProblem, ProveError,
+    ProveOptions, goal_mistake,
 };
 
 use super::args::{CheckProofArgs, ProofFormat, ProveArgs};
-use super::commands::{Refusal, json, view};
+use super::commands::{Refusal, json, load_source, view};
 use super::solver::solver;
 use super::watch::{self, Watcher};
 use super::{Exit, diagnose, files, output};
 
-fn load(file: &str, set: &[(String, String)]) -> Result<Theory, Refusal> {
+fn load(file: &str, set: &[(String, String)]) -> Result<Program, Refusal> {
     let source = files::maz_program(file, "proved right")?;
-    Theory::load(file, &source, set)
-        .map_err(|mistakes| Refusal::Program(diagnose::render(file, &source, &mistakes)))
+    load_source(file, &source, set)
 }
 
 /// A goal that cannot be read is shown with a caret; everything else is a sentence.
@@ -32,7 +31,7 @@ fn refuse(error: ProveError) -> Refusal {
 }
 
 pub(super) fn prove(args: &ProveArgs) -> Result<Exit, Refusal> {
-    let theory = load(&args.program.file, &args.program.set)?;
+    let program = load(&args.program.file, &args.program.set)?;
     let options = ProveOptions {
         reduce: !args.no_por,
         feasible: !args.no_feasible,
@@ -51,7 +50,7 @@ pub(super) fn prove(args: &ProveArgs) -> Result<Exit, Refusal> {
         },
     };
     let mut watcher = Watcher::new(options.limits.memory, args.quiet)?;
-    let found = theory.prove(&args.goal, &options, &mut |progress| watcher.look(progress));
+    let found = program.prove(&args.goal, &options, &mut |progress| watcher.look(progress));
     watcher.finish();
     let (record, proofs) = found.map_err(refuse)?;
     if let Some(path) = &args.proof {
@@ -136,21 +135,24 @@ pub(super) fn check_proof(args: &CheckProofArgs) -> Result<Exit, Refusal> {
             "`{name}`: there is no proof in it"
         )));
     };
-    let program = args.file.as_ref().unwrap_or(&first.program.file);
-    let theory = load(program, &first.program.set)?;
+    let path = args.file.as_ref().unwrap_or(&first.program.file);
+    let program = load(path, &first.program.set)?;
     // To read the proof took a part of the time.
-    let left = Limits {
-        time: limits.time.map(|time| time.saturating_sub(start.elapsed())),
-        ..limits.clone()
+    let options = Options {
+        solver: solver(&args.solver)?,
+        limits: Limits {
+            time: limits.time.map(|time| time.saturating_sub(start.elapsed())),
+            ..limits.clone()
+        },
+        ..Options::default()
     };
-    let look = &mut |progress: &Progress| watcher.look(progress);
-    let checked = theory.check_within(&file, &solver(&args.solver)?, &left, look);
+    let checked = program.check_proof(&file, &options, &mut |progress| watcher.look(progress));
     watcher.finish();
     Ok(match checked {
         Ok(shown) => {
             let mut text = String::new();
             for (proof, deadlock_free) in file.proofs.iter().zip(shown) {
-                let goal = theory.stated(proof.goal.as_deref());
+                let goal = program.stated(proof.goal.as_deref()).map_err(refuse)?;
                 let ends = match deadlock_free {
                     DeadlockFree::Program => "; no state deadlocks",
                     DeadlockFree::Boxes => {

@@ -1,9 +1,9 @@
 //! The command `reach`.
 
-use mazurka::{BadProperty, Options, Program, StateProperty};
+use mazurka::{BadProperty, Options, StateProperty};
 
 use super::args::ReachArgs;
-use super::commands::{Refusal, show, view};
+use super::commands::{Refusal, load_source, show, view};
 use super::solver::solver;
 use super::watch::Watcher;
 use super::{Exit, diagnose, files, unfold};
@@ -12,8 +12,7 @@ use super::{Exit, diagnose, files, unfold};
 pub(super) fn reach(args: &ReachArgs) -> Result<Exit, Refusal> {
     let (file, set) = (&args.program.file, &args.program.settings());
     let source = files::program(file)?;
-    let program = Program::load_with_inputs(file, &source, set)
-        .map_err(|mistakes| Refusal::Program(diagnose::render(file, &source, &mistakes)))?;
+    let program = load_source(file, &source, set)?;
     if !program.unfolds() {
         return Err(unfold::refusal());
     }

@@ -1,32 +1,31 @@
 //! The command `symbolic`.
 
-use mazurka::{Options, SymbolicProgram, Symbolically};
+use mazurka::{Options, SymbolicOptions};
 
 use super::args::{Curve, Format, OutputArgs, SymbolicArgs};
-use super::commands::{Refusal, show, view};
+use super::commands::{Refusal, load_source, show, view};
 use super::solver::solver;
 use super::watch::Watcher;
-use super::{Exit, diagnose, files, output};
+use super::{Exit, files, output};
 
 /// Executes a program symbolically, and shows the states at the end.
 pub(super) fn symbolic(args: &SymbolicArgs) -> Result<Exit, Refusal> {
     let file = &args.program.file;
     let source = files::maz_program(file, "executed symbolically")?;
-    let program = SymbolicProgram::load(file, &source, &args.program.set)
-        .map_err(|mistakes| Refusal::Program(diagnose::render(file, &source, &mistakes)))?;
+    let program = load_source(file, &source, &args.program.set)?;
     let options = Options {
         solver: solver(&args.solver)?,
         limits: args.limits.limits(),
         ..Options::default()
     };
-    let wanted = Symbolically {
+    let wanted = SymbolicOptions {
         por: args.por,
         prefix_pruning: args.prefix_pruning,
         feasible: !args.no_feasible,
         listed: usize::try_from(args.states).unwrap_or(usize::MAX),
     };
     let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
-    let found = program.execute(&wanted, &options, &mut |progress| watcher.look(progress));
+    let found = program.symbolic(&wanted, &options, &mut |progress| watcher.look(progress));
     watcher.finish();
     let found = found.map_err(|error| error.to_string())?;
     let (record, states) = (&found.record, &found.states);

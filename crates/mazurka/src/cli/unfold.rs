@@ -3,7 +3,7 @@
 use mazurka::{NetKind, Options, UnfoldRecord};
 
 use super::args::{Format, OutputArgs, Picture, UnfoldArgs};
-use super::commands::{Refusal, into_folder, load_with_inputs, show, view};
+use super::commands::{Refusal, into_folder, load, show, view};
 use super::solver::solver;
 use super::watch::Watcher;
 use super::{Exit, output};
@@ -17,7 +17,7 @@ pub(super) fn refusal() -> Refusal {
 
 /// Unfolds a program, and shows what came of it.
 pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
-    let program = load_with_inputs(&args.program.file, &args.program.settings())?;
+    let program = load(&args.program.file, &args.program.settings())?;
     if !program.unfolds() {
         return Err(refusal());
     }
@@ -62,6 +62,7 @@ pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
         }
     };
     watcher.finish();
+    let whole = whole.map_err(|error| error.to_string())?;
     let output = OutputArgs {
         format: match args.output.format {
             Picture::Json => Format::Json,

@@ -63,10 +63,10 @@ fn every_mistake_in_one_run_with_its_place() {
 
 #[test]
 fn what_cannot_be_explored_yet_says_so() {
-    let symbolic = with_input(&["unfold", "-"], "var x: int\nprocess { x := x + 1 }");
+    let symbolic = with_input(&["permute", "-"], "var x: int\nprocess { x := x + 1 }");
     refused(&symbolic, &["`x`", "--set"]);
     let given = with_input(
-        &["unfold", "-", "--set", "x=3"],
+        &["permute", "-", "--set", "x=3"],
         "var x: int\nprocess { x := x + 1 }",
     );
     assert_eq!(given.code, 0, "{given:?}");

@@ -84,15 +84,22 @@ fn checked(program: &str) -> (i32, serde_json::Value) {
     (said.code, record)
 }
 
+/// The name and the value of the first input of the first witness.
+fn first_input(record: &serde_json::Value) -> (&str, &str) {
+    let input = &record["witnesses"][0]["runs"][0]["inputs"][0];
+    let text = |key: &str| input[key].as_str().expect("an input");
+    (text("name"), text("value"))
+}
+
 #[test]
 fn check_is_about_all_initial_values() {
     let wraps = "var x: i32 process { x := x * x } ensures x >= 0";
     let (code, record) = checked(wraps);
     assert_eq!(code, 1, "{record}");
-    assert_eq!(record["program"]["set"][0][0], "x");
+    assert_eq!(first_input(&record).0, "x");
     let said = with_input(&["check", "-"], wraps);
-    assert!(said.out.contains("\ninitially: x = "), "{said:?}");
-    assert!(said.last_line().contains(" --set x="), "{said:?}");
+    assert!(said.out.contains("\n  initially: x = "), "{said:?}");
+    assert!(said.last_line().contains(" --inputs \"x="), "{said:?}");
 
     let fits = "var x: i32 requires -100 < x && x < 100 process { x := x * x } ensures x >= 0";
     let (code, record) = checked(fits);
@@ -201,12 +208,37 @@ fn explore_takes_all_initial_values_at_once() {
     let said = with_input(&["explore", "-"], fails);
     assert_eq!(said.code, 1, "{said:?}");
     assert!(said.out.contains("initially: x = "), "{said:?}");
-    let said = with_input(&["explore", "-", "--algorithm", "stateful"], fails);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("--set"), "{said:?}");
-    let said = with_input(&["run", "-"], fails);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("`explore`, `symbolic`"), "{said:?}");
+    for engine in ["stateful", "context"] {
+        let said = with_input(&["explore", "-", "--algorithm", engine], fails);
+        assert_eq!(said.code, 1, "{said:?}");
+        assert!(said.out.contains("initially: x = "), "{said:?}");
+    }
+}
+
+/// An initial value that is left out is an input by another name.
+#[test]
+fn every_command_knows_initial_values_that_are_left_out() {
+    let fails = "var x: u8 process { assert x != 7 } process { x := x + 1 }";
+    for net in ["replicated", "contextual", "stateful"] {
+        let said = with_input(&["unfold", "-", "--net", net], fails);
+        assert_eq!(said.code, 1, "{said:?}");
+        // It fails before the other process makes its step, or after.
+        let values = ["  initially: x = 7\n", "  initially: x = 6\n"];
+        assert!(values.iter().any(|v| said.out.contains(v)), "{said:?}");
+    }
+    let said = with_input(&["reach", "-", "--property", "x == 9"], fails);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.out.contains(" --inputs \"x="), "{said:?}");
+    let said = with_input(&["run", "-", "--inputs", "x=7", "--schedule", "0"], fails);
+    assert_eq!(said.code, 1, "{said:?}");
+    let said = with_input(&["run", "-", "--schedule", "0"], fails);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.out.contains("  initially: x = 0\n"), "{said:?}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let tests = folder.path().to_str().expect("a name");
+    let said = with_input(&["explore", "-", "--tests", tests], fails);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(folder.path().join("1.json").exists(), "{said:?}");
 }
 
 /// Failures for different initial values, and a deadlock for yet others: each has a run of its own, which replays.
@@ -239,15 +271,16 @@ fn explore_shows_every_failure_with_its_own_initial_values() {
         let found = record["witnesses"].as_array().expect("a list").iter();
         let mut found: Vec<(&str, &str)> = found
             .map(|witness| {
-                assert_eq!(witness["set"][0][0], "x", "{record}");
-                let value = witness["set"][0][1].as_str().expect("a value");
+                let input = &witness["runs"][0]["inputs"][0];
+                assert_eq!(input["name"], "x", "{record}");
+                let value = input["value"].as_str().expect("a value");
                 (witness["message"].as_str().expect("a message"), value)
             })
             .collect();
         found.sort_unstable();
         assert_eq!(found, expected);
         let said = mazurka(&["explore", &file]);
-        assert!(said.out.contains("--set x=1"), "{said:?}");
+        assert!(said.out.contains("--inputs \"x=1\""), "{said:?}");
         assert!(said.out.contains("  initially: x = 2\n"), "{said:?}");
         std::fs::write(&json, record.to_string()).expect("written");
         let said = mazurka(&["replay", &json]);
@@ -261,15 +294,6 @@ fn explore_shows_every_failure_with_its_own_initial_values() {
         assert_eq!(said.code, 3, "{said:?}");
         assert!(said.err.contains("another program"), "{said:?}");
     }
-    // Where one choice of values shows all, it is a setting of the program.
-    let same = r#"var x: u8 requires x == 7 process { assert x == 8, "a" } process { assert x == 9, "b" }"#;
-    let said = with_input(&["explore", "-", "--format", "json"], same).json();
-    assert_eq!(
-        said["witnesses"].as_array().map(Vec::len),
-        Some(2),
-        "{said}"
-    );
-    assert_eq!(said["program"]["set"][0][1], "7", "{said}");
 }
 
 /// The first words of the text say no more than the record.
@@ -297,7 +321,7 @@ fn a_choice_between_symbolic_bounds_is_explored() {
     let few = "var n: u8 var x: u8 = 0 requires n < 9 process { if n > 4 { x := choose(4..n) } } ensures x != 6";
     let (code, record) = checked(few);
     assert_eq!(code, 1, "{record}");
-    let n = record["program"]["set"][0][1].as_str().expect("a value");
+    let (_, n) = first_input(&record);
     assert!(["7", "8"].contains(&n), "{record}");
     // Without bounds on the bounds there is no end of values: said, never lost.
     let many =

@@ -14,8 +14,8 @@ use mazurka::proof::Status;
 use mazurka::record::{Ending, Record};
 use mazurka::{
     Algorithm, Bound, Checkpoint, Limits, Method, NetKind, Options, Permuting, Plan, Program,
-    ProveOptions, Reached, Recording, Reduction, RunRecord, SolverChoice, StateProperty,
-    SymbolicProgram, Symbolically, Theory, Verdict, quietly, second_solver,
+    ProveOptions, Reached, Recording, Reduction, Refused, RunRecord, SolverChoice, StateProperty,
+    SymbolicOptions, Verdict, quietly, second_solver,
 };
 use mazurka_core::Counts;
 
@@ -107,21 +107,13 @@ impl Command {
 pub struct Loaded {
     text: String,
     program: Result<Program, String>,
-    /// For `check` and `explore` if initial values are not known.
-    symbolic: Option<SymbolicProgram>,
 }
 
 const FILE: &str = "program.maz";
 
 impl Loaded {
     pub fn new(text: &str) -> Self {
-        let program = Program::load_with_inputs(FILE, text, &[]);
-        let symbolic = match &program {
-            Err(mistakes) if mistakes.iter().all(|mistake| mistake.code == "M0601") => {
-                SymbolicProgram::load(FILE, text, &[]).ok()
-            }
-            _ => None,
-        };
+        let program = Program::load(FILE, text, &[]);
         let say = |mistakes: Vec<mazurka::Diagnostic>| {
             let all = mistakes
                 .iter()
@@ -131,16 +123,12 @@ impl Loaded {
         Self {
             text: text.to_owned(),
             program: program.map_err(say),
-            symbolic,
         }
     }
 
     /// Whether the loader takes it, and if not, why.
     pub fn refusal(&self) -> Option<&str> {
-        match (&self.program, &self.symbolic) {
-            (Err(why), None) => Some(why),
-            _ => None,
-        }
+        self.program.as_ref().err().map(String::as_str)
     }
 
     /// The program, if it has one set of initial values and no inputs.
@@ -148,12 +136,13 @@ impl Loaded {
         self.program
             .as_ref()
             .ok()
-            .filter(|program| !program.has_inputs())
+            .filter(|program| program.unknowns().is_empty())
     }
 
     /// Whether values are unknown before it runs.
     pub fn is_open(&self) -> bool {
-        self.program.as_ref().map_or(true, Program::has_inputs)
+        let program = self.program.as_ref();
+        program.is_ok_and(|program| !program.unknowns().is_empty())
     }
 }
 
@@ -218,11 +207,8 @@ impl Loaded {
         };
         let explored = catch_unwind(AssertUnwindSafe(|| {
             let source = Algorithm::Source;
-            match (&self.program, &self.symbolic) {
-                (Ok(program), _) => Some(program.explore(source, options, &mut quietly())),
-                (_, Some(symbolic)) => symbolic.explore(source, options, &mut quietly())?.ok(),
-                _ => None,
-            }
+            let program = self.program.as_ref().ok()?;
+            program.explore(source, options, &mut quietly()).ok()
         }));
         let Ok(Some(record)) = explored else {
             return Size::Small;
@@ -339,48 +325,49 @@ fn run_by(solver: SolverChoice, command: &Command, loaded: &Loaded) -> Outcome {
         Command::PermuteAny(seed) => return permute(loaded, *seed, true, options),
         _ => {}
     }
-    match (&loaded.program, &loaded.symbolic) {
-        (Ok(program), _) => run_on(command, loaded, program, options),
-        (Err(_), Some(symbolic)) => run_symbolic(command, loaded, symbolic, options),
-        (Err(why), None) => Outcome::Refused(why.clone()),
-    }
+    let ran = match &loaded.program {
+        Ok(program) => run_on(command, loaded, program, options),
+        Err(why) => Ok(Outcome::Refused(why.clone())),
+    };
+    ran.unwrap_or_else(|refused| Outcome::Refused(refused.to_string()))
 }
 
-fn run_on(command: &Command, loaded: &Loaded, program: &Program, options: &Options) -> Outcome {
+fn run_on(
+    command: &Command,
+    loaded: &Loaded,
+    program: &Program,
+    options: &Options,
+) -> Result<Outcome, Refused> {
     let watch = &mut quietly();
     let seen = |record: &Record| {
         let mut seen = Seen::of(record);
         seen.wrong = replay(program, record);
         seen.boxed()
     };
-    match command {
-        Command::Check => seen(&program.check(options, watch)),
+    Ok(match command {
+        Command::Check => seen(&program.check(options, watch)?),
         Command::CheckDeterministic => {
             let options = &Options {
                 deterministic: true,
                 ..options.clone()
             };
-            seen(&program.check(options, watch))
+            seen(&program.check(options, watch)?)
         }
-        Command::Explore(algorithm) => seen(&program.explore(*algorithm, options, watch)),
-        Command::Tests(algorithm) => tests(program, *algorithm, options),
+        Command::Explore(algorithm) => seen(&program.explore(*algorithm, options, watch)?),
+        Command::Tests(algorithm) => tests(program, *algorithm, options)?,
         Command::Resume(algorithm, jobs) => resume(program, *algorithm, *jobs, options),
-        Command::Unfold(net, seed) => seen(&program.unfold(*net, *seed, options, watch).record),
-        Command::Walk(seed) => seen(&program.walk_states(*seed, options, watch).record),
+        Command::Unfold(net, seed) => seen(&program.unfold(*net, *seed, options, watch)?.record),
+        Command::Walk(seed) => seen(&program.walk_states(*seed, options, watch)?.record),
         Command::Reach(net, method, seed, property) => {
             let wanted = match StateProperty::read(&loaded.text, &[], property) {
                 Ok(wanted) => wanted,
-                Err(bad) => return Outcome::Refused(bad.to_string()),
+                Err(bad) => return Ok(Outcome::Refused(bad.to_string())),
             };
-            match program.reach(&wanted, (*net, *method), *seed, options, watch) {
-                Err(refused) => Outcome::Refused(refused.to_string()),
-                Ok(found) => {
-                    let mut seen = Seen::of(&found.record);
-                    let shown = found.run.is_some() == (found.answer == Reached::Reachable);
-                    seen.wrong = (!shown).then(|| "an answer without a run".to_owned());
-                    seen.boxed()
-                }
-            }
+            let found = program.reach(&wanted, (*net, *method), *seed, options, watch)?;
+            let mut seen = Seen::of(&found.record);
+            let shown = found.run.is_some() == (found.answer == Reached::Reachable);
+            seen.wrong = (!shown).then(|| "an answer without a run".to_owned());
+            seen.boxed()
         }
         Command::Run(seed) => one_run(program, *seed, options),
         Command::Symbolic(_)
@@ -388,60 +375,7 @@ fn run_on(command: &Command, loaded: &Loaded, program: &Program, options: &Optio
         | Command::Permute(_)
         | Command::PermuteAny(_)
         | Command::Installed(_) => unreachable!("these are told apart before"),
-    }
-}
-
-fn run_symbolic(
-    command: &Command,
-    loaded: &Loaded,
-    program: &SymbolicProgram,
-    options: &Options,
-) -> Outcome {
-    let watch = &mut quietly();
-    let deterministic = matches!(command, Command::CheckDeterministic);
-    let found = match command {
-        Command::Check | Command::CheckDeterministic => {
-            let options = &Options {
-                deterministic,
-                ..options.clone()
-            };
-            program.check(options, watch)
-        }
-        Command::Explore(algorithm) => match program.explore(*algorithm, options, watch) {
-            Some(found) => found,
-            None => {
-                return Outcome::Refused(format!(
-                    "--algorithm {algorithm} is for programs whose initial values are all known"
-                ));
-            }
-        },
-        _ => return Outcome::Refused("initial values are not known".to_owned()),
-    };
-    match found {
-        Err(nothing) => Outcome::Refused(nothing.to_string()),
-        Ok(record) => {
-            let mut seen = Seen::of(&record);
-            // A violation is shown for some initial values, which are among the settings, or its own.
-            let whole = Recording {
-                record: record.clone(),
-                run: None,
-            };
-            let parts = match record.witnesses.is_empty() {
-                true => Vec::new(),
-                false => whole.parts(&loaded.text),
-            };
-            for part in parts {
-                let set = &part.record.program.set;
-                seen.wrong = seen.wrong.take().or_else(|| {
-                    match Program::load_with_inputs(FILE, &loaded.text, set) {
-                        Ok(program) => replay(&program, &part.record),
-                        Err(_) => Some(format!("the initial values {set:?} do not fit")),
-                    }
-                });
-            }
-            seen.boxed()
-        }
-    }
+    })
 }
 
 /// What is wrong with the witnesses of a record: each must replay from its text.
@@ -465,23 +399,24 @@ fn replay(program: &Program, record: &Record) -> Option<String> {
 }
 
 /// Each execution as a test, and the final states among them.
-fn tests(program: &Program, algorithm: Algorithm, options: &Options) -> Outcome {
+fn tests(program: &Program, algorithm: Algorithm, options: &Options) -> Result<Outcome, Refused> {
     let mut finals: BTreeSet<State> = BTreeSet::new();
     let mut wrong = None;
+    let unknown = !program.unknowns().is_empty();
     let sink = &mut |_: u64, test: &RunRecord| {
         if test.run.ending == Ending::Final {
             finals.insert(state_of(&test.run));
         }
-        if wrong.is_none() && program.has_inputs() {
+        if wrong.is_none() && unknown {
             wrong = replay_run(program, test);
         }
     };
-    let (record, _) = program.explore_tests(algorithm, options, &mut quietly(), sink);
+    let (record, _) = program.explore_tests(algorithm, options, &mut quietly(), sink)?;
     let mut seen = Seen::of(&record);
     seen.wrong = wrong;
-    // A test of a program with inputs shows one of the values that lead there.
-    seen.finals = (!program.has_inputs()).then_some(finals);
-    seen.boxed()
+    // A test of a program with unknown values shows one of the values that lead there.
+    seen.finals = (!unknown).then_some(finals);
+    Ok(seen.boxed())
 }
 
 fn replay_run(program: &Program, test: &RunRecord) -> Option<String> {
@@ -538,9 +473,9 @@ fn one_run(program: &Program, seed: u64, options: &Options) -> Outcome {
 }
 
 fn permute(loaded: &Loaded, seed: u64, any_start: bool, options: &Options) -> Outcome {
-    let program = match Program::load(FILE, &loaded.text, &[]) {
+    let program = match &loaded.program {
         Ok(program) => program,
-        Err(mistakes) => return Outcome::Refused(mistakes[0].message.clone()),
+        Err(why) => return Outcome::Refused(why.clone()),
     };
     let wanted = Permuting {
         plan: Plan::Seed(seed),
@@ -553,7 +488,7 @@ fn permute(loaded: &Loaded, seed: u64, any_start: bool, options: &Options) -> Ou
         Err(refused) => Outcome::Refused(refused.to_string()),
         Ok(found) => {
             let mut seen = Seen::of(&found.record);
-            seen.wrong = replay(&program, &found.record);
+            seen.wrong = replay(program, &found.record);
             let results = found.permutations.results.iter();
             let finals = results.filter(|result| result.ending == Ending::Final);
             let finals = finals.map(|result| named(&result.state)).collect();
@@ -568,16 +503,16 @@ fn permute(loaded: &Loaded, seed: u64, any_start: bool, options: &Options) -> Ou
 }
 
 fn symbolic(loaded: &Loaded, por: Reduction, options: &Options) -> Outcome {
-    let program = match SymbolicProgram::load(FILE, &loaded.text, &[]) {
+    let program = match &loaded.program {
         Ok(program) => program,
-        Err(mistakes) => return Outcome::Refused(mistakes[0].message.clone()),
+        Err(why) => return Outcome::Refused(why.clone()),
     };
-    let wanted = Symbolically {
+    let wanted = SymbolicOptions {
         por,
         listed: usize::MAX,
-        ..Symbolically::default()
+        ..SymbolicOptions::default()
     };
-    match program.execute(&wanted, options, &mut quietly()) {
+    match program.symbolic(&wanted, options, &mut quietly()) {
         Err(nothing) => Outcome::Refused(nothing.to_string()),
         Ok(found) => {
             let mut seen = Seen::of(&found.record);
@@ -592,9 +527,9 @@ fn symbolic(loaded: &Loaded, por: Reduction, options: &Options) -> Outcome {
 }
 
 fn prove(loaded: &Loaded, reduce: bool, options: &Options) -> Outcome {
-    let theory = match Theory::load(FILE, &loaded.text, &[]) {
-        Ok(theory) => theory,
-        Err(mistakes) => return Outcome::Refused(mistakes[0].message.clone()),
+    let program = match &loaded.program {
+        Ok(program) => program,
+        Err(why) => return Outcome::Refused(why.clone()),
     };
     let wanted = ProveOptions {
         reduce,
@@ -607,7 +542,7 @@ fn prove(loaded: &Loaded, reduce: bool, options: &Options) -> Outcome {
         },
         ..ProveOptions::default()
     };
-    match theory.prove(&[], &wanted, &mut quietly()) {
+    match program.prove(&[], &wanted, &mut quietly()) {
         Err(refused) => Outcome::Refused(refused.to_string()),
         Ok((found, file)) => {
             let mut seen = Seen::of(&found.record);
@@ -619,7 +554,7 @@ fn prove(loaded: &Loaded, reduce: bool, options: &Options) -> Outcome {
                 deadlock_free: goals.map(|goal| goal.deadlock_free).next().flatten(),
             });
             if found.goals.iter().all(|goal| goal.status == Status::Proved)
-                && let Err(problem) = theory.check(&file, &wanted.solver)
+                && let Err(problem) = program.check_proof(&file, options, &mut quietly())
             {
                 seen.wrong = Some(format!("the proof is rejected: {problem}"));
             }

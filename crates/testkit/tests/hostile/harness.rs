@@ -266,9 +266,8 @@ fn wrongly_refused(command: &Command, why: &str, truth: &Expected) -> Option<Str
     let may = match command {
         Command::Prove { .. } | Command::Reach(..) | Command::PermuteAny(_) => true,
         Command::Installed(command) => return wrongly_refused(command, why, truth),
-        Command::Check | Command::CheckDeterministic => false,
-        Command::Explore(algorithm) => truth.open() && algorithm.compares_states(),
-        _ => truth.open(),
+        Command::Permute(_) | Command::Resume(..) | Command::Run(_) => truth.open(),
+        _ => false,
     };
     (!may).then(|| format!("refused: {why}"))
 }
@@ -307,7 +306,7 @@ fn miscounted(
     let known = *counted.get_or_insert(seen.counts);
     let of = |counts: &Counts| (counts.traces, counts.deadlocks, counts.final_states);
     let (one, other) = (of(&known), of(&seen.counts));
-    if one != other && !truth.stated.starts_anywhere {
+    if one != other {
         return Some(format!(
             "(traces, deadlocks, final states) is {other:?}, and {one:?} by another engine"
         ));

@@ -69,6 +69,10 @@ fn what_the_solver_does_not_decide_is_not_taken_for_impossible() {
         "var x: int requires x % 2 == 1 && x % 2 == 0 ensures x == 4 process { skip }",
         "var x: int = 0 process { let a = input(int); assume a + a + a == 7500000000; error }",
         "var x: int requires x * 2 - 5 == 9000000001 ensures x < 0 process { skip }",
+        "var w: int requires w / 4 == 0 && w / 4 == 1 process { skip }",
+        "var x: int ensures x != x process { let a = input(int); assert a * 2 - 1 != 1563849963183 }",
+        "var x: int = 0 lock k[1] process { let a = input(int); assume a + a >= 1795976226516 } process { unlock(k[x]) }",
+        "process { let a = input(int); assert a * 7 != 4906614995898 }",
     ];
     for text in all {
         let fault = commands::quiet(|| tour::anything_wrong(text));

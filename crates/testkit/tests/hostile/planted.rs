@@ -99,7 +99,9 @@ fn a_failure_dropped_with_a_discarded_test_is_caught() {
                 kept.entry(step).or_insert(counts);
             }
         };
-        program.unfold_tests(*net, *seed, &Options::default(), &mut quietly(), sink);
+        program
+            .unfold_tests(*net, *seed, &Options::default(), &mut quietly(), sink)
+            .expect("a record");
         if !kept.is_empty() && kept.values().all(|kept| !kept) && !seen.deadlock {
             forget(seen);
         }

@@ -92,7 +92,9 @@ impl Loaded {
         let mut options = options();
         options.limits.executions = Some(RUNS + 1);
         let explored = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            program.explore_tests(Algorithm::Source, &options, &mut quietly(), sink)
+            program
+                .explore_tests(Algorithm::Source, &options, &mut quietly(), sink)
+                .expect("a record")
         }));
         complete &= explored.ok()?.0.scope.exhaustive;
         (complete && runs <= RUNS).then_some(points)

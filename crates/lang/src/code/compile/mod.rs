@@ -24,31 +24,37 @@ use crate::code::{Checked, Code, Entry, Layout, Note, Op, Range, StepInfo, Waits
 use crate::run;
 use mazurka_diagnostics::{Diagnostic, Span};
 
-/// Compiles a program to run and explore it. What cannot be explored (yet) is refused: inputs, symbolic
-/// initial values, and initial values that break a `requires`.
+/// Compiles a program to run and explore it. Values that it does not give
+/// ([`unknowns`](Program::unknowns)) stay open: a [`Machine`](crate::Machine) takes given ones, a
+/// [`SymbolicMachine`](crate::SymbolicMachine) all. The error is why it cannot be explored, such as
+/// initial values that break a `requires`.
 ///
 /// ```
-/// let source = "var x: int = 0; process { x := x + 1 }";
+/// let source = "var x: int = 0 requires x > 0 process { x := x + 1 }";
 /// let program = mazurka_lang::load(source, &[]).unwrap();
-/// assert!(mazurka_lang::compile(&program, source).is_ok());
-///
-/// let source = "var x: int; process { x := x + 1 }";
-/// let program = mazurka_lang::load(source, &[]).unwrap();
-/// let refused = mazurka_lang::compile(&program, source).unwrap_err();
-/// assert!(refused[0].help.as_ref().unwrap().contains("--set x="));
+/// assert_eq!(mazurka_lang::compile(&program, source).unwrap_err()[0].code, "M0603");
 /// ```
 pub fn compile(program: &Program, source: &str) -> Result<Code, Vec<Diagnostic>> {
-    let refused = refuse::unexplorable(program);
-    if !refused.is_empty() {
-        return Err(refused);
-    }
-    let code = Compiler::new(program, source, Values::Concrete).compile();
-    let mut refused = code.refused();
+    let values = match program.unknowns().is_empty() {
+        true => Values::Concrete,
+        false => Values::Symbolic { exits: false },
+    };
+    let code = Compiler::new(program, source, values).compile();
+    let mut refused = refuse::late_waits(&code.late);
     refused.extend(broken_requires(&code, program));
     match refused.is_empty() {
         true => Ok(code),
         false => Err(refused),
     }
+}
+
+/// Compiles a program for [`SymbolicMachine`](crate::SymbolicMachine), whether it has unknown values
+/// or not.
+///
+/// `exits`: whether leaving a bounded loop that has used up its bound is a step, one that touches
+/// nothing, as in the prototype of the SymPaths paper.
+pub fn compile_symbolic(program: &Program, source: &str, exits: bool) -> Code {
+    Compiler::new(program, source, Values::Symbolic { exits }).compile()
 }
 
 /// What the program requires and its initial values break, where it gives all of them. What cannot be computed does not hold.
@@ -61,49 +67,6 @@ fn broken_requires(code: &Code, program: &Program) -> Vec<Diagnostic> {
         .map(|snippet| run::evaluate(&code.snippets[snippet as usize], &code.initial) == Ok(1))
         .collect();
     refuse::broken_requires(program, &holds)
-}
-
-/// What is wrong with a program before it starts, whoever runs or proves it: initial values that break a `requires`. Where some
-/// values are not given, a solver has to say whether any are allowed.
-///
-/// ```
-/// let source = "var x: int = 0  requires x > 0  process { x := 1 }";
-/// let program = mazurka_lang::load(source, &[]).unwrap();
-/// assert_eq!(mazurka_lang::refused_at_start(&program, source)[0].code, "M0603");
-/// ```
-pub fn refused_at_start(program: &Program, source: &str) -> Vec<Diagnostic> {
-    match program.requires.is_empty() {
-        true => Vec::new(),
-        false => broken_requires(&compile_symbolic(program, source, false), program),
-    }
-}
-
-/// Whether a program asks for inputs.
-pub fn has_inputs(program: &Program) -> bool {
-    let mut found = false;
-    Shared::new(program).for_each_expr(&mut |e| found |= matches!(e.kind, ExprKind::Input));
-    found
-}
-
-/// Compiles a program with inputs. Initial values that it does not give are inputs too. The error names a `requires` that no
-/// initial values satisfy, if it gives all of them.
-pub fn compile_open(program: &Program, source: &str) -> Result<Code, Vec<Diagnostic>> {
-    let mut code = compile_symbolic(program, source, false);
-    code.open = true;
-    let mut refused = code.refused();
-    refused.extend(broken_requires(&code, program));
-    match refused.is_empty() {
-        true => Ok(code),
-        false => Err(refused),
-    }
-}
-
-/// Compiles a program to run it with symbolic values, in a [`SymbolicMachine`](crate::SymbolicMachine).
-///
-/// `exits`: whether leaving a bounded loop that has used up its bound is a step, one that touches
-/// nothing, as in the prototype of the SymPaths paper.
-pub fn compile_symbolic(program: &Program, source: &str, exits: bool) -> Code {
-    Compiler::new(program, source, Values::Symbolic { exits }).compile()
 }
 
 /// What the code is going to compute with.
@@ -180,7 +143,6 @@ impl<'a> Compiler<'a> {
                 _ => vec![SmallVec::new(); initial.len()],
             },
             inputs: FxHashMap::default(),
-            open: false,
             initial,
             first_lock,
             requires: Vec::new(),

@@ -108,12 +108,12 @@ impl SymbolicMachine {
         self.logic.borrow().doubts.clone()
     }
 
-    /// False if certainly no values satisfy what the program requires.
+    /// False if certainly no values satisfy what the program requires. If it is not known whether any
+    /// do, that is a doubt: what is verified may be about nothing.
     pub fn can_start(&self) -> bool {
         let start = self.taken.first().map_or(self.state.path.len(), |t| t.path);
         let required = &self.state.path[..start];
-        let mut logic = self.logic.borrow_mut();
-        !required.contains(&Term::FALSE) && logic.possible(required) != Ok(false)
+        !required.contains(&Term::FALSE) && self.logic.borrow_mut().feasible(required)
     }
 
     /// Values under which a concrete run follows the current one and, if a mishap of the initial or of the final state

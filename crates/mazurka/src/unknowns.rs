@@ -1,4 +1,4 @@
-//! Programs with inputs: dynamic symbolic execution over schedules.
+//! Programs with unknown values, inputs or initial ones: dynamic symbolic execution over schedules.
 //!
 //! "Automated Systematic Testing Methods for Multithreaded Programs" (the thesis), sections 2.2 to 2.4. Inputs
 //! are symbolic; which side a condition over them takes is an outcome of a step, so that every explorer explores schedules and
@@ -17,13 +17,15 @@
 use std::sync::Arc;
 
 use mazurka_core::record::{Binding, Record, SolverRecord, Witness};
-use mazurka_core::{Bound, Execution, Mishap, Patience, Schedule, Status, StopReason, with_status};
-use mazurka_explore::{Findings, Goal, Observer, Violation, closest, minimise, search_states};
+use mazurka_core::{Bound, Execution, Patience, Schedule, Status, StopReason, with_status};
+use mazurka_explore::{
+    Finding, Findings, Goal, Observer, Violation, closest, minimise, search_states,
+};
 use mazurka_lang::{Agreement, Code, Concrete, Machine, Observed, SymbolicMachine, Valuation};
-use mazurka_smt::{Embedded, Solver};
+use mazurka_smt::Solver;
 
 use crate::front::Front;
-use crate::{Algorithm, Options, Program, Watch, evidence};
+use crate::{Algorithm, Options, Program, Refused, Watch, evidence};
 
 /// Conflicts after which the embedded solver gives up on a query: well below a second.
 const CONFLICTS: u64 = 20_000;
@@ -49,14 +51,14 @@ pub fn parse_input(value: &str) -> Option<i128> {
     }
 }
 
-/// A program with inputs.
+/// A program with unknown values.
 #[derive(Clone, Debug)]
-pub(crate) struct Open {
+pub(crate) struct ForAll {
     pub code: Arc<Code>,
 }
 
-/// Runs it with the inputs of the options.
-impl Front for Open {
+/// Runs it with the values of the options.
+impl Front for ForAll {
     type Machine = Machine;
 
     fn machine(&self, options: &Options) -> Machine {
@@ -70,26 +72,25 @@ impl Front for Open {
     }
 }
 
-impl Open {
-    /// Whether any initial values satisfy what the program requires, as far as anybody knows.
-    pub fn can_start(&self) -> bool {
-        self.symbolic(&Options::default()).can_start()
+impl ForAll {
+    /// What runs it for all values, for engines that wait for every step.
+    pub fn symbolic(&self, options: &Options) -> Result<SymbolicMachine, Refused> {
+        symbolic_machine(&self.code, options, Patience::default())
     }
+}
 
-    /// What runs it for all inputs.
-    pub fn symbolic(&self, options: &Options) -> SymbolicMachine {
-        self.symbolic_until(options, Patience::default())
-    }
-
-    /// The same for who looks after each step whether it was broken off.
-    fn symbolic_until(&self, options: &Options, patience: Patience) -> SymbolicMachine {
-        let solver: Box<dyn Solver> = match options.solver.assemble(CONFLICTS) {
-            Ok(solver) => solver,
-            // Who asks for another program has looked whether it is there.
-            Err(_) => Box::new(Embedded::default()),
-        };
-        let local = options.limits.local;
-        SymbolicMachine::until(self.code.clone(), local, Some(solver), patience)
+/// What runs a program for all values.
+pub(crate) fn symbolic_machine(
+    code: &Arc<Code>,
+    options: &Options,
+    patience: Patience,
+) -> Result<SymbolicMachine, Refused> {
+    let solver: Box<dyn Solver> = options.solver.assemble(CONFLICTS)?;
+    let local = options.limits.local;
+    let machine = SymbolicMachine::until(Arc::clone(code), local, Some(solver), patience);
+    match machine.can_start() {
+        true => Ok(machine),
+        false => Err(Refused::NoStart("execute")),
     }
 }
 
@@ -182,27 +183,30 @@ impl Results<'_> {
 }
 
 impl Program {
-    /// `check` or `explore` for all inputs.
-    pub(crate) fn search_inputs(
+    /// `check` or `explore` for all values.
+    pub(crate) fn search_for_all(
         &self,
-        open: &Open,
-        command: &str,
+        program: &ForAll,
+        goal: Goal,
         algorithm: Algorithm,
         options: &Options,
         watch: &mut Watch<'_>,
         tests: Option<Sink<'_>>,
-    ) -> Record {
+    ) -> Result<Record, Refused> {
         // The terms and what is known of them belong to one solver, so one worker explores.
         let options = &Options {
             jobs: 1,
             ..options.clone()
         };
-        let deterministic = command == "check" && self.must_be_deterministic(options);
-        let goal = match command {
-            "check" => Goal::Verdict {
-                deterministic: false,
-            },
-            _ => Goal::Everything,
+        // Results are terms, so they are compared here.
+        let (command, deterministic, goal) = match goal {
+            Goal::Verdict { deterministic } => {
+                let goal = Goal::Verdict {
+                    deterministic: false,
+                };
+                ("check", deterministic, goal)
+            }
+            Goal::Everything => ("explore", false, goal),
         };
         let options = &options.started();
         let patience = match algorithm.compares_states() {
@@ -210,7 +214,7 @@ impl Program {
             true => Patience::default(),
             false => options.patience.clone(),
         };
-        let mut machine = open.symbolic_until(options, patience);
+        let mut machine = symbolic_machine(&program.code, options, patience)?;
         let mut results = Results {
             classes: Vec::new(),
             differ: None,
@@ -226,9 +230,12 @@ impl Program {
             found.add_bound(Bound::Undecided);
         }
         options.show();
-        let mut record = self.judge_with(command, algorithm, options, &found, |_| {
-            witnesses(&mut machine, options, &found, &results, deterministic)
-        });
+        let shown = witnesses(&mut machine, options, &mut found, &results, deterministic);
+        if shown.is_empty() && found.stopped == StopReason::Certain {
+            // What the search stopped at is not certain after all.
+            found.stopped = StopReason::Bound;
+        }
+        let mut record = self.judge_with(command, algorithm, options, &found, shown);
         let asked = machine.solver_statistics();
         record.solver = Some(SolverRecord {
             queries: asked.queries,
@@ -244,7 +251,7 @@ impl Program {
                 (found.stopped == StopReason::Complete && !results.unsure).then_some(true)
             }
         };
-        record
+        Ok(record)
     }
 }
 
@@ -268,79 +275,96 @@ pub(crate) fn follow(machine: &mut SymbolicMachine, schedule: &Schedule) {
     }
 }
 
-/// The same run with inputs that make it happen. Nobody may know any: then there is nothing to show.
-fn concrete(
+/// A finding with values that make it happen: a machine for them, and the run. None if no values are
+/// known, or if the run leaves the range of numbers that runs have; then nothing can be shown, and the
+/// search was not complete.
+fn with_values(
     machine: &mut SymbolicMachine,
-    schedule: &Schedule,
-    mishap: Option<&Mishap>,
-) -> Option<Concrete> {
-    follow(machine, schedule);
-    // Processes that the run does not need start as well when it is run with its inputs.
-    machine.start_all().then(|| machine.concrete(mishap))?
+    options: &Options,
+    found: &mut Findings,
+    finding: &Finding,
+) -> Option<(Machine, Schedule)> {
+    follow(machine, &finding.schedule);
+    // Processes that the run does not need start as well when it is run with its values.
+    let run = machine
+        .start_all()
+        .then(|| machine.concrete(finding.mishap.as_ref()));
+    let Some(run) = run.flatten() else {
+        found.add_bound(Bound::Undecided);
+        return None;
+    };
+    let mut machine = Machine::new(run.code, options.limits.local);
+    let told = evidence::tell(&mut machine, &run.schedule);
+    let bounds = evidence::bounds_of_run(&machine, &options.limits);
+    if bounds.is_empty() {
+        assert!(told.is_ok(), "a run does not come again: {}", run.schedule);
+        return Some((machine, run.schedule));
+    }
+    for bound in bounds {
+        found.add_bound(bound);
+    }
+    None
 }
 
-/// The evidence for everything found, each run with its inputs; two results that differ come last, if that is a violation.
+/// The evidence for everything found, each run with its values; two results that differ come last,
+/// if that is a violation.
 fn witnesses(
     machine: &mut SymbolicMachine,
     options: &Options,
-    found: &Findings,
+    found: &mut Findings,
     results: &Results<'_>,
     deterministic: bool,
 ) -> Vec<Witness> {
     let mut all = failures_and_deadlock(machine, options, found);
     all.extend(livelock(machine, options, found));
     if let (Some(pair), true) = (&results.differ, deterministic) {
-        all.push(difference(machine, options, pair));
+        all.extend(difference(machine, options, found, pair));
     }
     all
 }
 
-/// The evidence for a livelock, with inputs. States are equal for all inputs of their path, so the
+/// The evidence for a livelock, with values. States are equal for all values of their path, so the
 /// cycle is one for these.
-fn livelock(machine: &mut SymbolicMachine, options: &Options, found: &Findings) -> Option<Witness> {
-    let finding = found.livelock.as_ref()?;
-    let run = concrete(machine, &finding.schedule, None)?;
-    let mut machine = Machine::new(run.code, options.limits.local);
-    let told = evidence::retell(&mut machine, &run.schedule);
+fn livelock(
+    machine: &mut SymbolicMachine,
+    options: &Options,
+    found: &mut Findings,
+) -> Option<Witness> {
+    let finding = found.livelock.clone()?;
+    let (mut machine, schedule) = with_values(machine, options, found, &finding)?;
+    let told = evidence::retell(&mut machine, &schedule);
     let shown = evidence::livelock(&mut machine, told.run);
-    assert!(
-        shown.is_some(),
-        "a cycle does not come again: {}",
-        run.schedule
-    );
+    assert!(shown.is_some(), "a cycle does not come again: {schedule}");
     shown
 }
 
-/// The evidence for failures and a deadlock, each run with its inputs.
+/// The evidence for failures and a deadlock, each run with its values.
 pub(crate) fn failures_and_deadlock(
     machine: &mut SymbolicMachine,
     options: &Options,
-    found: &Findings,
+    found: &mut Findings,
 ) -> Vec<Witness> {
-    let local = options.limits.local;
     let mut all = Vec::new();
-    for finding in &found.failures {
+    for finding in found.failures.clone() {
         let Some(mishap) = finding.mishap else {
             continue;
         };
-        let Some(run) = concrete(machine, &finding.schedule, Some(&mishap)) else {
+        let again = with_values(machine, options, found, &finding);
+        let Some((mut machine, schedule)) = again else {
             continue;
         };
-        let mut machine = Machine::new(run.code, local);
         let violation = Violation::Failure(mishap.site);
-        let schedule = minimise(&mut machine, &run.schedule, &violation);
+        let schedule = minimise(&mut machine, &schedule, &violation);
         let told = evidence::retell(&mut machine, &schedule);
         let same = told.failures.iter().find(|m| m.site == mishap.site);
         let mishap = *same.unwrap_or_else(|| panic!("a failure does not come again: {schedule}"));
         all.push(evidence::failure(&mut machine, told.run, &mishap));
     }
-    if let Some(finding) = &found.deadlock
-        && let Some(run) = concrete(machine, &finding.schedule, None)
+    if let Some(finding) = found.deadlock.clone()
+        && let Some((mut machine, schedule)) = with_values(machine, options, found, &finding)
     {
-        let mut machine = Machine::new(run.code, local);
-        evidence::retell(&mut machine, &run.schedule);
         let violation = Violation::Deadlock(with_status(&machine, Status::Waiting));
-        let schedule = minimise(&mut machine, &run.schedule, &violation);
+        let schedule = minimise(&mut machine, &schedule, &violation);
         let told = evidence::retell(&mut machine, &schedule);
         assert!(
             told.deadlocked,
@@ -351,14 +375,29 @@ pub(crate) fn failures_and_deadlock(
     all
 }
 
-/// The evidence that results differ for the same inputs.
-fn difference(machine: &mut SymbolicMachine, options: &Options, pair: &Pair) -> Witness {
+/// The evidence that results differ for the same values. None if a run leaves the range of numbers
+/// that runs have.
+fn difference(
+    machine: &mut SymbolicMachine,
+    options: &Options,
+    found: &mut Findings,
+    pair: &Pair,
+) -> Option<Witness> {
     follow(machine, &pair.other.1);
     let other = machine.concrete_with(&pair.valuation);
     follow(machine, &pair.one.1);
     let one = machine.concrete_with(&pair.valuation);
     let condition = machine.condition_of_difference(&pair.one.0, &pair.other.0);
     let mut machine = Machine::new(one.code, options.limits.local);
+    for schedule in [&one.schedule, &other.schedule] {
+        let told = evidence::tell(&mut machine, schedule);
+        let bounds = evidence::bounds_of_run(&machine, &options.limits);
+        if !bounds.is_empty() {
+            bounds.into_iter().for_each(|bound| found.add_bound(bound));
+            return None;
+        }
+        assert!(told.is_ok(), "a run does not come again: {schedule}");
+    }
     let (one, other) = closest(&mut machine, &one.schedule, &other.schedule);
     let mut witness = evidence::nondeterminism(&mut machine, &one, &other);
     assert!(
@@ -366,5 +405,5 @@ fn difference(machine: &mut SymbolicMachine, options: &Options, pair: &Pair) -> 
         "two results do not differ again: {one} and {other}"
     );
     witness.condition = Some(condition);
-    witness
+    Some(witness)
 }
