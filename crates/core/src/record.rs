@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Counts, Scope, StopReason, Verdict};
+use crate::{Bound, Counts, Scope, StopReason, Verdict};
 
 /// The version of the format.
 pub const VERSION: u32 = 1;
@@ -123,6 +123,24 @@ pub struct Witness {
     /// For which inputs the two runs are possible and differ, if there are inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
+}
+
+impl Record {
+    /// Adds bounds that show after the verdict. What was verified then is not.
+    pub fn add_bounds(&mut self, bounds: impl IntoIterator<Item = Bound>) {
+        for bound in bounds {
+            if !self.scope.bounds.contains(&bound) {
+                self.scope.bounds.push(bound);
+            }
+            self.scope.exhaustive = false;
+            if self.verdict == Verdict::Verified {
+                self.verdict = Verdict::Inconclusive;
+            }
+            if self.stopped == StopReason::Complete {
+                self.stopped = StopReason::Bound;
+            }
+        }
+    }
 }
 
 impl Witness {

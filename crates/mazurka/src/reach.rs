@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::front::{Front, Language};
 use crate::program::settings;
 use crate::translation::{self, Solved};
-use crate::unknowns::{ForAll, doubt, follow};
+use crate::unknowns::{ForAll, doubt, follow, gives_up};
 use crate::{Algorithm, Options, Program, Refused, Watch};
 
 /// Whether a state can be reached.
@@ -323,9 +323,18 @@ impl Program {
         let run = schedule.and_then(|schedule| {
             follow(&mut machine, &schedule);
             let lines = asked.lines(machine.processes(), |process| machine.line(process));
-            let run = machine.concrete_where(asked.property, &asked.points(&lines))?;
+            let run = machine.concrete_where(asked.property, &asked.points(&lines));
+            let Some(run) = run else {
+                net.found.add_bound(Bound::Undecided);
+                return None;
+            };
             let mut machine = Machine::new(run.code, limits.local);
-            Some(shown(&mut machine, &run.schedule, asked))
+            let bounds = gives_up(&mut machine, &run.schedule, options);
+            let fits = bounds.is_empty();
+            bounds
+                .into_iter()
+                .for_each(|bound| net.found.add_bound(bound));
+            fits.then(|| shown(&mut machine, &run.schedule, asked))
         });
         doubt(&machine, options, &mut net.found);
         Ok((Looked { run, markings }, net.found))

@@ -11,7 +11,7 @@ use mazurka_lang::{Machine, SymbolicMachine};
 use serde::{Deserialize, Serialize};
 
 use crate::front::{Front, Language, on_front};
-use crate::unknowns::{ForAll, doubt, failures_and_deadlock, follow, given};
+use crate::unknowns::{ForAll, doubt, failures_and_deadlock, follow, given, over_numbers};
 use crate::{Algorithm, Options, Plan, Program, Refused, TestSink, Watch, quietly};
 
 /// More events than this are no picture.
@@ -88,14 +88,17 @@ impl Program {
         };
         Ok(match &self.language {
             Language::ForAll(program) => {
-                let complete = |machine: &SymbolicMachine| {
-                    if let Some(run) = machine.concrete(None) {
-                        test(run.schedule, &run.values);
-                    }
-                };
+                let mut unwritten = Vec::new();
+                let complete =
+                    |machine: &SymbolicMachine| match over_numbers(machine, None, options) {
+                        Ok((_, run)) => test(run.schedule, &run.values),
+                        Err(bounds) => unwritten.extend(bounds),
+                    };
                 let observer = &mut Each(complete);
-                self.unfold_for_all(program, kind, seed, options, watch, observer)?
-                    .0
+                let unfolded = self.unfold_for_all(program, kind, seed, options, watch, observer);
+                let mut record = unfolded?.0;
+                record.record.add_bounds(unwritten);
+                record
             }
             _ => on_front!(self.language, front => {
                 let observer = &mut Each(|machine: &_| test(schedule_of(machine), &[]));

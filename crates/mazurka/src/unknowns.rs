@@ -17,7 +17,7 @@
 use std::sync::Arc;
 
 use mazurka_core::record::{Binding, Record, SolverRecord, Witness};
-use mazurka_core::{Bound, Execution, Patience, Schedule, Status, StopReason, with_status};
+use mazurka_core::{Bound, Execution, Mishap, Patience, Schedule, Status, StopReason, with_status};
 use mazurka_explore::{
     Finding, Findings, Goal, Observer, Violation, closest, minimise, search_states,
 };
@@ -106,6 +106,9 @@ struct Results<'a> {
     /// Some pairs were not compared, or nobody knew.
     unsure: bool,
     tests: Option<Sink<'a>>,
+    /// Why runs are no tests.
+    unwritten: Vec<Bound>,
+    options: Options,
 }
 
 /// Two runs for the same inputs that end differently.
@@ -127,10 +130,11 @@ impl Observer<SymbolicMachine> for Results<'_> {
         if program.is_final() {
             self.add(program);
         }
-        if let Some(tests) = &mut self.tests
-            && let Some(concrete) = program.concrete(None)
-        {
-            tests(&concrete);
+        if let Some(tests) = &mut self.tests {
+            match over_numbers(program, None, &self.options) {
+                Ok((_, run)) => tests(&run),
+                Err(bounds) => self.unwritten.extend(bounds),
+            }
         }
     }
 }
@@ -221,10 +225,15 @@ impl Program {
             comparisons: 0,
             unsure: false,
             tests,
+            unwritten: Vec::new(),
+            options: options.clone(),
         };
         let limits = &options.limits;
         let mut found = search_states(&mut machine, algorithm, limits, goal, watch, &mut results);
         doubt(&machine, options, &mut found);
+        for bound in results.unwritten.drain(..) {
+            found.add_bound(bound);
+        }
         if deterministic && results.unsure && results.differ.is_none() {
             // Not all results were compared, so nothing is verified.
             found.add_bound(Bound::Undecided);
@@ -286,24 +295,47 @@ fn with_values(
 ) -> Option<(Machine, Schedule)> {
     follow(machine, &finding.schedule);
     // Processes that the run does not need start as well when it is run with its values.
-    let run = machine
-        .start_all()
-        .then(|| machine.concrete(finding.mishap.as_ref()));
-    let Some(run) = run.flatten() else {
-        found.add_bound(Bound::Undecided);
-        return None;
+    let again = match machine.start_all() {
+        true => over_numbers(machine, finding.mishap.as_ref(), options),
+        false => Err(vec![Bound::Undecided]),
     };
-    let mut machine = Machine::new(run.code, options.limits.local);
-    let told = evidence::tell(&mut machine, &run.schedule);
-    let bounds = evidence::bounds_of_run(&machine, &options.limits);
-    if bounds.is_empty() {
-        assert!(told.is_ok(), "a run does not come again: {}", run.schedule);
-        return Some((machine, run.schedule));
-    }
-    for bound in bounds {
-        found.add_bound(bound);
-    }
+    let bounds = match again {
+        Ok((machine, run)) => return Some((machine, run.schedule)),
+        Err(bounds) => bounds,
+    };
+    bounds.into_iter().for_each(|bound| found.add_bound(bound));
     None
+}
+
+/// The current run over numbers, which show a mishap if one is named: a machine at its end, and the
+/// run. The error is why there is none: no values are known, or the evaluator gives up, as it does
+/// where a number leaves 64 bits.
+pub(crate) fn over_numbers(
+    machine: &SymbolicMachine,
+    mishap: Option<&Mishap>,
+    options: &Options,
+) -> Result<(Machine, Concrete), Vec<Bound>> {
+    let run = machine
+        .concrete(mishap)
+        .ok_or_else(|| vec![Bound::Undecided])?;
+    let mut machine = Machine::new(Arc::clone(&run.code), options.limits.local);
+    match gives_up(&mut machine, &run.schedule, options) {
+        bounds if bounds.is_empty() => Ok((machine, run)),
+        bounds => Err(bounds),
+    }
+}
+
+/// Why the evaluator gives up in a run that was found over terms, if it does.
+pub(crate) fn gives_up(
+    machine: &mut Machine,
+    schedule: &Schedule,
+    options: &Options,
+) -> Vec<Bound> {
+    let told = evidence::tell(machine, schedule);
+    let bounds = evidence::bounds_of_run(machine, &options.limits);
+    let again = told.is_ok() || !bounds.is_empty();
+    assert!(again, "a run does not come again: {schedule}");
+    bounds
 }
 
 /// The evidence for everything found, each run with its values; two results that differ come last,
@@ -390,13 +422,11 @@ fn difference(
     let condition = machine.condition_of_difference(&pair.one.0, &pair.other.0);
     let mut machine = Machine::new(one.code, options.limits.local);
     for schedule in [&one.schedule, &other.schedule] {
-        let told = evidence::tell(&mut machine, schedule);
-        let bounds = evidence::bounds_of_run(&machine, &options.limits);
+        let bounds = gives_up(&mut machine, schedule, options);
         if !bounds.is_empty() {
             bounds.into_iter().for_each(|bound| found.add_bound(bound));
             return None;
         }
-        assert!(told.is_ok(), "a run does not come again: {schedule}");
     }
     let (one, other) = closest(&mut machine, &one.schedule, &other.schedule);
     let mut witness = evidence::nondeterminism(&mut machine, &one, &other);

@@ -68,3 +68,37 @@ fn a_proof_needs_initial_values_that_are_known() {
     let said = mazurka(&["check-proof", proof, "--solver", "embedded"]);
     is_inconclusive(&said, why);
 }
+
+/// Terms are not limited, runs are: what leaves 64 bits in a run cannot be shown.
+#[test]
+fn what_leaves_64_bits_is_a_bound_and_no_internal_error() {
+    let large = "assume a > 4000000000000000000";
+    let sum = format!("var y: int = 0 process {{ let a = input(int); {large}; y := a + a + a");
+    let fails = format!("{sum} }} ensures y < 0");
+    let goes_on = format!("{sum}; y := 1 }}");
+    let waits = format!("{sum}; await y == 0 }}");
+    let differs = format!("{sum} }} process {{ y := 1 }} observe y");
+    let start = "process { let a = input(int); assert a * 2 - 1 != 1563849963183; assert a < 0 }";
+    for program in [&fails, &goes_on, &waits, &differs, start] {
+        for solver in ["embedded", "auto"] {
+            for command in [
+                &["check"][..],
+                &["explore"],
+                &["explore", "--algorithm", "stateful"],
+                &["symbolic"],
+                &["unfold"],
+                &["reach", "--property", "true"],
+            ] {
+                let args = [&command[..1], &["-", "--solver", solver], &command[1..]].concat();
+                let said = with_input(&args, program);
+                assert!(said.code <= 2, "{args:?} {program}: {said:?}");
+            }
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    for command in ["explore", "unfold"] {
+        let tests = folder.path().join(command);
+        let args = [command, "-", "--tests", tests.to_str().expect("a name")];
+        is_inconclusive(&with_input(&args, &goes_on), "64 bits");
+    }
+}

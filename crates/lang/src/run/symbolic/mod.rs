@@ -29,7 +29,6 @@ mod choose;
 mod compare;
 mod concolic;
 mod decide;
-mod differ;
 mod domain;
 mod guide;
 mod logic;
@@ -52,7 +51,6 @@ use mazurka_smt::{Kind, Solver, Term};
 
 pub use any_start::{AnyStart, Disagreement, Outlook};
 pub use concolic::Concolic;
-pub use differ::Difference;
 use domain::{Cause, TermDomain};
 use guide::Guide;
 pub use guide::Way;
