@@ -1,9 +1,10 @@
 //! What a process waits for.
 
-use mazurka_core::{Blocker, Execution, ProcessId, Status, Wait};
+use mazurka_core::{Blocker, Execution, ProcessId, ProcessTable, Status, Wait};
 
 use crate::Machine;
-use crate::code::{Joins, Op};
+use crate::code::{Code, Joins, Op};
+use crate::run::state::Registers;
 use crate::run::{Plain, Stop, peek};
 
 impl Machine {
@@ -35,20 +36,8 @@ impl Machine {
     pub(crate) fn joinable(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
         let registers = &self.state.processes[process.index()].registers;
         let locals = self.locals(process);
-        let of = |slot: u32| ProcessId(locals[slot as usize] as u32);
-        let handles = match self.code.joins(registers.pc) {
-            Joins::Nobody => return,
-            Joins::Handle(slot) => return into.push(of(slot)),
-            Joins::Children => &[][..],
-            Joins::Any => self.code.live.at(registers.pc),
-        };
-        into.extend((0..registers.children).filter_map(|k| self.table.known_child(process, k)));
-        for slot in handles.iter().filter(|slot| slot.handle) {
-            let known = of(slot.at);
-            if known.index() < self.table.len() && !into.contains(&known) {
-                into.push(known);
-            }
-        }
+        let handle = |slot: u32| ProcessId(locals[slot as usize] as u32);
+        joinable(&self.code, &self.table, process, registers, handle, into);
     }
 
     /// The children that have not ended.
@@ -57,5 +46,29 @@ impl Machine {
         (0..children)
             .filter_map(move |k| self.table.known_child(process, k))
             .filter(|&child| self.status(child) != Status::Ended)
+    }
+}
+
+/// The processes whose end the next step of a process may wait for. `handle` reads a slot.
+pub(crate) fn joinable(
+    code: &Code,
+    table: &ProcessTable,
+    process: ProcessId,
+    registers: &Registers,
+    handle: impl Fn(u32) -> ProcessId,
+    into: &mut Vec<ProcessId>,
+) {
+    let handles = match code.joins(registers.pc) {
+        Joins::Nobody => return,
+        Joins::Handle(slot) => return into.push(handle(slot)),
+        Joins::Children => &[][..],
+        Joins::Any => code.live.at(registers.pc),
+    };
+    into.extend((0..registers.children).filter_map(|k| table.known_child(process, k)));
+    for slot in handles.iter().filter(|slot| slot.handle) {
+        let known = handle(slot.at);
+        if known.index() < table.len() && !into.contains(&known) {
+            into.push(known);
+        }
     }
 }

@@ -15,7 +15,7 @@
 //! `code/quick.rs` makes the most frequent steps of the domain of numbers without the interpreter;
 //! a test compares the two.
 
-mod blocker;
+pub(crate) mod blocker;
 mod concrete;
 mod cpu;
 mod domain;

@@ -3,7 +3,7 @@
 use mazurka_core::{ProcessId, ProcessPath};
 use mazurka_smt::{Answer, Model, Term, Terms};
 
-use crate::code::Joins;
+use crate::run::blocker::joinable;
 use crate::tell::property::Property;
 
 use super::SymbolicMachine;
@@ -22,20 +22,9 @@ impl SymbolicMachine {
         let registers = &self.state.processes[process.index()].registers;
         let (logic, locals) = (self.logic.borrow(), self.locals(process));
         // Handles are always known.
-        let of = |slot: u32| ProcessId(logic.known(locals[slot as usize]).unwrap_or(0) as u32);
-        let handles = match self.code.joins(registers.pc) {
-            Joins::Nobody => return,
-            Joins::Handle(slot) => return into.push(of(slot)),
-            Joins::Children => &[][..],
-            Joins::Any => self.code.live.at(registers.pc),
-        };
-        into.extend((0..registers.children).filter_map(|k| self.table.known_child(process, k)));
-        for slot in handles.iter().filter(|slot| slot.handle) {
-            let known = of(slot.at);
-            if known.index() < self.table.len() && !into.contains(&known) {
-                into.push(known);
-            }
-        }
+        let known = |slot: u32| logic.known(locals[slot as usize]).unwrap_or(0);
+        let handle = |slot: u32| ProcessId(known(slot) as u32);
+        joinable(&self.code, &self.table, process, registers, handle, into);
     }
 
     /// The value of a cell, as a term.
