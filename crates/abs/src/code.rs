@@ -1,7 +1,8 @@
 //! Flat code for a small stack machine, and the tables that it refers to.
 //!
-//! A frame is a row of slots on the stack, operands come above it. *Pure* instructions touch nothing but the stack
-//! (they read fields); functions consist of these alone. The others are for methods.
+//! A frame is a row of slots on the stack, operands come above it. *Pure* instructions touch
+//! nothing but the stack (they read fields); functions consist of these alone. The others are for
+//! methods.
 
 use mazurka_diagnostics::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -187,7 +188,8 @@ pub struct Code {
     pub(crate) effects: FxHashMap<u32, Effects>,
     /// For each place where a frame can go on, the slots that do not matter there, in order.
     pub(crate) dead: FxHashMap<u32, Vec<u32>>,
-    /// Where a task may take a value out of a future, or an exception, that refers to an object or a future.
+    /// Where a task may take a value out of a future, or an exception, that refers to an object or
+    /// a future.
     pub(crate) carrying: FxHashSet<u32>,
     /// Where a message is sent whose future is kept for more than to wait for its end.
     pub(crate) kept: FxHashSet<u32>,

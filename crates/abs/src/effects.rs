@@ -1,9 +1,10 @@
-//! What the next run of a task may do, on any path up to where it rests again: errata E2 asks that dependence be decided
-//! by this, and not by what a run really did. Found once, when the program is compiled.
+//! What the next run of a task may do, on any path up to where it rests again: errata E2 asks that
+//! dependence be decided by this, and not by what a run really did. Found once, when the program is
+//! compiled.
 //!
-//! A run starts where a task rests: at the start of its method, after an `await`, a `suspend` or a `get`. It ends at the
-//! next of these, or with the method. It touches fields of `this`; and where it calls objects of its own cog, fields of these,
-//! known by class only.
+//! A run starts where a task rests: at the start of its method, after an `await`, a `suspend` or a
+//! `get`. It ends at the next of these, or with the method. It touches fields of `this`; and where
+//! it calls objects of its own cog, fields of these, known by class only.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -68,7 +69,8 @@ pub(crate) fn analyse(code: &mut Code) {
     code.may_loop = own.count() > 0 || code.ops.iter().any(|op| matches!(op, Op::Sync { .. }));
 }
 
-/// Whether this sends a message and its future is used for more than `await f?`: then an exception may reach whoever has it.
+/// Whether this sends a message and its future is used for more than `await f?`: then an exception
+/// may reach whoever has it.
 fn keeps_future(code: &Code, pc: u32) -> bool {
     let [Op::Async { .. }, next, ..] = code.ops[pc as usize..] else {
         return false;
@@ -123,7 +125,8 @@ pub(crate) fn passed(code: &Code, mut pending: Vec<u32>) -> Vec<u32> {
     all
 }
 
-/// Whether a task may hold a cog whose first object is of this class, while others of its tasks wait.
+/// Whether a task may hold a cog whose first object is of this class, while others of its tasks
+/// wait.
 fn may_hold(code: &Code, class: u32) -> bool {
     let mut classes = vec![class];
     let mut at = 0;
@@ -270,7 +273,8 @@ impl<'a> Walk<'a> {
         if on == u32::MAX {
             let class = other.unwrap_or(self.class);
             if class == NEW {
-                // `this` is the new object: all classes' methods of that name are an approximation that costs nothing.
+                // `this` is the new object: all classes' methods of that name are an approximation
+                // that costs nothing.
                 for class in &self.code.classes {
                     if let Some(&at) = class.by_name.get(&method) {
                         let pc = class.methods[at as usize].entry;

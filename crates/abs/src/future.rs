@@ -1,9 +1,11 @@
-//! What a task, and all that it may still start, may touch from here to the end: the paper's O (section 6.2), by the flow graph.
+//! What a task, and all that it may still start, may touch from here to the end: the paper's O
+//! (section 6.2), by the flow graph.
 //!
-//! The code is followed through scheduling points, calls and messages. A message may reach every object whose class has a method of
-//! that name; so the code knows objects by class only. Those that do not exist yet do not matter, and of those that
-//! do only the ones that the task can get at: through its variables and the fields of what it gets at. But if others can hand it more, all do: if it may
-//! take a reference out of a future, or read one from a field that a method assigns.
+//! The code is followed through scheduling points, calls and messages. A message may reach every
+//! object whose class has a method of that name; so the code knows objects by class only. Those
+//! that do not exist yet do not matter, and of those that do only the ones that the task can get
+//! at: through its variables and the fields of what it gets at. But if others can hand it more, all
+//! do: if it may take a reference out of a future, or read one from a field that a method assigns.
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The state of a running program: objects, tasks, output. And the names of objects, which are the same in every
-//! equivalent execution.
+//! The state of a running program: objects, tasks, output. And the names of objects, which are the
+//! same in every equivalent execution.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;

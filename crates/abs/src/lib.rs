@@ -1,6 +1,8 @@
-//! ABS, the Abstract Behavioral Specification language: actors whose tasks are scheduled cooperatively.
+//! ABS, the Abstract Behavioral Specification language: actors whose tasks are scheduled
+//! cooperatively.
 //!
-//! [`load`] reads a program and gives either its [`Code`] or every mistake in the file; [`Machine`] runs it:
+//! [`load`] reads a program and gives either its [`Code`] or every mistake in the file; [`Machine`]
+//! runs it:
 //!
 //! ```
 //! use mazurka_abs::{Settings, load};

@@ -1,5 +1,5 @@
-//! Which slots still matter where a task rests or waits for a call: the others are cleared, so that states that differ
-//! in nothing that can matter are equal.
+//! Which slots still matter where a task rests or waits for a call: the others are cleared, so that
+//! states that differ in nothing that can matter are equal.
 
 use crate::code::{Code, Op};
 

@@ -1,8 +1,9 @@
 //! A program in the middle of one of its executions.
 //!
-//! A process is a task: a method that runs on an object. A step is one run of it, from where it rests to where it rests
-//! again: at an `await`, a `suspend`, a `get`, or its end. Tasks of one cog never overlap, because a run is one step; only a
-//! `get` keeps the cog while the task rests, and then the others wait.
+//! A process is a task: a method that runs on an object. A step is one run of it, from where it
+//! rests to where it rests again: at an `await`, a `suspend`, a `get`, or its end. Tasks of one cog
+//! never overlap, because a run is one step; only a `get` keeps the cog while the task rests, and
+//! then the others wait.
 //!
 //! | ABS | here |
 //! |---|---|
@@ -13,8 +14,9 @@
 //! | a cog that may be held | a cell: who may hold it writes it, who runs on it reads it |
 //! | the output | a cell, if it is observed |
 //!
-//! A `get` is always a place to rest, unless the step has waited for that future already: whether the future is resolved must not
-//! matter to what a step does. The state is changed in place; an undo log and a copy of the task that ran lead back.
+//! A `get` is always a place to rest, unless the step has waited for that future already: whether
+//! the future is resolved must not matter to what a step does. The state is changed in place; an
+//! undo log and a copy of the task that ran lead back.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -75,7 +77,8 @@ pub struct Machine {
     pub(crate) code: Arc<Code>,
     pub(crate) state: State,
     pub(crate) names: Names,
-    /// The events of the run; those beyond `depth` are kept for their memory, like what is needed to take them back.
+    /// The events of the run; those beyond `depth` are kept for their memory, like what is needed
+    /// to take them back.
     run: Vec<Event>,
     taken: Vec<Taken>,
     depth: usize,
@@ -107,7 +110,8 @@ impl Machine {
         });
         let mut object = Object::nowhere();
         object.there = true;
-        // What some guarded step may touch: objects are created as the program runs, so that may be anything.
+        // What some guarded step may touch: objects are created as the program runs, so that may be
+        // anything.
         let guards = match code.guarded || code.object.is_some() {
             true => vec![Access::write(0).over(u32::MAX)],
             false => Vec::new(),
@@ -213,7 +217,8 @@ impl Machine {
         self.names.object(self.cog(task)).chosen || self.names.object(task.object).chosen
     }
 
-    /// Where only the scheduling of some objects varies: all others go first, in the order of their names.
+    /// Where only the scheduling of some objects varies: all others go first, in the order of their
+    /// names.
     fn its_turn(&self, process: ProcessId, task: &Task) -> bool {
         let first = self.names.tasks.in_order().iter().find(|&&other| {
             let task = self.task(other).filter(|task| task.life == Life::Alive);
@@ -664,7 +669,8 @@ impl Semantics for Machine {
         self.names.cells() as usize
     }
 
-    /// A field of an object, the cog of one (which is always something, so that objects without fields count), the output.
+    /// A field of an object, the cog of one (which is always something, so that objects without
+    /// fields count), the output.
     fn cell(&self, cell: usize) -> Fingerprint {
         let start = Fingerprint::EMPTY.then(u64::from(cell as u32 == OUTPUT));
         if cell as u32 == OUTPUT {

@@ -1,8 +1,9 @@
 //! What determinism is about: the fields of objects and the output, up to the names of objects.
 //!
-//! Which task happens to create an object is in its name, but nobody can observe it. So objects that the main block did not create
-//! stand by where they are found: by the first way that leads to them from the main block's objects. What nothing leads to
-//! stands by what is in it. A future stands by its result.
+//! Which task happens to create an object is in its name, but nobody can observe it. So objects
+//! that the main block did not create stand by where they are found: by the first way that leads to
+//! them from the main block's objects. What nothing leads to stands by what is in it. A future
+//! stands by its result.
 
 use mazurka_core::{Fingerprint, ProcessId};
 
@@ -10,7 +11,8 @@ use crate::Machine;
 use crate::heap::Object;
 use crate::value::Value;
 
-/// Objects that nothing leads to may refer to each other; so many times what is in them is looked at.
+/// Objects that nothing leads to may refer to each other; so many times what is in them is looked
+/// at.
 const ROUNDS: usize = 4;
 
 impl Machine {

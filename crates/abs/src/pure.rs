@@ -35,7 +35,8 @@ pub(crate) struct Evaluator<'a> {
 pub(crate) type Calls = Vec<(u32, u32)>;
 
 impl Evaluator<'_> {
-    /// Runs pure instructions until one that is not, whose place is the result. On a fault, the place in the method.
+    /// Runs pure instructions until one that is not, whose place is the result. On a fault, the
+    /// place in the method.
     pub fn run(
         &self,
         mut pc: u32,

@@ -113,7 +113,8 @@ impl Unknowns {
         }
     }
 
-    /// Whether a value of one type can stand where another is asked for. Unknown types become known by this.
+    /// Whether a value of one type can stand where another is asked for. Unknown types become known
+    /// by this.
     pub fn fits(&mut self, actual: &Ty, wanted: &Ty, inheritance: &Inheritance) -> bool {
         let (from, to) = (self.shallow(actual), self.shallow(wanted));
         let fits = match (&from, &to) {
@@ -148,7 +149,8 @@ impl Unknowns {
         fits || self.widen(wanted, &from, &to, inheritance)
     }
 
-    /// An unknown type that was taken for `Int` because of one argument becomes `Rat` because of another.
+    /// An unknown type that was taken for `Int` because of one argument becomes `Rat` because of
+    /// another.
     fn widen(&mut self, wanted: &Ty, from: &Ty, to: &Ty, inheritance: &Inheritance) -> bool {
         let Ty::Unknown(mut at) = *wanted else {
             return false;

@@ -1,5 +1,5 @@
-//! Values. Those of data types are shared and never change; each carries a fingerprint, so that comparing and hashing
-//! states does not walk through them.
+//! Values. Those of data types are shared and never change; each carries a fingerprint, so that
+//! comparing and hashing states does not walk through them.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
@@ -121,7 +121,8 @@ impl Value {
         Value::Text(Arc::new(text.to_owned()))
     }
 
-    /// The fingerprint of something followed by this value. Objects and futures stand by their names.
+    /// The fingerprint of something followed by this value. Objects and futures stand by their
+    /// names.
     pub fn fingerprint(&self, start: Fingerprint, names: &Names) -> Fingerprint {
         let bytes = |tag: u64, bytes: &[u8]| {
             let word = |chunk: &[u8]| {
@@ -169,8 +170,8 @@ impl Value {
         }
     }
 
-    /// The order of all values: numbers and texts as usual, data by constructor and then by parts, objects and futures
-    /// by their names.
+    /// The order of all values: numbers and texts as usual, data by constructor and then by parts,
+    /// objects and futures by their names.
     pub fn order(&self, other: &Value, names: &Names) -> Ordering {
         // By hand, so that long lists do not use up the stack.
         let mut pending = vec![(self.clone(), other.clone())];

@@ -8,7 +8,8 @@ pub enum AccessKind {
     Read,
     /// Conflicts with every other access of the cell.
     Write,
-    /// Takes a lock: conflicts with every access of it; two acquisitions are a race that can be reversed.
+    /// Takes a lock: conflicts with every access of it; two acquisitions are a race that can be
+    /// reversed.
     Acquire,
     /// Gives a lock back: conflicts with every access of it, never reversibly.
     Release,
@@ -83,7 +84,8 @@ impl Access {
     }
 }
 
-/// The accesses of one step. A plain vector: events are used again and again, so it keeps its memory.
+/// The accesses of one step. A plain vector: events are used again and again, so it keeps its
+/// memory.
 pub type Claims = Vec<Access>;
 
 /// Adds an access, leaving out what is claimed already: a write covers a read of the same cells.

@@ -79,10 +79,11 @@ pub struct Event {
     pub mishaps: Vec<Mishap>,
     /// What such a step may have to wait for.
     pub wait: Wait,
-    /// Whether it is known to be as [`is_plain`](Event::is_plain) says: most events are, and whoever makes them often knows.
+    /// Whether it is known to be as [`is_plain`](Event::is_plain) says: most events are, and
+    /// whoever makes them often knows.
     pub plain: bool,
-    /// Whether the process has only found that it has to wait, for the values that the path condition
-    /// now allows. Where values are known, nobody makes such a step.
+    /// Whether the process has only found that it has to wait, for the values that the path
+    /// condition now allows. Where values are known, nobody makes such a step.
     pub stayed: bool,
 }
 
@@ -113,8 +114,8 @@ impl Event {
         self.touched.push(access);
     }
 
-    /// Whether it just reads or writes one cell: its claims are that one access, it waits for nothing, chooses nothing, and
-    /// neither starts processes nor waits for their end.
+    /// Whether it just reads or writes one cell: its claims are that one access, it waits for
+    /// nothing, chooses nothing, and neither starts processes nor waits for their end.
     ///
     /// ```
     /// use mazurka_core::{Access, Event, ProcessId, Wait};

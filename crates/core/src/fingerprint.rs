@@ -1,6 +1,7 @@
 //! 128-bit fingerprints, the same on every machine and in every run.
 //!
-//! Checkpoints have them: whoever changes how they are made, here or of what, raises the version in mazurka/src/checkpoint.rs.
+//! Checkpoints have them: whoever changes how they are made, here or of what, raises the version in
+//! mazurka/src/checkpoint.rs.
 
 /// 128 bits that stand for something larger. Two different things have the same
 /// fingerprint with a probability of about n²/2¹²⁹ among n of them.

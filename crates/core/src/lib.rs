@@ -1,9 +1,9 @@
 //! What every Mazurka engine speaks: processes, accesses, events, dependence,
 //! happens-before, canonical forms, verdicts and the record of a run.
 //!
-//! Nothing here knows a language or an algorithm. A front end implements
-//! [`Execution`] (and [`Semantics`], if its states can be kept, and [`Narrator`], if it can
-//! tell in words what it does); an explorer drives it; a report reads the [`record::Record`] that comes out.
+//! Nothing here knows a language or an algorithm. A front end implements [`Execution`] (and
+//! [`Semantics`], if its states can be kept, and [`Narrator`], if it can tell in words what it
+//! does); an explorer drives it; a report reads the [`record::Record`] that comes out.
 //!
 //! ```
 //! use mazurka_core::{Access, Event, ProcessId, canonical_order, dependent};

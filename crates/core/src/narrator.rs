@@ -5,10 +5,11 @@ use crate::{Execution, Mishap, ProcessId, ProcessPath, Schedule, Status, StepErr
 
 /// A program that can tell in words what it does.
 ///
-/// A front end says how a step, a mishap and a state are told; following a schedule is the same for all.
+/// A front end says how a step, a mishap and a state are told; following a schedule is the same for
+/// all.
 pub trait Narrator: Execution {
-    /// Makes a step as [`Execution::step`] does, and tells it. Who could have made it ([`Step::enabled`]) and
-    /// whether it races ([`Step::racing`]) is for the caller to fill in.
+    /// Makes a step as [`Execution::step`] does, and tells it. Who could have made it
+    /// ([`Step::enabled`]) and whether it races ([`Step::racing`]) is for the caller to fill in.
     fn tell(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<Step, StepError>;
 
     /// What a mishap is, in a sentence, and where.

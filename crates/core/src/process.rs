@@ -123,7 +123,8 @@ impl ProcessTable {
             .partition_point(|&p| self.paths[p.index()] < path);
         self.in_order.insert(place, id);
         let words = path.0.iter().map(|&k| u64::from(k) + 1);
-        // An end that is no number of a process: else what follows a name could be taken for more of it.
+        // An end that is no number of a process: else what follows a name could be taken for more
+        // of it.
         let words = words.chain([u64::MAX]);
         self.names
             .push(words.fold(Fingerprint::EMPTY, Fingerprint::then));

@@ -64,7 +64,8 @@ pub trait Execution {
         all.all(|&process| matches!(self.status(process), Status::Unborn | Status::Ended))
     }
 
-    /// What the next step of a ready or waiting process claims to touch. Replaces the content of `into`.
+    /// What the next step of a ready or waiting process claims to touch. Replaces the content of
+    /// `into`.
     fn claims(&self, process: ProcessId, into: &mut Claims);
 
     /// What the next step of a ready or waiting process may have to wait for.
@@ -83,11 +84,13 @@ pub trait Execution {
         into.extend(children.filter(|&child| self.status(child) != Status::Unborn));
     }
 
-    /// What steps that wait for a [`Wait::Guard`] may touch, in any execution; empty if there are none.
+    /// What steps that wait for a [`Wait::Guard`] may touch, in any execution; empty if there are
+    /// none.
     fn guards(&self) -> &[Access];
 
-    /// What the process, and all that it may still start, may touch from here to the end of any execution. Replaces
-    /// the content of `into`. It may be too much, never too little; everything, unless the program knows better.
+    /// What the process, and all that it may still start, may touch from here to the end of any
+    /// execution. Replaces the content of `into`. It may be too much, never too little; everything,
+    /// unless the program knows better.
     fn future(&self, _process: ProcessId, into: &mut Claims) {
         into.clear();
         into.push(Access::write(0).over(u32::MAX));
@@ -98,9 +101,10 @@ pub trait Execution {
         Blocker::Anything
     }
 
-    /// Whether the outcomes of a step are the sides of conditions over inputs, of which some exclude others: then which of them there are depends on all
-    /// outcomes before, and not only on what the step touches, and a schedule may be refused
-    /// ([`StepError::NoSuchOutcome`]) though each of its steps can be made after the steps that it depends on.
+    /// Whether the outcomes of a step are the sides of conditions over inputs, of which some
+    /// exclude others: then which of them there are depends on all outcomes before, and not only on
+    /// what the step touches, and a schedule may be refused ([`StepError::NoSuchOutcome`]) though
+    /// each of its steps can be made after the steps that it depends on.
     fn has_conditions(&self) -> bool {
         false
     }
@@ -112,7 +116,8 @@ pub trait Execution {
     /// The events since the start.
     fn events(&self) -> &[Event];
 
-    /// All events, also those before the start if an exploration starts in the middle of an execution.
+    /// All events, also those before the start if an exploration starts in the middle of an
+    /// execution.
     fn whole(&self) -> &[Event] {
         self.events()
     }
@@ -147,32 +152,34 @@ pub trait Semantics: Execution {
         0
     }
 
-    /// A cell of shared memory, as a part of the state. The sum of all cells and processes stands for the state
-    /// like its [`fingerprint`](Semantics::fingerprint), and a step changes only the cells that it has touched, its own process
-    /// and those that it starts. So what a step adds to the sum is the same after any steps that are independent of it.
+    /// A cell of shared memory, as a part of the state. The sum of all cells and processes stands
+    /// for the state like its [`fingerprint`](Semantics::fingerprint), and a step changes only the
+    /// cells that it has touched, its own process and those that it starts. So what a step adds to
+    /// the sum is the same after any steps that are independent of it.
     fn cell(&self, _cell: usize) -> Fingerprint {
         Fingerprint::ZERO
     }
 
-    /// A process, as a part of the state. A program that knows no parts gives the whole state: that is safe, and
-    /// hardly two states will be found equal.
+    /// A process, as a part of the state. A program that knows no parts gives the whole state: that
+    /// is safe, and hardly two states will be found equal.
     fn process(&self, _process: ProcessId) -> Fingerprint {
         self.fingerprint()
     }
 
-    /// Whether states are equal only if their sums are. If not, whoever has found two sums to differ may ask
-    /// [`covers`](Semantics::covers).
+    /// Whether states are equal only if their sums are. If not, whoever has found two sums to
+    /// differ may ask [`covers`](Semantics::covers).
     fn sums_say_all(&self) -> bool {
         true
     }
 
-    /// Whether all that can follow another state of this program can follow the current one. To say no is always safe.
+    /// Whether all that can follow another state of this program can follow the current one. To say
+    /// no is always safe.
     fn covers(&self, _other: &Self::State) -> bool {
         false
     }
 
-    /// Whether a run may come back to a state that it was in, or go on without end. If not, nobody need
-    /// look for cycles.
+    /// Whether a run may come back to a state that it was in, or go on without end. If not, nobody
+    /// need look for cycles.
     fn may_repeat(&self) -> bool {
         true
     }
@@ -181,23 +188,27 @@ pub trait Semantics: Execution {
     fn restore(&mut self, state: &Self::State);
 }
 
-/// A program that can say which way its steps went: what labels say beyond what a step touched (guarded-command paper,
-/// Definition 4, with the difference between guards and choices that errata E6 asks for).
+/// A program that can say which way its steps went: what labels say beyond what a step touched
+/// (guarded-command paper, Definition 4, with the difference between guards and choices that errata
+/// E6 asks for).
 ///
-/// A guard that does not hold makes its process wait; a choice goes one way or the other, and that is in the path.
+/// A guard that does not hold makes its process wait; a choice goes one way or the other, and that
+/// is in the path.
 pub trait Labelled: Execution {
-    /// The way that the event at a position went: its branches, and where its process and those it started rest now. If two
-    /// processes of one name have made steps of equal paths and outcomes, they are at the same place in their code.
+    /// The way that the event at a position went: its branches, and where its process and those it
+    /// started rest now. If two processes of one name have made steps of equal paths and outcomes,
+    /// they are at the same place in their code.
     fn path(&self, at: usize) -> Fingerprint;
 
-    /// Whether the event at a position took a branch or chose: it could have gone another way. A guard is none, it
-    /// only opens or stays closed.
+    /// Whether the event at a position took a branch or chose: it could have gone another way. A
+    /// guard is none, it only opens or stays closed.
     fn branches(&self, at: usize) -> bool;
 
     /// What the label of the event at a position names: Definition 9's R and W.
     fn named(&self, at: usize) -> &[Access];
 
-    /// Whether the next step of a process claims the same wherever its process gets there by the same paths.
+    /// Whether the next step of a process claims the same wherever its process gets there by the
+    /// same paths.
     fn claims_fixed(&self, process: ProcessId) -> bool;
 }
 
@@ -206,10 +217,12 @@ pub trait Symbolic: Semantics {
     /// Where each process is, and nothing of what it knows.
     fn pool(&self) -> Fingerprint;
 
-    /// For the accesses that the last event has really made the index of the element, in the program's own numbering; none
-    /// where the access is what it says. May be shorter than the accesses.
+    /// For the accesses that the last event has really made the index of the element, in the
+    /// program's own numbering; none where the access is what it says. May be shorter than the
+    /// accesses.
     fn indices(&self) -> &[Option<u32>];
 
-    /// Whether two accesses of one array touch different elements, for every valuation that the path condition allows.
+    /// Whether two accesses of one array touch different elements, for every valuation that the
+    /// path condition allows.
     fn apart(&self, one: (Access, Option<u32>), other: (Access, Option<u32>)) -> bool;
 }

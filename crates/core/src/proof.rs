@@ -1,4 +1,5 @@
-//! A proof as a file: every goal with its sequent, the rule that reduces it, and the answer to every question at a leaf.
+//! A proof as a file: every goal with its sequent, the rule that reduces it, and the answer to
+//! every question at a leaf.
 //!
 //! It is written to be read by people, and by a checker that believes none of it.
 
@@ -74,7 +75,8 @@ pub struct GoalRecord {
     pub id: usize,
     /// Whose Γ and Ψ it has.
     pub context: usize,
-    /// φ: the steps since the box, or since a goal that was generalised. Paths share their steps: there are many, and they are long.
+    /// φ: the steps since the box, or since a goal that was generalised. Paths share their steps:
+    /// there are many, and they are long.
     #[serde(with = "shared")]
     pub path: Vec<Arc<EventRecord>>,
     /// ⌈φ⌉: what was assumed.
@@ -220,8 +222,9 @@ impl LeafRecord {
 }
 
 impl EventRecord {
-    /// Whether the order of two steps matters: by the same process, by what one writes and the other touches, or because one starts or
-    /// waits for the process of the other (Definition 4, and errata E9).
+    /// Whether the order of two steps matters: by the same process, by what one writes and the
+    /// other touches, or because one starts or waits for the process of the other (Definition 4,
+    /// and errata E9).
     pub fn conflicts(&self, other: &Self) -> bool {
         let meet = |a: &[String], b: &[String]| a.iter().any(|name| b.contains(name));
         let disturbs = |a: &Self, b: &Self| {
@@ -344,8 +347,9 @@ pub struct GoalOutcome {
     pub goal: String,
     /// What became of it.
     pub status: Status,
-    /// True if it was proved too that no state of the program deadlocks, false if there is a deadlock, null if that was not
-    /// asked or not decided, or the goal is not about all runs of the program.
+    /// True if it was proved too that no state of the program deadlocks, false if there is a
+    /// deadlock, null if that was not asked or not decided, or the goal is not about all runs of
+    /// the program.
     pub deadlock_free: Option<bool>,
     /// Applications of SCHEDULE.
     pub schedules: u64,

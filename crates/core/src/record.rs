@@ -69,7 +69,8 @@ pub struct ProgramRecord {
     pub set: Vec<(String, String)>,
 }
 
-/// What the search was asked for, and how far it might go; none: as far as there is something to explore.
+/// What the search was asked for, and how far it might go; none: as far as there is something to
+/// explore.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OptionsRecord {
     /// The property that decides whatever else the file states, if one was named.
@@ -144,7 +145,8 @@ impl Record {
 }
 
 impl Witness {
-    /// The inputs of its runs. Two runs have the same inputs, but each may ask for some of them only.
+    /// The inputs of its runs. Two runs have the same inputs, but each may ask for some of them
+    /// only.
     pub fn inputs(&self) -> Vec<Binding> {
         let mut all: Vec<Binding> = Vec::new();
         for input in self.runs.iter().flat_map(|run| &run.inputs) {
@@ -389,7 +391,8 @@ pub struct Net {
 /// A condition of a net.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetCondition {
-    /// What it is a condition of: a process, a variable (with the process whose copy it is), a lock.
+    /// What it is a condition of: a process, a variable (with the process whose copy it is), a
+    /// lock.
     pub label: String,
     /// Whether it is where a process is, and not shared.
     pub thread: bool,
@@ -476,7 +479,8 @@ pub struct PermutationClass {
     pub state: Vec<Binding>,
 }
 
-/// The permutations of a run that are executable from some initial values, whatever these are in the program.
+/// The permutations of a run that are executable from some initial values, whatever these are in
+/// the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnyStartPermutations {
     /// How many there are, one of each trace.
@@ -551,7 +555,8 @@ pub struct PathRecord {
     pub branches: Vec<usize>,
 }
 
-/// What `symbolic` adds to a record: the symbolic states at the end, and how many there were on the way.
+/// What `symbolic` adds to a record: the symbolic states at the end, and how many there were on the
+/// way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SymbolicStates {
     /// Which states were merged: `none`, `paper` or `canonical`.
@@ -582,13 +587,14 @@ pub struct SymbolicStateRecord {
     pub path_condition: Vec<String>,
     /// The shared variables, over initial values and inputs.
     pub substitution: Vec<Binding>,
-    /// A run that ends here: processes, one per step, each with the sides of conditions that it took (1: it held).
+    /// A run that ends here: processes, one per step, each with the sides of conditions that it
+    /// took (1: it held).
     pub schedule: String,
     /// What is wrong with it as a final state, for some of the values that end here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mishaps: Vec<String>,
-    /// Initial values (and inputs) from which a run ends here; it was run with them. Empty if there are none to choose, or
-    /// nobody knows any.
+    /// Initial values (and inputs) from which a run ends here; it was run with them. Empty if there
+    /// are none to choose, or nobody knows any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub example: Vec<Binding>,
 }

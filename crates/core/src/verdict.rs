@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 /// How far a search may go. All of them at once; none lives in a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Steps of one execution; if not given, [`Limits::DEPTH`], and no limit where states are merged, for there
-    /// a path may be long though no execution need be.
+    /// Steps of one execution; if not given, [`Limits::DEPTH`], and no limit where states are
+    /// merged, for there a path may be long though no execution need be.
     pub depth: Option<u64>,
     /// Steps in total.
     pub steps: Option<u64>,
@@ -64,7 +64,8 @@ pub enum Bound {
     MemoryLimit(u64),
     /// An `int` outside the evaluator's range.
     IntRange,
-    /// Final states that no test has met were not looked at, and the program states something about them.
+    /// Final states that no test has met were not looked at, and the program states something about
+    /// them.
     FinalStates,
     /// `int` was decided only as far as all values fit into so many bits.
     IntWithin(u8),

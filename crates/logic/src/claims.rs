@@ -1,8 +1,9 @@
 //! What a step may touch, on any path through it: this decides which steps commute (errata E2).
 //!
-//! An element counts as such only if its index is fixed when the step begins: a constant, or made of locals
-//! that the step leaves alone. Otherwise the whole array is claimed. Writers of the variables of one `invariant` are
-//! dependent, so that every order of them is looked at (errata E12).
+//! An element counts as such only if its index is fixed when the step begins: a constant, or made
+//! of locals that the step leaves alone. Otherwise the whole array is claimed. Writers of the
+//! variables of one `invariant` are dependent, so that every order of them is looked at (errata
+//! E12).
 
 use mazurka_core::{Access, AccessKind, Claims, add_claim};
 use mazurka_lang::hir::{Expr, ExprKind, LocalId, LockId, Place, Program, Spawned, Stmt, StmtKind};
@@ -108,7 +109,8 @@ impl<'p> Walk<'_, 'p> {
         }
     }
 
-    /// All that a guarded statement may touch up to the end of its first step. Whether it surely has a step.
+    /// All that a guarded statement may touch up to the end of its first step. Whether it surely
+    /// has a step.
     fn first(&mut self, stmt: &'p Stmt) -> bool {
         let shared = self.shared;
         match &stmt.kind {

@@ -1,8 +1,9 @@
 //! First-order formulas about one state, and how they are decided.
 //!
-//! A sequent Γ ⇒ Ψ holds iff Γ and ¬Ψ cannot hold together. Negations are driven inwards, so that what is asked is a
-//! combination of conditions with `and`, `or` and quantifiers. A value that some `exists` asks for, with no
-//! `forall` around it, is a fresh constant. A `forall` over `bool` is two cases; any other needs a solver that knows quantifiers.
+//! A sequent Γ ⇒ Ψ holds iff Γ and ¬Ψ cannot hold together. Negations are driven inwards, so that
+//! what is asked is a combination of conditions with `and`, `or` and quantifiers. A value that some
+//! `exists` asks for, with no `forall` around it, is a fresh constant. A `forall` over `bool` is
+//! two cases; any other needs a solver that knows quantifiers.
 
 use std::rc::Rc;
 
@@ -84,8 +85,8 @@ impl Lower<'_> {
         self.terms.and(must, value)
     }
 
-    /// A value, where `bound` are those of the variables that quantifiers bind, and what must hold for
-    /// nothing to go wrong in computing it.
+    /// A value, where `bound` are those of the variables that quantifiers bind, and what must hold
+    /// for nothing to go wrong in computing it.
     fn value(&mut self, expr: &Expr, cells: &[Term], bound: &[Term]) -> (Term, Term) {
         let frame = Frame {
             locals: bound
@@ -197,8 +198,8 @@ impl Lower<'_> {
         })
     }
 
-    /// Takes a formula apart by the rules of first-order logic until no more than one box is left in each part, and it
-    /// stands in front.
+    /// Takes a formula apart by the rules of first-order logic until no more than one box is left
+    /// in each part, and it stands in front.
     pub fn parts(
         &mut self,
         mut known: Vec<Fol>,
@@ -267,8 +268,8 @@ impl Lower<'_> {
         }
     }
 
-    /// The state after an update, all at once, and what must hold for nothing to go wrong in it: an update that divides by zero
-    /// or misses its array makes no formula true.
+    /// The state after an update, all at once, and what must hold for nothing to go wrong in it: an
+    /// update that divides by zero or misses its array makes no formula true.
     fn update(
         &mut self,
         update: &[(Place, Expr)],
@@ -299,7 +300,8 @@ impl Lower<'_> {
     }
 }
 
-/// Decides whether what is known makes the goal true. `goal` is the negation of what is to be shown.
+/// Decides whether what is known makes the goal true. `goal` is the negation of what is to be
+/// shown.
 pub(crate) fn decide(
     terms: &mut Terms,
     solver: &mut dyn Solver,
@@ -391,8 +393,9 @@ fn asks(formula: &Fol) -> bool {
 /// More values than these to choose from are not tried one by one.
 const FEW: i64 = 64;
 
-/// When a step is possible that needs these conditions, `from..to` being what each value is chosen from: if *some* choice
-/// makes them true. Where there are too many to be tried, only choices that do not matter count, which can leave a goal open.
+/// When a step is possible that needs these conditions, `from..to` being what each value is chosen
+/// from: if *some* choice makes them true. Where there are too many to be tried, only choices that
+/// do not matter count, which can leave a goal open.
 pub(crate) fn possible(terms: &mut Terms, needs: &[Term], chosen: &[[Term; 3]]) -> Term {
     let mut needs = terms.all(needs.to_vec());
     for &[value, from, to] in chosen.iter().rev() {

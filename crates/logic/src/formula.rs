@@ -10,7 +10,8 @@
 
 use mazurka_lang::hir::{Expr, Place, Type};
 
-/// A formula. A local variable in an expression is one that a quantifier binds, by its number from outside.
+/// A formula. A local variable in an expression is one that a quantifier binds, by its number from
+/// outside.
 #[derive(Clone, Debug)]
 pub enum Formula {
     /// A condition.

@@ -49,10 +49,11 @@ pub struct Options {
     pub deadlock: bool,
     /// How often a loop without an invariant may go round.
     pub unfold: u32,
-    /// Whether the goals are written down. A proof can be checked only then; the answer does not depend on it.
+    /// Whether the goals are written down. A proof can be checked only then; the answer does not
+    /// depend on it.
     pub write: bool,
-    /// Whether the process ends after this: then what the search has built is left to the system, which is much faster than giving it
-    /// back piece by piece.
+    /// Whether the process ends after this: then what the search has built is left to the system,
+    /// which is much faster than giving it back piece by piece.
     pub leave: bool,
 }
 

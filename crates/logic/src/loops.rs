@@ -1,21 +1,26 @@
-//! Loops without bounds: goals that are met again, and invariants (SymPaths paper, end of section 4.3, and errata E10).
+//! Loops without bounds: goals that are met again, and invariants (SymPaths paper, end of section
+//! 4.3, and errata E10).
 //!
 //! Two rules make proofs finite where loops are not, and proofs become graphs with cycles:
-//! *generalise* replaces values by fresh constants about which only the invariants of the loops that threads stand
-//! before, the file's invariants and what is known of unchanged values are assumed; the premise is that these hold now.
-//! *Back* closes a goal that is an instance of one that has been met: same points, and what the other assumes holds.
+//! *generalise* replaces values by fresh constants about which only the invariants of the loops
+//! that threads stand before, the file's invariants and what is known of unchanged values are
+//! assumed; the premise is that these hold now. *Back* closes a goal that is an instance of one
+//! that has been met: same points, and what the other assumes holds.
 //!
-//! Both are sound by themselves: a goal follows from a more general one. And a cycle proves nothing wrong: suppose some
-//! goal of the graph were false, so that an execution from it ends in a state without Ψ. Take one with as few
-//! steps as possible. Every rule but SCHEDULE hands the same execution on to another goal, and these rules alone form no cycle (a
-//! goal met by *generalise* or *back* is always one that is scheduled); SCHEDULE hands on an execution with one step less. That is a contradiction.
-//! An invariant is thereby shown to hold on entry, to be preserved by the body, and to be stable under the
-//! steps of all other threads wherever its thread stands before the test: each of these comes back to a goal that assumes it. Nothing
-//! is assumed of an invariant that has not been shown, so a wrong one leaves a goal open and proves nothing.
+//! Both are sound by themselves: a goal follows from a more general one. And a cycle proves nothing
+//! wrong: suppose some goal of the graph were false, so that an execution from it ends in a state
+//! without Ψ. Take one with as few steps as possible. Every rule but SCHEDULE hands the same
+//! execution on to another goal, and these rules alone form no cycle (a goal met by *generalise* or
+//! *back* is always one that is scheduled); SCHEDULE hands on an execution with one step less. That
+//! is a contradiction. An invariant is thereby shown to hold on entry, to be preserved by the body,
+//! and to be stable under the steps of all other threads wherever its thread stands before the
+//! test: each of these comes back to a goal that assumes it. Nothing is assumed of an invariant
+//! that has not been shown, so a wrong one leaves a goal open and proves nothing.
 //!
-//! When to generalise is a matter of luck, not of soundness: where a thread stands before the test of a loop with an invariant, and the
-//! path has been at the same points before, since the last goal that was generalised. The values that changed since then are replaced. Should
-//! others turn out to change too, they are replaced the next time, so that this ends.
+//! When to generalise is a matter of luck, not of soundness: where a thread stands before the test
+//! of a loop with an invariant, and the path has been at the same points before, since the last
+//! goal that was generalised. The values that changed since then are replaced. Should others turn
+//! out to change too, they are replaced the next time, so that this ends.
 
 use mazurka_lang::hir::{Expr, ExprKind, Program, Spawned, Stmt, StmtKind};
 use mazurka_smt::{Kind, Term, Terms};
@@ -104,7 +109,8 @@ impl<'p> Search<'p, '_> {
         Some(self.generalise(at, changed))
     }
 
-    /// Whether processes call or start each other without end: such goals are never at the same points again.
+    /// Whether processes call or start each other without end: such goals are never at the same
+    /// points again.
     pub fn too_deep(&self, at: usize) -> bool {
         let most = self.world.program.procedures.len() + self.options.unfold as usize;
         self.nodes[at].state.threads.iter().any(|thread| {
@@ -115,7 +121,8 @@ impl<'p> Search<'p, '_> {
         })
     }
 
-    /// Whether a loop starts a process in each round: so many of them lead here, and more threads each time.
+    /// Whether a loop starts a process in each round: so many of them lead here, and more threads
+    /// each time.
     fn starts_too_many(&self, at: usize) -> bool {
         let node = &self.nodes[at];
         let mover = |state: &State<'p>| {
@@ -141,8 +148,8 @@ impl<'p> Search<'p, '_> {
         rounds > self.options.unfold
     }
 
-    /// Whether a goal may be led back to another. With reduction, to any; without, goals on different paths stay apart, and only
-    /// what lies on the path of a goal itself closes a loop.
+    /// Whether a goal may be led back to another. With reduction, to any; without, goals on
+    /// different paths stay apart, and only what lies on the path of a goal itself closes a loop.
     fn may_lead_to(&self, at: usize, to: usize) -> bool {
         let up = |at: &usize| self.nodes[*at].parent;
         self.options.reduce || std::iter::successors(Some(at), up).any(|above| above == to)

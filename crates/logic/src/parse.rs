@@ -1,7 +1,8 @@
 //! Reading formulas. The expressions in them are those of programs.
 //!
-//! From weak to strong: `<==>`, `==>` (to the right), `||`, `&&`, comparisons, sums, products, `!` and `-`. A box or an
-//! update reaches as far to the right as it can up to `==>` or `<==>`, a quantifier up to the end.
+//! From weak to strong: `<==>`, `==>` (to the right), `||`, `&&`, comparisons, sums, products, `!`
+//! and `-`. A box or an update reaches as far to the right as it can up to `==>` or `<==>`, a
+//! quantifier up to the end.
 
 use mazurka_diagnostics::Span;
 use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, LocalId, Place, Program, Type, UnaryOp, VarId};

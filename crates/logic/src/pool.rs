@@ -58,7 +58,8 @@ pub(crate) struct Thread<'p> {
     /// How many values it has asked for by `choose`, and how many by `input`.
     pub asked: u32,
     pub inputs: u32,
-    /// How many boxes lie around the one it runs in: what is asked for in an inner one is another value.
+    /// How many boxes lie around the one it runs in: what is asked for in an inner one is another
+    /// value.
     pub depth: u32,
     /// How many events it has made.
     pub events: u32,
@@ -182,8 +183,9 @@ pub(crate) fn rule(thread: &Thread<'_>, terms: &Terms) -> Option<Rule> {
     })
 }
 
-/// Whether an item is itself a step, as opposed to work on locals or something that has steps inside. A
-/// loop with an invariant rests before its test even if that looks at locals only: a step that touches nothing.
+/// Whether an item is itself a step, as opposed to work on locals or something that has steps
+/// inside. A loop with an invariant rests before its test even if that looks at locals only: a step
+/// that touches nothing.
 pub(crate) fn is_step(item: &Item<'_>, shared: &Shared<'_>) -> bool {
     match item {
         Item::Round(_) | Item::Count(_) | Item::Return(..) => false,
@@ -222,7 +224,8 @@ pub(crate) struct State<'p> {
     pub cells: Vec<Term>,
     /// Who holds each lock.
     pub locks: Vec<Option<ProcessId>>,
-    /// Those that have not ended, in the order of their numbers. A step changes one of them: goals share the others.
+    /// Those that have not ended, in the order of their numbers. A step changes one of them: goals
+    /// share the others.
     pub threads: Vec<Rc<Thread<'p>>>,
     /// What was assumed on the way, in order.
     pub condition: Vec<Term>,
@@ -293,7 +296,8 @@ impl<'p> State<'p> {
         hasher.finish()
     }
 
-    /// Every value of the state: the shared cells, then each thread's locals and those of its callers.
+    /// Every value of the state: the shared cells, then each thread's locals and those of its
+    /// callers.
     pub fn values(&self) -> impl Iterator<Item = Term> + '_ {
         let locals = self.threads.iter().flat_map(|thread| {
             let saved = thread.work.iter().filter_map(|item| match item {

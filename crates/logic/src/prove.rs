@@ -203,7 +203,8 @@ impl<'p> Search<'p, '_> {
         })
     }
 
-    /// The first question with the answer no; one that is an execution of the program, if there is one.
+    /// The first question with the answer no; one that is an execution of the program, if there is
+    /// one.
     fn refutation(&self) -> Option<Refutation> {
         let all = self.refuted();
         let found = all
@@ -258,7 +259,8 @@ impl<'p> Search<'p, '_> {
         true
     }
 
-    /// The step of a process as a schedule has it; none for what is no step there: the bound of a loop used up.
+    /// The step of a process as a schedule has it; none for what is no step there: the bound of a
+    /// loop used up.
     fn scheduled(
         &self,
         from: usize,
@@ -316,7 +318,8 @@ impl<'p> Search<'p, '_> {
         after.map_or(u32::MAX, |thread| thread.asked)
     }
 
-    /// Every refuted question: the goal it belongs to, the model, and the process whose step it is about.
+    /// Every refuted question: the goal it belongs to, the model, and the process whose step it is
+    /// about.
     #[allow(clippy::type_complexity)]
     fn refuted(
         &self,

@@ -309,7 +309,8 @@ impl Names<'_, '_> {
 }
 
 impl<'p> Search<'p, '_> {
-    /// The first goals as they are to be written, unless the watch breaks it off: then as many as there are, and why.
+    /// The first goals as they are to be written, unless the watch breaks it off: then as many as
+    /// there are, and why.
     pub fn record(
         &self,
         most: usize,
@@ -321,7 +322,8 @@ impl<'p> Search<'p, '_> {
             if let ControlFlow::Break(bound) = watch() {
                 return (goals, Some(bound));
             }
-            // A path begins anew where a segment does; a goal has a greater number than the one before it.
+            // A path begins anew where a segment does; a goal has a greater number than the one
+            // before it.
             let before = node.parent.filter(|_| node.segment != id);
             let mut path = before.map_or_else(Vec::new, |before| goals[before].path.clone());
             path.extend(node.event.iter().map(|event| Arc::new(names.event(event))));

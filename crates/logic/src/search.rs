@@ -1,4 +1,5 @@
-//! Proof search: SymPaths paper, section 4, Fig. 7 and DL-POR, on sets of open goals, breadth first.
+//! Proof search: SymPaths paper, section 4, Fig. 7 and DL-POR, on sets of open goals, breadth
+//! first.
 //!
 //! | paper | here |
 //! |---|---|
@@ -11,8 +12,9 @@
 //!
 //! Loops are the business of `loops.rs`.
 //!
-//! Deviations: merging looks at the values too, so that it does not rest on fingerprints; obligations that the paper's
-//! language has not (assertions, indices, divisions, the file's invariants) are leaves of the step that incurs them.
+//! Deviations: merging looks at the values too, so that it does not rest on fingerprints;
+//! obligations that the paper's language has not (assertions, indices, divisions, the file's
+//! invariants) are leaves of the step that incurs them.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -139,7 +141,8 @@ pub(crate) struct Search<'p, 's> {
     pub options: &'s Options,
     pub contexts: Vec<Context>,
     pub nodes: Vec<Node<'p>>,
-    /// What the formula asks of the initial state, and the goals with boxes that it was taken apart into.
+    /// What the formula asks of the initial state, and the goals with boxes that it was taken apart
+    /// into.
     pub leaves: Vec<Leaf>,
     pub roots: Vec<usize>,
     /// Whether one of these boxes covers all runs of the program.
@@ -186,8 +189,9 @@ impl<'p, 's> Search<'p, 's> {
         Ok(())
     }
 
-    /// Whether a part is a box over all processes that starts wherever the program can start. After an update, under
-    /// a premise or with a process less, what is shown of its states is not shown of all states of the program.
+    /// Whether a part is a box over all processes that starts wherever the program can start. After
+    /// an update, under a premise or with a process less, what is shown of its states is not shown
+    /// of all states of the program.
     fn is_whole(&mut self, part: &Part) -> bool {
         let Part::Box(context, cells) = part else {
             return false;
@@ -465,7 +469,8 @@ impl<'p, 's> Search<'p, 's> {
         goals.filter_map(|at| self.nodes[at].event.as_ref())
     }
 
-    /// The trace of a goal's path. Made anew for each goal that is scheduled: kept with all of them, it would be most of what is kept.
+    /// The trace of a goal's path. Made anew for each goal that is scheduled: kept with all of
+    /// them, it would be most of what is kept.
     fn hasher(&self, at: usize) -> TraceHasher {
         let path: Vec<&Event> = self.path(at).collect();
         let mut hasher = TraceHasher::new();
@@ -550,7 +555,8 @@ impl By {
     }
 }
 
-/// Whether two goals say the same: equal points and values, and the same assumed, in whatever order.
+/// Whether two goals say the same: equal points and values, and the same assumed, in whatever
+/// order.
 fn same_goal(a: &State<'_>, b: &State<'_>) -> bool {
     let sorted = |state: &State<'_>| {
         let mut all = state.condition.clone();

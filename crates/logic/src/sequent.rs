@@ -1,4 +1,5 @@
-//! What a sequent has besides its state, and the questions that rules ask: what the search and the checker both speak of.
+//! What a sequent has besides its state, and the questions that rules ask: what the search and the
+//! checker both speak of.
 
 use std::rc::Rc;
 

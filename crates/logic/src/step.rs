@@ -1,8 +1,9 @@
 //! The rules that make a step: Fig. 7 of the SymPaths paper, and those for what `.maz` has besides.
 //!
-//! A thread stands before a statement that is a step. The rule of that statement gives one sequent for
-//! each way on, with what was assumed to go that way. Work on locals belongs to the step before it, as
-//! in every other engine; a guard or choice and the first step of what it guards are one step.
+//! A thread stands before a statement that is a step. The rule of that statement gives one sequent
+//! for each way on, with what was assumed to go that way. Work on locals belongs to the step before
+//! it, as in every other engine; a guard or choice and the first step of what it guards are one
+//! step.
 //!
 //! | paper | here |
 //! |---|---|
@@ -36,7 +37,8 @@ struct Making<'a, 'p> {
 
 type Ways<'p> = Result<Vec<Branch<'p>>, TooMuch>;
 
-/// The initial pool: these processes, each before its first step. Work on locals may go several ways.
+/// The initial pool: these processes, each before its first step. Work on locals may go several
+/// ways.
 pub(crate) fn start<'p>(
     world: &mut World<'p>,
     cells: Vec<Term>,
@@ -104,7 +106,8 @@ impl<'p> Making<'_, 'p> {
         }
     }
 
-    /// Works on locals until a statement is reached that is a step, or no more than `depth` items are left.
+    /// Works on locals until a statement is reached that is a step, or no more than `depth` items
+    /// are left.
     fn settle(&mut self, way: Branch<'p>, depth: usize) -> Ways<'p> {
         let mut done = Vec::new();
         let mut open = vec![way];
@@ -441,7 +444,8 @@ impl<'p> Making<'_, 'p> {
             Some(handle) => {
                 let value = self.world.terms.value(thread.get(handle));
                 if value.is_none() {
-                    // Cannot be: handles are not assigned, and who has spawned since stands at another point.
+                    // Cannot be: handles are not assigned, and who has spawned since stands at
+                    // another point.
                     self.world
                         .eval(&mut way)
                         .oblige(Term::FALSE, Fault::Error, span);

@@ -70,7 +70,8 @@ fn prove(source: &str, goal: &str) -> Result<Proof, String> {
     })
 }
 
-/// What is to be done with a proof that was found, and with a function that checks it or a variant of it.
+/// What is to be done with a proof that was found, and with a function that checks it or a variant
+/// of it.
 fn with_proof<T>(
     source: &str,
     goal: &str,

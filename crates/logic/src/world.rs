@@ -1,5 +1,6 @@
-//! What the search and the checker both work with: the program, where its variables lie, the terms made so far, and the ways
-//! that a step may go. It knows what expressions, formulas and invariants say in a state; what statements do it leaves to each of them.
+//! What the search and the checker both work with: the program, where its variables lie, the terms
+//! made so far, and the ways that a step may go. It knows what expressions, formulas and invariants
+//! say in a state; what statements do it leaves to each of them.
 
 use mazurka_core::{Access, Claims, ProcessId, ProcessTable};
 use mazurka_lang::hir::{Expr, Program, StmtKind};
@@ -22,8 +23,8 @@ pub(crate) struct World<'p> {
     pub layout: Layout,
     pub terms: Terms,
     pub table: ProcessTable,
-    /// What the step in the making must not do wrong, whichever way it goes: what fails on a way that turns out to be
-    /// closed has failed all the same.
+    /// What the step in the making must not do wrong, whichever way it goes: what fails on a way
+    /// that turns out to be closed has failed all the same.
     pub obligations: Vec<Obligation>,
     /// The shared cells that it has touched.
     pub touched: Vec<Access>,
@@ -151,9 +152,9 @@ impl<'p> World<'p> {
         Ok(parts)
     }
 
-    /// What a proof of these parts shows of deadlocks, if that was asked. For the checker: the search decides by itself. All
-    /// runs of the program are in a box if it has every process, starts with the initial values, and knows of them nothing
-    /// but what is required.
+    /// What a proof of these parts shows of deadlocks, if that was asked. For the checker: the
+    /// search decides by itself. All runs of the program are in a box if it has every process,
+    /// starts with the initial values, and knows of them nothing but what is required.
     pub fn shown_of_deadlocks(&mut self, asked: bool, parts: &[Part]) -> DeadlockFree {
         let start = initial_cells(self.program, &mut self.terms);
         let required = self.required(&start);
@@ -187,7 +188,8 @@ impl<'p> World<'p> {
             .collect()
     }
 
-    /// What the file's invariants say in a state, and with `loops` those of loops before whose test a thread stands.
+    /// What the file's invariants say in a state, and with `loops` those of loops before whose test
+    /// a thread stands.
     pub fn invariants(&mut self, state: &State<'p>, loops: bool) -> Vec<(What, Term)> {
         let program = self.program;
         let mut lower = self.lower(String::new());

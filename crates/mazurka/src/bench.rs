@@ -1,8 +1,10 @@
-//! `mazurka bench`: how fast the engines are on the programs of the papers, beside what others reached.
+//! `mazurka bench`: how fast the engines are on the programs of the papers, beside what others
+//! reached.
 //!
-//! One worker, and only the search itself is timed, neither reading the program nor making witnesses. The
-//! clock is the CPU time of the thread where the system has one, so that what else the machine does hardly matters;
-//! the record says which clock it was. Everything is measured several times and the best counts: noise only adds.
+//! One worker, and only the search itself is timed, neither reading the program nor making
+//! witnesses. The clock is the CPU time of the thread where the system has one, so that what else
+//! the machine does hardly matters; the record says which clock it was. Everything is measured
+//! several times and the best counts: noise only adds.
 
 mod programs;
 

@@ -1,10 +1,12 @@
 //! A search that was broken off, as a file to go on from.
 //!
-//! The search space is cut into parts (`cut` in the explorers). A checkpoint has what was found in those that are done, put together, and the parts
-//! that are left. A part that was not finished counts as not begun, so going on gives exactly what one search
-//! would have given. It is only of use for the same program, explored in the same way by the same version of Mazurka: fingerprints and
-//! the numbers of places in the program mean nothing elsewhere. As a version may be forgotten to be raised, a checkpoint has fingerprints of
-//! one run too, which a reader compares with its own.
+//! The search space is cut into parts (`cut` in the explorers). A checkpoint has what was found in
+//! those that are done, put together, and the parts that are left. A part that was not finished
+//! counts as not begun, so going on gives exactly what one search would have given. It is only of
+//! use for the same program, explored in the same way by the same version of Mazurka: fingerprints
+//! and the numbers of places in the program mean nothing elsewhere. As a version may be forgotten
+//! to be raised, a checkpoint has fingerprints of one run too, which a reader compares with its
+//! own.
 //!
 //! A checkpoint carries a checksum of its own text. Without it a changed digit is another count or
 //! another part, and the search would go on to a wrong result. The checksum is of the bytes, not of
@@ -193,7 +195,8 @@ fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
 }
 
-/// Fingerprints of what checkpoints are about, trace, state and failures, of the first run by brute force.
+/// Fingerprints of what checkpoints are about, trace, state and failures, of the first run by brute
+/// force.
 fn sample<F: Front>(front: &F, options: &Options) -> Hex {
     let mut machine = front.machine(options);
     let limits = Limits {

@@ -74,7 +74,8 @@ pub(crate) fn retell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Told 
     }
 }
 
-/// The evidence for everything found: failures first, then the deadlock, the livelock, two results that differ.
+/// The evidence for everything found: failures first, then the deadlock, the livelock, two results
+/// that differ.
 pub(crate) fn witnesses<M: Narrator + Semantics>(
     machine: &mut M,
     found: &Findings,
@@ -157,8 +158,9 @@ pub(crate) fn deadlock<M: Narrator>(machine: &mut M, mut run: Run) -> Witness {
     }
 }
 
-/// A livelock at the end of a run that has just been told: its last steps form a cycle in which everybody gets a
-/// turn. None if they do not. The machine stands at the start of the run afterwards.
+/// A livelock at the end of a run that has just been told: its last steps form a cycle in which
+/// everybody gets a turn. None if they do not. The machine stands at the start of the run
+/// afterwards.
 pub(crate) fn livelock<M: Narrator + Semantics>(machine: &mut M, run: Run) -> Option<Witness> {
     let steps = machine.events().len();
     let end = machine.fingerprint();

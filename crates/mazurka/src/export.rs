@@ -25,8 +25,8 @@ impl<E: Semantics> Observer<E> for Schedules<'_> {
 }
 
 impl Program {
-    /// [`explore`](Program::explore) with one worker; every complete execution goes to the sink as the record of a run, with
-    /// the inputs that lead there.
+    /// [`explore`](Program::explore) with one worker; every complete execution goes to the sink as
+    /// the record of a run, with the inputs that lead there.
     pub fn explore_tests(
         &self,
         algorithm: Algorithm,

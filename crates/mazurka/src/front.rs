@@ -28,7 +28,8 @@ pub(crate) enum Language {
     ForAll(ForAll),
 }
 
-/// Does something with the front end of a program, whichever it is: `on_front!(program.language, front => …)`.
+/// Does something with the front end of a program, whichever it is:
+/// `on_front!(program.language, front => …)`.
 macro_rules! on_front {
     ($language:expr, $front:ident => $do:expr) => {
         match &$language {

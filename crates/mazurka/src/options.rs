@@ -18,8 +18,8 @@ pub struct Options {
     pub deterministic: bool,
     /// How many workers explore at the same time, where an engine can have several; 0 stands for 1.
     pub jobs: usize,
-    /// The values of inputs by name, for a single run: `0.1#0` is the first input of process 0.1, `x` the initial value of a
-    /// variable that the file gives none. Others are 0.
+    /// The values of inputs by name, for a single run: `0.1#0` is the first input of process 0.1,
+    /// `x` the initial value of a variable that the file gives none. Others are 0.
     pub inputs: Vec<(String, i128)>,
     /// Who decides conditions over inputs and initial values.
     pub solver: Solving,
@@ -43,7 +43,8 @@ impl Options {
         self.patience.wait_again();
     }
 
-    /// What the solver could not decide, as bounds of the search. When it was interrupted, the search was, too.
+    /// What the solver could not decide, as bounds of the search. When it was interrupted, the
+    /// search was, too.
     pub(crate) fn bounds_of(&self, doubts: &Doubts) -> impl Iterator<Item = Bound> {
         let time = self.limits.time.filter(|_| doubts.out_of_time);
         let time = time.map(|time| Bound::TimeLimit(time.as_millis() as u64));

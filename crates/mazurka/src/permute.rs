@@ -70,8 +70,9 @@ pub enum PermuteError {
 }
 
 impl Program {
-    /// Records a run and finds its executable permutations. Failures and deadlocks violate. Unless it is complete, nothing
-    /// is said about other paths: the scope is not exhaustive, and `deterministic` is false or unknown.
+    /// Records a run and finds its executable permutations. Failures and deadlocks violate. Unless
+    /// it is complete, nothing is said about other paths: the scope is not exhaustive, and
+    /// `deterministic` is false or unknown.
     ///
     /// ```
     /// use mazurka::{Options, Permuting, Plan, Program, quietly};
@@ -459,7 +460,8 @@ fn order_of<M: Narrator>(
 struct Collecting {
     /// Another machine, to which a permutation is nothing but a schedule.
     tester: Machine,
-    /// Permutations of one path have so many labels; what is shorter is stuck. None: there are several paths.
+    /// Permutations of one path have so many labels; what is shorter is stuck. None: there are
+    /// several paths.
     length: Option<usize>,
     listed: usize,
     concolic: Option<Concolic>,

@@ -1,17 +1,19 @@
 //! `check` picks the engine: the first that can decide.
 //!
 //! Some programs have few traces and many states, others few states and more traces than anyone can
-//! count, a third kind has many of both and steps that mostly commute where they meet; nobody knows beforehand. So the engines take turns, each with a budget of steps, and
-//! with four times as many in the next round: the answer comes after at most a few times the work of
-//! the better engine. Engines do not run at the same time and only steps are counted, so the
-//! engine that decides, the answer and the witness are always the same.
+//! count, a third kind has many of both and steps that mostly commute where they meet; nobody knows
+//! beforehand. So the engines take turns, each with a budget of steps, and with four times as many
+//! in the next round: the answer comes after at most a few times the work of the better engine.
+//! Engines do not run at the same time and only steps are counted, so the engine that decides, the
+//! answer and the witness are always the same.
 //!
-//! When it takes long, the space is cut into parts for several workers, and each part has its budget: a part that is done is done
-//! for good, one that is not gets more in the next round. That too is the same for any number of workers.
+//! When it takes long, the space is cut into parts for several workers, and each part has its
+//! budget: a part that is done is done for good, one that is not gets more in the next round. That
+//! too is the same for any number of workers.
 //!
-//! Where the program may loop, merging states comes first: the others cannot decide if a run has no end.
-//! The engines agree on every verdict, because they explore the same executions; only one of them can
-//! see a livelock, but the others then reach a bound.
+//! Where the program may loop, merging states comes first: the others cannot decide if a run has no
+//! end. The engines agree on every verdict, because they explore the same executions; only one of
+//! them can see a livelock, but the others then reach a bound.
 
 use std::time::{Duration, Instant};
 

@@ -32,7 +32,8 @@ pub struct ProveOptions {
     pub deadlock: bool,
     /// How often a loop without an invariant may go round.
     pub unfold: u32,
-    /// Whether the proofs are written down; if not, they have no goals, which is enough for an answer.
+    /// Whether the proofs are written down; if not, they have no goals, which is enough for an
+    /// answer.
     pub write: bool,
     /// Whether the process ends after this: what the search has built is left to the system.
     pub leave: bool,
@@ -87,7 +88,8 @@ pub enum ProveError {
         "there are rules for whole statements, not for each access: write `atomicity statement`, with statements that read or write one shared variable each, or explore the program with `mazurka symbolic` or `mazurka check`"
     )]
     Access,
-    /// Nothing satisfies what the program requires: everything follows from that, and nothing is shown by it.
+    /// Nothing satisfies what the program requires: everything follows from that, and nothing is
+    /// shown by it.
     #[error("no initial values satisfy what the program `requires`, so there is nothing to prove")]
     NoStart,
     /// The solver is not there.
@@ -167,8 +169,8 @@ impl Program {
         })
     }
 
-    /// Proves goals, or what the file states if there are none: its `prove` declarations and its `ensures`. The assertions
-    /// and invariants of the file belong to every goal with a box.
+    /// Proves goals, or what the file states if there are none: its `prove` declarations and its
+    /// `ensures`. The assertions and invariants of the file belong to every goal with a box.
     pub fn prove(
         &self,
         goals: &[String],
@@ -443,7 +445,8 @@ impl Theory<'_> {
         })
     }
 
-    /// Whether a run from one state to another shows that a formula does not hold, as far as that can be told from the two.
+    /// Whether a run from one state to another shows that a formula does not hold, as far as that
+    /// can be told from the two.
     fn refutes(
         &self,
         formula: &Formula,
@@ -460,7 +463,8 @@ impl Theory<'_> {
         }
     }
 
-    /// Whether a formula without boxes holds where the variables have these values; none if nobody knows.
+    /// Whether a formula without boxes holds where the variables have these values; none if nobody
+    /// knows.
     fn holds(&self, formula: &Formula, values: &[(String, String)]) -> Option<bool> {
         let before = self.record.set.iter();
         let mut settings: Vec<Setting> = before.map(setting).collect();
@@ -570,7 +574,8 @@ pub fn goal_mistake(error: &FormulaError) -> Diagnostic {
 fn outcome(goal: String, found: &Outcome, witness: Option<&Witness>) -> GoalOutcome {
     let (closed, counts) = (found.closed, found.counts);
     let stuck = witness.is_some_and(|witness| witness.kind == WitnessKind::Deadlock);
-    // What was shown at the goals that were looked at says nothing of the others: only a whole proof does.
+    // What was shown at the goals that were looked at says nothing of the others: only a whole
+    // proof does.
     let deadlock_free = match closed {
         true => (found.deadlock_free == DeadlockFree::Program).then_some(true),
         false => (stuck && found.deadlock_free != DeadlockFree::Nothing).then_some(false),

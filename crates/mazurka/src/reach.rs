@@ -191,7 +191,8 @@ impl Question<SymbolicMachine> for Asked<'_> {
     }
 }
 
-/// What came of a search: a run to the state, if there is one, and how many markings were looked at.
+/// What came of a search: a run to the state, if there is one, and how many markings were looked
+/// at.
 struct Looked {
     run: Option<Run>,
     markings: u64,
@@ -370,7 +371,8 @@ fn ticker<'a>(
     }
 }
 
-/// A schedule to the state, if there is one, and how many markings were looked at; or why it was given up.
+/// A schedule to the state, if there is one, and how many markings were looked at; or why it was
+/// given up.
 type Outcome = ControlFlow<Bound, (Option<Schedule>, u64)>;
 
 /// Asks a solver.

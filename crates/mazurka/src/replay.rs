@@ -98,8 +98,9 @@ pub enum ReplayProblem {
 }
 
 impl Program {
-    /// Runs every recorded run again and compares each step: who could go on, the label, what it read and
-    /// changed. The record that comes back is made afresh; its witnesses are those that came again.
+    /// Runs every recorded run again and compares each step: who could go on, the label, what it
+    /// read and changed. The record that comes back is made afresh; its witnesses are those that
+    /// came again.
     pub fn replay(
         &self,
         recording: &Recording,

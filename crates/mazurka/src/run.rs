@@ -20,7 +20,8 @@ use crate::{Options, Program, Random, Watch, evidence};
 pub enum Plan {
     /// This one.
     Schedule(Schedule),
-    /// One chosen by chance: in every state each ready process is equally likely. A seed always names the same run.
+    /// One chosen by chance: in every state each ready process is equally likely. A seed always
+    /// names the same run.
     Seed(u64),
 }
 
@@ -171,8 +172,9 @@ impl Program {
         })
     }
 
-    /// A run as the guarded-command paper records it: its steps are the labels of θ, and this is path(θ), the effect of θ, and
-    /// which of its labels could have gone the other way (a guard could not).
+    /// A run as the guarded-command paper records it: its steps are the labels of θ, and this is
+    /// path(θ), the effect of θ, and which of its labels could have gone the other way (a guard
+    /// could not).
     ///
     /// ```
     /// use mazurka::{Options, Plan, Program, quietly};
@@ -274,8 +276,8 @@ pub(crate) fn go_on<E: Execution>(
     }
 }
 
-/// One step, with a value by chance for each of its `choose` expressions. What a `choose` can give shows
-/// only when the step has been made, so the step is made again for each.
+/// One step, with a value by chance for each of its `choose` expressions. What a `choose` can give
+/// shows only when the step has been made, so the step is made again for each.
 fn step<E: Execution>(machine: &mut E, process: ProcessId, random: &mut Random) {
     let depth = machine.events().len();
     let mut outcomes: SmallVec<[i64; 1]> = SmallVec::new();

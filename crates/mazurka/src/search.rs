@@ -10,8 +10,8 @@ use crate::front::{Front, Language, on_front};
 use crate::{Algorithm, Checkpoint, Options, Program, Refused, ResumeError, Watch, evidence, pick};
 
 impl Program {
-    /// The verdict, as soon as it is certain, by the engine that gets there first; the record says which.
-    /// Failures, deadlocks and livelocks violate always, different results where the
+    /// The verdict, as soon as it is certain, by the engine that gets there first; the record says
+    /// which. Failures, deadlocks and livelocks violate always, different results where the
     /// [program must be deterministic](Program::must_be_deterministic).
     pub fn check(&self, options: &Options, watch: &mut Watch<'_>) -> Result<Record, Refused> {
         if let Language::ForAll(program) = &self.language {
@@ -75,8 +75,8 @@ impl Program {
         self.judge("explore", algorithm, options, false, &mut machine, &found)
     }
 
-    /// The same as [`explore`](Program::explore), in parts: if it is broken off, there is a checkpoint to go on from. Limits
-    /// are for this search alone; the counts are of all.
+    /// The same as [`explore`](Program::explore), in parts: if it is broken off, there is a
+    /// checkpoint to go on from. Limits are for this search alone; the counts are of all.
     pub fn explore_from(
         &self,
         checkpoint: Option<&Checkpoint>,
@@ -88,8 +88,8 @@ impl Program {
         self.explore_saving(checkpoint, algorithm, options, watch, never, &mut |_| ())
     }
 
-    /// The same, and now and then there is a checkpoint to save, in case that nobody is there at the end to get one: not more often
-    /// than this, and only if there is something new.
+    /// The same, and now and then there is a checkpoint to save, in case that nobody is there at
+    /// the end to get one: not more often than this, and only if there is something new.
     pub fn explore_saving(
         &self,
         checkpoint: Option<&Checkpoint>,
@@ -146,7 +146,8 @@ impl Program {
         self.judge_with(command, algorithm, options, found, shown)
     }
 
-    /// The record of a search, with its evidence. A finding without evidence must have left a bound.
+    /// The record of a search, with its evidence. A finding without evidence must have left a
+    /// bound.
     pub(crate) fn judge_with(
         &self,
         command: &str,

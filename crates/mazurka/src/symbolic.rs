@@ -51,8 +51,8 @@ pub struct SymbolicRecord {
 }
 
 impl Program {
-    /// Executes the program symbolically, to its last state. Failures and deadlocks that are possible violate; where
-    /// feasibility is not looked at, nobody knows whether they are.
+    /// Executes the program symbolically, to its last state. Failures and deadlocks that are
+    /// possible violate; where feasibility is not looked at, nobody knows whether they are.
     ///
     /// ```
     /// use mazurka::{Options, Program, SymbolicOptions, quietly};
@@ -223,7 +223,8 @@ impl Audience<SymbolicMachine> for Collecting {
 }
 
 impl Collecting {
-    /// Finds values for everything that was written down, and runs it with these. Says whether something went wrong again.
+    /// Finds values for everything that was written down, and runs it with these. Says whether
+    /// something went wrong again.
     fn examples(&mut self, machine: &mut SymbolicMachine, options: &Options) -> bool {
         let mut run_again = |run: &Schedule, mishap: Option<&Mishap>| {
             follow(machine, run);

@@ -1,7 +1,8 @@
 //! The net as a formula: which events have happened is an assignment, and a solver looks for one.
 //!
-//! Thesis, section 6.2. There is a variable for each event, and for each variable of the property. Conditions need none: that one is
-//! marked is said by the event that makes it and those that take it.
+//! Thesis, section 6.2. There is a variable for each event, and for each variable of the property.
+//! Conditions need none: that one is marked is said by the event that makes it and those that take
+//! it.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -12,7 +13,8 @@
 //! | (B2) path constraints | `constraints`: the conditions of branch events, over inputs |
 //! | (S1), pc | [`Translation::cells`], [`Translation::points`] |
 //!
-//! With inputs the values of cells are terms over them, and the formula is built from the terms of the machine that knows them.
+//! With inputs the values of cells are terms over them, and the formula is built from the terms of
+//! the machine that knows them.
 
 use mazurka_explore::Structure;
 use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
@@ -26,10 +28,12 @@ use crate::{Refused, Solving};
 #[error("the solver is not asked about {0}; leave out `--method smt`")]
 pub struct NotTranslated(&'static str);
 
-/// What a solver says: the events that have happened, if the state can be reached; none if it did not decide.
+/// What a solver says: the events that have happened, if the state can be reached; none if it did
+/// not decide.
 pub(crate) type Solved = Option<Option<Vec<bool>>>;
 
-/// A value as a term: a number, or what is a term already. A term that is known has no sort of its own.
+/// A value as a term: a number, or what is a term already. A term that is known has no sort of its
+/// own.
 pub(crate) trait Value: Copy {
     /// The value as a term of a sort.
     fn term(self, terms: &mut Terms, sort: Sort) -> Term;

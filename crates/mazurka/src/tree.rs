@@ -213,8 +213,9 @@ impl Growing {
         Schedule(steps)
     }
 
-    /// For each node the races of the step to it. Where the search has tried something else from a state, it is
-    /// because of a race if the steps it tried first come upon one that conflicts with an earlier choice.
+    /// For each node the races of the step to it. Where the search has tried something else from a
+    /// state, it is because of a race if the steps it tried first come upon one that conflicts with
+    /// an earlier choice.
     fn races(&self) -> Vec<Vec<TreeRace>> {
         let mut races = vec![Vec::new(); self.nodes.len()];
         let mut number = 0;
@@ -234,7 +235,8 @@ impl Growing {
         races
     }
 
-    /// The step in the run through `other` that comes before the step to `one` there and conflicts with it.
+    /// The step in the run through `other` that comes before the step to `one` there and conflicts
+    /// with it.
     fn reversed(&self, one: usize, other: usize) -> Option<usize> {
         let event = |at: usize| self.nodes[at].step.as_ref().map(|(_, event)| event);
         let first = event(one)?;

@@ -31,7 +31,8 @@ pub struct UnfoldRecord {
     pub tests: u64,
     /// How many conditions the net has.
     pub conditions: u64,
-    /// If the states of the model were walked through instead of building a net: how many there are. Then `events` are the steps between them.
+    /// If the states of the model were walked through instead of building a net: how many there
+    /// are. Then `events` are the steps between them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub states: Option<u64>,
 }
@@ -48,8 +49,8 @@ pub struct NetTooLarge {
 }
 
 impl Program {
-    /// Builds a net from tests. Failures and deadlocks violate; final states are not all looked at, so of
-    /// determinism it can only say that there is none.
+    /// Builds a net from tests. Failures and deadlocks violate; final states are not all looked at,
+    /// so of determinism it can only say that there is none.
     pub fn unfold(
         &self,
         kind: NetKind,
@@ -66,7 +67,8 @@ impl Program {
         }))
     }
 
-    /// The same; every test goes to the sink as the record of a run, with the inputs that lead there.
+    /// The same; every test goes to the sink as the record of a run, with the inputs that lead
+    /// there.
     pub fn unfold_tests(
         &self,
         kind: NetKind,
@@ -107,7 +109,8 @@ impl Program {
         })
     }
 
-    /// The naive search that the stateful net is compared with: the states of the model one after the other, and no net.
+    /// The naive search that the stateful net is compared with: the states of the model one after
+    /// the other, and no net.
     ///
     /// ```
     /// use mazurka::{Options, Program, quietly};
@@ -194,7 +197,8 @@ impl Program {
         (record, net)
     }
 
-    /// For all inputs: a net over symbolic values, in which the sides of conditions are events. The machine can follow its schedules.
+    /// For all inputs: a net over symbolic values, in which the sides of conditions are events. The
+    /// machine can follow its schedules.
     fn unfold_for_all(
         &self,
         program: &ForAll,

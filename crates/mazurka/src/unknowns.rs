@@ -1,8 +1,9 @@
 //! Programs with unknown values, inputs or initial ones: dynamic symbolic execution over schedules.
 //!
-//! "Automated Systematic Testing Methods for Multithreaded Programs" (the thesis), sections 2.2 to 2.4. Inputs
-//! are symbolic; which side a condition over them takes is an outcome of a step, so that every explorer explores schedules and
-//! inputs together: one execution for each trace and each way through the program's conditions.
+//! "Automated Systematic Testing Methods for Multithreaded Programs" (the thesis), sections 2.2 to
+//! 2.4. Inputs are symbolic; which side a condition over them takes is an outcome of a step, so
+//! that every explorer explores schedules and inputs together: one execution for each trace and
+//! each way through the program's conditions.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -10,9 +11,10 @@
 //! | test execution | an explored run; [`SymbolicMachine::concrete`] gives it inputs |
 //! | symbolic execution tree | the explorers' tree, a branch being an outcome |
 //!
-//! Where it deviates: values are symbolic only, not concrete beside it; the solver is asked first whether an earlier model takes
-//! the branch, which is what the concrete execution is good for. Everything shown is run again with the inputs found: a finding
-//! that does not come again is a defect here.
+//! Where it deviates: values are symbolic only, not concrete beside it; the solver is asked first
+//! whether an earlier model takes the branch, which is what the concrete execution is good for.
+//! Everything shown is run again with the inputs found: a finding that does not come again is a
+//! defect here.
 
 use std::sync::Arc;
 
@@ -284,9 +286,9 @@ pub(crate) fn follow(machine: &mut SymbolicMachine, schedule: &Schedule) {
     }
 }
 
-/// A finding with values that make it happen: a machine for them, and the run. None if no values are
-/// known, or if the run leaves the range of numbers that runs have; then nothing can be shown, and the
-/// search was not complete.
+/// A finding with values that make it happen: a machine for them, and the run. None if no values
+/// are known, or if the run leaves the range of numbers that runs have; then nothing can be shown,
+/// and the search was not complete.
 fn with_values(
     machine: &mut SymbolicMachine,
     options: &Options,

@@ -1,5 +1,5 @@
-//! The message sequence chart of a run of actors: a lane for each object, a bar for each step of a task, an arrow for each
-//! message, a mark where a task waits.
+//! The message sequence chart of a run of actors: a lane for each object, a bar for each step of a
+//! task, an arrow for each message, a mark where a task waits.
 
 use mazurka_core::record::{Actor, Record, Run};
 

@@ -39,8 +39,8 @@ impl Columns {
         }
     }
 
-    /// Some steps of a run. At most `most` of them, if that is given, and the racing ones: from the middle of a long
-    /// run the rest is left out, and the text says so and how to see it.
+    /// Some steps of a run. At most `most` of them, if that is given, and the racing ones: from the
+    /// middle of a long run the rest is left out, and the text says so and how to see it.
     pub fn steps(
         &self,
         run: &Run,

@@ -1,4 +1,5 @@
-//! Views of a recorded result: pure functions from a [`Record`](mazurka_core::record::Record) to text, JSON and pictures.
+//! Views of a recorded result: pure functions from a [`Record`](mazurka_core::record::Record) to
+//! text, JSON and pictures.
 //!
 //! Nothing here runs a program, and nothing here writes anywhere: each function returns a string.
 //!

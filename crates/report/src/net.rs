@@ -1,8 +1,10 @@
-//! The net of a small program as a picture, in the unfolding thesis's style: events are boxes, conditions circles, arcs of
-//! shared variables and locks dashed, read arcs plain lines without an arrow, terminals crossed.
+//! The net of a small program as a picture, in the unfolding thesis's style: events are boxes,
+//! conditions circles, arcs of shared variables and locks dashed, read arcs plain lines without an
+//! arrow, terminals crossed.
 //!
-//! The SVG is drawn in layers: a node stands below everything it needs. Within a layer nodes stand near those they are
-//! connected with: each in turn is moved to the middle of its neighbours above, then below, a few times.
+//! The SVG is drawn in layers: a node stands below everything it needs. Within a layer nodes stand
+//! near those they are connected with: each in turn is moved to the middle of its neighbours above,
+//! then below, a few times.
 
 use mazurka_core::record::{Net, Record};
 

@@ -1,7 +1,8 @@
-//! The partial order of the events of one run, with a lane for each process: for Graphviz, and as a picture of its own.
+//! The partial order of the events of one run, with a lane for each process: for Graphviz, and as a
+//! picture of its own.
 //!
-//! In the picture time runs downwards. An event stands one row below the lowest of those that come before it, so what stands in one row is
-//! independent, and a lane is as wide as its labels.
+//! In the picture time runs downwards. An event stands one row below the lowest of those that come
+//! before it, so what stands in one row is independent, and a lane is as wide as its labels.
 
 use mazurka_core::record::{OrderedEvent, PartialOrder};
 

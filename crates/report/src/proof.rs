@@ -155,7 +155,8 @@ pub fn proof_tree(proof: &Proof, depth: usize, view: &View) -> String {
         let mark = if leaf.is_proved() { "✓" } else { "✗" };
         text += &format!("{mark} {}: {}\n", leaf.what, clip(&leaf.must, 100));
     }
-    // Proofs are deep: no recursion. What is next, the step that leads there and from where, and how deep it is.
+    // Proofs are deep: no recursion. What is next, the step that leads there and from where, and
+    // how deep it is.
     let mut next: Vec<(usize, String, Option<usize>, usize)> = Vec::new();
     let roots = reading.roots().into_iter().rev();
     next.extend(roots.map(|root| (root, String::new(), None, 0)));
@@ -357,8 +358,8 @@ fn escape(text: &str) -> String {
 /// More goals than this are no picture.
 pub const MOST_GOALS: usize = 400;
 
-/// A proof as a picture: goals in rows by the number of steps that lead to them; what was merged or went back is dashed.
-/// None if there are too many.
+/// A proof as a picture: goals in rows by the number of steps that lead to them; what was merged or
+/// went back is dashed. None if there are too many.
 pub fn proof_svg(proof: &Proof) -> Option<String> {
     if proof.goals.len() > MOST_GOALS {
         return None;

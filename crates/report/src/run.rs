@@ -20,7 +20,8 @@ pub struct OneRun<'a> {
     pub path: Option<&'a PathRecord>,
 }
 
-/// The steps with the values that they changed, how the run ended, the final state, the way to see it again.
+/// The steps with the values that they changed, how the run ended, the final state, the way to see
+/// it again.
 pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
     let paint = view.paint;
     let run = one.run;

@@ -1,15 +1,16 @@
 //! The tree of an exploration as a picture of its own: no other program draws it.
 //!
-//! Every leaf has a column. A state stands above the state that was explored first from it, so every state is in
-//! exactly one column, that of the run which went through it first; what was tried later branches off to the right, at
-//! the height of the state. A column is as wide as the words in it, and below a branch there is
-//! nothing but what it leads to: nothing overlaps.
+//! Every leaf has a column. A state stands above the state that was explored first from it, so
+//! every state is in exactly one column, that of the run which went through it first; what was
+//! tried later branches off to the right, at the height of the state. A column is as wide as the
+//! words in it, and below a branch there is nothing but what it leads to: nothing overlaps.
 
 use mazurka_core::record::{Leaf, Record, Tree, TreeNode};
 
 use crate::tree::{children, details, ending, fill, name, step, stroke, title};
 
-/// Sizes, in pixels. Monospaced letters of 12 pixels are 7.2 wide; signs that another font must supply may be wider.
+/// Sizes, in pixels. Monospaced letters of 12 pixels are 7.2 wide; signs that another font must
+/// supply may be wider.
 pub(crate) const LETTER: f64 = 7.6;
 pub(crate) const LINE: f64 = 15.0;
 const ROW: f64 = 52.0;
@@ -75,7 +76,8 @@ impl Layout {
     fn of(tree: &Tree) -> Self {
         let children = children(tree);
         let mut places: Vec<Place> = Vec::with_capacity(tree.nodes.len());
-        // Nodes are in the order of the search: a first child stays in the column, every other opens one.
+        // Nodes are in the order of the search: a first child stays in the column, every other
+        // opens one.
         let mut columns = 1;
         for (at, node) in tree.nodes.iter().enumerate() {
             let Some(parent) = node.parent else {

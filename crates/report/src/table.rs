@@ -84,7 +84,8 @@ pub(crate) fn listed(
 ) -> String {
     let paint = view.paint;
     let how_far = match record.stopped {
-        // A violation is no less one for a bound, so a search may be complete and have left something out.
+        // A violation is no less one for a bound, so a search may be complete and have left
+        // something out.
         StopReason::Complete if record.scope.bounds.is_empty() => everything,
         StopReason::Certain => "stopped when certain",
         StopReason::Complete | StopReason::Bound => "not everything was explored",

@@ -101,7 +101,8 @@ fn a_violation_keeps_the_bounds_in_sight() {
     );
 }
 
-/// A search for all initial values may be complete with a violation, and have decided `int` in part only.
+/// A search for all initial values may be complete with a violation, and have decided `int` in part
+/// only.
 #[test]
 fn what_was_left_out_is_in_the_first_words() {
     let view = View {

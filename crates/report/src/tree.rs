@@ -93,7 +93,8 @@ pub(crate) fn fill(leaf: Leaf) -> &'static str {
     }
 }
 
-/// How a step is drawn: its colour, if it is part of a race, and whether it is the one that was moved.
+/// How a step is drawn: its colour, if it is part of a race, and whether it is the one that was
+/// moved.
 pub(crate) fn stroke(node: &TreeNode) -> (Option<&'static str>, bool) {
     let moved = node.races.iter().find(|race| race.reversed);
     let race = moved.or(node.races.first());

@@ -66,7 +66,8 @@ pub fn present() -> Option<Program> {
         .find(|program| program.is_present())
 }
 
-/// Recent models first, then independent groups, each looked up in a cache before a solver is asked.
+/// Recent models first, then independent groups, each looked up in a cache before a solver is
+/// asked.
 ///
 /// ```
 /// use mazurka_smt::{Answer, Assembly, Solver, Term, Terms, assemble};

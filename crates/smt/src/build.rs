@@ -160,7 +160,8 @@ impl Terms {
         }
     }
 
-    /// Whether this is a choice among few constants, one after the other, and perhaps one more term.
+    /// Whether this is a choice among few constants, one after the other, and perhaps one more
+    /// term.
     fn is_short_chain(&self, mut term: Term) -> bool {
         for _ in 0..32 {
             match self.node(term) {

@@ -88,8 +88,8 @@ impl Circuit {
         Lit::new(self.sat.new_var_default(), true)
     }
 
-    /// The output of a gate. It follows from the inputs, so that the search need not choose it: most of
-    /// the time of small queries would go into keeping such bits in order.
+    /// The output of a gate. It follows from the inputs, so that the search need not choose it:
+    /// most of the time of small queries would go into keeping such bits in order.
     fn gate(&mut self) -> Lit {
         Lit::new(self.sat.new_var(lbool::UNDEF, false), true)
     }
@@ -296,7 +296,8 @@ impl Circuit {
         product
     }
 
-    /// Quotient and remainder of natural numbers, by restoring division; by zero: all ones, and `a`.
+    /// Quotient and remainder of natural numbers, by restoring division; by zero: all ones, and
+    /// `a`.
     pub fn divide(&mut self, a: &[Lit], b: &[Lit]) -> (Word, Word) {
         let no = self.no();
         let mut divisor = b.to_vec();

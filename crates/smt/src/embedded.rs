@@ -6,8 +6,8 @@
 //! queries constrain nothing, but they are searched all the same: when they outweigh what the query
 //! at hand needs, all is thrown away and built anew for that query alone.
 //!
-//! It is complete for `bool` and machine integers. An `int` is searched in growing widths; that there
-//! is no solution is believed only if `ranges.rs` knows that the width is enough.
+//! It is complete for `bool` and machine integers. An `int` is searched in growing widths; that
+//! there is no solution is believed only if `ranges.rs` knows that the width is enough.
 
 use crate::blast::Blaster;
 use crate::ranges;

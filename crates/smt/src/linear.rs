@@ -3,8 +3,8 @@
 use crate::number;
 use crate::{Node, Sort, Term, Terms};
 
-/// `c1 * t1 + c2 * t2 + … + constant`: no coefficient is 0, no term occurs twice and none is a sum, a
-/// multiple or a constant; in ascending order of the terms. Of a machine type, all wrapped.
+/// `c1 * t1 + c2 * t2 + … + constant`: no coefficient is 0, no term occurs twice and none is a sum,
+/// a multiple or a constant; in ascending order of the terms. Of a machine type, all wrapped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Linear {
     pub sort: Sort,

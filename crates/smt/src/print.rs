@@ -2,7 +2,8 @@
 
 use crate::{Node, Term, Terms};
 
-/// How strongly the outermost operator binds, and the text before each part, if any, and at the end.
+/// How strongly the outermost operator binds, and the text before each part, if any, and at the
+/// end.
 struct Shape {
     binds: u8,
     pieces: Vec<Piece>,

@@ -2,14 +2,14 @@
 //! one in which every `int`, intermediate results included, fits into so many.
 //!
 //! The argument. Call a variable *bounded* if constraints `x <= c`, `x >= c` or `x == c` among the
-//! conjuncts bound it on both sides. Suppose that in every comparison of the query the other, *free*
-//! variables occur as `x - y`, `x`, `-x` or not at all, up to terms over bounded variables only. Take
-//! any solution, keep the values of the bounded variables, and for each comparison keep the side
-//! on which it fell. What remains is a system of difference constraints `x - y <= w` over the free
-//! variables and zero, and it has a solution. Shortest paths from a source with an edge of weight 0 to
-//! every variable then give one too (Bellman and Ford), in which no two variables are further
-//! apart than the sum of all |w|, since a simple path takes every edge at most once. A `w` is at
-//! most one more than what stands beside `x - y`. An `int` chosen by `if` counts as a free
+//! conjuncts bound it on both sides. Suppose that in every comparison of the query the other,
+//! *free* variables occur as `x - y`, `x`, `-x` or not at all, up to terms over bounded variables
+//! only. Take any solution, keep the values of the bounded variables, and for each comparison keep
+//! the side on which it fell. What remains is a system of difference constraints `x - y <= w` over
+//! the free variables and zero, and it has a solution. Shortest paths from a source with an edge of
+//! weight 0 to every variable then give one too (Bellman and Ford), in which no two variables are
+//! further apart than the sum of all |w|, since a simple path takes every edge at most once. A `w`
+//! is at most one more than what stands beside `x - y`. An `int` chosen by `if` counts as a free
 //! variable of its own, equal to one of its branches.
 
 use rustc_hash::FxHashMap;

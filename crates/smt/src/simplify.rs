@@ -1,8 +1,8 @@
 //! Simplifying whole conditions: the path conditions that people read, and the front of every
 //! solver.
 //!
-//! First each part is brought into a normal form where that makes it smaller (`x + y - x` is
-//! `y`, `2 * x < 7` is `x < 4` among mathematical integers). Then the literals of a conjunction become
+//! First each part is brought into a normal form where that makes it smaller (`x + y - x` is `y`,
+//! `2 * x < 7` is `x < 4` among mathematical integers). Then the literals of a conjunction become
 //! *facts*: truths of boolean terms, intervals of numbers, values of variables. Facts decide what
 //! else occurs in the conjunction; what they decide may be a fact again, until nothing changes. A
 //! disjunction is the negation of a conjunction.
@@ -301,7 +301,8 @@ impl<'a> Simplifier<'a> {
         Ok(Some(Comparison { sum, bound, equal }))
     }
 
-    /// The term for a comparison: what is added on the left, what is subtracted and the bound on the right.
+    /// The term for a comparison: what is added on the left, what is subtracted and the bound on
+    /// the right.
     fn build(&mut self, comparison: &Comparison) -> Term {
         let Comparison { sum, bound, equal } = comparison;
         let terms = &mut *self.terms;

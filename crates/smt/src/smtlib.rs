@@ -18,8 +18,8 @@ pub(crate) fn script(terms: &Terms, constraints: &[Term]) -> String {
     text
 }
 
-/// The same, with conditions that hold for all values of a variable. What depends on such a variable is
-/// defined under its quantifier.
+/// The same, with conditions that hold for all values of a variable. What depends on such a
+/// variable is defined under its quantifier.
 pub(crate) fn quantified(
     terms: &Terms,
     constraints: &[Term],

@@ -11,9 +11,9 @@ pub trait Solver {
     /// The answer about the conjunction of `constraints`, each of sort `bool`.
     fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer;
 
-    /// Whether the constraints can hold together with every one of `universal`, a condition that is to hold for *all*
-    /// values of its variable. Only another program knows quantifiers, and only "cannot" is taken from it: a model
-    /// of such a condition is nothing that we could check.
+    /// Whether the constraints can hold together with every one of `universal`, a condition that is
+    /// to hold for *all* values of its variable. Only another program knows quantifiers, and only
+    /// "cannot" is taken from it: a model of such a condition is nothing that we could check.
     fn refute(
         &mut self,
         _terms: &mut Terms,

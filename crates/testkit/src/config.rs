@@ -33,7 +33,8 @@ pub struct Config {
     pub procedures: bool,
     /// `choose`
     pub choose: bool,
-    /// `input`, restricted to a few values by `assume`. Not part of the default: few engines know inputs.
+    /// `input`, restricted to a few values by `assume`. Not part of the default: few engines know
+    /// inputs.
     pub inputs: bool,
     /// `assert`, `error`, `ensures`, and what fails by accident: division by zero, an index out of
     /// bounds, `unlock` of a lock that is not held.

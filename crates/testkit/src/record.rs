@@ -192,7 +192,8 @@ impl Recorder {
     }
 }
 
-/// Records what a search of `mazurka_explore` does: pass it as the observer, then [`finish`](Recording::finish).
+/// Records what a search of `mazurka_explore` does: pass it as the observer, then
+/// [`finish`](Recording::finish).
 #[derive(Debug, Default)]
 pub struct Recording {
     recorder: Option<Recorder>,

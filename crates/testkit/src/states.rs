@@ -1,4 +1,5 @@
-//! What remains of a program if traces do not count: its final states, deadlocked states and places of failures.
+//! What remains of a program if traces do not count: its final states, deadlocked states and places
+//! of failures.
 
 use std::collections::BTreeSet;
 

@@ -35,7 +35,8 @@ pub enum Expr {
     If(Box<Expr>, Box<Expr>, Box<Expr>),
     /// `choose(a..b)`
     Choose(i64, i64),
-    /// `input(T)`, only as the whole value of a `let` with a type; an `assume` keeps a number between these, inclusive.
+    /// `input(T)`, only as the whole value of a `let` with a type; an `assume` keeps a number
+    /// between these, inclusive.
     Input(i64, i64),
 }
 

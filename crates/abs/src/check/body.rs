@@ -29,7 +29,8 @@ impl Checker<'_> {
         self.bodies.last().and_then(|body| body.class)
     }
 
-    /// Puts the code behind all other code. Its entry, its slots, and where it keeps what it captures.
+    /// Puts the code behind all other code. Its entry, its slots, and where it keeps what it
+    /// captures.
     pub(super) fn close(&mut self) -> (u32, u32, Vec<u32>) {
         let Some(body) = self.bodies.pop() else {
             unreachable!("code is closed once");

@@ -54,8 +54,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// New types for so many parameters, and the type of the result with them. Learns what can be learnt from what is
-    /// wanted of it, before the arguments are looked at.
+    /// New types for so many parameters, and the type of the result with them. Learns what can be
+    /// learnt from what is wanted of it, before the arguments are looked at.
     fn instance(&mut self, generics: usize, result: &Ty, wanted: Option<&Ty>) -> (Vec<Ty>, Ty) {
         let types = self.unknowns.fresh_many(generics);
         let result = result.with(&types);
@@ -239,8 +239,8 @@ impl<'a> Checker<'a> {
             self.report(mistake);
             return result;
         }
-        // Functions lie below the arguments, but what they must be is known best after these. Their types are
-        // compared last, when everything is known.
+        // Functions lie below the arguments, but what they must be is known best after these. Their
+        // types are compared last, when everything is known.
         let mut given = Vec::new();
         for function in functions {
             given.push(self.function_value(function));

@@ -13,7 +13,8 @@ impl Checker<'_> {
     fn carries_beside(&self, ty: &Ty, open: &mut Vec<u32>) -> bool {
         let (head, args) = match ty {
             Ty::Made(head, args) => (head, args),
-            // Only within the declaration of a data type; what stands for it is looked at where the type is used.
+            // Only within the declaration of a data type; what stands for it is looked at where the
+            // type is used.
             Ty::Parameter(_) => return false,
             Ty::Unknown(_) | Ty::Wrong => return true,
         };

@@ -159,7 +159,8 @@ impl<'a> Checker<'a> {
             .map_or_else(Vec::new, |body| body.generics.clone())
     }
 
-    /// The type of branches: the one wanted, if it is known, for it may be wider than the first branch's.
+    /// The type of branches: the one wanted, if it is known, for it may be wider than the first
+    /// branch's.
     fn branch_result(&mut self, wanted: Option<&Ty>) -> Ty {
         match wanted {
             Some(ty) => ty.clone(),

@@ -1,5 +1,5 @@
-//! Checks a program and compiles it on the way: one walk over the tree finds out what each part means, reports what
-//! means nothing, and leaves the code.
+//! Checks a program and compiles it on the way: one walk over the tree finds out what each part
+//! means, reports what means nothing, and leaves the code.
 
 mod body;
 mod calls;
@@ -268,7 +268,8 @@ fn set_constants(modules: &mut [Module], settings: &Settings, mistakes: &mut Vec
     }
 }
 
-/// A mistake in a value that was set is shown at what it replaces. Values are small: only the outermost place matters.
+/// A mistake in a value that was set is shown at what it replaces. Values are small: only the
+/// outermost place matters.
 fn relocate(expr: &mut ast::Expr, body: &ast::Body) {
     if let ast::Body::Expr(old) = body {
         expr.span = old.span;
@@ -348,7 +349,8 @@ impl<'a> Checker<'a> {
 
     /// Checks and compiles everything.
     fn check(&mut self, source: &str) {
-        // A partial function's use is checked against what its body does with the functions that it takes.
+        // A partial function's use is checked against what its body does with the functions that it
+        // takes.
         let (partial, plain): (Vec<_>, Vec<_>) = (0..self.functions.len() as u32)
             .partition(|&at| self.functions[at as usize].functions.is_some());
         let empty = FunctionInfo {

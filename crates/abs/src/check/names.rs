@@ -24,7 +24,8 @@ impl Checker<'_> {
         Some(scope.visible.get(name).cloned().unwrap_or_else(standard))
     }
 
-    /// What a name stands for in one of the tables: what the module declares or imports, else what is standard.
+    /// What a name stands for in one of the tables: what the module declares or imports, else what
+    /// is standard.
     pub(super) fn find<'t, T>(
         &self,
         table: &'t FxHashMap<String, T>,

@@ -11,7 +11,8 @@ use crate::types::Ty;
 use crate::value::Value;
 
 impl Checker<'_> {
-    /// Tests the value in a slot; where it fails, code jumps away. Declares the variables of the pattern.
+    /// Tests the value in a slot; where it fails, code jumps away. Declares the variables of the
+    /// pattern.
     pub(super) fn pattern(&mut self, pattern: &Pattern, slot: u32, ty: &Ty, fails: &mut Vec<Open>) {
         let span = pattern.span;
         match &pattern.kind {

@@ -236,7 +236,8 @@ pub enum StmtKind {
         test: Expr,
         /// At most so many iterations, counted in a hidden local.
         bound: Option<(i64, LocalId)>,
-        /// What a proof may count on whenever the process stands before the test; runs do not look at it.
+        /// What a proof may count on whenever the process stands before the test; runs do not look
+        /// at it.
         invariants: Vec<Expr>,
         /// The body.
         body: Vec<Stmt>,

@@ -1,11 +1,11 @@
 //! What each step claims, and whether it can block.
 //!
-//! From every mark all paths are followed to where the step ends, through both sides of each
-//! test (errata E2: what a step *might* touch decides dependence). The walk keeps which slots
-//! the step may have changed: an index over other slots is fixed when the step starts and
-//! claims one element, any other claims the whole array. And it keeps what depends on what the step has
-//! chosen: no wait may. Ways that meet are put together, which loses nothing: each of the facts holds after
-//! an instruction because of at most one of those before it.
+//! From every mark all paths are followed to where the step ends, through both sides of each test
+//! (errata E2: what a step *might* touch decides dependence). The walk keeps which slots the step
+//! may have changed: an index over other slots is fixed when the step starts and claims one
+//! element, any other claims the whole array. And it keeps what depends on what the step has
+//! chosen: no wait may. Ways that meet are put together, which loses nothing: each of the facts
+//! holds after an instruction because of at most one of those before it.
 
 use mazurka_core::{Access, AccessKind, Claims, Wait, add_claim};
 use rustc_hash::FxHashMap;
@@ -15,7 +15,8 @@ use crate::code::quick::quick;
 use crate::code::reach::followers;
 use crate::code::{Claim, Code, Late, Op, Range, Waits};
 
-/// Nested calls within one step that are followed; deeper (recursive) ones make the step claim everything.
+/// Nested calls within one step that are followed; deeper (recursive) ones make the step claim
+/// everything.
 pub(crate) const CALL_DEPTH: usize = 16;
 
 /// With more places than this, each with the calls around it, no further calls are followed either.
@@ -184,7 +185,8 @@ impl Outcome {
         }
     }
 
-    /// Leaves out a call. Whether something in it may depend on what was chosen, which it then decides about.
+    /// Leaves out a call. Whether something in it may depend on what was chosen, which it then
+    /// decides about.
     fn skip(&mut self, body: Body) -> bool {
         let shared = self.held.iter().any(|at| matches!(at, Place::Cell(_)));
         self.sways |= shared || body.chooses;

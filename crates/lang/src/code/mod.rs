@@ -5,10 +5,12 @@
 //! next one that it may not swallow, so that local work joins the step before it:
 //!
 //! - [`Op::Mark`] opens a step. A step that a guard has opened swallows the first one it meets.
-//! - [`Op::Open`] is the mark of a guard, a choice or a guarded loop: the step stays *open* for the first step behind it.
+//! - [`Op::Open`] is the mark of a guard, a choice or a guarded loop: the step stays *open* for the
+//!   first step behind it.
 //! - [`Op::Close`] ends that (a guarded body without a step: the label is `e ▷ skip`).
-//! - Between [`Op::BeginAtomic`] and [`Op::EndAtomic`] all marks are swallowed, and between [`Op::BeginSimple`] and
-//!   [`Op::EndSimple`] those of single accesses, if a guard has opened the step (atomicity access).
+//! - Between [`Op::BeginAtomic`] and [`Op::EndAtomic`] all marks are swallowed, and between
+//!   [`Op::BeginSimple`] and [`Op::EndSimple`] those of single accesses, if a guard has opened the
+//!   step (atomicity access).
 
 pub(crate) mod claims;
 pub(crate) mod compile;
@@ -80,8 +82,8 @@ pub(crate) enum Op {
     Neg(Type),
     Arith(Arith, Type),
     Compare(Compare, bool),
-    /// Both sides, and whichever the first operand selects, evaluated: in code for symbolic values, where
-    /// a jump would split the run.
+    /// Both sides, and whichever the first operand selects, evaluated: in code for symbolic values,
+    /// where a jump would split the run.
     And,
     Or,
     Select(Type),
@@ -248,8 +250,10 @@ pub struct Code {
     pub(crate) bodies: Vec<u32>,
     pub(crate) layouts: Vec<Layout>,
     pub(crate) notes: FxHashMap<u32, Note>,
-    /// The jumps that decide what a process does next: those of statements, and in atomicity access those between the reads of an expression, and
-    /// those over an operation that can fail. Other values that are computed in one go may need jumps too, but these are no choice between ways to go.
+    /// The jumps that decide what a process does next: those of statements, and in atomicity access
+    /// those between the reads of an expression, and those over an operation that can fail. Other
+    /// values that are computed in one go may need jumps too, but these are no choice between ways
+    /// to go.
     pub(crate) branches: FxHashSet<u32>,
     /// The messages of `assert` and `error`.
     pub(crate) messages: FxHashMap<u32, String>,
@@ -311,8 +315,8 @@ impl Code {
         }
     }
 
-    /// Whether a run may not end, or come back to a state that it was in: there is a loop without a constant
-    /// bound, or recursion.
+    /// Whether a run may not end, or come back to a state that it was in: there is a loop without a
+    /// constant bound, or recursion.
     pub fn may_loop(&self) -> bool {
         self.may_loop
     }
@@ -322,7 +326,8 @@ impl Code {
         self.program.observe.is_some()
     }
 
-    /// Whether the file states a property other than determinism: an `assert`, `error`, `invariant` or `ensures`.
+    /// Whether the file states a property other than determinism: an `assert`, `error`, `invariant`
+    /// or `ensures`.
     pub fn states_other_property(&self) -> bool {
         self.states_property
     }
@@ -347,7 +352,8 @@ impl Code {
         self.reach.get_or_init(|| reach::analyse(self))
     }
 
-    /// The number of the claims of a step that touches one element of an array: beyond those of the steps.
+    /// The number of the claims of a step that touches one element of an array: beyond those of the
+    /// steps.
     pub(crate) fn element_key(&self, cell: u32, kind: AccessKind) -> u32 {
         self.steps.len() as u32 + 1 + 4 * cell + kind as u32
     }

@@ -1,5 +1,6 @@
-//! Steps that do one thing to one cell: most steps of atomicity access, and of locks. They are recognised when the program is
-//! compiled, so that the machine makes them without interpreting anything.
+//! Steps that do one thing to one cell: most steps of atomicity access, and of locks. They are
+//! recognised when the program is compiled, so that the machine makes them without interpreting
+//! anything.
 
 use mazurka_core::{Access, AccessKind, Wait};
 
@@ -130,8 +131,8 @@ pub(crate) struct Quick {
     pub then: Then,
 }
 
-/// Recognises such a step by the instructions behind its mark and by what it claims: where an invariant is about the
-/// cell, it claims more than that.
+/// Recognises such a step by the instructions behind its mark and by what it claims: where an
+/// invariant is about the cell, it claims more than that.
 pub(crate) fn quick(code: &Code, mark: u32, claims: &[Claim], wait: Wait) -> Option<Quick> {
     let [claim] = claims else { return None };
     let behind = code.ops.get(mark as usize..)?;

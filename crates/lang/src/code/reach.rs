@@ -1,9 +1,10 @@
 //! What can still be touched from each place of the code on.
 //!
-//! Backward over the flow graph until nothing changes, as in `liveness`, but with sets of accesses: an instruction
-//! reaches what it touches itself and what all that may follow it reach. An element stands for its whole array, a call for
-//! the procedure and what follows the call, a spawn for what it starts and what follows. A `return` reaches nothing: who is in a
-//! call asks also for the place that it returns to.
+//! Backward over the flow graph until nothing changes, as in `liveness`, but with sets of accesses:
+//! an instruction reaches what it touches itself and what all that may follow it reach. An element
+//! stands for its whole array, a call for the procedure and what follows the call, a spawn for what
+//! it starts and what follows. A `return` reaches nothing: who is in a call asks also for the place
+//! that it returns to.
 //!
 //! Found when it is first asked for: most searches never do.
 

@@ -17,7 +17,8 @@ impl<'a> Shared<'a> {
             program,
             procedures: vec![false; program.procedures.len()],
         };
-        // A procedure steps if its body does; repeated until calls, recursive ones too, are settled.
+        // A procedure steps if its body does; repeated until calls, recursive ones too, are
+        // settled.
         loop {
             let bodies = program.procedures.iter();
             let next: Vec<bool> = bodies

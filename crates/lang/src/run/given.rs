@@ -62,8 +62,8 @@ impl Code {
         unknown.flat_map(|(var, &first)| first..first + var.len.unwrap_or(1))
     }
 
-    /// The same program with values for its inputs, by name: `0.1#0` is the first of process 0.1, `x` and `a[2]` are initial values of
-    /// variables that the file gives none.
+    /// The same program with values for its inputs, by name: `0.1#0` is the first of process 0.1,
+    /// `x` and `a[2]` are initial values of variables that the file gives none.
     pub fn with_inputs<'a>(&self, values: impl IntoIterator<Item = (&'a str, i64)>) -> Self {
         let mut code = self.clone();
         let values = values.into_iter();

@@ -268,8 +268,8 @@ impl Machine {
         self.finish_step(process, part, step, listener)
     }
 
-    /// Makes a step that does one thing, or the part of it that does. None if there is no such step, or if it cannot be made or
-    /// fails; nothing has changed then.
+    /// Makes a step that does one thing, or the part of it that does. None if there is no such
+    /// step, or if it cannot be made or fails; nothing has changed then.
     #[inline(always)]
     fn step_quickly(&mut self, process: ProcessId) -> Option<Made> {
         let process_state = self.state.processes.get_mut(process.index())?;
@@ -562,7 +562,8 @@ impl Machine {
     }
 }
 
-/// What a step claims when it starts with these locals. Gives the claims' key. `into` must be empty.
+/// What a step claims when it starts with these locals. Gives the claims' key. `into` must be
+/// empty.
 #[inline(always)]
 fn claims_of(
     code: &Code,

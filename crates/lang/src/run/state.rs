@@ -72,8 +72,8 @@ impl Registers {
 #[derive(Debug)]
 pub(crate) struct Process<V, X> {
     pub registers: Registers,
-    /// Frames of locals, each after the first preceded by the return address and the caller's frame.
-    /// Slots from `top` on are zero.
+    /// Frames of locals, each after the first preceded by the return address and the caller's
+    /// frame. Slots from `top` on are zero.
     pub stack: Vec<V>,
     /// What else a domain of values keeps for each process.
     pub extra: X,

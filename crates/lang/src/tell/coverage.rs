@@ -34,8 +34,8 @@ impl Listener for Sides {
 }
 
 impl Machine {
-    /// Runs a schedule of this program from the start and adds what it covers. What processes do before their first step is
-    /// not looked at. A step that is not possible ends the run.
+    /// Runs a schedule of this program from the start and adds what it covers. What processes do
+    /// before their first step is not looked at. A step that is not possible ends the run.
     pub fn cover(&mut self, schedule: &Schedule, sides: &mut Sides) {
         self.back_to(0);
         for step in &schedule.0 {
@@ -49,8 +49,8 @@ impl Machine {
 }
 
 impl Code {
-    /// All branches of the program in the order of its text, and which sides these runs have taken. One that the compiler has
-    /// made several times, for several processes, counts once.
+    /// All branches of the program in the order of its text, and which sides these runs have taken.
+    /// One that the compiler has made several times, for several processes, counts once.
     pub fn branches(&self, sides: &Sides) -> Vec<Branch> {
         let mut branches: Vec<Branch> = Vec::new();
         for (pc, op) in self.ops.iter().enumerate() {

@@ -1,7 +1,9 @@
-//! A property of states, given beside a program: an expression over its shared variables and over where its processes are.
+//! A property of states, given beside a program: an expression over its shared variables and over
+//! where its processes are.
 //!
-//! The text is read as the condition of an `ensures` at the end of the program, so it means what it means there. `at(process, line)`,
-//! which no program can say, becomes a variable that is declared for it.
+//! The text is read as the condition of an `ensures` at the end of the program, so it means what it
+//! means there. `at(process, line)`, which no program can say, becomes a variable that is declared
+//! for it.
 
 mod places;
 
@@ -129,8 +131,8 @@ impl Property {
         }
     }
 
-    /// Whether it holds where cells have these values and processes are at its points or not. Where it cannot be evaluated (a
-    /// division by zero), it does not.
+    /// Whether it holds where cells have these values and processes are at its points or not. Where
+    /// it cannot be evaluated (a division by zero), it does not.
     pub fn holds(&self, value: &dyn Fn(u32) -> i64, at: &[bool]) -> bool {
         let mut cells = vec![0; self.first_point as usize + at.len()];
         for &cell in &self.cells {

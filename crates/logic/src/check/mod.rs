@@ -1,10 +1,13 @@
-//! Checks a proof. It knows the rules and no strategy: each sequent is derived anew from the one it should follow from and compared with
-//! what the file says, each question is asked again. Steps are made by code of its own (`step.rs`). With the search it shares
-//! how states are kept, what expressions and first-order formulas mean, what a statement mentions, and how sequents are printed.
+//! Checks a proof. It knows the rules and no strategy: each sequent is derived anew from the one it
+//! should follow from and compared with what the file says, each question is asked again. Steps are
+//! made by code of its own (`step.rs`). With the search it shares how states are kept, what
+//! expressions and first-order formulas mean, what a statement mentions, and how sequents are
+//! printed.
 //!
-//! A merge is accepted if both goals say the same and their paths are permutations in which steps that conflict keep their order. What a
-//! step is said to touch must be what its statement mentions, and contain what it touched here. Goals may
-//! lead back to others: `loops.rs` says why that proves nothing wrong if a SCHEDULE lies on every cycle.
+//! A merge is accepted if both goals say the same and their paths are permutations in which steps
+//! that conflict keep their order. What a step is said to touch must be what its statement
+//! mentions, and contain what it touched here. Goals may lead back to others: `loops.rs` says why
+//! that proves nothing wrong if a SCHEDULE lies on every cycle.
 
 mod step;
 
@@ -222,7 +225,8 @@ impl<'p> Checker<'p, '_> {
         other.ok_or_else(|| format!("goal {at} comes later, or is at other points"))
     }
 
-    /// A goal that others may be led to without a step makes one itself, or needs none: no cycle is without a step.
+    /// A goal that others may be led to without a step makes one itself, or needs none: no cycle is
+    /// without a step.
     fn rests(&self, at: usize) -> Checked {
         match self.proof.goals.get(at).map(|goal| &goal.rule) {
             Some(RuleRecord::Schedule { .. } | RuleRecord::Close { .. }) => Ok(()),
@@ -424,7 +428,8 @@ impl<'p> Checker<'p, '_> {
     }
 }
 
-/// Whether one path is the other with steps swapped: each is the first of those left that it conflicts with.
+/// Whether one path is the other with steps swapped: each is the first of those left that it
+/// conflicts with.
 fn commute(a: &[Arc<EventRecord>], b: &[Arc<EventRecord>]) -> bool {
     let mut rest: Vec<&Arc<EventRecord>> = b.iter().collect();
     let found = a.iter().all(|event| {

@@ -1,7 +1,8 @@
 //! The steps of threads once more: what each statement does to a state, written for itself.
 //!
-//! What a thread has to do lies on its stack, and [`Machine::act`] does the item on top, in all ways that it can go. A step is one such
-//! item and the work on locals that follows; within a guard it is the first one of what it guards; within an atomic block, all of it.
+//! What a thread has to do lies on its stack, and [`Machine::act`] does the item on top, in all
+//! ways that it can go. A step is one such item and the work on locals that follows; within a guard
+//! it is the first one of what it guards; within an atomic block, all of it.
 
 use mazurka_core::{Access, ProcessId};
 use mazurka_lang::hir::{LocalId, Spawned, Stmt, StmtKind, Type};
@@ -57,7 +58,8 @@ impl<'a, 'p> Machine<'a, 'p> {
         Ok(done.into_iter().map(Branch::ended).collect())
     }
 
-    /// Works on locals until the next item is a step, or no more than `floor` items are left; with `steps` makes these too.
+    /// Works on locals until the next item is a step, or no more than `floor` items are left; with
+    /// `steps` makes these too.
     fn until(&mut self, way: Branch<'p>, floor: usize, steps: bool) -> Ways<'p> {
         let (mut open, mut done) = (vec![way], Vec::new());
         while let Some(mut way) = open.pop() {
@@ -72,7 +74,8 @@ impl<'a, 'p> Machine<'a, 'p> {
         Ok(done)
     }
 
-    /// A guard is passed: the first step of what it guards, which lies above `floor`, belongs to it.
+    /// A guard is passed: the first step of what it guards, which lies above `floor`, belongs to
+    /// it.
     fn guarded(&mut self, ways: Vec<Branch<'p>>, floor: usize) -> Ways<'p> {
         let mut done = Vec::new();
         for way in ways {

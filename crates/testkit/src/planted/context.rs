@@ -1,4 +1,5 @@
-//! Context-sensitive DPOR exactly as printed, which loses final states: errata E1. It is the product's own `--paper`.
+//! Context-sensitive DPOR exactly as printed, which loses final states: errata E1. It is the
+//! product's own `--paper`.
 
 use std::ops::ControlFlow;
 

@@ -1,7 +1,8 @@
 //! A defect that was real: what the first run teaches is taken for the truth about all runs.
 //!
-//! `optimal` made one run to choose which processes to prefer. A process that ended at its birth in that run was left out, and
-//! never ran where it does have steps: executions were lost, and the verdict was "verified, exhaustive".
+//! `optimal` made one run to choose which processes to prefer. A process that ended at its birth in
+//! that run was left out, and never ran where it does have steps: executions were lost, and the
+//! verdict was "verified, exhaustive".
 
 use mazurka_core::{Execution, ProcessPath};
 

@@ -87,7 +87,8 @@ impl Order {
     }
 
     /// The processes whose first event in `v` depends on nothing earlier in `v`. Dependence is
-    /// direct: what orders two events of `v` only through one outside of it is not there when `v` runs.
+    /// direct: what orders two events of `v` only through one outside of it is not there when `v`
+    /// runs.
     pub(super) fn initials(&self, v: &[usize]) -> Vec<ProcessId> {
         let mut result = Vec::new();
         for (place, &k) in v.iter().enumerate() {

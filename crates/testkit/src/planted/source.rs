@@ -1,7 +1,8 @@
 //! Source-DPOR with sleep sets, for programs that wait: the reference, and its defects.
 //!
 //! Abdulla, Aronis, Jonsson, Sagonas: *Optimal Dynamic Partial Order Reduction*, POPL 2014,
-//! Algorithm 1; printed again as Algorithm 1 of the context-sensitive paper without lines 11–14 and 16.
+//! Algorithm 1; printed again as Algorithm 1 of the context-sensitive paper without lines 11–14 and
+//! 16.
 //!
 //! | paper | here |
 //! |---|---|
@@ -212,7 +213,8 @@ impl<E: Execution> Source<'_, E> {
         self.order.pop();
     }
 
-    /// Finds the races of the event at a position with earlier ones, and what must run before those.
+    /// Finds the races of the event at a position with earlier ones, and what must run before
+    /// those.
     fn races(&mut self, at: usize, pending: bool) {
         let event = self.order.event(at);
         // A choice may claim a lock and nothing else, and yet not take it.

@@ -1,4 +1,5 @@
-//! What of ABS is left out: time, deployment, variability, foreign code. Each has a message that names it.
+//! What of ABS is left out: time, deployment, variability, foreign code. Each has a message that
+//! names it.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;

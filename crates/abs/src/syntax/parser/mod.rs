@@ -1,5 +1,5 @@
-//! Recursive descent, with precedence climbing for expressions. A mistake is reported, and reading goes on after
-//! the next `;` or bracket, so that one run shows several.
+//! Recursive descent, with precedence climbing for expressions. A mistake is reported, and reading
+//! goes on after the next `;` or bracket, so that one run shows several.
 
 mod excluded;
 pub(crate) use excluded::Excluded;
@@ -187,7 +187,8 @@ impl Parser<'_> {
         }
     }
 
-    /// A name that may be qualified: `A.B.c`. Gives whether its last part starts with a small letter.
+    /// A name that may be qualified: `A.B.c`. Gives whether its last part starts with a small
+    /// letter.
     fn qualified(&mut self, what: &str) -> Parsed<(Name, bool)> {
         let mut name = match self.peek() {
             TokenKind::Name(text) => {
@@ -286,7 +287,8 @@ impl Parser<'_> {
         result
     }
 
-    /// Goes on after the end of a statement or declaration: after the next `;`, or after a block that opens before it.
+    /// Goes on after the end of a statement or declaration: after the next `;`, or after a block
+    /// that opens before it.
     fn recover(&mut self) {
         let mut depth = 0usize;
         while self.peek() != &TokenKind::End {

@@ -269,13 +269,14 @@ impl Compiler<'_> {
 }
 
 impl Compiler<'_> {
-    /// Whether an expression is evaluated even where its value is not needed: with symbolic values a jump
-    /// over it would split the run, and a term does not.
+    /// Whether an expression is evaluated even where its value is not needed: with symbolic values
+    /// a jump over it would split the run, and a term does not.
     fn whole_term(&self, expr: &Expr) -> bool {
         self.values != Values::Concrete && self.harmless(expr)
     }
 
-    /// A jump over expressions that need not be evaluated. Where evaluating them could fail, it decides more than a value.
+    /// A jump over expressions that need not be evaluated. Where evaluating them could fail, it
+    /// decides more than a value.
     fn jump_over(&mut self, exprs: &[&Expr]) -> u32 {
         match exprs.iter().all(|expr| self.harmless(expr)) {
             true => self.jump(Op::JumpIfFalse),

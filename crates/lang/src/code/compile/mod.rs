@@ -48,8 +48,8 @@ pub fn compile(program: &Program, source: &str) -> Result<Code, Vec<Diagnostic>>
     }
 }
 
-/// Compiles a program for [`SymbolicMachine`](crate::SymbolicMachine), whether it has unknown values
-/// or not.
+/// Compiles a program for [`SymbolicMachine`](crate::SymbolicMachine), whether it has unknown
+/// values or not.
 ///
 /// `exits`: whether leaving a bounded loop that has used up its bound is a step, one that touches
 /// nothing, as in the prototype of the SymPaths paper.
@@ -57,7 +57,8 @@ pub fn compile_symbolic(program: &Program, source: &str, exits: bool) -> Code {
     Compiler::new(program, source, Values::Symbolic { exits }).compile()
 }
 
-/// What the program requires and its initial values break, where it gives all of them. What cannot be computed does not hold.
+/// What the program requires and its initial values break, where it gives all of them. What cannot
+/// be computed does not hold.
 fn broken_requires(code: &Code, program: &Program) -> Vec<Diagnostic> {
     if program.vars.iter().any(|var| var.init.is_none()) {
         return Vec::new();
@@ -233,7 +234,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// The cells that an expression may read; an array with an index that is not constant counts whole.
+    /// The cells that an expression may read; an array with an index that is not constant counts
+    /// whole.
     fn cells_read(&self, expr: &Expr) -> Vec<u32> {
         let mut cells = Vec::new();
         expr.walk(&mut |e| match &e.kind {
@@ -311,7 +313,8 @@ impl<'a> Compiler<'a> {
         self.emit(op(0))
     }
 
-    /// A jump that decides what the process does next; within a value that is computed in one go there are others.
+    /// A jump that decides what the process does next; within a value that is computed in one go
+    /// there are others.
     pub(super) fn branch(&mut self) -> u32 {
         let at = self.jump(Op::JumpIfFalse);
         self.code.branches.insert(at);

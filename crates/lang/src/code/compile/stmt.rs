@@ -233,7 +233,8 @@ impl<'a> Compiler<'a> {
         self.temporaries_used = 0;
         let mut exit = 0;
         let shared = self.shared.expr(test);
-        // The note of the jump says the test with its outcome, so the statement has none of its own.
+        // The note of the jump says the test with its outcome, so the statement has none of its
+        // own.
         let absorb = shared && self.splits() && self.maybe_open;
         let whole = shared && !self.splits();
         if whole {
@@ -414,8 +415,8 @@ impl<'a> Compiler<'a> {
             self.expr(value);
             return self.store(place, index);
         }
-        // Left-hand indices first, then the right-hand sides, then the writes. An index or a value that
-        // can fail, or that a write here could change, is computed at once.
+        // Left-hand indices first, then the right-hand sides, then the writes. An index or a value
+        // that can fail, or that a write here could change, is computed at once.
         let single = values.len() == 1;
         let indices: Vec<Option<Expr>> = places
             .iter()

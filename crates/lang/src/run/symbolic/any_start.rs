@@ -1,9 +1,10 @@
 //! All orders of the steps of one run, each going the way that it went, from any initial values.
 //!
-//! Guarded-command paper, Examples 7 and 11: the path condition of a permutation says from which initial states it is executable.
+//! Guarded-command paper, Examples 7 and 11: the path condition of a permutation says from which
+//! initial states it is executable.
 //!
-//! For explorers this is a program of its own: its processes make the recorded steps and no others. A step is possible if the path condition can
-//! still hold with it.
+//! For explorers this is a program of its own: its processes make the recorded steps and no others.
+//! A step is possible if the path condition can still hold with it.
 
 use mazurka_core::record::Binding;
 use mazurka_core::{
@@ -71,7 +72,8 @@ impl AnyStart {
         this
     }
 
-    /// Whether steps claim other elements, or take other locks, from other initial values: then nothing of what was found counts.
+    /// Whether steps claim other elements, or take other locks, from other initial values: then
+    /// nothing of what was found counts.
     pub fn varies(&self) -> bool {
         self.varies || self.machine.selects
     }
@@ -159,8 +161,9 @@ impl AnyStart {
         cells.map(bind).collect()
     }
 
-    /// What is observed at the end of a run from these initial values, one for each cell. The inner one is none if the run is not executable
-    /// from these, the outer one if they lead beyond 64 bits.
+    /// What is observed at the end of a run from these initial values, one for each cell. The inner
+    /// one is none if the run is not executable from these, the outer one if they lead beyond 64
+    /// bits.
     pub fn observe(&self, outlook: &Outlook, cells: &[i64]) -> Option<Option<Vec<i64>>> {
         if self.machine.value(outlook.condition, cells)? == 0 {
             return Some(None);

@@ -1,8 +1,9 @@
 //! `choose` where the bounds depend on what is not known.
 //!
-//! Every value that is possible is an outcome, as where the bounds are known, and the path condition says that it lies between them. So a
-//! choice is concrete in every run, and two runs that chose differently are two runs. Where the solver
-//! does not know that there are few values, the run ends undecided.
+//! Every value that is possible is an outcome, as where the bounds are known, and the path
+//! condition says that it lies between them. So a choice is concrete in every run, and two runs
+//! that chose differently are two runs. Where the solver does not know that there are few values,
+//! the run ends undecided.
 
 use mazurka_core::Outcome;
 use mazurka_smt::{Sort, Term};
@@ -108,7 +109,8 @@ impl TermDomain<'_> {
         ]
     }
 
-    /// The least value that some valuation allows, and one beyond the greatest; none if there may be more than a few between.
+    /// The least value that some valuation allows, and one beyond the greatest; none if there may
+    /// be more than a few between.
     fn values_between(&mut self, first: Term, end: Term) -> Option<(i64, i64)> {
         let model = self.logic.model(self.path)?;
         let value = |cpu: &Self, term: Term| {
@@ -121,7 +123,8 @@ impl TermDomain<'_> {
         (beyond.checked_sub(least)? <= MOST).then_some((least, beyond))
     }
 
-    /// The farthest value that a bound can have, from one that it has, downwards (-1) or upwards (1); none if that is far away.
+    /// The farthest value that a bound can have, from one that it has, downwards (-1) or upwards
+    /// (1); none if that is far away.
     fn extreme(&mut self, bound: Term, some: i64, direction: i64) -> Option<i64> {
         if self.logic.known(bound).is_some() {
             return Some(some);

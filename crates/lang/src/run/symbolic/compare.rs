@@ -1,8 +1,9 @@
 //! Symbolic states as wholes and as sums of parts, and when one stands for another.
 //!
-//! A condition is a part of the process that has decided it: so a step changes the same parts, by the same amounts, after any
-//! steps that are independent of it, and two orders of steps with the same conditions have the same sum. Sums compare terms as
-//! they are written; where they differ, the solver may still find the states equal ([`Semantics::covers`]).
+//! A condition is a part of the process that has decided it: so a step changes the same parts, by
+//! the same amounts, after any steps that are independent of it, and two orders of steps with the
+//! same conditions have the same sum. Sums compare terms as they are written; where they differ,
+//! the solver may still find the states equal ([`Semantics::covers`]).
 
 use mazurka_core::{Fingerprint, ProcessId, Semantics};
 use mazurka_smt::Term;
@@ -42,7 +43,8 @@ impl SymbolicMachine {
         all
     }
 
-    /// The terms that must have equal values if two states are to be the same; none if they cannot be.
+    /// The terms that must have equal values if two states are to be the same; none if they cannot
+    /// be.
     fn to_compare(&self, one: &SymbolicState, other: &SymbolicState) -> Option<Vec<(Term, Term)>> {
         let logic = self.logic.borrow();
         let mut pairs: Vec<(Term, Term)> = Vec::new();
@@ -90,7 +92,8 @@ impl Semantics for SymbolicMachine {
         self.state.clone()
     }
 
-    /// Dead locals are left out, processes stand by their names, and the order of conditions does not matter.
+    /// Dead locals are left out, processes stand by their names, and the order of conditions does
+    /// not matter.
     fn fingerprint(&self) -> Fingerprint {
         let logic = &mut *self.logic.borrow_mut();
         let (variables, locks) = self.state.cells.split_at(self.code.first_lock as usize);
@@ -147,8 +150,8 @@ impl Semantics for SymbolicMachine {
         false
     }
 
-    /// For every valuation that takes the other's path: it takes the path of this one too, and both are the same state.
-    /// What nobody can decide is a no.
+    /// For every valuation that takes the other's path: it takes the path of this one too, and both
+    /// are the same state. What nobody can decide is a no.
     fn covers(&self, other: &SymbolicState) -> bool {
         let Some(pairs) = self.to_compare(&self.state, other) else {
             return false;

@@ -11,7 +11,8 @@ use super::{SymbolicMachine, Way};
 use crate::code::Code;
 use crate::code::compile::compile_symbolic;
 
-/// Every prefix of every permutation is a query, so none may take long; what is given up is reported.
+/// Every prefix of every permutation is a query, so none may take long; what is given up is
+/// reported.
 const CONFLICTS: u64 = 2_000;
 
 /// A step of a run that was followed.
@@ -21,8 +22,8 @@ struct Followed {
     way: Way,
 }
 
-/// Follows runs of a program as its initial values make them, and says for which other initial values they would be
-/// the same: path(θ).
+/// Follows runs of a program as its initial values make them, and says for which other initial
+/// values they would be the same: path(θ).
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -75,8 +76,9 @@ impl Concolic {
         }
     }
 
-    /// Follows a run. What it has in common with the last one is not made again. The error says that the run cannot be followed over
-    /// terms, which is no fault of the program: a `choose` between bounds that are not known, numbers beyond 64 bits.
+    /// Follows a run. What it has in common with the last one is not made again. The error says
+    /// that the run cannot be followed over terms, which is no fault of the program: a `choose`
+    /// between bounds that are not known, numbers beyond 64 bits.
     pub fn follow(&mut self, schedule: &Schedule) -> Result<(), StepError> {
         let pairs = self.run.iter().zip(&schedule.0);
         let same = pairs.take_while(|(made, step)| made.step == **step).count();
@@ -94,7 +96,8 @@ impl Concolic {
         Ok(())
     }
 
-    /// The same steps, in any order and from any initial values. `events`: those of the run from its own initial values.
+    /// The same steps, in any order and from any initial values. `events`: those of the run from
+    /// its own initial values.
     pub fn from_any_start(self, events: &[Event]) -> AnyStart {
         let processes = self.machine.processes().len();
         let mut steps: Vec<Vec<Recorded>> = vec![Vec::new(); processes];
@@ -114,7 +117,8 @@ impl Concolic {
         self.machine.show_term(self.machine.condition())
     }
 
-    /// Whether the run would be the same if these were the initial values, one for each cell; none if they lead beyond 64 bits.
+    /// Whether the run would be the same if these were the initial values, one for each cell; none
+    /// if they lead beyond 64 bits.
     pub fn holds(&self, cells: &[i64]) -> Option<bool> {
         self.machine.holds(cells)
     }

@@ -15,7 +15,8 @@ use crate::code::Range;
 use crate::code::fault::Fault;
 use crate::run::{Halt, Step, Stop};
 
-/// How much local work a decision counts for: each splits the run, so a few hundred in one step are a lot.
+/// How much local work a decision counts for: each splits the run, so a few hundred in one step are
+/// a lot.
 pub(super) const DECISION: u64 = 4000;
 
 impl TermDomain<'_> {

@@ -1,4 +1,5 @@
-//! Steps that go a way that is known: concolic execution, and the same way again from other initial values.
+//! Steps that go a way that is known: concolic execution, and the same way again from other initial
+//! values.
 //!
 //! Guarded-command paper, sections 4 and 5.1.
 //!
@@ -9,8 +10,10 @@
 //! | a label of a permutation | [`SymbolicMachine::step_along`] |
 //! | path(θ), Definition 6 | [`SymbolicMachine::condition`] of a machine that has followed θ |
 //!
-//! Where it deviates: path(θ) is computed forwards, one step at a time, and not backwards by substitution; both say of the initial state what the
-//! guards say of the states on the way. What a division or an index needs to be defined is part of it. What the program requires is part of it, too.
+//! Where it deviates: path(θ) is computed forwards, one step at a time, and not backwards by
+//! substitution; both say of the initial state what the guards say of the states on the way. What a
+//! division or an index needs to be defined is part of it. What the program requires is part of it,
+//! too.
 
 use mazurka_core::{ProcessId, StepError};
 use mazurka_smt::{Evaluator, Model, Term};
@@ -56,8 +59,9 @@ impl Guide {
 }
 
 impl TermDomain<'_> {
-    /// Which side of a condition to go on with, where somebody knows. `test`: it is one of the program's tests, and
-    /// not only what an operation needs to be defined, which is taken to be so.
+    /// Which side of a condition to go on with, where somebody knows. `test`: it is one of the
+    /// program's tests, and not only what an operation needs to be defined, which is taken to be
+    /// so.
     pub(super) fn guided(&mut self, condition: Term, test: bool) -> Option<Result<bool, Halt>> {
         let guide = self.guide.as_mut()?;
         let known = self.logic.known(condition);
@@ -103,8 +107,9 @@ impl TermDomain<'_> {
         Some(Ok(wanted))
     }
 
-    /// Notes an element that an index selects which is known, so that ways are as long wherever they are followed. In another
-    /// order it may be another one: to take another lock of an array is no other way.
+    /// Notes an element that an index selects which is known, so that ways are as long wherever
+    /// they are followed. In another order it may be another one: to take another lock of an array
+    /// is no other way.
     pub(super) fn guided_known(&mut self, at: u32) {
         if let Some(guide) = self.guide.as_mut() {
             guide.next(|_| Some(at));
@@ -113,7 +118,8 @@ impl TermDomain<'_> {
 }
 
 impl SymbolicMachine {
-    /// Says what the initial values of the shared variables are, one for each cell, for [`step_from`](Self::step_from).
+    /// Says what the initial values of the shared variables are, one for each cell, for
+    /// [`step_from`](Self::step_from).
     pub fn start_from(&mut self, cells: &[i64]) {
         self.values = Some(Evaluator::new(self.model(cells)));
     }
@@ -158,8 +164,8 @@ impl SymbolicMachine {
         }
     }
 
-    /// Makes the step of a process that goes this way: the path condition says for which initial values it does. An
-    /// error if it plainly does so for none.
+    /// Makes the step of a process that goes this way: the path condition says for which initial
+    /// values it does. An error if it plainly does so for none.
     pub fn step_along(
         &mut self,
         process: ProcessId,

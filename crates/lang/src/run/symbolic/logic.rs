@@ -175,8 +175,8 @@ impl Logic {
         self.plain(result)
     }
 
-    /// That two values are equal, as a condition, simplified: sums in another order are the same sum, and a SAT solver
-    /// finds that hard.
+    /// That two values are equal, as a condition, simplified: sums in another order are the same
+    /// sum, and a SAT solver finds that hard.
     pub fn equal(&mut self, a: Term, b: Term) -> Term {
         let equal = self.compare(Compare::Eq, false, a, b);
         match self.known(equal) {
@@ -299,7 +299,8 @@ impl Logic {
         }
     }
 
-    /// Whether the conditions can all hold at once, as far as anybody knows: what is not decided is a doubt.
+    /// Whether the conditions can all hold at once, as far as anybody knows: what is not decided is
+    /// a doubt.
     pub fn feasible(&mut self, conditions: &[Term]) -> bool {
         self.possible(conditions).unwrap_or_else(|why| {
             self.doubt(why);

@@ -10,19 +10,23 @@
 //! | COND, WHILE: two symbolic states | one step with two outcomes, see [`domain`] |
 //!
 //! Where it deviates:
-//! - What is decided by a condition that is not known is an *outcome* of the step, as what a `choose` gives.
-//!   So every explorer runs here unchanged. A side that the solver knows to be impossible is no outcome,
-//!   nor is one that it cannot decide; that becomes a doubt, and a step of which both sides are undecided halts its process.
-//!   An outcome is there whenever the term is not constant, even if only one side is possible: terms are the same in equivalent
-//!   runs (Corollary 3), what is possible depends on everything that was decided before.
-//! - A guard that holds for some values only is both open and closed (the paper's section 6.3 looks at the open side).
-//!   So the step of such a process has an outcome in which it *stays*: nothing changes but the path condition.
-//!   Then the process waits, until something that its step may touch has another value. Whether it can make such a step depends on
-//!   the terms alone, so for each valuation of the variables this is a concrete program that looks at its guards now and then.
-//! - What a process does before its first step may depend on an input. Then this is a step of its own, without accesses; all such
-//!   steps come before all others, in the order of the processes.
-//! - An index that is not known selects from all elements, as a term; it claims the whole array. Whether two such accesses
-//!   meet depends on the path (section 6.1): who wants to know asks [`apart`](mazurka_core::Symbolic::apart).
+//! - What is decided by a condition that is not known is an *outcome* of the step, as what a
+//!   `choose` gives. So every explorer runs here unchanged. A side that the solver knows to be
+//!   impossible is no outcome, nor is one that it cannot decide; that becomes a doubt, and a step
+//!   of which both sides are undecided halts its process. An outcome is there whenever the term is
+//!   not constant, even if only one side is possible: terms are the same in equivalent runs
+//!   (Corollary 3), what is possible depends on everything that was decided before.
+//! - A guard that holds for some values only is both open and closed (the paper's section 6.3 looks
+//!   at the open side). So the step of such a process has an outcome in which it *stays*: nothing
+//!   changes but the path condition. Then the process waits, until something that its step may
+//!   touch has another value. Whether it can make such a step depends on the terms alone, so for
+//!   each valuation of the variables this is a concrete program that looks at its guards now and
+//!   then.
+//! - What a process does before its first step may depend on an input. Then this is a step of its
+//!   own, without accesses; all such steps come before all others, in the order of the processes.
+//! - An index that is not known selects from all elements, as a term; it claims the whole array.
+//!   Whether two such accesses meet depends on the path (section 6.1): who wants to know asks
+//!   [`apart`](mazurka_core::Symbolic::apart).
 
 mod any_start;
 mod choose;
@@ -149,8 +153,9 @@ enum Possible {
 }
 
 impl SymbolicMachine {
-    /// A machine in the initial state: a variable without an initial value is symbolic, and what the program
-    /// requires holds. Without a solver every side of a condition that is not constant is taken to be possible.
+    /// A machine in the initial state: a variable without an initial value is symbolic, and what
+    /// the program requires holds. Without a solver every side of a condition that is not constant
+    /// is taken to be possible.
     pub fn new(code: Arc<Code>, max_local: u64, solver: Option<Box<dyn Solver>>) -> Self {
         Self::until(code, max_local, solver, Patience::default())
     }
@@ -183,7 +188,8 @@ impl SymbolicMachine {
         machine
     }
 
-    /// Follows both sides of every test, even where it is constant, as the rules COND and WHILE of the paper say.
+    /// Follows both sides of every test, even where it is constant, as the rules COND and WHILE of
+    /// the paper say.
     pub fn literally(mut self) -> Self {
         self.literal = true;
         self
@@ -226,7 +232,8 @@ impl SymbolicMachine {
         }
     }
 
-    /// Lets all processes do their local work before their first step, and assumes what is required.
+    /// Lets all processes do their local work before their first step, and assumes what is
+    /// required.
     fn start(&mut self) {
         let mut event = Event::of(ProcessId(0), 0);
         self.probing = true;
@@ -421,8 +428,9 @@ impl SymbolicMachine {
             .count()
     }
 
-    /// Whether a process has not yet done the work before its first step: it is alive and rests at no mark. Such work touches
-    /// nothing shared, so it is done first, one process after the other: as if it had been done before the start.
+    /// Whether a process has not yet done the work before its first step: it is alive and rests at
+    /// no mark. Such work touches nothing shared, so it is done first, one process after the other:
+    /// as if it had been done before the start.
     fn is_unstarted(&self, process: ProcessId) -> bool {
         self.life(process) == Life::Alive && self.resting(process).is_none()
     }
@@ -573,8 +581,8 @@ fn initial_cells(code: &Code, logic: &mut Logic) -> Vec<Term> {
     cells
 }
 
-/// What steps may touch that wait for a condition. To take a lock that an index selects is to wait for one, where the
-/// index is not known.
+/// What steps may touch that wait for a condition. To take a lock that an index selects is to wait
+/// for one, where the index is not known.
 fn guards_of(code: &Code) -> Claims {
     let mut guards = code.guards.clone();
     for info in &code.steps {
@@ -767,7 +775,8 @@ impl Symbolic for SymbolicMachine {
 
     fn apart(&self, one: (Access, Option<u32>), other: (Access, Option<u32>)) -> bool {
         let mut logic = self.logic.borrow_mut();
-        // Two accesses with unknown elements are of the whole array, so an element counts from its start.
+        // Two accesses with unknown elements are of the whole array, so an element counts from its
+        // start.
         let same = match (one, other) {
             ((_, Some(one)), (_, Some(other))) => logic.same_element(one, other),
             ((all, Some(index)), (access, None)) | ((access, None), (all, Some(index)))

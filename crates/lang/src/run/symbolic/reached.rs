@@ -10,8 +10,9 @@ use super::SymbolicMachine;
 use super::tell::Concrete;
 
 impl SymbolicMachine {
-    /// Lets each process do the work before its first step when it likes, so that nobody waits for others without touching
-    /// what they touch. There are no more traces than if all of it is done first, but many more orders.
+    /// Lets each process do the work before its first step when it likes, so that nobody waits for
+    /// others without touching what they touch. There are no more traces than if all of it is done
+    /// first, but many more orders.
     pub fn starting_in_any_order(mut self) -> Self {
         self.any_order = true;
         self
@@ -32,7 +33,8 @@ impl SymbolicMachine {
         self.state.cells.get(cell as usize).copied()
     }
 
-    /// The line of the next step of a process, if it is alive; 0 before it has done the work before its first step.
+    /// The line of the next step of a process, if it is alive; 0 before it has done the work before
+    /// its first step.
     pub fn line(&self, process: ProcessId) -> Option<usize> {
         if self.is_unstarted(process) {
             return Some(0);
@@ -42,8 +44,9 @@ impl SymbolicMachine {
         Some(span.line_column(&self.code.source).0)
     }
 
-    /// Whether a property can hold here, for some values that take the path of the current run. `value` says what is in its cells, `at`
-    /// which of its points are so. It is not asked before the processes that it is about have started: what they do until then is no state of theirs.
+    /// Whether a property can hold here, for some values that take the path of the current run.
+    /// `value` says what is in its cells, `at` which of its points are so. It is not asked before
+    /// the processes that it is about have started: what they do until then is no state of theirs.
     pub fn may_hold(
         &self,
         property: &Property,
@@ -62,7 +65,8 @@ impl SymbolicMachine {
         }
     }
 
-    /// That a property holds where cells have these values. Where it cannot be evaluated, it does not.
+    /// That a property holds where cells have these values. Where it cannot be evaluated, it does
+    /// not.
     fn condition_of(
         &self,
         property: &Property,
@@ -84,7 +88,8 @@ impl SymbolicMachine {
         }
     }
 
-    /// Values under which a concrete run follows the current one and ends where a property holds. None if there are none, or nobody knows any.
+    /// Values under which a concrete run follows the current one and ends where a property holds.
+    /// None if there are none, or nobody knows any.
     pub fn concrete_where(&self, property: &Property, at: &[bool]) -> Option<Concrete> {
         let here = |cell: u32| self.term_of(cell);
         let mut conditions = self.state.path.clone();
@@ -99,7 +104,8 @@ impl SymbolicMachine {
         self.state.path[first..].to_vec()
     }
 
-    /// What the solver says of conditions that are built from the terms of this machine, and of what the current run needs.
+    /// What the solver says of conditions that are built from the terms of this machine, and of
+    /// what the current run needs.
     pub fn ask<Error>(
         &self,
         build: impl FnOnce(&mut Terms) -> Result<Vec<Term>, Error>,
@@ -110,7 +116,8 @@ impl SymbolicMachine {
         Ok(logic.ask(&conditions))
     }
 
-    /// Whether the last step was work before the start of its process, and whether its process found its way closed and stays.
+    /// Whether the last step was work before the start of its process, and whether its process
+    /// found its way closed and stays.
     pub fn last_step(&self) -> (bool, bool) {
         let starts = self.taken.last().is_some_and(|taken| taken.starts);
         let stays = self.taken.len().checked_sub(1);

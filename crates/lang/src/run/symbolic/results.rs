@@ -25,14 +25,16 @@ pub enum Agreement {
 }
 
 impl Observed {
-    /// That these are the results and these the conditions of a run, so that equal runs need not be compared twice.
+    /// That these are the results and these the conditions of a run, so that equal runs need not be
+    /// compared twice.
     pub fn same_values(&self, other: &Observed) -> bool {
         self.values == other.values
     }
 }
 
 impl Logic {
-    /// The conditions under which both runs are possible and their results differ; none if one excludes the other.
+    /// The conditions under which both runs are possible and their results differ; none if one
+    /// excludes the other.
     fn both_and_differ(&mut self, one: &Observed, other: &Observed) -> Option<Vec<Term>> {
         let held: FxHashSet<Term> = one.path.iter().copied().collect();
         for &condition in &other.path {
@@ -56,7 +58,8 @@ impl Logic {
 }
 
 impl SymbolicMachine {
-    /// Whether two final states of this program, reached with the same values, can differ in what is observed.
+    /// Whether two final states of this program, reached with the same values, can differ in what
+    /// is observed.
     pub fn agreement(&self, one: &Observed, other: &Observed) -> Agreement {
         let logic = &mut *self.logic.borrow_mut();
         let Some(conditions) = logic.both_and_differ(one, other) else {

@@ -8,7 +8,8 @@ use smallvec::SmallVec;
 
 use crate::run::state::{Life, Process};
 
-/// Why a process waits, if it has found out in a step of its own: until one of these is no longer so.
+/// Why a process waits, if it has found out in a step of its own: until one of these is no longer
+/// so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Stayed {
     /// The values of all that its step may touch.
@@ -71,7 +72,8 @@ impl SymbolicProcess {
     }
 }
 
-/// Program point, frame, numbers of children and inputs, why it waits, and locals, while it is alive.
+/// Program point, frame, numbers of children and inputs, why it waits, and locals, while it is
+/// alive.
 type Essence<'a> = (
     Life,
     Option<(u32, u32, u32, u32, Option<Stayed>, &'a [Term])>,

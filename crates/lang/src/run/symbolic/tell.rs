@@ -76,7 +76,8 @@ impl SymbolicMachine {
         }
     }
 
-    /// The program points of the thread pool Σ: where each process is, and nothing of what it knows.
+    /// The program points of the thread pool Σ: where each process is, and nothing of what it
+    /// knows.
     pub(super) fn program_points(&self) -> Fingerprint {
         let logic = self.logic.borrow();
         let mut all = Fingerprint::EMPTY;
@@ -108,16 +109,16 @@ impl SymbolicMachine {
         self.logic.borrow().doubts.clone()
     }
 
-    /// False if certainly no values satisfy what the program requires. If it is not known whether any
-    /// do, that is a doubt: what is verified may be about nothing.
+    /// False if certainly no values satisfy what the program requires. If it is not known whether
+    /// any do, that is a doubt: what is verified may be about nothing.
     pub fn can_start(&self) -> bool {
         let start = self.taken.first().map_or(self.state.path.len(), |t| t.path);
         let required = &self.state.path[..start];
         !required.contains(&Term::FALSE) && self.logic.borrow_mut().feasible(required)
     }
 
-    /// Values under which a concrete run follows the current one and, if a mishap of the initial or of the final state
-    /// is named, shows that too. None if there are none, or nobody knows any.
+    /// Values under which a concrete run follows the current one and, if a mishap of the initial or
+    /// of the final state is named, shows that too. None if there are none, or nobody knows any.
     pub fn concrete(&self, mishap: Option<&Mishap>) -> Option<Concrete> {
         let mut conditions = self.state.path.clone();
         conditions.extend(mishap.and_then(|mishap| self.broken_by(mishap)));
@@ -183,7 +184,8 @@ impl SymbolicMachine {
         }
     }
 
-    /// The run without what only a symbolic run has: work before the start, steps that stay, and decisions.
+    /// The run without what only a symbolic run has: work before the start, steps that stay, and
+    /// decisions.
     pub fn concrete_schedule(&self) -> Schedule {
         let mut causes = self.causes.iter();
         let mut steps = Vec::new();
@@ -201,7 +203,8 @@ impl SymbolicMachine {
         Schedule(steps)
     }
 
-    /// Whether a mishap of the current run, or of its initial or final state, happens for given initial values and inputs.
+    /// Whether a mishap of the current run, or of its initial or final state, happens for given
+    /// initial values and inputs.
     pub fn fails_under(&self, mishap: &Mishap, value: impl Fn(&str) -> Option<i64>) -> bool {
         let broken = self.broken_by(mishap);
         let logic = self.logic.borrow();
@@ -219,8 +222,8 @@ impl SymbolicMachine {
         self.code.explain(mishap)
     }
 
-    /// The shared cells for given initial values and inputs, by name; none if these do not take the path of the
-    /// current run, or lead beyond 64 bits.
+    /// The shared cells for given initial values and inputs, by name; none if these do not take the
+    /// path of the current run, or lead beyond 64 bits.
     pub fn under(&self, value: impl Fn(&str) -> Option<i64>) -> Option<Vec<i64>> {
         let logic = self.logic.borrow();
         let variables = logic.terms.variables().iter();
