@@ -144,7 +144,7 @@ fn may_hold(code: &Code, class: u32) -> bool {
         }
         at += 1;
     }
-    // Nobody else can be on the main block's cog.
+    // No other task can be on the main block's cog.
     holds && (class != 0 || classes.len() > 1)
 }
 
@@ -243,7 +243,8 @@ impl<'a> Walk<'a> {
             }
             Op::New { class, .. } => {
                 go(pc + 1);
-                // Nobody knows the new object yet, so what is done to its fields matters to nobody.
+                // No other task knows the new object yet, so what is done to its fields does not
+                // matter.
                 let init = self.code.classes[class as usize].init;
                 self.pending.push(Place {
                     pc: init,

@@ -124,9 +124,9 @@ pub(crate) enum Life {
     Unborn,
     Alive,
     Ended,
-    /// An exception has ended it, and goes to whoever takes its result.
+    /// An exception has ended it, and goes to the task that takes its result.
     Thrown,
-    /// An exception has ended it that is nobody's.
+    /// An exception has ended it that goes to no task.
     Failed,
     Lost,
 }
@@ -134,7 +134,7 @@ pub(crate) enum Life {
 /// A method that has been called and has not returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Frame {
-    /// The instruction that called it; none has this number if nobody did.
+    /// The instruction that called it; no instruction has this number if it was not called.
     pub call: u32,
     /// Where its slots start and end.
     pub base: u32,

@@ -45,7 +45,7 @@ struct Taken {
     unfinished: usize,
 }
 
-/// Room for work that nobody sees.
+/// Room for work that is not seen.
 #[derive(Clone, Debug, Default)]
 struct Scratch {
     stack: Vec<Value>,
@@ -155,7 +155,7 @@ impl Machine {
         self.state.objects[task.object as usize].cog
     }
 
-    /// Makes a step, with somebody listening.
+    /// Makes a step and reports what it does to a listener.
     pub(crate) fn step_heard<L: Listener>(
         &mut self,
         process: ProcessId,

@@ -1,4 +1,4 @@
-//! Runs in words: who does what on which object, and who waits for whom.
+//! Runs in words: which task does what on which object, and what it waits for.
 
 use std::fmt::Write;
 
@@ -297,9 +297,9 @@ impl Narrator for Machine {
         let message = match (mishap.kind, self.code.ops[mishap.site as usize], result) {
             (MishapKind::Failure, Op::Assert, _) => format!("an assertion fails in {who}"),
             (MishapKind::Failure, _, Some(exception)) => {
-                format!("nobody catches {} in {who}", self.shown(exception))
+                format!("{} is not caught in {who}", self.shown(exception))
             }
-            (MishapKind::Failure, _, None) => format!("nobody catches an exception in {who}"),
+            (MishapKind::Failure, _, None) => format!("an exception is not caught in {who}"),
             _ => format!("{who} does more than one step may do"),
         };
         (message, Some(place))

@@ -1,6 +1,6 @@
 //! What determinism is about: the fields of objects and the output, up to the names of objects.
 //!
-//! Which task happens to create an object is in its name, but nobody can observe it. So objects
+//! Which task happens to create an object is in its name, but cannot be observed. So objects
 //! that the main block did not create stand by where they are found: by the first way that leads to
 //! them from the main block's objects. What nothing leads to stands by what is in it. A future
 //! stands by its result.

@@ -45,7 +45,7 @@ pub struct Measured {
     pub counts: Counts,
     /// Distinct states, where the engine merges them.
     pub states: Option<u64>,
-    /// How many traces there are; none where nobody knows.
+    /// How many traces there are; none where that is not known.
     pub expected: Option<u64>,
     /// Bounds that cut the search.
     pub bounds: Vec<Bound>,

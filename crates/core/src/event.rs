@@ -25,7 +25,7 @@ pub enum MishapKind {
     OutOfRange,
     /// A step did more local work than the limit allows.
     LocalLimit,
-    /// What comes next depends on values that are not known, and nobody could decide it.
+    /// What comes next depends on values that are not known, and the solver could not decide it.
     Undecided,
     /// The step was broken off in the middle: the search that it is part of must end here.
     BrokenOff,
@@ -83,7 +83,7 @@ pub struct Event {
     /// whoever makes them often knows.
     pub plain: bool,
     /// Whether the process has only found that it has to wait, for the values that the path
-    /// condition now allows. Where values are known, nobody makes such a step.
+    /// condition now allows. Where values are known, there is no such step.
     pub stayed: bool,
 }
 

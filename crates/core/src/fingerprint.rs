@@ -1,6 +1,6 @@
 //! 128-bit fingerprints, the same on every machine and in every run.
 //!
-//! Checkpoints have them: whoever changes how they are made, here or of what, raises the version in
+//! Checkpoints have them: a change of how they are made, here or of what, raises the version in
 //! mazurka/src/checkpoint.rs.
 
 /// 128 bits that stand for something larger. Two different things have the same

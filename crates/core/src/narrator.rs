@@ -154,7 +154,7 @@ impl std::fmt::Display for ReplayError {
             )?,
         }
         match &self.ready[..] {
-            [] => f.write_str("; nobody can make a step"),
+            [] => f.write_str("; no process can make a step"),
             ready => write!(f, "; these can make a step: {}", ready.join(", ")),
         }
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// How long a search waits for a step. A search looks at its limits between steps; a step that
 /// works on locals for long looks at this, so that the search need not wait for its end.
 ///
-/// Clones share it: whoever has one can let all of them wait again.
+/// Clones share it: each of them can let all wait again.
 ///
 /// ```
 /// use std::time::Duration;
@@ -26,7 +26,7 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Waits so long from now, if there is a limit, and no longer than until somebody sets this.
+    /// Waits so long from now, if there is a limit, and no longer than until this is set.
     pub fn new(time: Option<Duration>, told: Option<Arc<AtomicBool>>) -> Self {
         Self {
             end: time.and_then(|time| Instant::now().checked_add(time)),
@@ -35,7 +35,7 @@ impl Patience {
         }
     }
 
-    /// Whether nobody waits any more.
+    /// Whether the waiting is over.
     pub fn is_over(&self) -> bool {
         let told = |told: &Arc<AtomicBool>| told.load(Ordering::Relaxed);
         let over = |end: Instant| Instant::now() >= end;

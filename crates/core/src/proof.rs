@@ -157,7 +157,7 @@ pub enum RuleRecord {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deadlock: Option<LeafRecord>,
     },
-    /// Everybody has ended.
+    /// Every process has ended.
     Reduce {
         /// What must hold now.
         leaves: Vec<LeafRecord>,
@@ -353,7 +353,7 @@ pub struct GoalOutcome {
     pub deadlock_free: Option<bool>,
     /// Applications of SCHEDULE.
     pub schedules: u64,
-    /// Sequents in which everybody has ended.
+    /// Sequents in which every process has ended.
     pub leaves: u64,
     /// Goals that were merged.
     pub merged: u64,

@@ -98,7 +98,7 @@ pub struct OptionsRecord {
 pub enum WitnessKind {
     /// A failed assertion, invariant, `ensures`, division, index, `unlock`.
     Failure,
-    /// A state where nobody can go on.
+    /// A state where no process can go on.
     Deadlock,
     /// Two runs whose observed results differ.
     Nondeterminism,
@@ -175,7 +175,7 @@ pub struct Place {
 pub enum Ending {
     /// Every process ended.
     Final,
-    /// Nobody can go on.
+    /// No process can go on.
     Deadlock,
     /// A process failed.
     Failure,
@@ -367,7 +367,7 @@ pub struct TreeRace {
 pub enum Leaf {
     /// Every process has ended.
     Final,
-    /// Nobody can go on.
+    /// No process can go on.
     Deadlock,
     /// A process has failed, or the final state is wrong.
     Failure,
@@ -436,9 +436,9 @@ pub struct Permutations {
     pub duplicates: u64,
     /// Permutations that the program can follow to an end, one of each trace.
     pub executable: u64,
-    /// Permutations after which somebody can go on who waited at the end of the recorded run.
+    /// Permutations after which a process can go on that waited at the end of the recorded run.
     pub open: u64,
-    /// Prefixes of permutations where nobody can go on.
+    /// Prefixes of permutations where no process can go on.
     pub stuck: u64,
     /// What the definitions as printed tell apart, with `--paper`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -578,7 +578,7 @@ pub struct SymbolicStates {
     pub listed: Vec<SymbolicStateRecord>,
 }
 
-/// A symbolic state in which nobody can go on.
+/// A symbolic state in which no process can go on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SymbolicStateRecord {
     /// How it ended.
@@ -594,7 +594,7 @@ pub struct SymbolicStateRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mishaps: Vec<String>,
     /// Initial values (and inputs) from which a run ends here; it was run with them. Empty if there
-    /// are none to choose, or nobody knows any.
+    /// are none to choose, or the solver finds none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub example: Vec<Binding>,
 }

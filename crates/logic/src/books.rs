@@ -1,7 +1,7 @@
 //! What came of the goals of a search, written down while it goes on.
 //!
 //! A search that is broken off may have millions of goals, and to look at all of them again would
-//! take longer than anybody waits after a limit.
+//! take too long after a limit.
 
 use mazurka_core::Bound;
 

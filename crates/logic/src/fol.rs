@@ -32,7 +32,7 @@ pub(crate) enum Truth {
     Proved,
     /// It does not hold here.
     Refuted(Model),
-    /// Nobody knows, and why.
+    /// The solver does not know, and why.
     Unknown(String),
 }
 

@@ -260,7 +260,7 @@ fn is_endless(item: &Item<'_>) -> bool {
     }
 }
 
-/// Whether a statement is a loop of which nobody knows how often it goes round.
+/// Whether a statement is a loop whose number of rounds is not known.
 fn has_no_bound(stmt: &Stmt) -> bool {
     let fixed = |e: &Expr| matches!(e.kind, ExprKind::Const(_));
     match &stmt.kind {

@@ -23,7 +23,7 @@ pub struct FormulaError {
 
 type Parse<T> = Result<T, FormulaError>;
 
-/// Nesting beyond this is nobody's formula, and must not end the stack.
+/// Deeper nesting is refused: it must not use up the stack.
 const MOST_DEPTH: usize = 200;
 
 /// Reads a formula over the variables and processes of a program.

@@ -232,7 +232,7 @@ pub(crate) struct State<'p> {
 }
 
 impl<'p> State<'p> {
-    /// Nobody has begun.
+    /// No thread has begun.
     pub fn new(cells: Vec<Term>, layout: &Layout) -> Self {
         Self {
             cells,

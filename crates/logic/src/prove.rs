@@ -42,7 +42,7 @@ pub struct Outcome {
 pub struct ProofCounts {
     /// Applications of SCHEDULE.
     pub schedules: u64,
-    /// Sequents in which everybody has ended.
+    /// Sequents in which every thread has ended.
     pub leaves: u64,
     /// Goals that were merged.
     pub merged: u64,
@@ -155,7 +155,7 @@ impl<'p> Search<'p, '_> {
         };
         let (goals, too_long) = match () {
             () if !self.options.write => (Vec::new(), None),
-            // What was broken off is no proof, and nobody waits for more of it than can be read.
+            // What was broken off is no proof, and of it no more is kept than can be read.
             () if cut => (
                 self.record(MOST_OF_CUT, &mut || ControlFlow::Continue(()))
                     .0,

@@ -178,7 +178,7 @@ impl Names<'_, '_> {
     pub fn substitution(&self, state: &State<'_>) -> Vec<(String, String)> {
         let pairs = self.places(state).into_iter().zip(state.values());
         let shown = pairs.map(|(name, term)| (name, self.terms.show(term)));
-        // Hidden locals are nobody's business, unless they count.
+        // Hidden locals are not shown, unless they count.
         let plain = |(name, value): &(String, String)| name != value && !name.ends_with(".$limit");
         shown.filter(plain).collect()
     }

@@ -323,7 +323,7 @@ impl<'p, 's> Search<'p, 's> {
         self.nodes[at].by = by;
     }
 
-    /// The goals that nobody has looked at, in order.
+    /// The goals that were not looked at, in order.
     pub fn waiting(&self) -> impl Iterator<Item = usize> {
         self.queue.iter().copied()
     }
@@ -371,7 +371,7 @@ impl<'p, 's> Search<'p, 's> {
         (leaf.truth == Truth::Proved).then_some(By::Close(leaf))
     }
 
-    /// Everybody has ended: what is left is Ψ in this state.
+    /// Every thread has ended: what is left is Ψ in this state.
     fn end(&mut self, at: usize) -> Result<By, Unsupported> {
         let node = &self.nodes[at];
         let context = self.contexts[node.context].clone();

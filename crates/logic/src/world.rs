@@ -42,7 +42,7 @@ pub(crate) struct Branch<'p> {
     pub ways: Vec<u8>,
     pub spawned: Vec<ProcessId>,
     pub joined: Vec<ProcessId>,
-    /// A false `assume`: there is nothing more to show, but nobody waits either.
+    /// A false `assume`: there is nothing more to show, and no process waits.
     pub discarded: bool,
 }
 

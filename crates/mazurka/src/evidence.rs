@@ -159,7 +159,7 @@ pub(crate) fn deadlock<M: Narrator>(machine: &mut M, mut run: Run) -> Witness {
 }
 
 /// A livelock at the end of a run that has just been told: its last steps form a cycle in which
-/// everybody gets a turn. None if they do not. The machine stands at the start of the run
+/// every process gets a turn. None if they do not. The machine stands at the start of the run
 /// afterwards.
 pub(crate) fn livelock<M: Narrator + Semantics>(machine: &mut M, run: Run) -> Option<Witness> {
     let steps = machine.events().len();
@@ -252,7 +252,7 @@ pub(crate) fn is_complete(run: &Run) -> bool {
 fn enumerate(names: &[&str]) -> String {
     const MOST: usize = 4;
     match names {
-        [] => "nobody".to_owned(),
+        [] => "no process".to_owned(),
         [one] => (*one).to_owned(),
         [most @ .., last] if names.len() <= MOST => format!("{} and {last}", most.join(", ")),
         many => {

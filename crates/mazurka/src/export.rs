@@ -1,4 +1,4 @@
-//! Every explored execution as a test that anybody can replay, and what the tests cover.
+//! Every explored execution as a test that can be replayed, and what the tests cover.
 
 use std::sync::Arc;
 

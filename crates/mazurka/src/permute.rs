@@ -23,7 +23,8 @@ use crate::{Algorithm, Options, Plan, Program, Watch};
 /// What to permute, and how much of it to list.
 #[derive(Clone, Debug)]
 pub struct Permuting {
-    /// The run to record. A schedule that ends early is gone on with by whoever is first.
+    /// The run to record. If the schedule ends early, the first process that can go on makes the
+    /// next step.
     pub plan: Plan,
     /// Go on from path to path until all are known.
     pub complete: bool,

@@ -142,7 +142,7 @@ pub enum ProofProblem {
     /// Its goal cannot be read, or there is no solver.
     #[error(transparent)]
     Prove(#[from] ProveError),
-    /// Not all of it was checked: nobody knows whether it is a proof.
+    /// Not all of it was checked, so it may be no proof.
     #[error("not checked to its end: {bound}")]
     BrokenOff {
         /// Why.

@@ -210,7 +210,7 @@ impl Program {
     }
 }
 
-/// Lets processes step by chance until nobody can, or a bound is hit.
+/// Lets processes step by chance until none can, or a bound is hit.
 pub(crate) fn wander<E: Execution>(
     machine: &mut E,
     seed: u64,
@@ -224,7 +224,7 @@ pub(crate) fn wander<E: Execution>(
     })
 }
 
-/// Makes steps until nobody can, or a bound is hit.
+/// Makes steps until no process can, or a bound is hit.
 pub(crate) fn go_on<E: Execution>(
     machine: &mut E,
     options: &Options,

@@ -52,7 +52,7 @@ pub struct SymbolicRecord {
 
 impl Program {
     /// Executes the program symbolically, to its last state. Failures and deadlocks that are
-    /// possible violate; where feasibility is not looked at, nobody knows whether they are.
+    /// possible violate; where feasibility is not looked at, that is not known.
     ///
     /// ```
     /// use mazurka::{Options, Program, SymbolicOptions, quietly};
@@ -297,7 +297,7 @@ fn run_again(
     Some((ending(&program), concrete.values))
 }
 
-/// The value of a variable; what nobody has asked for is 0.
+/// The value of a variable; what was not asked for is 0.
 fn given_value(values: &[Binding], name: &str) -> Option<i64> {
     let known = values.iter().find(|binding| binding.name == name);
     // A `u64` is kept as the bits of an `i64`.

@@ -190,7 +190,7 @@ impl<V: Value> Translation<'_, V> {
         }
     }
 
-    /// Order numbers: causes come first, and readers before whoever takes what they read.
+    /// Order numbers: causes come first, and readers before the event that takes what they read.
     fn order(&mut self) {
         let net = self.net;
         let bits = (usize::BITS - net.needs.len().leading_zeros()).max(1) as u8;

@@ -317,7 +317,7 @@ fn tell_for_inputs(machine: &mut SymbolicMachine, schedule: &Schedule, options: 
             let mut machine = Machine::new(run.code, options.limits.local);
             tell(&mut machine, &run.schedule)
         }
-        // Nobody knows inputs that lead there.
+        // No values are known that lead there.
         (.., None) => (String::new(), None),
     };
     match constraint.is_empty() {

@@ -105,7 +105,7 @@ struct Results<'a> {
     classes: Vec<Vec<(Observed, Schedule)>>,
     differ: Option<Pair>,
     comparisons: u64,
-    /// Some pairs were not compared, or nobody knew.
+    /// Some pairs were not compared, or the solver did not know.
     unsure: bool,
     tests: Option<Sink<'a>>,
     /// Why runs are no tests.

@@ -140,7 +140,7 @@ fn short(n: f64) -> String {
     }
 }
 
-/// Text to the left, numbers to the right; what nobody fills is left out.
+/// Text to the left, numbers to the right; empty columns are left out.
 fn table(columns: &[Column], rows: &[&Measured], paint: Paint) -> String {
     let mut lines = vec![String::from(" "); rows.len() + 1];
     for (title, left, show) in columns {

@@ -191,7 +191,7 @@ impl Layout {
             self.places[node].1 = x;
             end = x + half + GAP;
         }
-        // Whoever was pushed right pushes nobody: the layer as a whole is moved back.
+        // A node that was pushed right pushes no other: the layer as a whole is moved back.
         let moved: f64 = wanted
             .iter()
             .map(|&(middle, node)| self.places[node].1 - middle)

@@ -142,11 +142,11 @@ fn rows<'a>(record: &Record, permuted: &Permutations) -> Vec<(&'a str, String, &
         ));
     }
     if permuted.open > 0 {
-        let meaning = "permutations after which somebody can go on who waited as recorded";
+        let meaning = "permutations after which a process can go on that waited as recorded";
         rows.push(row("open", permuted.open, meaning));
     }
     if permuted.stuck > 0 {
-        let meaning = "prefixes where nobody can go on";
+        let meaning = "prefixes where no process can go on";
         rows.push(row("stuck", permuted.stuck, meaning));
     }
     if permuted.complete {

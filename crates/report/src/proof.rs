@@ -183,7 +183,7 @@ fn news(goal: &GoalRecord, before: Option<&GoalRecord>) -> (String, String) {
         .substitution
         .iter()
         .filter(|pair| !values.contains(pair));
-    // Hidden locals count rounds, which nobody asks for here.
+    // Hidden locals count rounds, and are not shown here.
     let changed = changed.filter(|(name, _)| before.is_some() && !name.contains('$'));
     let changed: Vec<String> = changed.map(|(x, e)| format!("{x} ↦ {e}")).collect();
     let assumed = goal

@@ -261,7 +261,7 @@ impl Legend {
     fn meaning(leaf: Leaf) -> String {
         let meaning = match leaf {
             Leaf::Final => "every process has ended",
-            Leaf::Deadlock => "nobody can go on",
+            Leaf::Deadlock => "no process can go on",
             Leaf::Failure => "something went wrong",
             Leaf::Discarded => "a false `assume`",
             Leaf::Blocked => "another run covers what follows",

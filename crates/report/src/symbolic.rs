@@ -70,7 +70,7 @@ fn rows<'a>(record: &Record, states: &SymbolicStates) -> Vec<(&'a str, String, &
         row(
             "states",
             states.count,
-            "symbolic states in which nobody can go on",
+            "symbolic states in which no process can go on",
         ),
         row(
             "steps",
@@ -81,7 +81,7 @@ fn rows<'a>(record: &Record, states: &SymbolicStates) -> Vec<(&'a str, String, &
         row(
             "deadlocks",
             counts.deadlocks,
-            "of the states: somebody waits for ever",
+            "of the states: a process waits for ever",
         ),
         row(
             "failures",

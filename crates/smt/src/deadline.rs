@@ -20,7 +20,7 @@ pub struct Deadline {
     /// A moment, and how many nanoseconds after it the deadline is.
     end: Option<(Instant, Arc<AtomicU64>)>,
     told: Option<Arc<AtomicBool>>,
-    /// Whether nobody listens to that any more.
+    /// Whether it is over.
     deaf: Arc<AtomicBool>,
 }
 
@@ -33,7 +33,7 @@ impl Deadline {
         }
     }
 
-    /// The same, or when somebody sets this.
+    /// The same, or when this is set.
     pub fn or_when(self, told: Option<Arc<AtomicBool>>) -> Self {
         Deadline { told, ..self }
     }
@@ -52,7 +52,7 @@ impl Deadline {
         Some(end.saturating_sub(start.elapsed()))
     }
 
-    /// If it is nearer than so long from now, it is put off until then, whatever anybody has set.
+    /// If it is nearer than so long from now, it is put off until then, whatever was set before.
     pub fn put_off(&self, time: Duration) {
         self.deaf.store(true, Ordering::Relaxed);
         if let Some((start, end)) = &self.end {

@@ -313,7 +313,7 @@ impl Walk<'_> {
             Op::Mark(_) | Op::Open(_) => return,
             Op::Close => at.open = false,
             Op::BeginAtomic => at.atomic += 1,
-            // Nobody rests at a mark inside an atomic block: a walk from there does not matter.
+            // No process rests at a mark inside an atomic block: a walk from there does not matter.
             Op::EndAtomic if at.atomic == 0 => return,
             Op::EndAtomic => at.atomic -= 1,
             Op::BeginSimple => at.merged |= std::mem::take(&mut at.open),

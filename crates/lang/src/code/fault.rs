@@ -20,7 +20,7 @@ pub(crate) enum Fault {
     SymbolicChoose,
     /// A condition of which no solver knows whether it can hold, nor whether it can fail.
     Undecided,
-    /// Nobody waits for the end of the step.
+    /// The search no longer waits for the end of the step.
     BrokenOff,
 }
 

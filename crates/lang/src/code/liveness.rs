@@ -108,7 +108,7 @@ fn effect(op: Op) -> Effect {
             falls: false,
             ..NOTHING
         },
-        // One element is written, nobody knows which.
+        // One element is written; which one is not known.
         Op::SetLocalAt(_)
         | Op::Mark(_)
         | Op::Open(_)

@@ -52,7 +52,8 @@ fn recursive(program: &Program) -> bool {
             callees
         })
         .collect();
-    // Take away those that call nobody who is left; what stays is on a cycle or leads to one.
+    // Take away those that call none of the others that are left; what stays is on a cycle or leads
+    // to one.
     let mut left = vec![true; callees.len()];
     let mut changed = true;
     while std::mem::take(&mut changed) {

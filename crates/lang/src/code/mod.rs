@@ -288,7 +288,7 @@ pub struct Code {
     pub(crate) reach: OnceLock<Reach>,
 }
 
-/// Whom a step may join.
+/// The processes that a step may join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Joins {
     /// The process of this handle, a slot of the frame.
@@ -297,18 +297,18 @@ pub(crate) enum Joins {
     Children,
     /// Children, or processes of handles that are live.
     Any,
-    Nobody,
+    Nothing,
 }
 
 impl Code {
-    /// Whom the step may join that starts at a mark.
+    /// The processes that the step may join that starts at a mark.
     pub(crate) fn joins(&self, mark: u32) -> Joins {
         let joins = match self.ops[mark as usize] {
             Op::Mark(step) | Op::Open(step) => self.steps[step as usize].joins,
             _ => true,
         };
         match self.ops[mark as usize + 1..] {
-            _ if !joins => Joins::Nobody,
+            _ if !joins => Joins::Nothing,
             [Op::Local(slot), Op::Join, ..] => Joins::Handle(slot),
             [Op::JoinAll, ..] => Joins::Children,
             _ => Joins::Any,

@@ -12,7 +12,7 @@ use mazurka_core::{Access, AccessKind, Claims, add_claim};
 
 use crate::code::{Code, Op, Range};
 
-/// With more different accesses than this, whoever can go on reaches everything.
+/// With more different accesses than this, a process that can go on reaches everything.
 const MOST_ACCESSES: usize = 128;
 
 /// The accesses that are reached from each place where a process can rest or return to.

@@ -23,7 +23,7 @@ impl Machine {
         child.map_or(Blocker::Anything, Blocker::Process)
     }
 
-    /// Whom the `join` at a place waits for.
+    /// The process that the `join` at a place waits for.
     pub(crate) fn joined(&self, process: ProcessId, pc: u32) -> Option<ProcessId> {
         let start = self.state.processes[process.index()].registers.pc as usize;
         let (ops, locals) = (&self.code.ops, self.locals(process));
@@ -59,7 +59,7 @@ pub(crate) fn joinable(
     into: &mut Vec<ProcessId>,
 ) {
     let handles = match code.joins(registers.pc) {
-        Joins::Nobody => return,
+        Joins::Nothing => return,
         Joins::Handle(slot) => return into.push(handle(slot)),
         Joins::Children => &[][..],
         Joins::Any => code.live.at(registers.pc),

@@ -142,7 +142,7 @@ impl Step<'_> {
         self.fuel.now == 0
     }
 
-    /// Whether anybody still waits for the end of the step.
+    /// Whether the search still waits for the end of the step.
     #[cold]
     pub fn look(&self) -> Result<(), Fault> {
         match self.patience.is_over() {

@@ -1,7 +1,7 @@
 //! A machine that remembers which way each of its steps went.
 //!
 //! Guarded-command paper, section 4: concolic execution leaves a label for each step. Which way a
-//! step went is heard while it runs, so that machines that nobody asks for labels pay nothing for
+//! step went is heard while it runs, so that machines without labels pay nothing for
 //! it.
 
 use mazurka_core::{

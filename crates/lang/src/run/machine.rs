@@ -142,8 +142,8 @@ impl Machine {
         }
     }
 
-    /// From now on a step that works on locals for long is broken off when nobody waits for it. It
-    /// ends with a mishap; what comes after it means nothing.
+    /// From now on a step that works on locals for long is broken off when the search no longer
+    /// waits for it. It ends with a mishap; what comes after it means nothing.
     pub fn set_patience(&mut self, patience: Patience) {
         self.patience = patience;
         self.trial = Trial::default();
@@ -154,7 +154,7 @@ impl Machine {
         &self.code
     }
 
-    /// Makes a step, with somebody listening.
+    /// Makes a step and reports what it does to a listener.
     #[inline(never)]
     pub(crate) fn step_heard<L: Listener>(
         &mut self,
@@ -703,7 +703,7 @@ impl Execution for Machine {
         let made = match self.step_quickly(process) {
             Some(Made::Whole) => return Ok(&self.run[self.taken.len() - 1]),
             Some(Made::Until(pc)) => self.run_step(process, pc, false, outcomes, &mut Deaf),
-            // Whoever is alive rests at a mark.
+            // A process that is alive rests at a mark.
             None if self.is_alive(process) => self.step_heard(process, outcomes, &mut Deaf),
             None => return Err(StepError::NotReady),
         };

@@ -269,7 +269,7 @@ impl<'p> Checker<'p, '_> {
 
     fn reduce(&mut self, at: usize, goal: &Sequent<'p>, goals: &[usize]) -> Checked<RuleRecord> {
         if !goal.state.threads.is_empty() {
-            return Err("not everybody has ended".to_owned());
+            return Err("some process has not ended".to_owned());
         }
         let context = self.contexts[goal.context].clone();
         let (mut bound, mut parts) = (context.bound, Vec::new());

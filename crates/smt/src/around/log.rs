@@ -1,4 +1,4 @@
-//! A record of all queries, for whoever wants to keep it.
+//! A record of all queries, for a caller that wants to keep it.
 
 use crate::{Answer, Solver, Statistics, Term, Terms, smtlib};
 

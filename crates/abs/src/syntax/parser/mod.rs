@@ -14,7 +14,7 @@ use super::ast::{Module, Name, Type};
 use super::lexer::words;
 use super::token::{CONTEXTUAL, Token, TokenKind};
 
-/// Deeper nesting is no program that anybody wrote.
+/// Deeper nesting is refused.
 const MAX_NESTING: usize = 200;
 
 /// A mistake has been reported; the caller finds a place to go on.

@@ -66,7 +66,7 @@ impl Parser<'_> {
                 "return" => {
                     self.next();
                     match self.is(";") {
-                        // `return;` is no ABS, but everybody understands it.
+                        // `return;` is no ABS, but its meaning is plain.
                         true => StmtKind::Return(Expr {
                             kind: ExprKind::Construct(
                                 crate::syntax::ast::Name {

@@ -151,7 +151,7 @@ impl Semantics for SymbolicMachine {
     }
 
     /// For every valuation that takes the other's path: it takes the path of this one too, and both
-    /// are the same state. What nobody can decide is a no.
+    /// are the same state. What the solver cannot decide is a no.
     fn covers(&self, other: &SymbolicState) -> bool {
         let Some(pairs) = self.to_compare(&self.state, other) else {
             return false;

@@ -59,7 +59,7 @@ impl Guide {
 }
 
 impl TermDomain<'_> {
-    /// Which side of a condition to go on with, where somebody knows. `test`: it is one of the
+    /// Which side of a condition to go on with, where the guide knows. `test`: it is one of the
     /// program's tests, and not only what an operation needs to be defined, which is taken to be
     /// so.
     pub(super) fn guided(&mut self, condition: Term, test: bool) -> Option<Result<bool, Halt>> {
@@ -91,7 +91,7 @@ impl TermDomain<'_> {
         Some(Ok(wanted))
     }
 
-    /// The element that an index selects which is not known, where somebody knows.
+    /// The element that an unknown index selects, where the guide knows.
     pub(super) fn guided_element(&mut self, index: Term, len: u32) -> Option<Result<u32, Halt>> {
         let guide = self.guide.as_mut()?;
         if let Guide::Way { selects, .. } = guide {

@@ -28,7 +28,7 @@ pub(super) fn sort_of(ty: Type) -> Sort {
 pub struct Doubts {
     /// Branches were given up that have no solution in which every `int` fits into so many bits.
     pub within: Option<u8>,
-    /// Branches were given up because nobody knows whether they are possible, and why not.
+    /// Branches were given up because it is not known whether they are possible, and why not.
     pub undecided: Option<String>,
     /// The same, because the time was over.
     pub out_of_time: bool,
@@ -235,7 +235,7 @@ impl Logic {
                 let equal = self.terms.equal(one, other);
                 self.plain(equal)
             }
-            // Nobody says so.
+            // Nothing says otherwise.
             false => self.truth(true),
         }
     }
@@ -273,7 +273,8 @@ impl Logic {
         }
     }
 
-    /// Whether some values are known for which all conditions hold. If nobody knows, that is noted.
+    /// Whether some values are known for which all conditions hold. If that is not known, it is
+    /// noted.
     pub fn holds_for_some(&mut self, conditions: &[Term]) -> bool {
         match self.ask(conditions) {
             Answer::Sat(_) => true,
@@ -299,7 +300,7 @@ impl Logic {
         }
     }
 
-    /// Whether the conditions can all hold at once, as far as anybody knows: what is not decided is
+    /// Whether the conditions can all hold at once, as far as is known: what is not decided is
     /// a doubt.
     pub fn feasible(&mut self, conditions: &[Term]) -> bool {
         self.possible(conditions).unwrap_or_else(|why| {
@@ -357,7 +358,7 @@ impl Logic {
         answer
     }
 
-    /// Values under which all conditions hold; none if there are none, or nobody knows any.
+    /// Values under which all conditions hold; none if there are none, or the solver finds none.
     pub fn model(&mut self, conditions: &[Term]) -> Option<Model> {
         match self.ask(conditions) {
             Answer::Sat(model) => Some(model),

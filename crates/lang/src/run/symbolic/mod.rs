@@ -133,7 +133,7 @@ pub struct SymbolicMachine {
     literal: bool,
     /// Whether processes start in any order, each when it likes.
     any_order: bool,
-    /// Who decides what is not known, if somebody does.
+    /// What decides conditions that are not known, if anything does.
     guide: Option<Guide>,
     /// The initial values, where they are known though terms do not say so.
     values: Option<mazurka_smt::Evaluator>,
@@ -160,8 +160,8 @@ impl SymbolicMachine {
         Self::until(code, max_local, solver, Patience::default())
     }
 
-    /// The same, and a step that works for long is broken off when nobody waits for it. It ends
-    /// with a mishap; what comes after it means nothing.
+    /// The same, and a step that works for long is broken off when the search no longer waits for
+    /// it. It ends with a mishap; what comes after it means nothing.
     pub fn until(
         code: Arc<Code>,
         max_local: u64,
@@ -253,7 +253,7 @@ impl SymbolicMachine {
         self.initial.extend(&event.mishaps);
         let mut logic = self.logic.borrow_mut();
         for property in &self.code.program.requires {
-            // What is beyond all numbers is not required of anybody.
+            // What is beyond all numbers is not required.
             let required = logic
                 .property(&self.code, &self.state.cells, &property.expr)
                 .unwrap_or(Term::FALSE);
@@ -693,7 +693,7 @@ impl Execution for SymbolicMachine {
 
     fn future(&self, process: ProcessId, into: &mut Claims) {
         into.clear();
-        // Of those that have not started nobody knows.
+        // Of those that have not started nothing is known.
         if self.unstarted > 0 {
             return into.push(Access::write(0).over(u32::MAX));
         }
@@ -708,7 +708,7 @@ impl Execution for SymbolicMachine {
     }
 
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
-        // Whoever is alive rests at a mark.
+        // A process that is alive rests at a mark.
         if self.life(process) != Life::Alive {
             return Err(StepError::NotReady);
         }

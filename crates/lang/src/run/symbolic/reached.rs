@@ -10,9 +10,9 @@ use super::SymbolicMachine;
 use super::tell::Concrete;
 
 impl SymbolicMachine {
-    /// Lets each process do the work before its first step when it likes, so that nobody waits for
-    /// others without touching what they touch. There are no more traces than if all of it is done
-    /// first, but many more orders.
+    /// Lets each process do the work before its first step when it likes, so that no process waits
+    /// for others without touching what they touch. There are no more traces than if all of it is
+    /// done first, but many more orders.
     pub fn starting_in_any_order(mut self) -> Self {
         self.any_order = true;
         self
@@ -89,7 +89,7 @@ impl SymbolicMachine {
     }
 
     /// Values under which a concrete run follows the current one and ends where a property holds.
-    /// None if there are none, or nobody knows any.
+    /// None if there are none, or the solver finds none.
     pub fn concrete_where(&self, property: &Property, at: &[bool]) -> Option<Concrete> {
         let here = |cell: u32| self.term_of(cell);
         let mut conditions = self.state.path.clone();

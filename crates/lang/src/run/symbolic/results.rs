@@ -20,7 +20,7 @@ pub enum Agreement {
     Agree,
     /// Both runs are possible for these values, and end differently.
     Differ(Valuation),
-    /// Nobody knows, and why.
+    /// The solver does not know, and why.
     Unknown(String),
 }
 

@@ -118,7 +118,8 @@ impl SymbolicMachine {
     }
 
     /// Values under which a concrete run follows the current one and, if a mishap of the initial or
-    /// of the final state is named, shows that too. None if there are none, or nobody knows any.
+    /// of the final state is named, shows that too. None if there are none, or the solver finds
+    /// none.
     pub fn concrete(&self, mishap: Option<&Mishap>) -> Option<Concrete> {
         let mut conditions = self.state.path.clone();
         conditions.extend(mishap.and_then(|mishap| self.broken_by(mishap)));

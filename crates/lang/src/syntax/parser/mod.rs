@@ -32,7 +32,7 @@ pub(crate) struct Parsed<'s> {
     pub file: File<'s>,
     pub diagnostics: Vec<Diagnostic>,
     /// Names in parts that could not be read. They may have been declared there, so
-    /// nobody should complain that they are unknown.
+    /// there should be no complaint that they are unknown.
     pub tainted: FxHashSet<&'s str>,
 }
 
