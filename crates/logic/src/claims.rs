@@ -189,37 +189,11 @@ impl<'p> Walk<'_, 'p> {
     /// All that a statement may touch.
     fn whole(&mut self, stmt: &'p Stmt) {
         match &stmt.kind {
-            StmtKind::Skip | StmtKind::End | StmtKind::Error(_) | StmtKind::Join(_) => {}
-            StmtKind::Block(stmts) | StmtKind::Atomic(stmts) => self.all(stmts),
             StmtKind::Assign(places, values) => {
                 values.iter().for_each(|value| self.expr(value));
                 places.iter().for_each(|place| self.write(place));
             }
-            StmtKind::Let(_, values) => values.iter().for_each(|value| self.expr(value)),
-            StmtKind::Guard(test, body) | StmtKind::GuardedLoop(test, body) => {
-                self.expr(test);
-                self.whole(body);
-            }
-            StmtKind::Choice { test, then, other } => {
-                self.expr(test);
-                self.whole(then);
-                self.whole(other);
-            }
-            StmtKind::If(test, then, other) => {
-                self.expr(test);
-                self.all(then);
-                self.all(other);
-            }
-            StmtKind::While { test, body, .. } => {
-                self.expr(test);
-                self.all(body);
-            }
-            StmtKind::For { from, to, body, .. } => {
-                self.expr(from);
-                self.expr(to);
-                self.all(body);
-            }
-            StmtKind::Spawn(_, Spawned::Call(_, args)) => args.iter().for_each(|a| self.expr(a)),
+            // What is in the block is done by another process.
             StmtKind::Spawn(_, Spawned::Block(_)) => {}
             StmtKind::Call(procedure, args) => {
                 args.iter().for_each(|arg| self.expr(arg));
@@ -233,7 +207,10 @@ impl<'p> Walk<'_, 'p> {
             }
             StmtKind::Lock(lock, index) => self.lock(*lock, index.as_ref(), AccessKind::Acquire),
             StmtKind::Unlock(lock, index) => self.lock(*lock, index.as_ref(), AccessKind::Release),
-            StmtKind::Assert(test, _) | StmtKind::Assume(test) => self.expr(test),
+            _ => {
+                stmt.exprs().into_iter().for_each(|e| self.expr(e));
+                stmt.inner().for_each(|inner| self.whole(inner));
+            }
         }
     }
 

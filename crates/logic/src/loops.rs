@@ -22,7 +22,7 @@
 //! goal that was generalised. The values that changed since then are replaced. Should others turn
 //! out to change too, they are replaced the next time, so that this ends.
 
-use mazurka_lang::hir::{Expr, ExprKind, Program, Spawned, Stmt, StmtKind};
+use mazurka_lang::hir::{Expr, ExprKind, Program, Stmt, StmtKind};
 use mazurka_smt::{Kind, Term, Terms};
 use rustc_hash::FxHashMap;
 
@@ -280,15 +280,7 @@ pub(crate) fn endless(program: &Program) -> bool {
         if has_no_bound(stmt) {
             return true;
         }
-        match &stmt.kind {
-            StmtKind::Block(stmts) | StmtKind::Atomic(stmts) => open.extend(stmts),
-            StmtKind::Guard(_, body) | StmtKind::GuardedLoop(_, body) => open.push(body),
-            StmtKind::Choice { then, other, .. } => open.extend([&**then, &**other]),
-            StmtKind::If(_, then, other) => open.extend(then.iter().chain(other)),
-            StmtKind::While { body, .. } | StmtKind::For { body, .. } => open.extend(body),
-            StmtKind::Spawn(_, Spawned::Block(body)) => open.extend(body),
-            _ => {}
-        }
+        open.extend(stmt.inner());
     }
     false
 }

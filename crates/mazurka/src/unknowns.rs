@@ -317,14 +317,19 @@ pub(crate) fn over_numbers(
     mishap: Option<&Mishap>,
     options: &Options,
 ) -> Result<(Machine, Concrete), Vec<Bound>> {
-    let run = machine
-        .concrete(mishap)
-        .ok_or_else(|| vec![Bound::Undecided])?;
-    let mut machine = Machine::new(Arc::clone(&run.code), options.limits.local);
-    match gives_up(&mut machine, &run.schedule, options) {
-        bounds if bounds.is_empty() => Ok((machine, run)),
-        bounds => Err(bounds),
-    }
+    let any = machine.concrete(mishap);
+    let any = any.ok_or_else(|| vec![Bound::Undecided])?;
+    let over = |run: Concrete| {
+        let mut machine = Machine::new(Arc::clone(&run.code), options.limits.local);
+        match gives_up(&mut machine, &run.schedule, options) {
+            bounds if bounds.is_empty() => Ok((machine, run)),
+            bounds => Err(bounds),
+        }
+    };
+    over(any).or_else(|bounds| {
+        let small = machine.concrete_and_small(mishap);
+        small.and_then(|run| over(run).ok()).ok_or(bounds)
+    })
 }
 
 /// Why the evaluator gives up in a run that was found over terms, if it does.

@@ -4,6 +4,8 @@
 //! [`crate::check`] makes it, [`crate::compile`] turns it into code. It keeps
 //! source spans and names, because labels and messages are made from it.
 
+use std::slice::from_ref;
+
 use mazurka_diagnostics::Span;
 
 /// A shared variable's index in [`Program::vars`].
@@ -273,6 +275,61 @@ pub enum StmtKind {
     Assume(Expr),
     /// `error "message"`
     Error(Option<String>),
+}
+
+impl Stmt {
+    /// The statements inside it, those of a block that it spawns too.
+    pub fn inner(&self) -> impl Iterator<Item = &Stmt> {
+        let [first, second]: [&[Stmt]; 2] = match &self.kind {
+            StmtKind::Block(body)
+            | StmtKind::Atomic(body)
+            | StmtKind::While { body, .. }
+            | StmtKind::For { body, .. }
+            | StmtKind::Spawn(_, Spawned::Block(body)) => [body, &[]],
+            StmtKind::Guard(_, body) | StmtKind::GuardedLoop(_, body) => [from_ref(body), &[]],
+            StmtKind::Choice { then, other, .. } => [from_ref(then), from_ref(other)],
+            StmtKind::If(_, then, other) => [then, other],
+            _ => [&[], &[]],
+        };
+        first.iter().chain(second)
+    }
+
+    /// Its own expressions in the order of the text, without those of the statements inside it and
+    /// without the invariants of loops.
+    pub fn exprs(&self) -> Vec<&Expr> {
+        match &self.kind {
+            StmtKind::Assign(places, values) => places
+                .iter()
+                .filter_map(Place::index)
+                .chain(values)
+                .collect(),
+            StmtKind::Let(_, values)
+            | StmtKind::Call(_, values)
+            | StmtKind::Spawn(_, Spawned::Call(_, values)) => values.iter().collect(),
+            StmtKind::Guard(test, _)
+            | StmtKind::GuardedLoop(test, _)
+            | StmtKind::Choice { test, .. }
+            | StmtKind::If(test, ..)
+            | StmtKind::While { test, .. }
+            | StmtKind::Assert(test, _)
+            | StmtKind::Assume(test) => vec![test],
+            StmtKind::For { from, to, .. } => vec![from, to],
+            StmtKind::Lock(_, index) | StmtKind::Unlock(_, index) => index.iter().collect(),
+            StmtKind::Skip
+            | StmtKind::End
+            | StmtKind::Block(_)
+            | StmtKind::Atomic(_)
+            | StmtKind::Spawn(_, Spawned::Block(_))
+            | StmtKind::Join(_)
+            | StmtKind::Error(_) => Vec::new(),
+        }
+    }
+
+    /// Calls `visit` on it and on all statements inside it.
+    pub fn walk(&self, visit: &mut dyn FnMut(&Stmt)) {
+        visit(self);
+        self.inner().for_each(|stmt| stmt.walk(visit));
+    }
 }
 
 /// What a `spawn` starts.

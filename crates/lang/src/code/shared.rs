@@ -1,7 +1,7 @@
 //! What is a step: statements that can touch something shared, can block, start or wait for a
 //! process, or choose. Everything else is local work.
 
-use crate::check::hir::{Expr, ExprKind, Place, ProcedureId, Program, Spawned, Stmt, StmtKind};
+use crate::check::hir::{Expr, ExprKind, Place, ProcedureId, Program, Stmt, StmtKind};
 
 /// Answers for one program.
 pub struct Shared<'a> {
@@ -53,95 +53,30 @@ impl<'a> Shared<'a> {
         self.procedures[procedure.0 as usize]
     }
 
-    fn any(&self, stmts: &[Stmt]) -> bool {
-        stmts.iter().any(|s| self.stmt(s))
-    }
-
     /// Whether a statement can make a step.
     pub fn stmt(&self, stmt: &Stmt) -> bool {
         match &stmt.kind {
-            StmtKind::Skip | StmtKind::End | StmtKind::Error(_) => false,
             StmtKind::Guard(..)
             | StmtKind::GuardedLoop(..)
             | StmtKind::Spawn(..)
             | StmtKind::Join(_)
             | StmtKind::Lock(..)
             | StmtKind::Unlock(..) => true,
-            StmtKind::Block(stmts) | StmtKind::Atomic(stmts) => self.any(stmts),
             StmtKind::Assign(places, values) => self.assigns_shared(places, values),
-            StmtKind::Let(_, values) => values.iter().any(|e| self.expr(e)),
-            StmtKind::Choice { test, then, other } => {
-                self.expr(test) || self.stmt(then) || self.stmt(other)
+            StmtKind::Call(procedure, _) if self.procedure(*procedure) => true,
+            _ => {
+                stmt.exprs().into_iter().any(|e| self.expr(e))
+                    || stmt.inner().any(|inner| self.stmt(inner))
             }
-            StmtKind::If(test, then, other) => self.expr(test) || self.any(then) || self.any(other),
-            StmtKind::While { test, body, .. } => self.expr(test) || self.any(body),
-            StmtKind::For { from, to, body, .. } => {
-                self.expr(from) || self.expr(to) || self.any(body)
-            }
-            StmtKind::Call(procedure, args) => {
-                self.procedure(*procedure) || args.iter().any(|e| self.expr(e))
-            }
-            StmtKind::Assert(test, _) | StmtKind::Assume(test) => self.expr(test),
         }
     }
 
     /// Calls `visit` on every expression of the program's code.
     pub fn for_each_expr(&self, visit: &mut impl FnMut(&Expr)) {
-        for procedure in &self.program.procedures {
-            for_each_expr(&procedure.body, visit);
-        }
-        for process in &self.program.processes {
-            for_each_expr(&process.body, visit);
-        }
-    }
-}
-
-fn for_each_expr(stmts: &[Stmt], visit: &mut impl FnMut(&Expr)) {
-    for stmt in stmts {
-        match &stmt.kind {
-            StmtKind::Skip
-            | StmtKind::End
-            | StmtKind::Error(_)
-            | StmtKind::Join(_)
-            | StmtKind::Lock(_, None)
-            | StmtKind::Unlock(_, None) => {}
-            StmtKind::Block(body) | StmtKind::Atomic(body) => for_each_expr(body, visit),
-            StmtKind::Assign(places, values) => {
-                let indices = places.iter().filter_map(Place::index);
-                indices.chain(values).for_each(|e| e.walk(visit));
-            }
-            StmtKind::Let(_, values) | StmtKind::Call(_, values) => {
-                values.iter().for_each(|e| e.walk(visit));
-            }
-            StmtKind::Guard(test, body) | StmtKind::GuardedLoop(test, body) => {
-                test.walk(visit);
-                for_each_expr(std::slice::from_ref(body), visit);
-            }
-            StmtKind::Choice { test, then, other } => {
-                test.walk(visit);
-                for_each_expr(std::slice::from_ref(then), visit);
-                for_each_expr(std::slice::from_ref(other), visit);
-            }
-            StmtKind::If(test, then, other) => {
-                test.walk(visit);
-                for_each_expr(then, visit);
-                for_each_expr(other, visit);
-            }
-            StmtKind::While { test, body, .. } => {
-                test.walk(visit);
-                for_each_expr(body, visit);
-            }
-            StmtKind::For { from, to, body, .. } => {
-                from.walk(visit);
-                to.walk(visit);
-                for_each_expr(body, visit);
-            }
-            StmtKind::Spawn(_, Spawned::Block(body)) => for_each_expr(body, visit),
-            StmtKind::Spawn(_, Spawned::Call(_, args)) => args.iter().for_each(|e| e.walk(visit)),
-            StmtKind::Lock(_, Some(e))
-            | StmtKind::Unlock(_, Some(e))
-            | StmtKind::Assert(e, _)
-            | StmtKind::Assume(e) => e.walk(visit),
+        let procedures = self.program.procedures.iter().map(|p| &p.body);
+        let processes = self.program.processes.iter().map(|p| &p.body);
+        for stmt in procedures.chain(processes).flatten() {
+            stmt.walk(&mut |stmt| stmt.exprs().into_iter().for_each(|e| e.walk(visit)));
         }
     }
 }

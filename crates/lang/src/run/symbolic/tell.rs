@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mazurka_core::record::Binding;
 use mazurka_core::{Fingerprint, Mishap, ProcessId, Schedule, ScheduledStep};
-use mazurka_smt::{Kind, Model, Term};
+use mazurka_smt::{Kind, Model, Sort, Term};
 
 use crate::code::Code;
 use crate::code::fault::Site;
@@ -13,6 +13,9 @@ use crate::run::state::Life;
 
 use super::domain::Cause;
 use super::{Doubts, SymbolicMachine};
+
+/// The product of two numbers up to this fits 64 bits, and so do many sums of such products.
+const SMALL: i64 = 1 << 20;
 
 /// A symbolic run with values for all that is symbolic in it.
 #[derive(Clone, Debug)]
@@ -121,8 +124,30 @@ impl SymbolicMachine {
     /// of the final state is named, shows that too. None if there are none, or the solver finds
     /// none.
     pub fn concrete(&self, mishap: Option<&Mishap>) -> Option<Concrete> {
+        self.concrete_if(mishap, &[])
+    }
+
+    /// The same with small numbers for every `int`, so that sums and products of them stay small.
+    pub fn concrete_and_small(&self, mishap: Option<&Mishap>) -> Option<Concrete> {
+        let mut logic = self.logic.borrow_mut();
+        let variables = logic.terms.variables().iter().map(|v| v.term);
+        let ints: Vec<Term> = variables
+            .filter(|&term| logic.terms.sort(term) == Sort::Int)
+            .collect();
+        let mut small = Vec::new();
+        for term in ints {
+            let [low, high] = [-SMALL, SMALL].map(|end| logic.terms.constant(Sort::Int, end));
+            small.push(logic.terms.at_least(term, low));
+            small.push(logic.terms.at_most(term, high));
+        }
+        drop(logic);
+        self.concrete_if(mishap, &small)
+    }
+
+    fn concrete_if(&self, mishap: Option<&Mishap>, also: &[Term]) -> Option<Concrete> {
         let mut conditions = self.state.path.clone();
         conditions.extend(mishap.and_then(|mishap| self.broken_by(mishap)));
+        conditions.extend(also);
         let model = self.logic.borrow_mut().model(&conditions)?;
         Some(self.with(&model))
     }
