@@ -53,7 +53,12 @@ pub(crate) fn tell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Result<
 pub(crate) fn bounds_of_run<E: Execution>(machine: &E, limits: &Limits) -> Vec<Bound> {
     let steps = machine.events().iter().flat_map(|event| &event.mishaps);
     let mut bounds = Vec::new();
-    for mishap in machine.initial_mishaps().iter().chain(steps) {
+    let at_the_end = match machine.is_final() {
+        true => machine.final_mishaps(),
+        false => Vec::new(),
+    };
+    let all = machine.initial_mishaps().iter().chain(steps);
+    for mishap in all.chain(&at_the_end) {
         bounds.extend(match mishap.kind {
             MishapKind::OutOfRange => Some(Bound::IntRange),
             MishapKind::LocalLimit => Some(Bound::MaxLocal(limits.local)),

@@ -50,7 +50,8 @@ impl Options {
         let time = time.map(|time| Bound::TimeLimit(time.as_millis() as u64));
         let within = doubts.within.map(Bound::IntWithin);
         let undecided = doubts.undecided.as_ref().map(|_| Bound::Undecided);
-        [time, within, undecided].into_iter().flatten()
+        let range = doubts.out_of_range.then_some(Bound::IntRange);
+        [time, within, undecided, range].into_iter().flatten()
     }
 
     /// What a record says of them, for a search that looks no deeper than `depth`.

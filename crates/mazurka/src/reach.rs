@@ -1,5 +1,6 @@
 //! `reach`: whether a state can be reached, searched for in the net.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -83,6 +84,8 @@ pub struct StateProperty {
 struct Asked<'a> {
     property: &'a Property,
     processes: Vec<ProcessPath>,
+    /// A number in the property left 64 bits somewhere.
+    out_of_range: Cell<bool>,
 }
 
 impl<'a> Asked<'a> {
@@ -94,6 +97,7 @@ impl<'a> Asked<'a> {
         Self {
             property,
             processes,
+            out_of_range: Cell::new(false),
         }
     }
 
@@ -152,7 +156,10 @@ impl Question<Machine> for Asked<'_> {
 
     fn holds(&self, _: &Machine, values: &[i64], lines: &[Option<usize>]) -> bool {
         let value = |cell: u32| self.of(values, cell);
-        self.property.holds(&value, &self.points(lines))
+        let decided = self.property.decide(&value, &self.points(lines));
+        self.out_of_range
+            .set(self.out_of_range.get() || decided.is_none());
+        decided == Some(true)
     }
 }
 
@@ -245,6 +252,9 @@ impl Program {
                     )?,
                 };
                 let looked = note(looked, &mut net.found);
+                if asked.out_of_range.get() {
+                    net.found.add_bound(Bound::IntRange);
+                }
                 let shown = looked
                     .0
                     .map(|schedule| shown(&mut machine, &schedule, &asked));

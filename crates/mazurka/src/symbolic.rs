@@ -280,7 +280,7 @@ fn run_again(
     // Where the evaluator gives up, one machine may go farther than the other.
     let gave_up = !evidence::bounds_of_run(&program, &options.limits).is_empty()
         || !evidence::bounds_of_run(machine, &options.limits).is_empty();
-    if gave_up {
+    if gave_up || program.broken_requires().is_some() {
         return None;
     }
     let told = match told {

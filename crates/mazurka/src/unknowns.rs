@@ -339,7 +339,11 @@ pub(crate) fn gives_up(
     options: &Options,
 ) -> Vec<Bound> {
     let told = evidence::tell(machine, schedule);
-    let bounds = evidence::bounds_of_run(machine, &options.limits);
+    let mut bounds = evidence::bounds_of_run(machine, &options.limits);
+    if machine.broken_requires().is_some() {
+        // Over terms it was given up.
+        bounds.push(Bound::IntRange);
+    }
     let again = told.is_ok() || !bounds.is_empty();
     assert!(again, "a run does not come again: {schedule}");
     bounds

@@ -106,13 +106,18 @@ impl Machine {
                 fits(name, *value, ty)?;
             }
         }
-        for required in &code.requires {
-            if evaluate(&code.snippets[required.snippet as usize], &code.initial) != Ok(1) {
-                return Err(UnfitInput::Requires {
-                    requires: required.span.text(&code.source).trim().to_owned(),
-                });
-            }
+        match self.broken_requires() {
+            None => Ok(()),
+            Some(requires) => Err(UnfitInput::Requires { requires }),
         }
-        Ok(())
+    }
+
+    /// A `requires` of the program that the initial values break, as it is written.
+    pub fn broken_requires(&self) -> Option<String> {
+        let code = &self.code;
+        let mut all = code.requires.iter();
+        let snippet = |at: u32| &code.snippets[at as usize];
+        let broken = all.find(|one| evaluate(snippet(one.snippet), &code.initial) != Ok(1));
+        broken.map(|one| one.span.text(&code.source).trim().to_owned())
     }
 }

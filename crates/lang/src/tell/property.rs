@@ -12,6 +12,7 @@ use mazurka_core::{ProcessId, ProcessPath};
 use crate::check::hir::{Expr, VarId};
 use crate::check::{Setting, load};
 use crate::code::compile::compile;
+use crate::code::fault::Fault;
 use crate::code::{Code, Op};
 use crate::run::evaluate;
 use crate::run::machine::Machine;
@@ -134,6 +135,11 @@ impl Property {
     /// Whether it holds where cells have these values and processes are at its points or not. Where
     /// it cannot be evaluated (a division by zero), it does not.
     pub fn holds(&self, value: &dyn Fn(u32) -> i64, at: &[bool]) -> bool {
+        self.decide(value, at) == Some(true)
+    }
+
+    /// The same; none where a number in it leaves 64 bits.
+    pub fn decide(&self, value: &dyn Fn(u32) -> i64, at: &[bool]) -> Option<bool> {
         let mut cells = vec![0; self.first_point as usize + at.len()];
         for &cell in &self.cells {
             cells[cell as usize] = value(cell);
@@ -141,7 +147,11 @@ impl Property {
         for (k, &at) in at.iter().enumerate() {
             cells[self.first_point as usize + k] = i64::from(at);
         }
-        evaluate(&self.snippet, &cells).is_ok_and(|value| value != 0)
+        match evaluate(&self.snippet, &cells) {
+            Ok(value) => Some(value != 0),
+            Err(Fault::OutOfRange) => None,
+            Err(_) => Some(false),
+        }
     }
 }
 

@@ -102,3 +102,27 @@ fn what_leaves_64_bits_is_a_bound_and_no_internal_error() {
         is_inconclusive(&with_input(&args, &goes_on), "64 bits");
     }
 }
+
+/// A property that leaves 64 bits is neither true nor false.
+#[test]
+fn a_property_that_leaves_64_bits_is_not_decided() {
+    let bound = "left the range of 64 bits";
+    let large = "4000000000 * 4000000000 > 0";
+    let requires = format!("var x: int requires x > 0 || {large} process {{ assert x > 0 }}");
+    for command in ["check", "explore", "symbolic"] {
+        is_inconclusive(&embedded(command, &requires), bound);
+    }
+    let ensures = "var x: int = 4000000000 ensures x * x > 0 process { x := x + 1 }";
+    for command in ["run", "check", "explore"] {
+        is_inconclusive(&with_input(&[command, "-"], ensures), bound);
+    }
+    let known = "var x: int = 5 process { x := x + 1 }";
+    let never = format!("x < 5 && {large}");
+    let said = with_input(&["reach", "-", "--property", &never], known);
+    assert_eq!(said.code, 0, "{said:?}");
+    let property = format!("x == 6 && {large}");
+    for program in [known, "var x: int process { x := x + 1 }"] {
+        let said = with_input(&["reach", "-", "--property", &property], program);
+        is_inconclusive(&said, bound);
+    }
+}

@@ -32,6 +32,8 @@ pub struct Doubts {
     pub undecided: Option<String>,
     /// The same, because the time was over.
     pub out_of_time: bool,
+    /// A property was given up because a number in it leaves 64 bits.
+    pub out_of_range: bool,
 }
 
 /// The terms of a machine, and the solver that knows them.

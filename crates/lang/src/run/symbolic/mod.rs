@@ -253,12 +253,11 @@ impl SymbolicMachine {
         self.initial.extend(&event.mishaps);
         let mut logic = self.logic.borrow_mut();
         for property in &self.code.program.requires {
-            // What is beyond all numbers is not required.
-            let required = logic
-                .property(&self.code, &self.state.cells, &property.expr)
-                .unwrap_or(Term::FALSE);
-            if logic.known(required) != Some(1) {
-                self.state.path.push(logic.condition(required));
+            match logic.property(&self.code, &self.state.cells, &property.expr) {
+                Ok(required) if logic.known(required) == Some(1) => {}
+                Ok(required) => self.state.path.push(logic.condition(required)),
+                // Which values it allows shows when it is computed with numbers.
+                Err(_) => logic.doubts.out_of_range = true,
             }
         }
         for (at, property) in self.code.program.invariants.iter().enumerate() {

@@ -65,8 +65,8 @@ impl SymbolicMachine {
         }
     }
 
-    /// That a property holds where cells have these values. Where it cannot be evaluated, it does
-    /// not.
+    /// That a property holds where cells have these values. Where a number in it leaves 64 bits, it
+    /// does not, and that is a doubt.
     fn condition_of(
         &self,
         property: &Property,
@@ -84,7 +84,10 @@ impl SymbolicMachine {
         }
         match logic.property(&property.code, &cells, property.expr()) {
             Ok(holds) => logic.condition(holds),
-            Err(_) => Term::FALSE,
+            Err(_) => {
+                logic.doubts.out_of_range = true;
+                Term::FALSE
+            }
         }
     }
 
