@@ -71,6 +71,19 @@ pub(crate) fn bounds_of_run<E: Execution>(machine: &E, limits: &Limits) -> Vec<B
     bounds
 }
 
+/// Why the evaluator gives up in the next step of some process, if it does.
+pub(crate) fn bounds_of_next_steps<E: Execution>(machine: &mut E, limits: &Limits) -> Vec<Bound> {
+    let depth = machine.events().len();
+    let mut bounds = Vec::new();
+    for process in with_status(machine, Status::Ready) {
+        if machine.step(process, &[]).is_ok() {
+            bounds.extend(bounds_of_run(machine, limits));
+        }
+        machine.back_to(depth);
+    }
+    bounds
+}
+
 /// A run that a search has made itself; that it cannot be made again is a defect here.
 pub(crate) fn retell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Told {
     match tell(machine, schedule) {

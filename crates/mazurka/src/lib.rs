@@ -53,7 +53,7 @@ pub use mazurka_core::proof;
 pub use mazurka_explore::Reduction;
 pub use mazurka_explore::{Algorithm, Variant, Watch};
 pub use mazurka_logic::DeadlockFree;
-pub use mazurka_smt::{Choice as SolverChoice, present as second_solver};
+pub use mazurka_smt::{Choice as SolverChoice, present as second_solver, stop_all as stop_solvers};
 pub use options::{Options, quietly};
 pub use permute::{PermuteError, PermuteRecord, Permuting};
 pub use program::{Program, Refused};

@@ -1,10 +1,11 @@
 //! What a caller can ask for.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use mazurka_core::record::OptionsRecord;
-use mazurka_core::{Bound, Limits, Patience};
-use mazurka_explore::Progress;
+use mazurka_core::{Bound, Counts, Limits, Patience};
+use mazurka_explore::{Progress, Watch, broken_by};
 use mazurka_lang::Doubts;
 
 use crate::Solving;
@@ -43,15 +44,26 @@ impl Options {
         self.patience.wait_again();
     }
 
-    /// What the solver could not decide, as bounds of the search. When it was interrupted, the
-    /// search was, too.
-    pub(crate) fn bounds_of(&self, doubts: &Doubts) -> impl Iterator<Item = Bound> {
-        let time = self.limits.time.filter(|_| doubts.out_of_time);
-        let time = time.map(|time| Bound::TimeLimit(time.as_millis() as u64));
+    /// What the solver could not decide, as bounds of the search. If it was broken off, the watch
+    /// says by what.
+    pub(crate) fn bounds_of(&self, doubts: &Doubts, watch: &mut Watch<'_>) -> Vec<Bound> {
+        let over = doubts.out_of_time.then(|| {
+            let progress = Progress {
+                counts: Counts::default(),
+                elapsed: Duration::ZERO,
+                done: None,
+                estimate: None,
+            };
+            let says = watch(&progress).break_value();
+            says.unwrap_or_else(|| broken_by(&self.limits))
+        });
         let within = doubts.within.map(Bound::IntWithin);
         let undecided = doubts.undecided.as_ref().map(|_| Bound::Undecided);
         let range = doubts.out_of_range.then_some(Bound::IntRange);
-        [time, within, undecided, range].into_iter().flatten()
+        [over, within, undecided, range]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     /// What a record says of them, for a search that looks no deeper than `depth`.

@@ -252,12 +252,12 @@ impl Program {
                     )?,
                 };
                 let looked = note(looked, &mut net.found);
+                let shown = looked
+                    .0
+                    .and_then(|schedule| shown(&mut machine, &schedule, &asked, &mut net.found));
                 if asked.out_of_range.get() {
                     net.found.add_bound(Bound::IntRange);
                 }
-                let shown = looked
-                    .0
-                    .map(|schedule| shown(&mut machine, &schedule, &asked));
                 let looked = Looked {
                     run: shown,
                     markings: looked.1,
@@ -314,14 +314,14 @@ impl Program {
         let mut machine = program.symbolic(options)?.starting_in_any_order();
         let limits = &options.limits;
         let mut net = unfold(&mut machine, kind, seed, limits, Goal::Everything, watch);
-        let tick = &mut ticker(start, &net.found, options, watch);
+        let mut tick = ticker(start, &net.found, options, watch);
         let looked = match method {
-            Method::Search => net.reach(&mut machine, asked, tick),
+            Method::Search => net.reach(&mut machine, asked, &mut tick),
             Method::Smt => solve(
                 &mut net,
                 &mut machine,
                 asked,
-                tick,
+                &mut tick,
                 options,
                 |machine, structure| {
                     machine.back_to(0);
@@ -329,6 +329,7 @@ impl Program {
                 },
             )?,
         };
+        drop(tick);
         let (schedule, markings) = note(looked, &mut net.found);
         options.show();
         let run = schedule.and_then(|schedule| {
@@ -345,9 +346,9 @@ impl Program {
             bounds
                 .into_iter()
                 .for_each(|bound| net.found.add_bound(bound));
-            fits.then(|| shown(&mut machine, &run.schedule, asked))
+            fits.then(|| shown(&mut machine, &run.schedule, asked, &mut net.found))?
         });
-        doubt(&machine, options, &mut net.found);
+        doubt(&machine, options, &mut net.found, watch);
         Ok((Looked { run, markings }, net.found))
     }
 }
@@ -424,15 +425,23 @@ fn note(looked: Outcome, found: &mut Findings) -> (Option<Schedule>, u64) {
     }
 }
 
-/// What is shown has been run, and looked at again.
-fn shown(machine: &mut Machine, schedule: &Schedule, asked: &Asked<'_>) -> Run {
+/// What is shown has been run, and looked at again. None if a number in the property leaves 64 bits
+/// then, which is a bound.
+fn shown(
+    machine: &mut Machine,
+    schedule: &Schedule,
+    asked: &Asked<'_>,
+    found: &mut Findings,
+) -> Option<Run> {
     let run = match machine.narrate(schedule) {
         Ok(run) => run,
         Err(error) => panic!("a schedule of the net does not run: {error}"),
     };
-    assert!(
-        asked.holds_now(machine),
-        "the run does not reach the state: {schedule}"
-    );
-    run
+    if asked.holds_now(machine) {
+        return Some(run);
+    }
+    let left = asked.out_of_range.get();
+    assert!(left, "the run does not reach the state: {schedule}");
+    found.add_bound(Bound::IntRange);
+    None
 }

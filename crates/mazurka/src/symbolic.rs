@@ -104,7 +104,7 @@ impl Program {
         }
         let unsure = (suspicious && !shown).then_some(Bound::Undecided);
         let doubts = machine.doubts();
-        for bound in options.bounds_of(&doubts).chain(unsure) {
+        for bound in options.bounds_of(&doubts, watch).into_iter().chain(unsure) {
             if !found.bounds.contains(&bound) {
                 found.bounds.push(bound);
             }
@@ -281,6 +281,11 @@ fn run_again(
     let gave_up = !evidence::bounds_of_run(&program, &options.limits).is_empty()
         || !evidence::bounds_of_run(machine, &options.limits).is_empty();
     if gave_up || program.broken_requires().is_some() {
+        return None;
+    }
+    // Over numbers a guard may leave 64 bits.
+    if mishap.is_none() && !evidence::bounds_of_next_steps(&mut program, &options.limits).is_empty()
+    {
         return None;
     }
     let told = match told {

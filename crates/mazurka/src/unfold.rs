@@ -132,7 +132,7 @@ impl Program {
                 let options = &options.started();
                 let mut machine = program.symbolic(options)?.starting_in_any_order();
                 let mut walked = walk_states(&mut machine, seed, limits, goal, watch);
-                let record = self.judge_for_all(&mut walked.found, &mut machine, options);
+                let record = self.judge_for_all(&mut walked.found, &mut machine, options, watch);
                 (
                     walked.states,
                     finish(record, NetKind::Stateful, &walked.found, 0, seed),
@@ -212,7 +212,7 @@ impl Program {
         let mut machine = program.symbolic(options)?.starting_in_any_order();
         let (limits, goal) = (&options.limits, Goal::Everything);
         let mut net = unfold_observed(&mut machine, kind, seed, limits, goal, watch, observer);
-        let record = self.judge_for_all(&mut net.found, &mut machine, options);
+        let record = self.judge_for_all(&mut net.found, &mut machine, options, watch);
         let record = finish(record, kind, &net.found, net.conditions(), seed);
         Ok((record, net, machine))
     }
@@ -236,9 +236,10 @@ impl Program {
         found: &mut Findings,
         machine: &mut SymbolicMachine,
         options: &Options,
+        watch: &mut Watch<'_>,
     ) -> Record {
         self.leave_final_states(found);
-        doubt(machine, options, found);
+        doubt(machine, options, found, watch);
         options.show();
         let algorithm = Algorithm::Optimal;
         let shown = failures_and_deadlock(machine, options, found);

@@ -232,7 +232,7 @@ impl Program {
         };
         let limits = &options.limits;
         let mut found = search_states(&mut machine, algorithm, limits, goal, watch, &mut results);
-        doubt(&machine, options, &mut found);
+        doubt(&machine, options, &mut found, watch);
         for bound in results.unwritten.drain(..) {
             found.add_bound(bound);
         }
@@ -267,8 +267,13 @@ impl Program {
 }
 
 /// What the solver could not decide becomes a bound of the search.
-pub(crate) fn doubt(machine: &SymbolicMachine, options: &Options, found: &mut Findings) {
-    for bound in options.bounds_of(&machine.doubts()) {
+pub(crate) fn doubt(
+    machine: &SymbolicMachine,
+    options: &Options,
+    found: &mut Findings,
+    watch: &mut Watch<'_>,
+) {
+    for bound in options.bounds_of(&machine.doubts(), watch) {
         found.add_bound(bound);
     }
 }
@@ -406,14 +411,19 @@ pub(crate) fn failures_and_deadlock(
     if let Some(finding) = found.deadlock.clone()
         && let Some((mut machine, schedule)) = with_values(machine, options, found, &finding)
     {
-        let violation = Violation::Deadlock(with_status(&machine, Status::Waiting));
-        let schedule = minimise(&mut machine, &schedule, &violation);
-        let told = evidence::retell(&mut machine, &schedule);
-        assert!(
-            told.deadlocked,
-            "a deadlock does not come again: {schedule}"
-        );
-        all.push(evidence::deadlock(&mut machine, told.run));
+        // Over numbers a guard may leave 64 bits.
+        let bounds = evidence::bounds_of_next_steps(&mut machine, &options.limits);
+        if bounds.is_empty() {
+            let violation = Violation::Deadlock(with_status(&machine, Status::Waiting));
+            let schedule = minimise(&mut machine, &schedule, &violation);
+            let told = evidence::retell(&mut machine, &schedule);
+            assert!(
+                told.deadlocked,
+                "a deadlock does not come again: {schedule}"
+            );
+            all.push(evidence::deadlock(&mut machine, told.run));
+        }
+        bounds.into_iter().for_each(|bound| found.add_bound(bound));
     }
     all
 }

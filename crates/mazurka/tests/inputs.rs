@@ -323,3 +323,40 @@ fn a_livelock_is_found_beside_inputs() {
     assert_eq!(record.verdict, Verdict::Violated);
     assert_eq!(record.witnesses[0].kind, WitnessKind::Livelock);
 }
+
+/// An interrupt ends the query that is being answered; what it was about is not impossible.
+#[test]
+fn an_interrupted_solver_verifies_nothing() {
+    let source = "var x, y: u8 process { assert x * y != 143 }";
+    let program = Program::load("interrupted.maz", source, &[]).unwrap();
+    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let options = Options {
+        solver: mazurka::Solving {
+            stop: Some(stop),
+            ..SolverChoice::Embedded.into()
+        },
+        ..Options::default()
+    };
+    let watch = &mut quietly();
+    let net = mazurka::NetKind::Contextual;
+    let records = [
+        program.check(&options, watch).unwrap(),
+        program
+            .explore(Algorithm::Optimal, &options, watch)
+            .unwrap(),
+        program.unfold(net, 0, &options, watch).unwrap().record,
+        program.walk_states(0, &options, watch).unwrap().record,
+        program
+            .symbolic(&mazurka::SymbolicOptions::default(), &options, watch)
+            .unwrap()
+            .record,
+    ];
+    for record in records {
+        assert_eq!(record.verdict, Verdict::Inconclusive, "{record:?}");
+        assert!(!record.scope.exhaustive, "{record:?}");
+        assert!(
+            record.scope.bounds.contains(&Bound::Interrupted),
+            "{record:?}"
+        );
+    }
+}

@@ -163,7 +163,15 @@ fn listed(states: &SymbolicStates, view: &View) -> String {
 fn one(state: &SymbolicStateRecord) -> String {
     let condition = match &state.path_condition[..] {
         [] => "true".to_owned(),
-        all => clip(&all.join(" && "), CONDITION_WIDTH),
+        [one] => clip(one, CONDITION_WIDTH),
+        all => {
+            let within = |one: &String| match one.contains("||") {
+                true => format!("({one})"),
+                false => one.clone(),
+            };
+            let all: Vec<String> = all.iter().map(within).collect();
+            clip(&all.join(" && "), CONDITION_WIDTH)
+        }
     };
     let mut text = format!("   if   {condition}\n");
     let values = clip(&bindings(&state.substitution), STATE_WIDTH);

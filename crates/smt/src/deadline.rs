@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The moment after which no solver goes on, or never. Clones share it, so that whoever has one can
-/// put it off for all.
+/// The moment after which no solver goes on, or never. Clones share it, so that each of them can put
+/// it off for all.
 ///
 /// ```
 /// use std::time::Duration;
@@ -15,20 +15,32 @@ use std::time::{Duration, Instant};
 /// deadline.clone().put_off(Duration::from_secs(1000));
 /// assert!(!deadline.has_passed());
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Deadline {
-    /// A moment, and how many nanoseconds after it the deadline is.
-    end: Option<(Instant, Arc<AtomicU64>)>,
+    /// Other moments are so many nanoseconds after this one.
+    start: Instant,
+    end: Option<Arc<AtomicU64>>,
     told: Option<Arc<AtomicBool>>,
-    /// Whether it is over.
-    deaf: Arc<AtomicBool>,
+    /// Until then it does not hear what it is told.
+    deaf_until: Arc<AtomicU64>,
+}
+
+impl Default for Deadline {
+    fn default() -> Self {
+        Deadline {
+            start: Instant::now(),
+            end: None,
+            told: None,
+            deaf_until: Arc::default(),
+        }
+    }
 }
 
 impl Deadline {
     /// So long from now.
     pub fn after(time: Duration) -> Self {
         Deadline {
-            end: Some((Instant::now(), Arc::new(AtomicU64::new(nanoseconds(time))))),
+            end: Some(Arc::new(AtomicU64::new(nanoseconds(time)))),
             ..Deadline::default()
         }
     }
@@ -40,28 +52,52 @@ impl Deadline {
 
     /// Whether it is over.
     pub fn has_passed(&self) -> bool {
+        self.left() == Some(Duration::ZERO) || self.is_told()
+    }
+
+    fn is_told(&self) -> bool {
         let told = |flag: &Arc<AtomicBool>| flag.load(Ordering::Relaxed);
-        self.left() == Some(Duration::ZERO)
-            || (self.told.as_ref().is_some_and(told) && !self.deaf.load(Ordering::Relaxed))
+        self.told.as_ref().is_some_and(told)
+            && nanoseconds(self.start.elapsed()) >= self.deaf_until.load(Ordering::Relaxed)
     }
 
     /// How long it still is, if it ever comes.
     pub fn left(&self) -> Option<Duration> {
-        let (start, end) = self.end.as_ref()?;
-        let end = Duration::from_nanos(end.load(Ordering::Relaxed));
-        Some(end.saturating_sub(start.elapsed()))
+        let end = Duration::from_nanos(self.end.as_ref()?.load(Ordering::Relaxed));
+        Some(end.saturating_sub(self.start.elapsed()))
     }
 
     /// If it is nearer than so long from now, it is put off until then, whatever was set before.
     pub fn put_off(&self, time: Duration) {
-        self.deaf.store(true, Ordering::Relaxed);
-        if let Some((start, end)) = &self.end {
-            let new = start.elapsed().saturating_add(time);
-            end.fetch_max(nanoseconds(new), Ordering::Relaxed);
+        let new = nanoseconds(self.start.elapsed().saturating_add(time));
+        self.deaf_until.fetch_max(new, Ordering::Relaxed);
+        if let Some(end) = &self.end {
+            end.fetch_max(new, Ordering::Relaxed);
         }
     }
 }
 
 fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was put off comes, whether there is a limit or not.
+    #[test]
+    fn it_is_put_off_for_a_while_only() {
+        let told = Arc::new(AtomicBool::new(true));
+        for deadline in [Deadline::default(), Deadline::after(Duration::ZERO)] {
+            let deadline = deadline.or_when(Some(Arc::clone(&told)));
+            assert!(deadline.has_passed());
+            deadline.put_off(Duration::from_secs(1000));
+            assert!(!deadline.has_passed());
+            let deadline = Deadline::default().or_when(Some(Arc::clone(&told)));
+            deadline.put_off(Duration::ZERO);
+            std::thread::sleep(Duration::from_millis(1));
+            assert!(deadline.has_passed());
+        }
+    }
 }

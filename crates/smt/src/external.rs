@@ -7,6 +7,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use crate::embedded::validate;
@@ -243,9 +244,23 @@ struct Wait {
     deadline: Deadline,
 }
 
+/// The solvers that run.
+static RUNNING: Mutex<Vec<Weak<Mutex<Child>>>> = Mutex::new(Vec::new());
+
+/// Ends all solvers that run: for a program that exits in the middle of a query. They would go on
+/// until they have an answer.
+pub fn stop_all() {
+    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    for child in running.iter().filter_map(Weak::upgrade) {
+        let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
+        // It may have ended by itself.
+        let _ = child.kill();
+    }
+}
+
 /// A running process. It is killed when this is dropped.
 struct Conversation {
-    child: Child,
+    child: Arc<Mutex<Child>>,
     input: ChildStdin,
     lines: Receiver<String>,
 }
@@ -273,6 +288,11 @@ impl Conversation {
                 }
             }
         });
+        let child = Arc::new(Mutex::new(child));
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        running.retain(|child| child.strong_count() > 0);
+        running.push(Arc::downgrade(&child));
+        drop(running);
         let mut conversation = Conversation {
             child,
             input,
@@ -312,8 +332,9 @@ impl Conversation {
 
 impl Drop for Conversation {
     fn drop(&mut self) {
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         // It may have ended by itself; then there is nothing to kill.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = child.kill();
+        let _ = child.wait();
     }
 }

@@ -25,7 +25,7 @@ pub use around::{Cache, CrossCheck, Fallback, Log, Logged, Reuse, Slice};
 pub use assemble::{Assembly, Choice, Missing, assemble, present};
 pub use deadline::Deadline;
 pub use embedded::{Effort, Embedded};
-pub use external::{External, Program};
+pub use external::{External, Program, stop_all};
 pub use model::{Evaluator, Model};
 pub use solver::{Answer, Solver, Statistics, Why};
 pub use term::{Kind, Node, Sort, Term, Terms, Variable};

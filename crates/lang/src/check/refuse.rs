@@ -48,15 +48,18 @@ fn late_wait(late: Late) -> Diagnostic {
 }
 
 /// The assumptions on the initial state that its values break.
-pub(crate) fn broken_requires(program: &Program, holds: &[bool]) -> Vec<Diagnostic> {
+pub(crate) fn broken_requires(program: &Program, holds: &[Option<bool>]) -> Vec<Diagnostic> {
     let broken = program.requires.iter().zip(holds);
     broken
-        .filter(|(_, holds)| !**holds)
-        .map(|(property, _)| Diagnostic {
+        .filter(|(_, holds)| **holds != Some(true))
+        .map(|(property, holds)| Diagnostic {
             code: "M0603",
             message: "the initial values break this `requires`".to_owned(),
             span: property.span,
-            label: "false in the initial state".to_owned(),
+            label: match holds {
+                Some(_) => "false in the initial state".to_owned(),
+                None => "it cannot be computed in the initial state".to_owned(),
+            },
             related: Vec::new(),
             help: Some("change the initial values, in the file or with `--set`".to_owned()),
         })

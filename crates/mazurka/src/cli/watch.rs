@@ -71,6 +71,7 @@ impl Watcher {
             // This is a thread of its own: it need not wait for one that does not look.
             if insists(&mut first, Instant::now()) {
                 super::files::settle();
+                mazurka::stop_solvers();
                 std::process::exit(super::Exit::Inconclusive as i32);
             }
         });
@@ -175,6 +176,7 @@ fn worked() -> Duration {
 /// Ends the program in the middle of what it does.
 fn give_up(why: &str) -> ! {
     super::files::settle();
+    mazurka::stop_solvers();
     eprintln!("mazurka: inconclusive: {why}, and what was found until then is lost");
     std::process::exit(super::Exit::Inconclusive as i32);
 }

@@ -64,8 +64,9 @@ fn broken_requires(code: &Code, program: &Program) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let snippets = code.requires.iter().map(|checked| checked.snippet);
-    let holds: Vec<bool> = snippets
-        .map(|snippet| run::evaluate(&code.snippets[snippet as usize], &code.initial) == Ok(1))
+    let holds: Vec<Option<bool>> = snippets
+        .map(|snippet| run::evaluate(&code.snippets[snippet as usize], &code.initial))
+        .map(|value| value.ok().map(|value| value != 0))
         .collect();
     refuse::broken_requires(program, &holds)
 }
@@ -225,7 +226,10 @@ impl<'a> Compiler<'a> {
     }
 
     fn property(&mut self, property: &Property) -> Checked {
+        // Only machines over numbers evaluate it; for terms it is built from the tree.
+        let values = std::mem::replace(&mut self.values, Values::Concrete);
         let ops = self.snippet(&property.expr);
+        self.values = values;
         self.code.snippets.push(ops);
         Checked {
             snippet: self.code.snippets.len() as u32 - 1,
