@@ -1,0 +1,72 @@
+//! How the command ends.
+
+use std::process::ExitCode;
+
+/// What the shell is told. The numbers are a stable interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Verified within the stated scope.
+    Verified = 0,
+    /// Violated; `explore`: a failure or a deadlock was found.
+    Violated = 1,
+    /// A bound was hit before anything was certain.
+    Inconclusive = 2,
+    /// Bad input or usage.
+    BadInput = 3,
+    /// A defect of Mazurka.
+    Internal = 4,
+}
+
+impl Exit {
+    /// The one to end with if both are true. A violation stays one whatever else goes wrong,
+    /// because it is certain. What was asked for and not done is worse than every other answer, or
+    /// a script would go on with a file that is not there.
+    pub(crate) fn worse(self, other: Self) -> Self {
+        let rank = |exit: Self| match exit {
+            Exit::Verified => 0,
+            Exit::Inconclusive => 1,
+            Exit::BadInput => 2,
+            Exit::Violated => 3,
+            Exit::Internal => 4,
+        };
+        std::cmp::max_by_key(self, other, |exit| rank(*exit))
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}
+
+impl From<mazurka::Verdict> for Exit {
+    fn from(verdict: mazurka::Verdict) -> Self {
+        match verdict {
+            mazurka::Verdict::Verified => Exit::Verified,
+            mazurka::Verdict::Violated => Exit::Violated,
+            mazurka::Verdict::Inconclusive => Exit::Inconclusive,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_violation_is_worse_than_a_missing_file_and_that_than_the_rest() {
+        let order = [
+            Exit::Verified,
+            Exit::Inconclusive,
+            Exit::BadInput,
+            Exit::Violated,
+            Exit::Internal,
+        ];
+        for (at, one) in order.iter().enumerate() {
+            for other in &order[at..] {
+                assert_eq!(one.worse(*other), *other);
+                assert_eq!(other.worse(*one), *other);
+            }
+        }
+    }
+}

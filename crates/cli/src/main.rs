@@ -1,0 +1,76 @@
+//! The `mazurka` command: flags, files, progress, signals and exit codes. Everything else is the library's.
+
+mod args;
+mod commands;
+mod diagnose;
+mod exit;
+mod files;
+mod output;
+mod solver;
+mod values;
+mod watch;
+
+use std::panic::{self, AssertUnwindSafe};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use exit::Exit;
+
+fn main() -> ExitCode {
+    guarded(obey).into()
+}
+
+/// Reads the arguments and does what they say.
+fn obey() -> Exit {
+    match args::Cli::try_parse() {
+        Ok(cli) => commands::execute(&cli.command),
+        Err(error) => {
+            let exit = match error.use_stderr() {
+                true => Exit::BadInput,
+                false => Exit::Verified,
+            };
+            output::written(error.print(), exit)
+        }
+    }
+}
+
+/// Turns a panic into a message that asks for a report, and exit code 4.
+fn guarded(work: impl FnOnce() -> Exit) -> Exit {
+    panic::set_hook(Box::new(|panic| {
+        let payload = panic.payload();
+        let text = match (
+            payload.downcast_ref::<&str>(),
+            payload.downcast_ref::<String>(),
+        ) {
+            (Some(text), _) => (*text).to_owned(),
+            (None, Some(text)) => text.clone(),
+            (None, None) => "no message".to_owned(),
+        };
+        let place = panic
+            .location()
+            .map(|at| format!(" ({at})"))
+            .unwrap_or_default();
+        output::complain(&format!(
+            "internal error: {text}{place}\n\
+             This is a defect of Mazurka, not of your program. Please report it, with the program and the command."
+        ));
+        // Release builds do not unwind (it costs a tenth of the speed): they end here.
+        if cfg!(panic = "abort") {
+            files::settle();
+            std::process::exit(Exit::Internal as i32);
+        }
+    }));
+    panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or(Exit::Internal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_internal_error() {
+        assert_eq!(guarded(|| panic!("planted")), Exit::Internal);
+        assert_eq!(guarded(|| Exit::Violated), Exit::Violated);
+    }
+}

@@ -1,0 +1,44 @@
+//! Who decides conditions, as the flags say.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use mazurka::{QueryLog, SolverChoice, Solving};
+
+use crate::args::SolverArgs;
+use crate::commands::Refusal;
+use crate::{files, watch};
+
+/// The solver that was asked for, if it is there.
+pub(crate) fn solver(args: &SolverArgs) -> Result<Solving, Refusal> {
+    match args.solver {
+        SolverChoice::External(program) if !program.is_present() => {
+            let no = "is not on the path; install it, or use --solver embedded";
+            return Err(Refusal::Message(format!("`{}` {no}", program.name())));
+        }
+        _ if args.cross_check && mazurka::second_solver().is_none() => {
+            let no = "--cross-check needs z3 or cvc5 on the path to compare with";
+            return Err(Refusal::Message(no.to_owned()));
+        }
+        _ => {}
+    }
+    let log = args.dump_smt.as_deref().map(dump);
+    Ok(Solving {
+        choice: args.solver,
+        cross_check: args.cross_check,
+        log,
+        stop: Some(watch::stop()),
+        ..Solving::default()
+    })
+}
+
+/// Writes queries into a folder, one file for each, in order.
+fn dump(folder: &Path) -> QueryLog {
+    let mut folder = files::Folder::new("the query", folder);
+    let mut number = 0u64;
+    let write = move |query: &str| {
+        number += 1;
+        folder.put(&format!("{number:06}.smt2"), query);
+    };
+    Arc::new(Mutex::new(write))
+}

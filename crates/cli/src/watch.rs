@@ -1,0 +1,307 @@
+//! What happens beside a search: progress, Ctrl-C, the memory limit.
+
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mazurka::{Bound, Estimate, Progress};
+
+use crate::exit::Exit;
+use crate::files;
+
+/// Asking the system how much memory is used costs microseconds, and nobody reads faster.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+/// What ends sooner needs no progress.
+const BEFORE_PROGRESS: Duration = Duration::from_millis(500);
+
+/// How often the guard looks, and how often where less than a fifth of the memory is left: a
+/// search may take a gigabyte in a second.
+const BETWEEN_GLANCES: Duration = Duration::from_millis(20);
+const NEAR_THE_LIMIT: Duration = Duration::from_millis(2);
+/// A search that is told to stop has so long to do so and to say what it has found, and longer if
+/// the machine gives it no time: until it has had the processor for `WORK`, or `MOST_PATIENCE` is
+/// over.
+const PATIENCE: Duration = Duration::from_millis(900);
+const WORK: Duration = Duration::from_millis(500);
+const MOST_PATIENCE: Duration = Duration::from_secs(10);
+/// What a search that has met the limit of its memory may use besides, to say what it has found: a twelfth, and at least this.
+const ALLOWANCE: u64 = 16 << 20;
+
+/// Signals that come so soon after the first are the same wish: `timeout` tells the program and
+/// then its group, so that the program hears it twice, and a terminal may do the same.
+const SAME_WISH: Duration = Duration::from_millis(500);
+
+/// Set when Ctrl-C has been pressed.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// Set when there is more memory in use than there may be.
+static FULL: AtomicBool = AtomicBool::new(false);
+/// Set with one of these.
+static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// Set when all work is to end at once: that of a solver, and a long step too.
+pub(crate) fn stop() -> Arc<AtomicBool> {
+    Arc::clone(&STOP)
+}
+
+/// Says why all work is to end.
+fn tell(why: &AtomicBool) {
+    why.store(true, Ordering::SeqCst);
+    STOP.store(true, Ordering::SeqCst);
+}
+
+/// Looks after one search.
+pub(crate) struct Watcher {
+    memory: Option<u64>,
+    bar: Option<ProgressBar>,
+    last_look: Option<Instant>,
+}
+
+impl Watcher {
+    /// Starts to look after a search: from now on Ctrl-C stops it, and a later second one the program,
+    /// whatever it does. The error says why a limit cannot be honoured.
+    pub(crate) fn new(memory: Option<u64>, quiet: bool) -> Result<Self, String> {
+        if memory.is_some() && used().is_none() {
+            let no = "this system does not say how much memory is used; leave --memory-limit out";
+            return Err(no.to_owned());
+        }
+        // Without a handler Ctrl-C ends the program at once, which is no worse than before.
+        let mut first = None;
+        let _ = ctrlc::set_handler(move || {
+            tell(&INTERRUPTED);
+            // This is a thread of its own: it need not wait for one that does not look.
+            if insists(&mut first, Instant::now()) {
+                files::settle();
+                mazurka::stop_solvers();
+                std::process::exit(Exit::Inconclusive as i32);
+            }
+        });
+        std::thread::spawn(move || guard(memory));
+        let show = !quiet && std::io::stderr().is_terminal();
+        Ok(Self {
+            memory,
+            bar: show.then(bar),
+            last_look: None,
+        })
+    }
+
+    /// Called every now and then by the search.
+    pub(crate) fn look(&mut self, progress: &Progress) -> ControlFlow<Bound> {
+        if INTERRUPTED.load(Ordering::SeqCst) {
+            return ControlFlow::Break(Bound::Interrupted);
+        }
+        if let Some(limit) = self.memory.filter(|_| FULL.load(Ordering::SeqCst)) {
+            return ControlFlow::Break(Bound::MemoryLimit(limit));
+        }
+        if self
+            .last_look
+            .is_some_and(|last| last.elapsed() < BETWEEN_LOOKS)
+        {
+            return ControlFlow::Continue(());
+        }
+        self.last_look = Some(Instant::now());
+        if let Some(limit) = self.memory
+            && used().is_some_and(|used| used > limit)
+        {
+            return ControlFlow::Break(Bound::MemoryLimit(limit));
+        }
+        if let Some(bar) = &self.bar
+            && progress.elapsed >= BEFORE_PROGRESS
+        {
+            bar.set_message(message(progress));
+            bar.tick();
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Takes the progress off the screen.
+    pub(crate) fn finish(self) {
+        if let Some(bar) = self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Whether a signal that comes now is a second wish to stop, and not the first one again.
+fn insists(first: &mut Option<Instant>, now: Instant) -> bool {
+    let first = *first.get_or_insert(now);
+    now.saturating_duration_since(first) >= SAME_WISH
+}
+
+/// Tells a long step or a solver of the limit of memory. And the last resort, where a search does
+/// not look as often as it should: the limits hold, even if what it has found is lost.
+fn guard(memory: Option<u64>) {
+    let most = memory.map(|limit| limit.saturating_add(ALLOWANCE.max(limit / 12)));
+    let mut told: Option<(Instant, Duration)> = None;
+    let mut pause = BETWEEN_GLANCES;
+    loop {
+        std::thread::sleep(pause);
+        if INTERRUPTED.load(Ordering::SeqCst) {
+            let (since, before) = *told.get_or_insert_with(|| (Instant::now(), worked()));
+            let (waited, work) = (since.elapsed(), worked().saturating_sub(before));
+            if waited >= MOST_PATIENCE || waited >= PATIENCE && work >= WORK {
+                give_up("interrupted");
+            }
+        }
+        let Some((used, limit)) = used().zip(memory) else {
+            continue;
+        };
+        if used > limit {
+            tell(&FULL);
+        }
+        pause = match used > limit / 5 * 4 {
+            true => NEAR_THE_LIMIT,
+            false => BETWEEN_GLANCES,
+        };
+        if most.is_some_and(|most| used > most) {
+            give_up("--memory-limit was reached");
+        }
+    }
+}
+
+/// How long this program has had a processor.
+#[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
+fn worked() -> Duration {
+    use rustix::time::{ClockId, clock_gettime};
+    let now = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+/// How long this program has been running, where the system does not say how long it worked.
+#[cfg(not(any(target_os = "linux", target_os = "macos", target_os = "freebsd")))]
+fn worked() -> Duration {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    START.elapsed()
+}
+
+/// Ends the program in the middle of what it does.
+fn give_up(why: &str) -> ! {
+    files::settle();
+    mazurka::stop_solvers();
+    eprintln!("mazurka: inconclusive: {why}, and what was found until then is lost");
+    std::process::exit(Exit::Inconclusive as i32);
+}
+
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
+    let style = ProgressStyle::with_template("{spinner} {elapsed} {msg}");
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+}
+
+/// The memory limit that holds unless another is given: a model may have no end, a machine has one.
+pub(crate) fn default_memory() -> Option<u64> {
+    used().map(|_| 4 << 30)
+}
+
+/// Bytes of memory in use, if the system says.
+fn used() -> Option<u64> {
+    memory_stats::memory_stats().map(|now| now.physical_mem as u64)
+}
+
+/// How far the search is: what has been explored, how fast, how much there is, how long it will take.
+fn message(progress: &Progress) -> String {
+    let seconds = progress.elapsed.as_secs_f64().max(0.001);
+    let counts = &progress.counts;
+    let executions = counts.executions as f64;
+    let rate = executions / seconds;
+    let mut text = format!("{} executions", short(executions));
+    let mut to_go = String::new();
+    if let Some(Estimate {
+        executions: all,
+        low,
+        high,
+    }) = progress.estimate
+    {
+        text += &format!(" of about {} ({}–{})", short(all), short(low), short(high));
+        if let Ok(left) = Duration::try_from_secs_f64((all - executions) / rate) {
+            to_go = format!(", about {} to go", span(left));
+        }
+    }
+    if counts.blocked > 0 {
+        text += &format!(", {} blocked", short(counts.blocked as f64));
+    }
+    text += &format!(", {} a second", short(rate));
+    if let Some(traces) = counts.traces
+        && traces != counts.executions
+    {
+        text += &format!(", {} traces", short(traces as f64));
+    }
+    text + &to_go
+}
+
+/// A time as people say it.
+fn span(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7_200 => format!("{} min", seconds / 60),
+        7_200..172_800 => format!("{} h", seconds / 3_600),
+        172_800..31_536_000 => format!("{} days", seconds / 86_400),
+        _ => "years".to_owned(),
+    }
+}
+
+/// Three digits are enough for something that changes ten times a second.
+fn short(n: f64) -> String {
+    match n {
+        n if n < 10_000.0 => format!("{n:.0}"),
+        n if n < 1e6 => format!("{:.0} k", n / 1e3),
+        n if n < 1e9 => format!("{:.1} M", n / 1e6),
+        n if n < 1e12 => format!("{:.1} G", n / 1e9),
+        n => format!("{n:.0e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_short() {
+        let mut progress = Progress {
+            counts: Default::default(),
+            elapsed: Duration::from_secs(2),
+            done: Some(0.25),
+            estimate: Some(Estimate {
+                executions: 12e6,
+                low: 4.8e6,
+                high: 48e6,
+            }),
+        };
+        progress.counts.executions = 3_000_000;
+        progress.counts.blocked = 20_000;
+        assert_eq!(
+            message(&progress),
+            "3.0 M executions of about 12.0 M (4.8 M–48.0 M), 20 k blocked, 1.5 M a second, about 6 s to go"
+        );
+    }
+
+    #[test]
+    fn signals_at_once_are_one_wish() {
+        let (mut first, start) = (None, Instant::now());
+        let after = |millis| start + Duration::from_millis(millis);
+        assert!(!insists(&mut first, start));
+        assert!(!insists(&mut first, after(0)));
+        assert!(!insists(&mut first, after(499)));
+        assert!(insists(&mut first, after(500)));
+    }
+
+    #[test]
+    fn memory_beyond_the_limit_breaks_the_search() {
+        let mut watcher = Watcher {
+            memory: Some(1),
+            bar: None,
+            last_look: None,
+        };
+        let progress = Progress {
+            counts: Default::default(),
+            elapsed: Duration::ZERO,
+            done: None,
+            estimate: None,
+        };
+        let broken = ControlFlow::Break(Bound::MemoryLimit(1));
+        assert_eq!(watcher.look(&progress), broken);
+    }
+}

@@ -1,0 +1,120 @@
+//! What the documents show is what happens.
+
+use crate::support::{mazurka, root, with_input};
+
+fn document(name: &str) -> String {
+    std::fs::read_to_string(root().join(name)).expect("the document")
+}
+
+/// The fenced blocks of a document: what stands after the fence, and the text.
+fn blocks(text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if let Some(info) = line.strip_prefix("```") {
+            let body: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+            found.push((info.to_owned(), body.join("\n") + "\n"));
+        }
+    }
+    found
+}
+
+#[test]
+fn the_programs_of_the_language_reference_do_what_it_says() {
+    let mut tried = 0;
+    for (info, program) in blocks(&document("docs/language.md")) {
+        let Some(verdict) = info.strip_prefix("maz ") else {
+            continue;
+        };
+        let said = with_input(&["check", "-"], &program);
+        assert!(
+            said.first_line().starts_with(verdict),
+            "{program}\n{said:?}"
+        );
+        tried += 1;
+    }
+    assert!(tried >= 6, "the examples were not found");
+}
+
+#[test]
+fn the_output_in_the_readme_is_real() {
+    let readme = document("README.md");
+    let mut tried = 0;
+    for (info, text) in blocks(&readme) {
+        if info != "console" {
+            continue;
+        }
+        let (command, output) = text.split_once('\n').expect("a command and its output");
+        let args = command
+            .strip_prefix("$ cargo run --release -- ")
+            .expect("our command");
+        let said = mazurka(&args.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(
+            said.out, output,
+            "README.md shows something else for `{command}`"
+        );
+        tried += 1;
+    }
+    assert!(tried >= 1, "the example was not found");
+}
+
+#[test]
+fn the_ci_script_runs_the_tests_of_the_readme() {
+    let script = document(".ci/run");
+    assert!(document("README.md").contains("cargo test"));
+    for command in [
+        "cargo test",
+        "cargo fmt --all --check",
+        "cargo clippy",
+        "-D warnings",
+        "cargo doc",
+    ] {
+        assert!(script.contains(command), "{command}");
+    }
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut followed = 0;
+    for name in [
+        "README.md",
+        "ARCHITECTURE.md",
+        "GLOSSARY.md",
+        "CHANGELOG.md",
+        "docs/language.md",
+        "docs/record.md",
+    ] {
+        let text = document(name);
+        for (at, _) in text.match_indices("](") {
+            let link = text[at + 2..].split(')').next().unwrap_or("");
+            if !link.contains("://") {
+                assert!(
+                    root()
+                        .join(name)
+                        .parent()
+                        .expect("a folder")
+                        .join(link)
+                        .exists(),
+                    "{name}: {link}"
+                );
+                followed += 1;
+            }
+        }
+    }
+    assert!(followed >= 8, "the links were not found");
+}
+
+#[test]
+fn files_that_the_architecture_names_exist() {
+    let text = document("ARCHITECTURE.md");
+    let mut found = 0;
+    for word in text.split(|c: char| c.is_whitespace() || "`(),".contains(c)) {
+        let word = word.trim_end_matches([':', '.', ';']);
+        if word.ends_with(".rs") && word.contains('/') {
+            let inside = root().join("crates").join(word);
+            assert!(root().join(word).exists() || inside.exists(), "{word}");
+            found += 1;
+        }
+    }
+    assert!(found >= 5, "the code map was not found");
+}
