@@ -6,6 +6,8 @@ mod diagnose;
 mod exit;
 mod files;
 mod output;
+mod program;
+mod show;
 mod solver;
 mod values;
 mod watch;
@@ -23,8 +25,8 @@ fn main() -> ExitCode {
 
 /// Reads the arguments and does what they say.
 fn obey() -> Exit {
-    match args::Cli::try_parse() {
-        Ok(cli) => commands::execute(&cli.command),
+    match commands::Cli::try_parse() {
+        Ok(cli) => commands::execute(&cli),
         Err(error) => {
             let exit = match error.use_stderr() {
                 true => Exit::BadInput,

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use mazurka::{Bound, Estimate, Progress};
+use mazurka::{Bound, Estimate, Limits, Progress, Watch};
 
 use crate::exit::Exit;
 use crate::files;
@@ -52,8 +52,21 @@ fn tell(why: &AtomicBool) {
     STOP.store(true, Ordering::SeqCst);
 }
 
+/// Does work under a watch: the limit of memory and Ctrl-C end it, and unless it is to
+/// be quiet it shows its progress. The error says why a limit cannot be honoured.
+pub(crate) fn watched<T>(
+    limits: &Limits,
+    quiet: bool,
+    work: impl FnOnce(&mut Watch<'_>) -> T,
+) -> Result<T, String> {
+    let mut watcher = Watcher::new(limits.memory, quiet)?;
+    let done = work(&mut |progress| watcher.look(progress));
+    watcher.finish();
+    Ok(done)
+}
+
 /// Looks after one search.
-pub(crate) struct Watcher {
+struct Watcher {
     memory: Option<u64>,
     bar: Option<ProgressBar>,
     last_look: Option<Instant>,
@@ -62,7 +75,7 @@ pub(crate) struct Watcher {
 impl Watcher {
     /// Starts to look after a search: from now on Ctrl-C stops it, and a later second one the program,
     /// whatever it does. The error says why a limit cannot be honoured.
-    pub(crate) fn new(memory: Option<u64>, quiet: bool) -> Result<Self, String> {
+    fn new(memory: Option<u64>, quiet: bool) -> Result<Self, String> {
         if memory.is_some() && used().is_none() {
             let no = "this system does not say how much memory is used; leave --memory-limit out";
             return Err(no.to_owned());
@@ -88,7 +101,7 @@ impl Watcher {
     }
 
     /// Called every now and then by the search.
-    pub(crate) fn look(&mut self, progress: &Progress) -> ControlFlow<Bound> {
+    fn look(&mut self, progress: &Progress) -> ControlFlow<Bound> {
         if INTERRUPTED.load(Ordering::SeqCst) {
             return ControlFlow::Break(Bound::Interrupted);
         }
@@ -117,7 +130,7 @@ impl Watcher {
     }
 
     /// Takes the progress off the screen.
-    pub(crate) fn finish(self) {
+    fn finish(self) {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();
         }

@@ -1,15 +1,52 @@
 //! The command `bench`.
 
-use mazurka::{Bench, Benchmark};
-use mazurka_report::{Paint, View};
+use std::time::Duration;
 
-use crate::args::{BenchArgs, Format};
+use clap::Args;
+use mazurka::{Algorithm, Bench, Benchmark, Limits};
+
+use super::{Refusal, view};
+use crate::args::{OutputArgs, algorithm};
 use crate::exit::Exit;
-use crate::output;
-use crate::watch::Watcher;
+use crate::show::{Format, JSON, TEXT, format, show};
+use crate::values;
+use crate::watch::watched;
 
-/// Measures and shows. The error is a sentence about what was asked for.
-pub(super) fn bench(args: &BenchArgs) -> Result<Exit, String> {
+/// Measure the engines on the programs of the papers
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  mazurka bench
+  mazurka bench --filter fib --algorithm optimal --algorithm source
+  mazurka bench --repeat 5 --format json > today.json
+  mazurka bench --quick
+
+One worker explores, and only the search is timed. Beside each figure stand those of other tools on
+the same program and the target, where there are any; docs/performance.md says more.
+Exit codes: 0 every count is exact, 1 a count is wrong, 2 a search was cut, 3 bad usage. The speed
+changes no exit code.")]
+pub(crate) struct BenchArgs {
+    /// Measure this engine on all programs (repeatable), and not those that have figures to compare with
+    #[arg(long, value_name = "ALGORITHM", value_parser = algorithm())]
+    algorithm: Vec<Algorithm>,
+    /// Only programs whose name contains this: `fib`, `writers(9)`
+    #[arg(long, value_name = "NAME")]
+    filter: Option<String>,
+    /// Tiny sizes: does everything work?
+    #[arg(long)]
+    quick: bool,
+    /// Measure so often, and take the best
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = values::count)]
+    repeat: u64,
+    /// Cut a search that takes longer
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::time)]
+    time_limit: Duration,
+    /// Text for people, or the record for programs
+    #[arg(long, value_parser = format(&[TEXT, JSON]), default_value_t = Format::Text, help_heading = "Output")]
+    format: Format,
+}
+
+/// Measures and shows.
+pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Refusal> {
     let plan = Bench {
         algorithms: args.algorithm.clone(),
         filter: args.filter.clone(),
@@ -17,24 +54,15 @@ pub(super) fn bench(args: &BenchArgs) -> Result<Exit, String> {
         repeat: args.repeat,
         time: args.time_limit,
     };
-    let mut watcher = Watcher::new(None, false)?;
-    let measured = plan.run(&mut |progress| watcher.look(progress));
-    watcher.finish();
+    let limits = Limits::default();
+    let output = OutputArgs {
+        format: args.format,
+        quiet: false,
+    };
+    let measured = watched(&limits, false, |watch| plan.run(watch))?;
     let measured = measured.map_err(|error| error.to_string())?;
-    let exit = exit(&measured);
-    Ok(match args.format {
-        Format::Text => {
-            let view = View {
-                paint: Paint::Ansi,
-                flags: Vec::new(),
-            };
-            output::print(&mazurka_report::bench(&measured, &view), exit)
-        }
-        Format::Json => {
-            let text = mazurka_report::json(&measured)
-                .map_err(|error| format!("cannot write the record: {error}"))?;
-            output::print_raw(&text, exit)
-        }
+    show(&measured, exit(&measured), &output, |_| {
+        Ok(mazurka_report::bench(&measured, &view(&limits)))
     })
 }
 

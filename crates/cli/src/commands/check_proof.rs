@@ -4,47 +4,60 @@ use std::io::Read;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use mazurka::{Bound, DeadlockFree, Limits, Options, Progress, ProofFile, ProofProblem};
+use clap::Args;
+use mazurka::{
+    Bound, DeadlockFree, Limits, Options, Program, Progress, ProofFile, ProofProblem, Watch,
+};
 
-use super::prove::{load, refuse};
+use super::prove::{CANNOT, refuse};
 use super::{Refusal, view};
-use crate::args::CheckProofArgs;
+use crate::args::{EXIT_CODES, ProofLimitArgs, SolverArgs};
 use crate::exit::Exit;
+use crate::program::load_maz;
 use crate::solver::solver;
-use crate::watch::{self, Watcher};
+use crate::watch::watched;
 use crate::{files, output};
+
+/// Check a proof that `prove` has found, with code of its own
+#[derive(Debug, Args)]
+#[command(after_help = format!("Examples:
+  mazurka prove peterson.maz --proof peterson.proof; mazurka check-proof peterson.proof
+  mazurka check-proof peterson.proof --file moved/peterson.maz
+
+Exit code 0: it is a proof. 1: it is none, and the first goal that does not follow is named.
+2: a limit was reached before it was checked to its end.
+3: it cannot be read, or is about another program.
+{EXIT_CODES}"))]
+pub(crate) struct CheckProofArgs {
+    /// A proof, as `prove --proof FILE` saves it
+    proof: String,
+    /// The program, if it is no longer where it was
+    #[arg(long, value_name = "FILE")]
+    file: Option<String>,
+    #[command(flatten)]
+    solver: SolverArgs,
+    #[command(flatten)]
+    limits: ProofLimitArgs,
+}
 
 /// Checks the proofs of a file.
 pub(super) fn check_proof(args: &CheckProofArgs) -> Result<Exit, Refusal> {
+    let limits = args.limits.limits();
+    watched(&limits, true, |watch| read_and_check(args, &limits, watch))?
+}
+
+fn read_and_check(
+    args: &CheckProofArgs,
+    limits: &Limits,
+    watch: &mut Watch<'_>,
+) -> Result<Exit, Refusal> {
     let start = Instant::now();
-    let memory = args.memory_limit.or_else(watch::default_memory);
-    let mut watcher = Watcher::new(memory, true)?;
     let name = &args.proof;
-    let limits = Limits {
-        time: args.time_limit,
-        memory,
-        ..Limits::default()
-    };
-    let look = &mut || match limits.time {
-        Some(most) if start.elapsed() >= most => {
-            ControlFlow::Break(Bound::TimeLimit(most.as_millis() as u64))
-        }
-        _ => watcher.look(&Progress {
-            counts: Default::default(),
-            elapsed: start.elapsed(),
-            done: None,
-            estimate: None,
-        }),
-    };
-    let read = |file: &mut dyn Read| {
-        let file: Result<ProofFile, _> = serde_json::from_reader(file);
-        file.map_err(ProofProblem::from)
-    };
-    let file = match files::proof(name, look, read)? {
+    let file = match read(name, start, limits, watch)? {
         ControlFlow::Continue(file) => file.map_err(|error| format!("`{name}`: {error}"))?,
         ControlFlow::Break(bound) => {
-            let text =
-                mazurka_report::unchecked(&bound, "it was not read to its end", &view(&limits));
+            let what = "it was not read to its end";
+            let text = mazurka_report::unchecked(&bound, what, &view(limits));
             return Ok(output::print(&text, Exit::Inconclusive));
         }
     };
@@ -54,7 +67,7 @@ pub(super) fn check_proof(args: &CheckProofArgs) -> Result<Exit, Refusal> {
         )));
     };
     let path = args.file.as_ref().unwrap_or(&first.program.file);
-    let program = load(path, &first.program.set)?;
+    let program = load_maz(path, &first.program.set, CANNOT)?;
     // To read the proof took a part of the time.
     let options = Options {
         solver: solver(&args.solver)?,
@@ -64,27 +77,9 @@ pub(super) fn check_proof(args: &CheckProofArgs) -> Result<Exit, Refusal> {
         },
         ..Options::default()
     };
-    let checked = program.check_proof(&file, &options, &mut |progress| watcher.look(progress));
-    watcher.finish();
+    let checked = program.check_proof(&file, &options, watch);
     Ok(match checked {
-        Ok(shown) => {
-            let mut text = String::new();
-            for (proof, deadlock_free) in file.proofs.iter().zip(shown) {
-                let goal = program.stated(proof.goal.as_deref()).map_err(refuse)?;
-                let ends = match deadlock_free {
-                    DeadlockFree::Program => "; no state deadlocks",
-                    DeadlockFree::Boxes => {
-                        "; no state in its boxes deadlocks, but they are not all runs of the program"
-                    }
-                    DeadlockFree::Nothing => "; deadlocks are not part of it",
-                };
-                text += &match proof.goals.len() {
-                    1 => format!("checked: {goal} (its goal follows{ends})\n"),
-                    goals => format!("checked: {goal} (all {goals} goals follow{ends})\n"),
-                };
-            }
-            output::print(&text, Exit::Verified)
-        }
+        Ok(shown) => output::print(&follows(&program, &file, &shown)?, Exit::Verified),
         Err(ProofProblem::Rejected(why)) => {
             output::print(&format!("rejected: {why}\n"), Exit::Violated)
         }
@@ -92,17 +87,62 @@ pub(super) fn check_proof(args: &CheckProofArgs) -> Result<Exit, Refusal> {
             output::print(&format!("inconclusive: {why}\n"), Exit::Inconclusive)
         }
         Err(ProofProblem::BrokenOff { bound, checked }) => {
-            let bound = match (bound, args.time_limit) {
+            let bound = match (bound, limits.time) {
                 (Bound::TimeLimit(_), Some(time)) => Bound::TimeLimit(time.as_millis() as u64),
                 _ => bound,
             };
             let goals = file.proofs.iter().map(|proof| proof.goals.len() as u64);
             let all: u64 = goals.sum();
             let what = format!("{checked} of {all} goals follow, the others were not checked");
-            let text = mazurka_report::unchecked(&bound, &what, &view(&limits));
+            let text = mazurka_report::unchecked(&bound, &what, &view(limits));
             output::print(&text, Exit::Inconclusive)
         }
         Err(ProofProblem::Prove(error)) => return Err(refuse(error)),
         Err(other) => return Err(Refusal::Message(format!("`{name}`: {other}"))),
     })
+}
+
+/// Reads the file, within the limits.
+fn read(
+    name: &str,
+    start: Instant,
+    limits: &Limits,
+    watch: &mut Watch<'_>,
+) -> Result<ControlFlow<Bound, Result<ProofFile, ProofProblem>>, Refusal> {
+    let look = &mut || match limits.time {
+        Some(most) if start.elapsed() >= most => {
+            ControlFlow::Break(Bound::TimeLimit(most.as_millis() as u64))
+        }
+        _ => watch(&Progress {
+            counts: Default::default(),
+            elapsed: start.elapsed(),
+            done: None,
+            estimate: None,
+        }),
+    };
+    let parse = |file: &mut dyn Read| {
+        let file: Result<ProofFile, _> = serde_json::from_reader(file);
+        file.map_err(ProofProblem::from)
+    };
+    Ok(files::proof(name, look, parse)?)
+}
+
+/// What the proofs show, a line for each.
+fn follows(program: &Program, file: &ProofFile, shown: &[DeadlockFree]) -> Result<String, Refusal> {
+    let mut text = String::new();
+    for (proof, deadlock_free) in file.proofs.iter().zip(shown) {
+        let goal = program.stated(proof.goal.as_deref()).map_err(refuse)?;
+        let ends = match deadlock_free {
+            DeadlockFree::Program => "; no state deadlocks",
+            DeadlockFree::Boxes => {
+                "; no state in its boxes deadlocks, but they are not all runs of the program"
+            }
+            DeadlockFree::Nothing => "; deadlocks are not part of it",
+        };
+        text += &match proof.goals.len() {
+            1 => format!("checked: {goal} (its goal follows{ends})\n"),
+            goals => format!("checked: {goal} (all {goals} goals follow{ends})\n"),
+        };
+    }
+    Ok(text)
 }

@@ -1,106 +1,208 @@
 //! The command `explore`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use mazurka::record::{Record, Tree};
-use mazurka::{Algorithm, Bound, Checkpoint, Options, Program};
+use clap::Args;
+use mazurka::record::Record;
+use mazurka::{Algorithm, Bound, Checkpoint, Options, Program, TestSink, Variant};
 
-use super::{Refusal, into_folder, jobs, load, show, view};
-use crate::args::{ExploreArgs, Format, OutputArgs, Picture};
+use super::{Refusal, into_folder, jobs, view};
+use crate::args::{EXIT_CODES, OutputArgs, SearchArgs, algorithm};
 use crate::exit::Exit;
-use crate::solver::solver;
-use crate::watch::Watcher;
-use crate::{files, output};
+use crate::program::ProgramArgs;
+use crate::show::{Format, JSON, Offer, TEXT, offer, show};
+use crate::watch::watched;
+use crate::{files, output, values};
+
+/// The formats of what is a tree or a net.
+pub(super) const FORMATS: [Offer; 4] = [
+    TEXT,
+    JSON,
+    (
+        Format::Dot,
+        "The tree or net of a small program, for Graphviz",
+    ),
+    (
+        Format::Svg,
+        "The tree or net of a small program, for a browser",
+    ),
+];
+
+/// What the help says of them.
+pub(super) const ABOUT_FORMATS: &str =
+    "Text for people, the record for programs, or a picture of a small program's tree or net";
+
+/// Explore the whole space with one engine, and count
+#[derive(Debug, Args)]
+#[command(after_help = format!("Examples:
+  mazurka explore readers.maz --set N=10
+  mazurka explore readers.maz --algorithm naive --set N=3
+  mazurka explore readers.maz --algorithm stateful --format json
+  mazurka explore buffer.maz --algorithm context --no-guide
+  mazurka explore readers.maz --set N=2 --format svg > readers.svg
+  mazurka explore large.maz --checkpoint later.json --time-limit 1h
+  mazurka explore large.maz --resume later.json
+  mazurka explore parser.maz --tests cases; mazurka replay cases/1.json
+
+{EXIT_CODES}
+A failure or a deadlock that was found is exit code 1; different final states are not."))]
+#[command(mut_args(|flag| offer(flag, ABOUT_FORMATS, &FORMATS)))]
+pub(crate) struct ExploreArgs {
+    #[command(flatten)]
+    program: ProgramArgs,
+    /// The engine
+    #[arg(long, value_parser = algorithm(), default_value_t = Algorithm::Optimal)]
+    algorithm: Algorithm,
+    #[command(flatten)]
+    context: ContextArgs,
+    /// Workers that explore at the same time (the cores unless given); they change no result. `context` and `stateful` have one
+    #[arg(long, short, value_name = "N", value_parser = values::count)]
+    jobs: Option<u64>,
+    /// If the search is broken off by Ctrl-C or a limit, save here what is needed to go on; and now and then before that
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
+    /// How often a checkpoint is saved while the search goes on, if there is something new
+    #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "1m")]
+    checkpoint_every: Duration,
+    /// Go on from a checkpoint, of the same program and options; it is brought up to date if broken off again
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
+    /// Write every explored execution into this folder, with its inputs, for `mazurka replay`
+    #[arg(long, value_name = "DIR")]
+    tests: Option<PathBuf>,
+    #[command(flatten)]
+    search: SearchArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// What can be switched off in the engine `context`.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "With --algorithm context")]
+struct ContextArgs {
+    /// Do not cut a run before the last step of a sleep sequence
+    #[arg(long)]
+    no_anticipate: bool,
+    /// Do not prefer the steps of short sleep sequences
+    #[arg(long)]
+    no_guide: bool,
+    /// Follow the paper to the letter, which loses states: the verdict is never `verified`
+    #[arg(long, conflicts_with_all = ["no_anticipate", "no_guide"])]
+    paper: bool,
+}
+
+impl ExploreArgs {
+    /// The engine, with its switches; the error is that it has none.
+    fn algorithm(&self) -> Result<Algorithm, String> {
+        let ContextArgs {
+            no_anticipate,
+            no_guide,
+            paper,
+        } = self.context;
+        match self.algorithm {
+            Algorithm::Context(best) => Ok(Algorithm::Context(Variant {
+                anticipate: !no_anticipate,
+                guide: !no_guide,
+                paper,
+                ..best
+            })),
+            other if no_anticipate || no_guide || paper => Err(format!(
+                "--no-anticipate, --no-guide and --paper are for --algorithm context, not {other}"
+            )),
+            other => Ok(other),
+        }
+    }
+}
+
+/// A finished exploration, and what is told beside its result.
+struct Explored {
+    record: Record,
+    told: Option<String>,
+}
 
 /// Explores the whole space, and counts.
 pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let algorithm = args.algorithm()?;
-    let program = load(&args.program.file, &args.program.settings())?;
-    let options = Options {
-        solver: solver(&args.solver)?,
-        limits: args.limits.limits(),
-        deterministic: false,
-        jobs: jobs(args.jobs),
-        ..Options::default()
-    };
-    let format = match args.output.format {
-        Picture::Text => Format::Text,
-        Picture::Json => Format::Json,
-        Picture::Dot => return draw(args, &program, &options, mazurka_report::dot),
-        Picture::Svg => return draw(args, &program, &options, mazurka_report::svg),
-    };
-    let resumed = match &args.resume {
-        None => None,
-        Some(path) => {
-            let name = path.display().to_string();
-            let checkpoint = Checkpoint::parse(&files::checkpoint(&name)?);
-            Some(checkpoint.map_err(|error| format!("`{name}`: {error}"))?)
-        }
-    };
+    let program = args.program.load()?;
+    let options = args.search.options(jobs(args.jobs))?;
+    if args.output.format.is_picture() {
+        return draw(args, &program, algorithm, &options);
+    }
+    let resumed = args.resume.as_deref().map(checkpoint).transpose()?;
     let save = args.checkpoint.as_ref().or(args.resume.as_ref());
-    let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
-    let watch = &mut |progress: &mazurka::Progress| watcher.look(progress);
-    let mut coverage = None;
-    let mut keeper = Keeper::default();
-    let (record, checkpoint) = match save {
-        Some(_) if args.tests.is_some() => {
+    let Explored { record, told } = match (save, &args.tests) {
+        (Some(_), Some(_)) => {
             let no =
                 "tests are written by a whole exploration; leave out --checkpoint and --resume";
             return Err(Refusal::Message(no.to_owned()));
         }
-        None if args.tests.is_some() => {
-            let folder = args.tests.as_deref().unwrap_or(Path::new("."));
-            let record;
-            (record, coverage) = tests(folder, &program, algorithm, &options, watch)?;
-            (record, None)
+        (None, Some(folder)) => tests(args, folder, &program, algorithm, &options)?,
+        (Some(path), None) => {
+            let resumed = resumed.as_ref();
+            saving(args, path, resumed, &program, algorithm, &options)?
         }
-        None => {
-            let record = program.explore(algorithm, &options, watch);
-            (record.map_err(|error| error.to_string())?, None)
-        }
-        Some(path) => {
-            let every = args.checkpoint_every;
-            let keep = &mut |checkpoint: Checkpoint| keeper.keep(path, &checkpoint);
-            program
-                .explore_saving(resumed.as_ref(), algorithm, &options, watch, every, keep)
-                .map_err(|error| error.to_string())?
+        (None, None) => {
+            let record = watched(&options.limits, args.output.quiet, |watch| {
+                program.explore(algorithm, &options, watch)
+            })?;
+            Explored {
+                record: record.map_err(|error| error.to_string())?,
+                told: None,
+            }
         }
     };
-    watcher.finish();
-    let advice = match (save, checkpoint) {
-        (Some(path), Some(checkpoint)) => {
+    let exit = show(&record, record.verdict.into(), &args.output, |_| {
+        Ok(mazurka_report::table(&record, &view(&options.limits)))
+    })?;
+    if !args.output.quiet {
+        told.iter().for_each(|told| output::complain(told));
+        if save.is_none() && !algorithm.compares_states() && broken_off(&record) {
+            output::complain(
+                "to be able to go on from where a search ends, start it with --checkpoint FILE",
+            );
+        }
+    }
+    Ok(exit)
+}
+
+/// Reads a checkpoint.
+fn checkpoint(path: &Path) -> Result<Checkpoint, String> {
+    let name = path.display().to_string();
+    let checkpoint = Checkpoint::parse(&files::checkpoint(&name)?);
+    checkpoint.map_err(|error| format!("`{name}`: {error}"))
+}
+
+/// Explores, from a checkpoint if there is one, and saves checkpoints. Says how to go on.
+fn saving(
+    args: &ExploreArgs,
+    path: &Path,
+    resumed: Option<&Checkpoint>,
+    program: &Program,
+    algorithm: Algorithm,
+    options: &Options,
+) -> Result<Explored, Refusal> {
+    let mut keeper = Keeper::default();
+    let keep = &mut |checkpoint: Checkpoint| keeper.keep(path, &checkpoint);
+    let every = args.checkpoint_every;
+    let explored = watched(&options.limits, args.output.quiet, |watch| {
+        program.explore_saving(resumed, algorithm, options, watch, every, keep)
+    })?;
+    let (record, checkpoint) = explored.map_err(|error| error.to_string())?;
+    let told = match checkpoint {
+        Some(checkpoint) => {
             let saved = files::save("the checkpoint", path, &sealed(&checkpoint)?);
             let path = mazurka_report::quote(&path.display().to_string());
             saved.then(|| format!("to go on, run it again with --resume {path}"))
         }
         // What is finished needs no checkpoint.
-        (Some(path), None) if keeper.kept && args.resume.is_none() => {
+        None if keeper.kept && args.resume.is_none() => {
             files::remove(path);
             None
         }
-        _ if save.is_none() && !algorithm.compares_states() && broken_off(&record) => {
-            let text =
-                "to be able to go on from where a search ends, start it with --checkpoint FILE";
-            Some(text.to_owned())
-        }
-        _ => None,
+        None => None,
     };
-    let view = view(&options.limits);
-    let output = OutputArgs {
-        format,
-        quiet: args.output.quiet,
-    };
-    show(&record, &output, &record, || {
-        mazurka_report::table(&record, &view)
-    })
-    .inspect(|_| {
-        if let Some(coverage) = coverage.filter(|_| !args.output.quiet) {
-            output::complain(&coverage);
-        }
-        if let Some(advice) = advice.filter(|_| !args.output.quiet) {
-            output::complain(&advice);
-        }
-    })
+    Ok(Explored { record, told })
 }
 
 /// Saves checkpoints on the way.
@@ -136,26 +238,31 @@ fn sealed(checkpoint: &Checkpoint) -> Result<String, String> {
 
 /// Explores, and writes each execution into the folder. Says what they cover, if all are there.
 fn tests(
+    args: &ExploreArgs,
     folder: &Path,
     program: &Program,
     algorithm: Algorithm,
     options: &Options,
-    watch: &mut mazurka::Watch<'_>,
-) -> Result<(Record, Option<String>), Refusal> {
-    let explore =
-        |sink: mazurka::TestSink<'_>| program.explore_tests(algorithm, options, watch, sink);
-    let (explored, whole) = into_folder(folder, explore);
+) -> Result<Explored, Refusal> {
+    let (explored, whole) = watched(&options.limits, args.output.quiet, |watch| {
+        into_folder(folder, |sink: TestSink<'_>| {
+            program.explore_tests(algorithm, options, watch, sink)
+        })
+    })?;
     let (record, coverage) = explored.map_err(|error| error.to_string())?;
     let covered = || mazurka_report::coverage(&coverage, &folder.display().to_string());
-    Ok((record, whole.then(covered)))
+    Ok(Explored {
+        told: whole.then(covered),
+        record,
+    })
 }
 
 /// The tree as a picture. One worker walks it, so that it is always the same.
 fn draw(
     args: &ExploreArgs,
     program: &Program,
+    algorithm: Algorithm,
     options: &Options,
-    picture: fn(&Record, &Tree) -> String,
 ) -> Result<Exit, Refusal> {
     if !program.unknowns().is_empty() {
         let no = "there are no pictures of programs with inputs or without initial values; --format text and json show the exploration";
@@ -165,13 +272,16 @@ fn draw(
         let no = "a picture shows a whole exploration; --checkpoint, --resume and --tests are for --format text and json";
         return Err(Refusal::Message(no.to_owned()));
     }
-    let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
-    let watch = &mut |progress: &mazurka::Progress| watcher.look(progress);
-    let drawn = program.explore_tree(args.algorithm()?, options, watch);
-    watcher.finish();
+    let drawn = watched(&options.limits, args.output.quiet, |watch| {
+        program.explore_tree(algorithm, options, watch)
+    })?;
     let (record, tree) = drawn.map_err(|error| error.to_string())?;
-    let exit = Exit::from(record.verdict);
-    Ok(output::print_raw(&picture(&record, &tree), exit))
+    show(&record, record.verdict.into(), &args.output, |format| {
+        Ok(match format {
+            Format::Dot => mazurka_report::dot(&record, &tree),
+            _ => mazurka_report::svg(&record, &tree),
+        })
+    })
 }
 
 /// Whether more time or a larger limit would have found more.

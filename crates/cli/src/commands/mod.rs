@@ -1,4 +1,4 @@
-//! The commands, a file for each, and what they share.
+//! The commands: a file for each, with its flags, its help and what it does. And what they share.
 
 mod bench;
 mod check;
@@ -15,20 +15,58 @@ mod unfold;
 
 use std::path::Path;
 
-use mazurka::record::Record;
-use mazurka::{Limits, Plan, Program, Schedule};
+use clap::{Parser, Subcommand};
+use mazurka::{Limits, Plan, Schedule};
 use mazurka_report::{Paint, View};
 
-use crate::args::{Command, Format, OutputArgs};
+use crate::args::EXIT_CODES;
 use crate::exit::Exit;
-use crate::{diagnose, files, output};
+use crate::show::json;
+use crate::{files, output};
 
 /// More workers than this would only get in each other's way.
 const MOST_JOBS: u64 = 1024;
 
+#[derive(Debug, Parser)]
+#[command(
+    name = "mazurka",
+    version,
+    about = "Explores the executions of a concurrent program that are really different",
+    long_about = "Explores the executions of a concurrent program that are really different: can an assertion \
+                  fail, can it deadlock, is its result always the same, and which schedule shows it?",
+    after_help = format!("Examples:
+  mazurka check examples/counter.maz
+  mazurka check examples/philosophers.maz --set N=3
+  mazurka explore examples/counter.maz --format svg > counter.svg
+  mazurka run examples/counter.maz --schedule \"0 1 0 1\"
+  mazurka permute examples/counter.maz --complete
+
+{EXIT_CODES}")
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Check(check::CheckArgs),
+    Explore(explore::ExploreArgs),
+    Unfold(unfold::UnfoldArgs),
+    Reach(reach::ReachArgs),
+    Symbolic(symbolic::SymbolicArgs),
+    Run(run::RunArgs),
+    Permute(permute::PermuteArgs),
+    Replay(replay::ReplayArgs),
+    Prove(prove::ProveArgs),
+    CheckProof(check_proof::CheckProofArgs),
+    Bench(bench::BenchArgs),
+    Completions(completions::CompletionsArgs),
+}
+
 /// Does it, and says how it went.
-pub(crate) fn execute(command: &Command) -> Exit {
-    let done = match command {
+pub(crate) fn execute(cli: &Cli) -> Exit {
+    let done = match &cli.command {
         Command::Check(args) => check::check(args),
         Command::Explore(args) => explore::explore(args),
         Command::Unfold(args) => unfold::unfold(args),
@@ -39,8 +77,8 @@ pub(crate) fn execute(command: &Command) -> Exit {
         Command::Replay(args) => replay::replay(args),
         Command::Prove(args) => prove::prove(args),
         Command::CheckProof(args) => check_proof::check_proof(args),
-        Command::Bench(args) => bench::bench(args).map_err(Refusal::Message),
-        Command::Completions { shell } => Ok(completions::completions(*shell)),
+        Command::Bench(args) => bench::bench(args),
+        Command::Completions(args) => Ok(completions::completions(args)),
     };
     let exit = done.unwrap_or_else(|refusal| {
         match refusal {
@@ -67,32 +105,6 @@ pub(crate) enum Refusal {
 impl From<String> for Refusal {
     fn from(text: String) -> Self {
         Refusal::Message(text)
-    }
-}
-
-/// Reads a program.
-pub(super) fn load(file: &str, set: &[(String, String)]) -> Result<Program, Refusal> {
-    let source = files::program(file)?;
-    load_source(file, &source, set)
-}
-
-/// The same for a text that has been read.
-pub(super) fn load_source(
-    file: &str,
-    source: &str,
-    set: &[(String, String)],
-) -> Result<Program, Refusal> {
-    Program::load(file, source, set)
-        .map_err(|mistakes| Refusal::Program(diagnose::render(file, source, &mistakes)))
-}
-
-/// Reads a program all of whose values are known.
-pub(super) fn load_known(file: &str, set: &[(String, String)]) -> Result<Program, Refusal> {
-    let source = files::program(file)?;
-    let program = load_source(file, &source, set)?;
-    match program.unknowns().refused() {
-        unknown if unknown.is_empty() => Ok(program),
-        unknown => Err(Refusal::Program(diagnose::render(file, &source, &unknown))),
     }
 }
 
@@ -137,24 +149,22 @@ pub(super) fn view(limits: &Limits) -> View {
     }
 }
 
-pub(super) fn json<T: serde::Serialize>(record: &T) -> Result<String, String> {
-    mazurka_report::json(record).map_err(|error| format!("cannot write the record: {error}"))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
 
-pub(super) fn show<T: serde::Serialize>(
-    whole: &T,
-    args: &OutputArgs,
-    record: &Record,
-    text: impl FnOnce() -> String,
-) -> Result<Exit, Refusal> {
-    let exit = Exit::from(record.verdict);
-    Ok(match args.format {
-        Format::Json => output::print_raw(&json(whole)?, exit),
-        Format::Text if args.quiet => {
-            let text = text();
-            let first = text.split_inclusive('\n').next().unwrap_or("");
-            output::print(first, exit)
+    #[test]
+    fn the_flags_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_shows_examples() {
+        for command in Cli::command().get_subcommands() {
+            let after = command.get_after_help().map(ToString::to_string);
+            let name = command.get_name();
+            assert!(after.unwrap_or_default().contains("Examples:"), "{name}");
         }
-        Format::Text => output::print(&text(), exit),
-    })
+    }
 }

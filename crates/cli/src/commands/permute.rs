@@ -1,12 +1,73 @@
 //! The command `permute`.
 
-use mazurka::{Options, Permuting};
+use clap::Args;
+use mazurka::Permuting;
 
-use super::{Refusal, load_known, plan, show, view};
-use crate::args::{ClassPicture, Format, OutputArgs, PermuteArgs};
+use super::{Refusal, plan, view};
+use crate::args::{EXIT_CODES, LimitArgs, OutputArgs};
 use crate::exit::Exit;
-use crate::output;
-use crate::watch::Watcher;
+use crate::program::ProgramArgs;
+use crate::show::{Format, JSON, Offer, TEXT, offer, show};
+use crate::values;
+use crate::watch::watched;
+
+const FORMATS: [Offer; 4] = [
+    TEXT,
+    JSON,
+    (Format::Dot, "The partial order of a class, for Graphviz"),
+    (Format::Svg, "The partial order of a class, for a browser"),
+];
+
+/// Find the executable permutations of one execution, or of all
+#[derive(Debug, Args)]
+#[command(after_help = format!("Examples:
+  mazurka permute example5.maz --schedule \"0 0 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.0\"
+  mazurka permute counter.maz --seed 7
+  mazurka permute counter.maz --complete
+  mazurka permute writers.maz --paper
+  mazurka permute example5.maz --symbolic-initial
+  mazurka permute counter.maz --class 2 --format svg > class.svg
+
+A run is recorded, by a schedule or by chance, and all orders of its labels are found in which the program
+can execute it, up to equivalence: each is run as a test. Choices go as recorded, so nothing is said about other
+paths; --complete goes on from path to path until all are known. A schedule that ends early is
+gone on with by whoever is first.
+{EXIT_CODES}
+A failure or a deadlock that was found is exit code 1; different final states are not."))]
+#[command(mut_args(|flag| offer(
+    flag,
+    "Text for people, the record for programs, or a picture of the partial order of one class",
+    &FORMATS,
+)))]
+pub(crate) struct PermuteArgs {
+    #[command(flatten)]
+    program: ProgramArgs,
+    /// The run to record: processes, one per step, such as "0 0 0.1=2 1"
+    #[arg(long, value_name = "SCHEDULE", conflicts_with = "seed")]
+    schedule: Option<String>,
+    /// Let chance choose the run to record, the same way for the same number
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Go on from path to path, where choices go the other way, until all are known
+    #[arg(long)]
+    complete: bool,
+    /// Count the classes of the paper's definitions as printed, too: some come more than once
+    #[arg(long)]
+    paper: bool,
+    /// Find the permutations that are executable from other initial values, too, and from where they end differently
+    #[arg(long)]
+    symbolic_initial: bool,
+    /// How many classes, and ways to end, to list
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = values::count)]
+    classes: u64,
+    /// The class to draw, by its number in the list
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = values::count)]
+    class: u64,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
 
 /// Finds the executable permutations of one execution, or of all.
 pub(super) fn permute(args: &PermuteArgs) -> Result<Exit, Refusal> {
@@ -17,38 +78,29 @@ pub(super) fn permute(args: &PermuteArgs) -> Result<Exit, Refusal> {
         any_start: args.symbolic_initial,
         listed: usize::try_from(args.classes).unwrap_or(usize::MAX),
     };
-    let program = load_known(&args.program.file, &args.program.settings())?;
-    let options = Options {
-        limits: args.limits.limits(),
-        deterministic: false,
-        jobs: 1,
-        ..Options::default()
-    };
-    let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
-    let permuted = program.permute(&wanted, &options, &mut |progress| watcher.look(progress));
-    watcher.finish();
+    let program = args.program.load_known()?;
+    let options = args.limits.options(1);
+    let permuted = watched(&options.limits, args.output.quiet, |watch| {
+        program.permute(&wanted, &options, watch)
+    })?;
     let permuted = permuted.map_err(|error| error.to_string())?;
     let record = &permuted.record;
-    let format = match args.output.format {
-        ClassPicture::Text => Format::Text,
-        ClassPicture::Json => Format::Json,
-        picture @ (ClassPicture::Dot | ClassPicture::Svg) => {
-            let class = usize::try_from(args.class).unwrap_or(usize::MAX);
-            let order = program.partial_order(&permuted, class, &options);
-            let order = order.map_err(|error| error.to_string())?;
-            let title = format!("{}: class {class}", record.program.file);
-            let drawn = match picture {
-                ClassPicture::Dot => mazurka_report::order_dot(&title, &order),
-                _ => mazurka_report::order_svg(&title, &order),
-            };
-            return Ok(output::print_raw(&drawn, Exit::from(record.verdict)));
+    show(&permuted, record.verdict.into(), &args.output, |format| {
+        if !format.is_picture() {
+            let view = view(&options.limits);
+            return Ok(mazurka_report::permutations(
+                record,
+                &permuted.permutations,
+                &view,
+            ));
         }
-    };
-    let output = OutputArgs {
-        format,
-        quiet: args.output.quiet,
-    };
-    show(&permuted, &output, record, || {
-        mazurka_report::permutations(record, &permuted.permutations, &view(&options.limits))
+        let class = usize::try_from(args.class).unwrap_or(usize::MAX);
+        let order = program.partial_order(&permuted, class, &options);
+        let order = order.map_err(|error| error.to_string())?;
+        let title = format!("{}: class {class}", record.program.file);
+        Ok(match format {
+            Format::Dot => mazurka_report::order_dot(&title, &order),
+            _ => mazurka_report::order_svg(&title, &order),
+        })
     })
 }

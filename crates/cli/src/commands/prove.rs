@@ -1,18 +1,109 @@
 //! The command `prove`.
 
-use mazurka::{Limits, Program, ProveError, ProveOptions, goal_mistake};
+use std::path::PathBuf;
 
-use super::{Refusal, json, load_source, view};
-use crate::args::{ProofFormat, ProveArgs};
+use clap::{Arg, Args};
+use mazurka::proof::Proof;
+use mazurka::{Limits, ProveError, ProveOptions, goal_mistake};
+
+use super::{Refusal, view};
+use crate::args::{EXIT_CODES, OutputArgs, ProofLimitArgs, SolverArgs};
 use crate::exit::Exit;
+use crate::program::{ProgramArgs, load_maz};
+use crate::show::{Format, JSON, Offer, TEXT, offer, show};
 use crate::solver::solver;
-use crate::watch::{self, Watcher};
-use crate::{diagnose, files, output};
+use crate::watch::watched;
+use crate::{diagnose, files, values};
 
-/// Reads a program to prove something about.
-pub(super) fn load(file: &str, set: &[(String, String)]) -> Result<Program, Refusal> {
-    let source = files::maz_program(file, "proved right")?;
-    load_source(file, &source, set)
+/// What is said of programs in another language.
+pub(super) const CANNOT: &str = "proved right";
+
+const FORMATS: [Offer; 4] = [
+    TEXT,
+    JSON,
+    (Format::Html, "A page with every goal, for a browser"),
+    (Format::Svg, "The goals of a small proof, for a browser"),
+];
+
+/// Prove what a program states, or a formula of dynamic logic about it
+#[derive(Debug, Args)]
+#[command(after_help = format!("Examples:
+  mazurka prove peterson.maz
+  mazurka prove sum.maz --goal \"x == 0 ==> [*] x == 2\"
+  mazurka prove sum.maz --goal \"forall k: int. x == k ==> [p || q] x == k + 2\" --proof sum.proof
+  mazurka prove sum.maz --format html > sum.html
+  mazurka check-proof sum.proof
+
+Variables without an initial value may have any. Unless --goal is given, the file's `prove`
+declarations are the goals, else its `ensures`; its assertions and invariants belong to each.
+docs/prove.md describes the formulas and the rules.
+{EXIT_CODES}"))]
+#[command(mut_args(|flag| offer(
+    flag,
+    "Text for people, the record for programs, the proof as a page or a picture",
+    &FORMATS,
+)))]
+#[command(mut_args(time_for_goals))]
+pub(crate) struct ProveArgs {
+    #[command(flatten)]
+    program: ProgramArgs,
+    /// A formula to prove (repeatable)
+    #[arg(long, value_name = "FORMULA")]
+    goal: Vec<String>,
+    /// Save the proof here, for `mazurka check-proof`
+    #[arg(long, value_name = "FILE")]
+    proof: Option<PathBuf>,
+    /// Keep goals on different paths apart: merge none that commuting steps lead to (may need very many)
+    #[arg(long)]
+    no_por: bool,
+    /// Do not close goals whose assumptions contradict each other
+    #[arg(long)]
+    no_feasible: bool,
+    /// Do not ask whether a state deadlocks
+    #[arg(long)]
+    no_deadlock: bool,
+    /// How often a loop without an invariant may go round
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    unfold: u32,
+    #[command(flatten)]
+    solver: SolverArgs,
+    /// Show the proof as a tree, what is closed unfolded so deep
+    #[arg(long, value_name = "DEPTH", num_args = 0..=1, default_missing_value = "3")]
+    tree: Option<usize>,
+    /// Applications of SCHEDULE, at most
+    #[arg(long, value_name = "N", value_parser = values::count, help_heading = "Limits")]
+    max_steps: Option<u64>,
+    #[command(flatten)]
+    limits: ProofLimitArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// What is limited here are goals.
+fn time_for_goals(flag: Arg) -> Arg {
+    match flag.get_id() == "time_limit" {
+        true => flag.help("Time for all goals: 10, 0.5, 10s, 2m, 1h"),
+        false => flag,
+    }
+}
+
+impl ProveArgs {
+    fn options(&self) -> Result<ProveOptions, Refusal> {
+        let drawn = self.output.format.is_picture() || self.tree.is_some();
+        Ok(ProveOptions {
+            reduce: !self.no_por,
+            feasible: !self.no_feasible,
+            deadlock: !self.no_deadlock,
+            unfold: self.unfold,
+            write: self.proof.is_some() || drawn,
+            leave: true,
+            solver: solver(&self.solver)?,
+            limits: Limits {
+                steps: self.max_steps,
+                ..self.limits.limits()
+            },
+        })
+    }
 }
 
 /// A goal that cannot be read is shown with a caret; everything else is a sentence.
@@ -27,68 +118,49 @@ pub(super) fn refuse(error: ProveError) -> Refusal {
 
 /// Looks for proofs, and shows them.
 pub(super) fn prove(args: &ProveArgs) -> Result<Exit, Refusal> {
-    let program = load(&args.program.file, &args.program.set)?;
-    let options = ProveOptions {
-        reduce: !args.no_por,
-        feasible: !args.no_feasible,
-        deadlock: !args.no_deadlock,
-        unfold: args.unfold,
-        write: args.proof.is_some()
-            || args.tree.is_some()
-            || matches!(args.format, ProofFormat::Html | ProofFormat::Svg),
-        leave: true,
-        solver: solver(&args.solver)?,
-        limits: Limits {
-            steps: args.max_steps,
-            time: args.time_limit,
-            memory: args.memory_limit.or_else(watch::default_memory),
-            ..Limits::default()
-        },
-    };
-    let mut watcher = Watcher::new(options.limits.memory, args.quiet)?;
-    let found = program.prove(&args.goal, &options, &mut |progress| watcher.look(progress));
-    watcher.finish();
-    let (record, proofs) = found.map_err(refuse)?;
+    let program = load_maz(&args.program.file, &args.program.set, CANNOT)?;
+    let options = args.options()?;
+    let found = watched(&options.limits, args.output.quiet, |watch| {
+        program.prove(&args.goal, &options, watch)
+    })?;
+    let (whole, proofs) = found.map_err(refuse)?;
     if let Some(path) = &args.proof {
         files::save_json("the proof", path, &proofs);
     }
-    let exit = Exit::from(record.record.verdict);
-    let view = view(&options.limits);
-    Ok(match args.format {
-        ProofFormat::Json => output::print_raw(&json(&record)?, exit),
-        ProofFormat::Html => {
-            let page = mazurka_report::proof_html(&record.record, &record.goals, &proofs.proofs);
-            output::print_raw(&page, exit)
-        }
-        ProofFormat::Svg => {
-            let [proof] = &proofs.proofs[..] else {
-                let no = "a picture shows one proof; choose it with --goal";
-                return Err(Refusal::Message(no.to_owned()));
-            };
-            match mazurka_report::proof_svg(proof) {
-                Some(picture) => output::print_raw(&picture, exit),
-                None => {
-                    return Err(Refusal::Message(format!(
-                        "the proof has {} goals, and a picture shows at most {}; --format html shows all",
-                        proof.goals.len(),
-                        mazurka_report::MOST_GOALS
-                    )));
+    let (record, goals, proofs) = (&whole.record, &whole.goals, &proofs.proofs);
+    show(
+        &whole,
+        record.verdict.into(),
+        &args.output,
+        |format| match format {
+            Format::Html => Ok(mazurka_report::proof_html(record, goals, proofs)),
+            Format::Svg => picture(proofs),
+            _ => {
+                let view = view(&options.limits);
+                let mut text = mazurka_report::proved(record, goals, &view);
+                if let Some(depth) = args.tree {
+                    for proof in proofs {
+                        text.push('\n');
+                        text += &mazurka_report::proof_tree(proof, depth, &view);
+                    }
                 }
+                Ok(text)
             }
-        }
-        ProofFormat::Text => {
-            let mut text = mazurka_report::proved(&record.record, &record.goals, &view);
-            if args.quiet {
-                let first = text.split_inclusive('\n').next().unwrap_or("").to_owned();
-                return Ok(output::print(&first, exit));
-            }
-            if let Some(depth) = args.tree {
-                for proof in &proofs.proofs {
-                    text.push('\n');
-                    text += &mazurka_report::proof_tree(proof, depth, &view);
-                }
-            }
-            output::print(&text, exit)
-        }
+        },
+    )
+}
+
+/// The picture of the one proof.
+fn picture(proofs: &[Proof]) -> Result<String, Refusal> {
+    let [proof] = proofs else {
+        let no = "a picture shows one proof; choose it with --goal";
+        return Err(Refusal::Message(no.to_owned()));
+    };
+    mazurka_report::proof_svg(proof).ok_or_else(|| {
+        Refusal::Message(format!(
+            "the proof has {} goals, and a picture shows at most {}; --format html shows all",
+            proof.goals.len(),
+            mazurka_report::MOST_GOALS
+        ))
     })
 }

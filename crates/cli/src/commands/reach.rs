@@ -1,14 +1,64 @@
 //! The command `reach`.
 
-use mazurka::{BadProperty, Options, StateProperty};
+use clap::{Args, ValueEnum};
+use mazurka::{BadProperty, NetKind, StateProperty};
 
-use super::unfold;
-use super::{Refusal, load_source, show, view};
-use crate::args::ReachArgs;
+use super::{Refusal, unfold, view};
+use crate::args::{OutputArgs, SearchArgs, net};
 use crate::exit::Exit;
-use crate::solver::solver;
-use crate::watch::Watcher;
+use crate::program::{ProgramArgs, load_source};
+use crate::show::show;
+use crate::watch::watched;
 use crate::{diagnose, files};
+
+/// Say whether a state can be reached, and how
+#[derive(Debug, Args)]
+#[command(after_help = format!("Examples:
+  mazurka reach counter.maz --property 'x == 1'
+  mazurka reach peterson.maz --property 'at(0, 12) && at(1, 12)'
+  mazurka reach philosophers.maz --set N=3 --property 'at(0, 14) && at(2, 14)'
+
+A property is a condition over shared variables, and over where processes are: at(0.1, 12) holds
+where the next step of process 0.1 stands in line 12.
+Exit codes: 0 unreachable, 1 reachable, 2 unknown (a bound was hit), 3 bad input or usage,
+4 internal error."))]
+pub(crate) struct ReachArgs {
+    #[command(flatten)]
+    program: ProgramArgs,
+    /// What to look for: `x == 3 && at(0, 12)`
+    #[arg(long, value_name = "CONDITION")]
+    property: String,
+    /// The net to build and search
+    #[arg(long, value_parser = net(), default_value_t = NetKind::Contextual)]
+    net: NetKind,
+    /// How to look for it in the net
+    #[arg(long, value_enum, default_value_t = Method::Search)]
+    method: Method,
+    /// Let chance choose the tests, the same way for the same number
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    #[command(flatten)]
+    search: SearchArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Method {
+    /// Enumerate the markings of what the property is about
+    Search,
+    /// Translate the net into a formula, and ask the embedded solver
+    Smt,
+}
+
+impl From<Method> for mazurka::Method {
+    fn from(method: Method) -> Self {
+        match method {
+            Method::Search => mazurka::Method::Search,
+            Method::Smt => mazurka::Method::Smt,
+        }
+    }
+}
 
 /// Looks for a state, and shows the way to it.
 pub(super) fn reach(args: &ReachArgs) -> Result<Exit, Refusal> {
@@ -25,35 +75,25 @@ pub(super) fn reach(args: &ReachArgs) -> Result<Exit, Refusal> {
         }
         BadProperty::Point(_) | BadProperty::Nowhere(_) => Refusal::Message(bad.to_string()),
     })?;
-    let options = Options {
-        solver: solver(&args.solver)?,
-        limits: args.limits.limits(),
-        deterministic: false,
-        jobs: 1,
-        ..Options::default()
-    };
-    let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
-    let whole = program.reach(
-        &wanted,
-        (args.net, args.method.into()),
-        args.seed,
-        &options,
-        &mut |progress| watcher.look(progress),
-    );
-    watcher.finish();
+    let options = args.search.options(1)?;
+    let method = (args.net, args.method.into());
+    let whole = watched(&options.limits, args.output.quiet, |watch| {
+        program.reach(&wanted, method, args.seed, &options, watch)
+    })?;
     let whole = whole.map_err(|error| error.to_string())?;
-    let view = view(&options.limits);
-    show(&whole, &args.output, &whole.record, || {
+    let (record, run) = (&whole.record, whole.run.as_ref());
+    show(&whole, record.verdict.into(), &args.output, |_| {
         let searched = format!(
             "{} markings of the {} net, {} tests",
             whole.markings, whole.net, whole.tests
         );
-        mazurka_report::reached(
-            &whole.record,
+        let view = view(&options.limits);
+        Ok(mazurka_report::reached(
+            record,
             &whole.state,
-            whole.run.as_ref(),
+            run,
             &searched,
             &view,
-        )
+        ))
     })
 }

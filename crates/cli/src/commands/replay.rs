@@ -1,11 +1,37 @@
 //! The command `replay`.
 
+use clap::Args;
 use mazurka::{Limits, Options, Recording, RecordingError, ReplayProblem};
 
-use super::{Refusal, load_source, show, view};
-use crate::args::ReplayArgs;
+use super::{Refusal, view};
+use crate::args::{EXIT_CODES, OutputArgs};
 use crate::exit::Exit;
-use crate::files;
+use crate::program::load_source;
+use crate::show::show;
+use crate::{files, values};
+
+/// Run a recorded witness again, and compare every step
+#[derive(Debug, Args)]
+#[command(after_help = format!("Examples:
+  mazurka check counter.maz --witness bad.json; mazurka replay bad.json
+  mazurka check counter.maz --format json > bad.json; mazurka replay bad.json
+  mazurka replay bad.json --file moved/counter.maz
+
+Exit code 1: the violation is there again, as recorded. 3: the record is of another program or
+version, or the run diverges.
+{EXIT_CODES}"))]
+pub(crate) struct ReplayArgs {
+    /// A record, as `--witness FILE` saves it or `--format json` prints it; `-` for standard input
+    witness: String,
+    /// The program, if it is no longer where it was
+    #[arg(long, value_name = "FILE")]
+    file: Option<String>,
+    /// Local work within one step, in jumps and calls
+    #[arg(long, value_name = "N", default_value_t = Limits::default().local, value_parser = values::local)]
+    max_local: u64,
+    #[command(flatten)]
+    output: OutputArgs,
+}
 
 /// Runs a recorded execution again, and compares every step.
 pub(super) fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
@@ -40,7 +66,6 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
     };
     let options = Options {
         limits,
-        deterministic: false,
         jobs: 1,
         ..Options::default()
     };
@@ -52,8 +77,7 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
         }
         _ => problem.to_string(),
     })?;
-    let view = view(&options.limits);
-    show(&record, &args.output, &record, || {
-        mazurka_report::replayed(&record, &view)
+    show(&record, record.verdict.into(), &args.output, |_| {
+        Ok(mazurka_report::replayed(&record, &view(&options.limits)))
     })
 }

@@ -1,63 +1,102 @@
 //! The command `run`.
 
-use mazurka::Options;
+use clap::Args;
 use mazurka_report::OneRun;
 
-use super::{Refusal, load, plan, show, view};
-use crate::args::{Format, OutputArgs, RunArgs, RunPicture};
+use super::{Refusal, plan, view};
+use crate::args::{EXIT_CODES, LimitArgs, OutputArgs};
 use crate::exit::Exit;
-use crate::output;
-use crate::watch::Watcher;
+use crate::program::ProgramArgs;
+use crate::show::{Format, JSON, Offer, TEXT, offer, show};
+use crate::values;
+use crate::watch::watched;
+
+const FORMATS: [Offer; 4] = [
+    TEXT,
+    JSON,
+    (
+        Format::Chart,
+        "The message sequence chart of an ABS program, as text",
+    ),
+    (Format::Svg, "The same for a browser"),
+];
+
+/// Run one execution and show its steps
+#[derive(Debug, Args)]
+#[command(after_help = format!("Examples:
+  mazurka run counter.maz
+  mazurka run counter.maz --seed 7
+  mazurka run counter.maz --schedule \"0 0 1 1\"
+  mazurka run dice.maz --schedule \"0=3 0.1=6\"
+  mazurka run buffer.abs --format chart
+  mazurka run buffer.abs --format svg > chart.svg
+  mazurka run parity.maz --inputs 0#0=7 1#0=-2
+  mazurka run example5.maz --schedule \"0 0 0.0 0.1\" --path
+
+A schedule is a list of process names, one per step: 0.1 is the second child of process 0, and
+0.1=2 lets its `choose` give 2. An input is named by process and order: 0.1#0 is the first of process
+0.1; what is not given is 0. A seed always names the same run. The exit code is about this run.
+{EXIT_CODES}"))]
+#[command(mut_args(|flag| offer(
+    flag,
+    "Text for people, the record for programs, or the messages between ABS objects as a chart",
+    &FORMATS,
+)))]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    program: ProgramArgs,
+    /// The processes, one per step, such as "0 0 0.1=2 1"
+    #[arg(long, value_name = "SCHEDULE", conflicts_with = "seed")]
+    schedule: Option<String>,
+    /// Let chance choose, the same way for the same number
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// The values of inputs, by process and order (or initial values, by variable); those not given are 0
+    #[arg(long, value_name = "INPUT=VALUE", num_args = 1.., value_parser = values::input)]
+    inputs: Vec<(String, i128)>,
+    /// Tell, too, for which other initial values the run would be the same, and how it could have gone otherwise
+    #[arg(long)]
+    path: bool,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
 
 /// Runs one execution, and shows its steps.
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
     let plan = plan(args.schedule.as_ref(), args.seed)?;
-    let program = load(&args.program.file, &args.program.settings())?;
+    let program = args.program.load()?;
     if !args.inputs.is_empty() && program.unknowns().is_empty() {
         let no = "this program asks for no inputs; leave out --inputs";
         return Err(Refusal::Message(no.to_owned()));
     }
-    let options = Options {
-        inputs: args.inputs.clone(),
-        limits: args.limits.limits(),
-        deterministic: false,
-        jobs: 1,
-        ..Options::default()
-    };
-    let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
-    let record = program.run(&plan, &options, &mut |progress| watcher.look(progress));
-    watcher.finish();
-    let mut record = record.map_err(|error| error.to_string())?;
+    let mut options = args.limits.options(1);
+    options.inputs.clone_from(&args.inputs);
+    let done = watched(&options.limits, args.output.quiet, |watch| {
+        program.run(&plan, &options, watch)
+    })?;
+    let mut whole = done.map_err(|error| error.to_string())?;
     if args.path {
-        let path = program.path(&record.run, &options);
-        record.path = Some(path.map_err(|error| format!("--path: {error}"))?);
+        let path = program.path(&whole.run, &options);
+        whole.path = Some(path.map_err(|error| format!("--path: {error}"))?);
     }
-    let view = view(&options.limits);
-    let exit = Exit::from(record.record.verdict);
-    let format = match args.output.format {
-        RunPicture::Text => Format::Text,
-        RunPicture::Json => Format::Json,
-        RunPicture::Chart => {
-            let chart = mazurka_report::chart(&record.run).ok_or_else(no_chart)?;
-            return Ok(output::print_raw(&chart, exit));
-        }
-        RunPicture::Svg => {
-            let chart = mazurka_report::chart_svg(&record.record, &record.run);
-            return Ok(output::print_raw(&chart.ok_or_else(no_chart)?, exit));
-        }
-    };
-    let output = OutputArgs {
-        format,
-        quiet: args.output.quiet,
-    };
-    show(&record, &output, &record.record, || {
-        let one = OneRun {
-            run: &record.run,
-            seed: record.seed,
-            ready: &record.ready,
-            path: record.path.as_ref(),
+    let (record, run) = (&whole.record, &whole.run);
+    show(&whole, record.verdict.into(), &args.output, |format| {
+        let shown = match format {
+            Format::Chart => mazurka_report::chart(run),
+            Format::Svg => mazurka_report::chart_svg(record, run),
+            _ => {
+                let one = OneRun {
+                    run,
+                    seed: whole.seed,
+                    ready: &whole.ready,
+                    path: whole.path.as_ref(),
+                };
+                Some(mazurka_report::run(record, one, &view(&options.limits)))
+            }
         };
-        mazurka_report::run(&record.record, one, &view)
+        shown.ok_or_else(no_chart)
     })
 }
 

@@ -1,13 +1,49 @@
 //! The command `unfold`.
 
-use mazurka::{NetKind, Options, UnfoldRecord};
+use std::path::PathBuf;
 
-use super::{Refusal, into_folder, load, show, view};
-use crate::args::{Format, OutputArgs, Picture, UnfoldArgs};
+use clap::Args;
+use mazurka::{NetKind, Options, Program, TestSink};
+
+use super::explore::{ABOUT_FORMATS, FORMATS};
+use super::{Refusal, into_folder, view};
+use crate::args::{EXIT_CODES, OutputArgs, SearchArgs, net};
 use crate::exit::Exit;
-use crate::output;
-use crate::solver::solver;
-use crate::watch::Watcher;
+use crate::program::ProgramArgs;
+use crate::show::{Format, offer, show};
+use crate::watch::watched;
+
+/// Build a net of all executions from few of them
+#[derive(Debug, Args)]
+#[command(after_help = format!("Examples:
+  mazurka unfold readers.maz --set N=10
+  mazurka unfold readers.maz --net replicated --format json
+  mazurka unfold readers.maz --set N=2 --format svg > net.svg
+
+The tests cover every failure of every process; deadlocks are found in the net, whether a test has
+met them or not. Final states are not all met: `ensures` and determinism are for `check`.
+{EXIT_CODES}"))]
+#[command(mut_args(|flag| offer(flag, ABOUT_FORMATS, &FORMATS)))]
+pub(crate) struct UnfoldArgs {
+    #[command(flatten)]
+    program: ProgramArgs,
+    /// The net
+    #[arg(long, value_parser = net(), default_value_t = NetKind::Contextual)]
+    net: NetKind,
+    /// With --net stateful: no net, but the states of its model one after the other, to compare with
+    #[arg(long)]
+    naive: bool,
+    /// Let chance choose the tests, the same way for the same number; the net is always the same
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Write each test into this folder, to be run again with `mazurka replay`
+    #[arg(long, value_name = "DIR")]
+    tests: Option<PathBuf>,
+    #[command(flatten)]
+    search: SearchArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
 
 /// Why a program cannot be unfolded.
 pub(super) fn refusal() -> Refusal {
@@ -18,80 +54,58 @@ pub(super) fn refusal() -> Refusal {
 
 /// Unfolds a program, and shows what came of it.
 pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
-    let program = load(&args.program.file, &args.program.settings())?;
+    let program = args.program.load()?;
     if !program.unfolds() {
         return Err(refusal());
     }
-    let options = Options {
-        solver: solver(&args.solver)?,
-        limits: args.limits.limits(),
-        deterministic: false,
-        jobs: 1,
-        ..Options::default()
-    };
-    if args.tests.is_some() && (args.naive || draw(args.output.format).is_some()) {
+    let options = args.search.options(1)?;
+    let picture = args.output.format.is_picture();
+    if args.tests.is_some() && (args.naive || picture) {
         let no = "--tests is for nets and --format text or json";
         return Err(Refusal::Message(no.to_owned()));
     }
-    if args.naive && (args.net != NetKind::Stateful || draw(args.output.format).is_some()) {
+    if args.naive && (args.net != NetKind::Stateful || picture) {
         let no = "--naive is for --net stateful, and draws nothing: it builds no net";
         return Err(Refusal::Message(no.to_owned()));
     }
-    let mut watcher = Watcher::new(options.limits.memory, args.output.quiet)?;
-    let watch = &mut |progress: &mazurka::Progress| watcher.look(progress);
-    if let Some(draw) = draw(args.output.format) {
-        let drawn = program.unfold_net(args.net, args.seed, &options, watch);
-        watcher.finish();
-        let (record, net) = drawn.map_err(|error| error.to_string())?;
-        let UnfoldRecord {
-            record,
-            net: kind,
-            tests,
-            ..
-        } = record;
-        let picture = draw(&record, &kind, tests, &net);
-        return Ok(output::print_raw(&picture, Exit::from(record.verdict)));
+    if picture {
+        return draw(args, &program, &options);
     }
-    let whole = match &args.tests {
-        _ if args.naive => program.walk_states(args.seed, &options, watch),
-        None => program.unfold(args.net, args.seed, &options, watch),
-        Some(folder) => {
-            let tests = |sink: mazurka::TestSink<'_>| {
-                program.unfold_tests(args.net, args.seed, &options, watch, sink)
-            };
-            into_folder(folder, tests).0
+    let unfolded = watched(&options.limits, args.output.quiet, |watch| {
+        match &args.tests {
+            _ if args.naive => program.walk_states(args.seed, &options, watch),
+            None => program.unfold(args.net, args.seed, &options, watch),
+            Some(folder) => {
+                let tests = |sink: TestSink<'_>| {
+                    program.unfold_tests(args.net, args.seed, &options, watch, sink)
+                };
+                into_folder(folder, tests).0
+            }
         }
-    };
-    watcher.finish();
-    let whole = whole.map_err(|error| error.to_string())?;
-    let output = OutputArgs {
-        format: match args.output.format {
-            Picture::Json => Format::Json,
-            _ => Format::Text,
-        },
-        quiet: args.output.quiet,
-    };
-    let view = view(&options.limits);
-    show(&whole, &output, &whole.record, || match whole.states {
-        Some(states) => mazurka_report::states_table(&whole.record, whole.tests, states, &view),
-        None => mazurka_report::net_table(
-            &whole.record,
-            &whole.net,
-            whole.tests,
-            whole.conditions,
-            &view,
-        ),
+    })?;
+    let whole = unfolded.map_err(|error| error.to_string())?;
+    let (record, view) = (&whole.record, view(&options.limits));
+    show(&whole, record.verdict.into(), &args.output, |_| {
+        Ok(match whole.states {
+            Some(states) => mazurka_report::states_table(record, whole.tests, states, &view),
+            None => {
+                mazurka_report::net_table(record, &whole.net, whole.tests, whole.conditions, &view)
+            }
+        })
     })
 }
 
-/// What draws a net in a format, if it is a picture.
-fn draw(format: Picture) -> Option<Draw> {
-    match format {
-        Picture::Text | Picture::Json => None,
-        Picture::Dot => Some(mazurka_report::net_dot),
-        Picture::Svg => Some(mazurka_report::net_svg),
-    }
+/// The net as a picture.
+fn draw(args: &UnfoldArgs, program: &Program, options: &Options) -> Result<Exit, Refusal> {
+    let drawn = watched(&options.limits, args.output.quiet, |watch| {
+        program.unfold_net(args.net, args.seed, options, watch)
+    })?;
+    let (whole, net) = drawn.map_err(|error| error.to_string())?;
+    let draw = match args.output.format {
+        Format::Dot => mazurka_report::net_dot,
+        _ => mazurka_report::net_svg,
+    };
+    show(&whole, whole.record.verdict.into(), &args.output, |_| {
+        Ok(draw(&whole.record, &whole.net, whole.tests, &net))
+    })
 }
-
-/// A picture of a net.
-type Draw = fn(&mazurka::record::Record, &str, u64, &mazurka::record::Net) -> String;

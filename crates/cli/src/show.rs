@@ -1,0 +1,135 @@
+//! The formats of results, and the one place where a result is shown.
+
+use std::fmt;
+
+use clap::Arg;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use serde::Serialize;
+
+use crate::args::OutputArgs;
+use crate::commands::Refusal;
+use crate::exit::Exit;
+use crate::output;
+
+/// A way to show a result. Each command says which it offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// For people.
+    Text,
+    /// The record, for programs.
+    Json,
+    /// A picture for Graphviz.
+    Dot,
+    /// A picture for a browser.
+    Svg,
+    /// A page for a browser.
+    Html,
+    /// A picture of letters.
+    Chart,
+}
+
+impl Format {
+    const ALL: [Self; 6] = [
+        Self::Text,
+        Self::Json,
+        Self::Dot,
+        Self::Svg,
+        Self::Html,
+        Self::Chart,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+            Self::Dot => "dot",
+            Self::Svg => "svg",
+            Self::Html => "html",
+            Self::Chart => "chart",
+        }
+    }
+
+    /// Whether it shows something that text and record leave out.
+    pub(crate) fn is_picture(self) -> bool {
+        !matches!(self, Self::Text | Self::Json)
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A format that a command offers, and what the help says of it.
+pub(crate) type Offer = (Format, &'static str);
+
+/// What every command offers.
+pub(crate) const TEXT: Offer = (Format::Text, "Text");
+pub(crate) const JSON: Offer = (Format::Json, "The record, see docs/record.md");
+
+/// Reads the name of a format that is offered, and lists them in `--help` and completions.
+pub(crate) fn format(offers: &[Offer]) -> impl TypedValueParser<Value = Format> {
+    let names = offers
+        .iter()
+        .map(|(format, help)| PossibleValue::new(format.name()).help(*help));
+    PossibleValuesParser::new(names).try_map(|name| {
+        let named = Format::ALL.into_iter().find(|format| format.name() == name);
+        named.ok_or("there is no such format")
+    })
+}
+
+/// Makes the flag `--format` of a command offer these, and leaves all other flags as they are.
+pub(crate) fn offer(flag: Arg, help: &'static str, offers: &[Offer]) -> Arg {
+    match flag.get_id() == "format" {
+        true => flag.help(help).value_parser(format(offers)),
+        false => flag,
+    }
+}
+
+/// Shows a result. It is JSON by itself; `render` makes the text, and the pictures that the command
+/// offers.
+pub(crate) fn show(
+    result: &impl Serialize,
+    exit: Exit,
+    output: &OutputArgs,
+    render: impl FnOnce(Format) -> Result<String, Refusal>,
+) -> Result<Exit, Refusal> {
+    Ok(match output.format {
+        Format::Json => output::print_raw(&json(result)?, exit),
+        Format::Text => {
+            let text = render(Format::Text)?;
+            let shown = match output.quiet {
+                true => text.split_inclusive('\n').next().unwrap_or(""),
+                false => &text,
+            };
+            output::print(shown, exit)
+        }
+        picture => output::print_raw(&render(picture)?, exit),
+    })
+}
+
+/// A record as JSON.
+pub(crate) fn json(record: &impl Serialize) -> Result<String, String> {
+    mazurka_report::json(record).map_err(|error| format!("cannot write the record: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_takes_the_formats_that_it_offers_and_no_other() {
+        let offers = [TEXT, (Format::Html, "A page")];
+        let command = clap::Command::new("show")
+            .arg(Arg::new("format").long("format"))
+            .mut_args(|flag| offer(flag, "How", &offers));
+        for format in Format::ALL {
+            let words = ["show", "--format", format.name()];
+            let read = command.clone().try_get_matches_from(words);
+            let read = read.map(|all| all.get_one::<Format>("format").copied());
+            let offered = offers.iter().any(|(offered, _)| *offered == format);
+            assert_eq!(read.ok(), offered.then_some(Some(format)));
+        }
+    }
+}
