@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use mazurka::{Algorithm, Limits, NetKind, Options, SolverChoice};
+use mazurka::solving::SolverChoice;
+use mazurka::unfold::NetKind;
+use mazurka::{Algorithm, Limits, Options};
 
 use crate::commands::Refusal;
 use crate::show::{Format, JSON, TEXT, format};

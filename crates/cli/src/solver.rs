@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use mazurka::{QueryLog, SolverChoice, Solving};
+use mazurka::solving::{QueryLog, SolverChoice, Solving, second_solver};
 
 use crate::args::SolverArgs;
 use crate::commands::Refusal;
@@ -16,7 +16,7 @@ pub(crate) fn solver(args: &SolverArgs) -> Result<Solving, Refusal> {
             let no = "is not on the path; install it, or use --solver embedded";
             return Err(Refusal::Message(format!("`{}` {no}", program.name())));
         }
-        _ if args.cross_check && mazurka::second_solver().is_none() => {
+        _ if args.cross_check && second_solver().is_none() => {
             let no = "--cross-check needs z3 or cvc5 on the path to compare with";
             return Err(Refusal::Message(no.to_owned()));
         }

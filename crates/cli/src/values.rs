@@ -22,13 +22,13 @@ pub(crate) fn input(text: &str) -> Result<(String, i128), String> {
             .to_owned()
     };
     let (name, value) = text.split_once('=').ok_or_else(hint)?;
-    let value = mazurka::parse_input(value.trim()).ok_or_else(hint)?;
+    let value = mazurka::run::parse_input(value.trim()).ok_or_else(hint)?;
     let Some((process, number)) = name.trim().split_once('#') else {
         let name: String = name.chars().filter(|c| !c.is_whitespace()).collect();
         let starts = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
         return starts.then_some((name, value)).ok_or_else(hint);
     };
-    let process: mazurka::ProcessPath = process.parse().map_err(|_| hint())?;
+    let process: mazurka::run::ProcessPath = process.parse().map_err(|_| hint())?;
     let number: u32 = number.parse().map_err(|_| hint())?;
     Ok((format!("{process}#{number}"), value))
 }

@@ -7,7 +7,8 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use mazurka::{Bound, Estimate, Limits, Progress, Watch};
+use mazurka::search::Estimate;
+use mazurka::{Bound, Limits, Progress, Watch};
 
 use crate::exit::Exit;
 use crate::files;
@@ -87,7 +88,7 @@ impl Watcher {
             // This is a thread of its own: it need not wait for one that does not look.
             if insists(&mut first, Instant::now()) {
                 files::settle();
-                mazurka::stop_solvers();
+                mazurka::solving::stop_solvers();
                 std::process::exit(Exit::Inconclusive as i32);
             }
         });
@@ -192,7 +193,7 @@ fn worked() -> Duration {
 /// Ends the program in the middle of what it does.
 fn give_up(why: &str) -> ! {
     files::settle();
-    mazurka::stop_solvers();
+    mazurka::solving::stop_solvers();
     eprintln!("mazurka: inconclusive: {why}, and what was found until then is lost");
     std::process::exit(Exit::Inconclusive as i32);
 }

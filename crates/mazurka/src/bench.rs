@@ -10,7 +10,7 @@ mod programs;
 
 use std::time::Duration;
 
-use mazurka_core::bench::{Benchmark, Clock, Measure, Measured, Peer};
+use mazurka_core::bench::{Clock, Measure, Measured, Peer};
 use mazurka_core::record::VERSION;
 use mazurka_core::{Bound, Fingerprint, Limits, Semantics};
 use mazurka_explore::{Findings, Goal, Observer, search_states};
@@ -19,6 +19,8 @@ use rustc_hash::FxHashSet;
 use crate::front::{Front, on_front};
 use crate::{Algorithm, Options, Program, Watch, quietly};
 use programs::{FAMILIES, Family, Size};
+
+pub use mazurka_core::bench::Benchmark;
 
 /// What to measure.
 #[derive(Clone, Debug)]

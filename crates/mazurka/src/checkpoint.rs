@@ -11,6 +11,22 @@
 //! A checkpoint carries a checksum of its own text. Without it a changed digit is another count or
 //! another part, and the search would go on to a wrong result. The checksum is of the bytes, not of
 //! the values: no change passes.
+//!
+//! ```
+//! use mazurka::{Algorithm, Limits, Options, Program, quietly};
+//!
+//! let source = "var x: int = 0  process { x := 1 }  process { x := 2 }  process { x := 3 }";
+//! let program = Program::load("three.maz", source, &[]).unwrap();
+//! let limits = Limits { executions: Some(1), ..Limits::default() };
+//! let short = Options { limits, ..Options::default() };
+//! let engine = Algorithm::Optimal;
+//! let (_, rest) = program.explore_from(None, engine, &short, &mut quietly()).unwrap();
+//! assert!(rest.is_some());
+//! let (all, rest) = program
+//!     .explore_from(rest.as_ref(), engine, &Options::default(), &mut quietly())
+//!     .unwrap();
+//! assert_eq!((all.counts.executions, rest.is_some()), (6, false));
+//! ```
 
 use std::fmt;
 use std::ops::ControlFlow;

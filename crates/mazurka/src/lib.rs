@@ -3,7 +3,17 @@
 //! This is the library behind the command line: load a [`Program`], [`check`](Program::check) or
 //! [`explore`](Program::explore) it, [`run`](Program::run) one execution, [`replay`](Program::replay)
 //! a recorded one. Every answer is a [`record::Record`]; `mazurka-report` turns it into text.
-//! Nothing here reads a file or prints: that is the binary's part.
+//! Nothing here reads a file or prints: that is the part of `mazurka-cli`.
+//!
+//! | to | module |
+//! |---|---|
+//! | get a verdict, explore and count | [`search`], [`checkpoint`] |
+//! | run one execution, and again | [`run`], [`replay`], [`permute`] |
+//! | build a net, and search it for a state | [`unfold`], [`reach`] |
+//! | look at all initial values at once | [`symbolic`], [`prove`] |
+//! | choose who decides conditions | [`solving`] |
+//! | measure the engines | [`mod@bench`] |
+//! | read an answer | [`record`] |
 //!
 //! ```
 //! use mazurka::{Options, Program, Verdict, quietly};
@@ -17,53 +27,49 @@
 //! assert_eq!([&runs[0].schedule, &runs[1].schedule], ["0 1", "1 0"]);
 //! ```
 
-mod bench;
-mod checkpoint;
+pub mod bench;
+pub mod checkpoint;
 mod evidence;
 mod export;
 mod front;
 mod options;
-mod permute;
+pub mod permute;
 mod pick;
 mod program;
-mod prove;
-mod reach;
-mod replay;
-mod run;
-mod search;
-mod solving;
-mod symbolic;
+pub mod prove;
+pub mod reach;
+pub mod replay;
+pub mod run;
+pub mod search;
+pub mod solving;
+pub mod symbolic;
 mod translation;
 mod tree;
-mod unfold;
+pub mod unfold;
 mod unknowns;
 
-pub use mazurka_core::bench::Benchmark;
-pub use mazurka_core::{
-    Bound, Limits, ProcessPath, Random, ReplayError, Schedule, Scope, StopReason, Verdict, record,
-};
+pub use mazurka_core::{Bound, Limits, Schedule, Verdict, record};
 pub use mazurka_diagnostics::Diagnostic;
-pub use mazurka_explore::{Estimate, NetKind, Progress};
-pub use mazurka_lang::{BadProperty, Unknowns};
-
-pub use bench::{Bench, NothingToMeasure};
-pub use checkpoint::{Checkpoint, ResumeError};
-pub use export::TestSink;
-pub use mazurka_core::proof;
-pub use mazurka_explore::Reduction;
-pub use mazurka_explore::{Algorithm, Variant, Watch};
-pub use mazurka_logic::DeadlockFree;
-pub use mazurka_smt::{Choice as SolverChoice, present as second_solver, stop_all as stop_solvers};
+pub use mazurka_explore::{Algorithm, Progress, Watch};
+pub use mazurka_lang::Unknowns;
 pub use options::{Options, quietly};
-pub use permute::{PermuteError, PermuteRecord, Permuting};
 pub use program::{Program, Refused};
-pub use prove::{ProofFile, ProofProblem, ProveError, ProveOptions, ProveRecord, goal_mistake};
-pub use reach::{Method, ReachRecord, Reached, StateProperty};
-pub use replay::{Recording, RecordingError, ReplayProblem};
-pub use run::{NoPath, Plan, RunError, RunRecord};
-pub use solving::{QueryLog, Solving};
-pub use symbolic::{SymbolicOptions, SymbolicRecord};
-pub use translation::NotTranslated;
-pub use tree::TreeTooLarge;
-pub use unfold::{NetTooLarge, UnfoldRecord};
-pub use unknowns::parse_input;
+
+// What the modules have, under the flat names that it had before there were modules.
+#[doc(hidden)]
+pub use {
+    bench::{Bench, Benchmark, NothingToMeasure},
+    checkpoint::{Checkpoint, ResumeError},
+    permute::{PermuteError, PermuteRecord, Permuting},
+    prove::{
+        DeadlockFree, ProofFile, ProofProblem, ProveError, ProveOptions, ProveRecord, goal_mistake,
+        proof,
+    },
+    reach::{BadProperty, Method, NotTranslated, ReachRecord, Reached, StateProperty},
+    replay::{Recording, RecordingError, ReplayError, ReplayProblem},
+    run::{NoPath, Plan, ProcessPath, Random, RunError, RunRecord, parse_input},
+    search::{Estimate, Scope, StopReason, TestSink, TreeTooLarge, Variant},
+    solving::{QueryLog, SolverChoice, Solving, second_solver},
+    symbolic::{Reduction, SymbolicOptions, SymbolicRecord},
+    unfold::{NetKind, NetTooLarge, UnfoldRecord},
+};

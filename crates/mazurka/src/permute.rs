@@ -1,4 +1,7 @@
 //! `permute`: the executable permutations of one execution, or of all.
+//!
+//! A run is recorded, and all orders of its labels in which the program can execute it are found
+//! and run, up to equivalence. [`Program::permute`] has an example; docs/permute.md tells more.
 
 use std::ops::ControlFlow;
 use std::time::Instant;

@@ -1,4 +1,22 @@
 //! `prove` and `check-proof`: dynamic logic about a program.
+//!
+//! A proof is for all initial values and all schedules. It is checked again by code of its own,
+//! which shares nothing with the search. docs/prove.md describes the formulas and the rules.
+//!
+//! ```
+//! use mazurka::prove::ProveOptions;
+//! use mazurka::{Options, Program, Verdict, quietly};
+//!
+//! let source = "var x: int  process { x := x + 1 }  process { x := x + 1 }";
+//! let program = Program::load("sum.maz", source, &[]).unwrap();
+//! let goals = ["x == 0 ==> [*] x == 2".to_owned()];
+//! let proved = program.prove(&goals, &ProveOptions::default(), &mut quietly());
+//! let (found, proofs) = proved.unwrap();
+//! assert_eq!(found.record.verdict, Verdict::Verified);
+//!
+//! let checked = program.check_proof(&proofs, &Options::default(), &mut quietly());
+//! assert_eq!(checked.unwrap().len(), 1);
+//! ```
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -13,13 +31,14 @@ use mazurka_diagnostics::Span;
 use mazurka_explore::Progress;
 use mazurka_lang::Setting;
 use mazurka_lang::hir::{self, Atomicity};
-use mazurka_logic::{
-    DeadlockFree, Formula, FormulaError, Outcome, Refutation, Rejected, Theorem, Unsupported,
-};
+use mazurka_logic::{Formula, FormulaError, Outcome, Refutation, Rejected, Theorem, Unsupported};
 use mazurka_smt::{Effort, Embedded, Missing, Solver, Why};
 use serde::{Deserialize, Serialize};
 
 use crate::{Options, Plan, Program, Solving, Watch, parse_input};
+
+pub use mazurka_core::proof;
+pub use mazurka_logic::DeadlockFree;
 
 /// How to prove.
 #[derive(Clone, Debug)]

@@ -1,4 +1,21 @@
 //! `reach`: whether a state can be reached, searched for in the net.
+//!
+//! ```
+//! use mazurka::reach::{Method, Reached, StateProperty};
+//! use mazurka::unfold::NetKind;
+//! use mazurka::{Options, Program, quietly};
+//!
+//! let source = "var x: int = 0  process { x := x + 1 }  process { x := x * 2 }";
+//! let program = Program::load("twice.maz", source, &[]).unwrap();
+//! let how = (NetKind::Contextual, Method::Search);
+//! let answer = |property: &str| {
+//!     let wanted = StateProperty::read(source, &[], property).unwrap();
+//!     let found = program.reach(&wanted, how, 0, &Options::default(), &mut quietly());
+//!     found.unwrap().answer
+//! };
+//! assert_eq!(answer("x == 2"), Reached::Reachable);
+//! assert_eq!(answer("x == 3"), Reached::Unreachable);
+//! ```
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -18,6 +35,9 @@ use crate::program::settings;
 use crate::translation::{self, Solved};
 use crate::unknowns::{ForAll, doubt, follow, gives_up};
 use crate::{Algorithm, Options, Program, Refused, Watch};
+
+pub use crate::translation::NotTranslated;
+pub use mazurka_lang::BadProperty;
 
 /// Whether a state can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -1,4 +1,18 @@
 //! `replay`: a recorded run again, step by step, and whether it does what it did.
+//!
+//! ```
+//! use mazurka::replay::Recording;
+//! use mazurka::{Options, Program, Verdict, quietly};
+//!
+//! let source = "var x: int = 0  process { x := 1 }  process { assert x == 0 }";
+//! let program = Program::load("late.maz", source, &[]).unwrap();
+//! let record = program.check(&Options::default(), &mut quietly()).unwrap();
+//! let saved = serde_json::to_string(&record).unwrap();
+//!
+//! let recording = Recording::parse(&saved).unwrap();
+//! let again = program.replay(&recording, &Options::default()).unwrap();
+//! assert_eq!(again.verdict, Verdict::Violated);
+//! ```
 
 use std::time::Instant;
 
@@ -12,6 +26,8 @@ use crate::evidence::Told;
 use crate::front::{Front, on_front};
 use crate::unknowns::given;
 use crate::{Options, Program, evidence};
+
+pub use mazurka_core::ReplayError;
 
 /// A record that was written earlier, by `--format json` or `--witness`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -1,11 +1,27 @@
 //! `run`: one execution, by a given schedule or by chance.
+//!
+//! A [`Plan`] names the execution. The verdict of its [`RunRecord`] is about this run alone.
+//!
+//! ```
+//! use mazurka::run::Plan;
+//! use mazurka::{Options, Program, Verdict, quietly};
+//!
+//! let source = "var x: int = 0  process { x := 1 }  process { assert x == 0 }";
+//! let program = Program::load("late.maz", source, &[]).unwrap();
+//! let verdict = |schedule: &str| {
+//!     let plan = Plan::Schedule(schedule.parse().unwrap());
+//!     let run = program.run(&plan, &Options::default(), &mut quietly()).unwrap();
+//!     run.record.verdict
+//! };
+//! assert_eq!(verdict("1 0"), Verdict::Verified);
+//! assert_eq!(verdict("0 1"), Verdict::Violated);
+//! ```
 
 use std::time::Instant;
 
 use mazurka_core::record::{Ending, PathRecord, Record, Run, VERSION};
 use mazurka_core::{
-    Bound, Counts, Execution, Labelled, ProcessId, ReplayError, Schedule, Scope, Status,
-    StopReason, Verdict,
+    Bound, Counts, Execution, Labelled, ProcessId, ReplayError, Scope, Status, StopReason, Verdict,
 };
 use mazurka_explore::{Progress, broken_by, is_broken_off};
 use mazurka_lang::UnfitInput;
@@ -13,7 +29,10 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::front::{Front, Language, on_front};
-use crate::{Options, Program, Random, Watch, evidence};
+use crate::{Options, Program, Watch, evidence};
+
+pub use crate::unknowns::parse_input;
+pub use mazurka_core::{ProcessPath, Random, Schedule};
 
 /// Which execution to run.
 #[derive(Clone, Debug, PartialEq, Eq)]

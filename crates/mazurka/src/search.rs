@@ -1,13 +1,37 @@
 //! `check` and `explore`: a search, and the verdict on what it found.
+//!
+//! [`Program::check`] chooses the engine and stops as soon as the verdict is certain.
+//! [`Program::explore`] looks at the whole space with one [`Algorithm`] and counts. Both ask a
+//! [`Watch`] now and then whether to go on; [`quietly`](crate::quietly) is one that always does.
+//!
+//! ```
+//! use mazurka::search::Algorithm;
+//! use mazurka::{Options, Program, quietly};
+//!
+//! let source = "var x, y: int = 0  process { x := 1 }  process { y := 1 }";
+//! let program = Program::load("apart.maz", source, &[]).unwrap();
+//! let executions = |algorithm| {
+//!     let record = program.explore(algorithm, &Options::default(), &mut quietly());
+//!     record.unwrap().counts.executions
+//! };
+//! // The two orders are not really different.
+//! assert_eq!(executions(Algorithm::Naive), 2);
+//! assert_eq!(executions(Algorithm::Optimal), 1);
+//! ```
 
 use std::time::Duration;
 
 use mazurka_core::record::{Record, VERSION, Witness};
-use mazurka_core::{Narrator, Scope, Semantics, Verdict};
+use mazurka_core::{Narrator, Semantics, Verdict};
 use mazurka_explore::{Findings, Goal, Parts, Saver, search_states, search_with};
 
 use crate::front::{Front, Language, on_front};
-use crate::{Algorithm, Checkpoint, Options, Program, Refused, ResumeError, Watch, evidence, pick};
+use crate::{Checkpoint, Options, Program, Refused, ResumeError, evidence, pick};
+
+pub use crate::export::TestSink;
+pub use crate::tree::TreeTooLarge;
+pub use mazurka_core::{Bound, Limits, Scope, StopReason};
+pub use mazurka_explore::{Algorithm, Estimate, Progress, Variant, Watch};
 
 impl Program {
     /// The verdict, as soon as it is certain, by the engine that gets there first; the record says

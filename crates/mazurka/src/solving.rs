@@ -1,4 +1,18 @@
 //! Who decides conditions, for how long, and who may listen.
+//!
+//! The embedded solver decides conditions over inputs and initial values; `z3` and `cvc5` can do it
+//! where they are installed, or be compared with it.
+//!
+//! ```
+//! use mazurka::solving::SolverChoice;
+//! use mazurka::{Options, Program, Verdict, quietly};
+//!
+//! let source = "process { let x = input(); assert x * x != 49 }";
+//! let program = Program::load("square.maz", source, &[]).unwrap();
+//! let options = Options { solver: SolverChoice::Embedded.into(), ..Options::default() };
+//! let record = program.check(&options, &mut quietly()).unwrap();
+//! assert_eq!(record.verdict, Verdict::Violated);
+//! ```
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,6 +20,8 @@ use std::time::Duration;
 
 use mazurka_core::Limits;
 use mazurka_smt::{Assembly, Choice, Deadline, Effort, Missing, Solver, assemble};
+
+pub use mazurka_smt::{Choice as SolverChoice, present as second_solver, stop_all as stop_solvers};
 
 /// Evidence for what has been found is looked for at least so long, whatever the time limit.
 const FOR_EVIDENCE: Duration = Duration::from_millis(500);

@@ -1,4 +1,8 @@
 //! `symbolic`: all final symbolic states of a program, whose values need not be known.
+//!
+//! A variable without an initial value stands for all values of its type. A [`Reduction`] says
+//! which symbolic states are merged. [`Program::symbolic`] has an example; docs/symbolic.md tells
+//! more.
 
 use std::sync::Arc;
 
@@ -9,12 +13,14 @@ use mazurka_core::{
     Bound, Counts, Execution, HappensBefore, Mishap, Schedule, Scope, Semantics, StopReason,
     Verdict, ending,
 };
-use mazurka_explore::{Audience, End, LeadsHere, Reduction, symbolic};
+use mazurka_explore::{Audience, End, LeadsHere, symbolic};
 use mazurka_lang::{Machine, SymbolicMachine, compile_symbolic};
 use serde::{Deserialize, Serialize};
 
 use crate::unknowns::{follow, parse_input, symbolic_machine};
 use crate::{Options, Program, Refused, Watch, evidence};
+
+pub use mazurka_explore::Reduction;
 
 /// What to do with symbolic states.
 #[derive(Clone, Debug)]

@@ -1,18 +1,31 @@
 //! `unfold`: a net built from as few tests as it takes.
+//!
+//! The net has all executions in it, and failures and deadlocks are found in it whether a test has
+//! met them or not. docs/unfold.md tells more.
+//!
+//! ```
+//! use mazurka::unfold::NetKind;
+//! use mazurka::{Options, Program, quietly};
+//!
+//! let source = "var x, y: int = 0  process { x := 1 }  process { y := 1 }";
+//! let program = Program::load("apart.maz", source, &[]).unwrap();
+//! let net = program.unfold(NetKind::Contextual, 0, &Options::default(), &mut quietly());
+//! assert_eq!(net.unwrap().tests, 1);
+//! ```
 
 use mazurka_core::record::{Binding, Net, NetCondition, NetEvent, Record};
 use mazurka_core::{
     Bound, Execution, Narrator, ProcessId, Schedule, Semantics, StopReason, Verdict,
 };
-use mazurka_explore::{
-    Drawn, Findings, Goal, NetKind, Observer, Unfolding, unfold_observed, walk_states,
-};
+use mazurka_explore::{Drawn, Findings, Goal, Observer, Unfolding, unfold_observed, walk_states};
 use mazurka_lang::{Machine, SymbolicMachine};
 use serde::{Deserialize, Serialize};
 
 use crate::front::{Front, Language, on_front};
 use crate::unknowns::{ForAll, doubt, failures_and_deadlock, follow, given, over_numbers};
 use crate::{Algorithm, Options, Plan, Program, Refused, TestSink, Watch, quietly};
+
+pub use mazurka_explore::NetKind;
 
 /// More events than this are no picture.
 const MOST_EVENTS: usize = 300;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use clap::Args;
-use mazurka::{Algorithm, Bench, Benchmark, Limits};
+use mazurka::bench::{Bench, Benchmark};
+use mazurka::{Algorithm, Limits};
 
 use super::{Refusal, view};
 use crate::args::{OutputArgs, algorithm};

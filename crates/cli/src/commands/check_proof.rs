@@ -5,9 +5,8 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use clap::Args;
-use mazurka::{
-    Bound, DeadlockFree, Limits, Options, Program, Progress, ProofFile, ProofProblem, Watch,
-};
+use mazurka::prove::{DeadlockFree, ProofFile, ProofProblem};
+use mazurka::{Bound, Limits, Options, Program, Progress, Watch};
 
 use super::prove::{CANNOT, refuse};
 use super::{Refusal, view};

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use mazurka::checkpoint::Checkpoint;
 use mazurka::record::Record;
-use mazurka::{Algorithm, Bound, Checkpoint, Options, Program, TestSink, Variant};
+use mazurka::search::{TestSink, Variant};
+use mazurka::{Algorithm, Bound, Options, Program};
 
 use super::{Refusal, into_folder, jobs, view};
 use crate::args::{EXIT_CODES, OutputArgs, SearchArgs, algorithm};

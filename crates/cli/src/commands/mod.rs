@@ -16,7 +16,9 @@ mod unfold;
 use std::path::Path;
 
 use clap::{Parser, Subcommand};
-use mazurka::{Limits, Plan, Schedule};
+use mazurka::run::{Plan, RunRecord};
+use mazurka::search::TestSink;
+use mazurka::{Limits, Schedule};
 use mazurka_report::{Paint, View};
 
 use crate::args::EXIT_CODES;
@@ -124,12 +126,9 @@ pub(super) fn jobs(wanted: Option<u64>) -> usize {
 }
 
 /// Writes each test into the folder, by its number. Whether all are there.
-pub(super) fn into_folder<T>(
-    folder: &Path,
-    tests: impl FnOnce(mazurka::TestSink<'_>) -> T,
-) -> (T, bool) {
+pub(super) fn into_folder<T>(folder: &Path, tests: impl FnOnce(TestSink<'_>) -> T) -> (T, bool) {
     let mut folder = files::Folder::new("the test", folder);
-    let mut sink = |number: u64, test: &mazurka::RunRecord| match json(test) {
+    let mut sink = |number: u64, test: &RunRecord| match json(test) {
         Ok(text) => folder.put(&format!("{number}.json"), &text),
         Err(error) => folder.fail(&error),
     };

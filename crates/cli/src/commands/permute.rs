@@ -1,7 +1,7 @@
 //! The command `permute`.
 
 use clap::Args;
-use mazurka::Permuting;
+use mazurka::permute::Permuting;
 
 use super::{Refusal, plan, view};
 use crate::args::{EXIT_CODES, LimitArgs, OutputArgs};

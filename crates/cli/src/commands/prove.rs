@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Arg, Args};
-use mazurka::proof::Proof;
-use mazurka::{Limits, ProveError, ProveOptions, goal_mistake};
+use mazurka::Limits;
+use mazurka::prove::proof::Proof;
+use mazurka::prove::{ProveError, ProveOptions, goal_mistake};
 
 use super::{Refusal, view};
 use crate::args::{EXIT_CODES, OutputArgs, ProofLimitArgs, SolverArgs};

@@ -1,7 +1,8 @@
 //! The command `reach`.
 
 use clap::{Args, ValueEnum};
-use mazurka::{BadProperty, NetKind, StateProperty};
+use mazurka::reach::{self, BadProperty, StateProperty};
+use mazurka::unfold::NetKind;
 
 use super::{Refusal, unfold, view};
 use crate::args::{OutputArgs, SearchArgs, net};
@@ -51,11 +52,11 @@ enum Method {
     Smt,
 }
 
-impl From<Method> for mazurka::Method {
+impl From<Method> for reach::Method {
     fn from(method: Method) -> Self {
         match method {
-            Method::Search => mazurka::Method::Search,
-            Method::Smt => mazurka::Method::Smt,
+            Method::Search => reach::Method::Search,
+            Method::Smt => reach::Method::Smt,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The command `replay`.
 
 use clap::Args;
-use mazurka::{Limits, Options, Recording, RecordingError, ReplayProblem};
+use mazurka::replay::{Recording, RecordingError, ReplayProblem};
+use mazurka::{Limits, Options};
 
 use super::{Refusal, view};
 use crate::args::{EXIT_CODES, OutputArgs};

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use mazurka::{Reduction, SymbolicOptions};
+use mazurka::symbolic::{Reduction, SymbolicOptions};
 
 use super::{Refusal, view};
 use crate::args::{EXIT_CODES, OutputArgs, SearchArgs};

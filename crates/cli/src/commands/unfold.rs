@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use mazurka::{NetKind, Options, Program, TestSink};
+use mazurka::search::TestSink;
+use mazurka::unfold::NetKind;
+use mazurka::{Options, Program};
 
 use super::explore::{ABOUT_FORMATS, FORMATS};
 use super::{Refusal, into_folder, view};

@@ -347,7 +347,7 @@ const HARD: &str = "var x, y: u64 requires 1 < x && x < 4294967296 && 1 < y && y
 #[test]
 fn a_query_is_broken_off_at_the_time_limit() {
     let mut solvers = vec!["embedded", "auto"];
-    solvers.extend(mazurka::second_solver().map(|program| program.name()));
+    solvers.extend(mazurka::solving::second_solver().map(|program| program.name()));
     for solver in solvers {
         for command in ["check", "symbolic", "explore"] {
             let start = std::time::Instant::now();
@@ -404,7 +404,7 @@ fn solvers_are_compared() {
     let program = "var x: i32 process { if x * x == 49 { x := 1 } } ensures x != 7";
     for command in ["symbolic", "check", "explore", "prove"] {
         let said = with_input(&[command, "-", "--cross-check"], program);
-        match mazurka::second_solver() {
+        match mazurka::solving::second_solver() {
             Some(_) => assert!(said.code <= 1, "{said:?}"),
             None => {
                 println!("{command}: skipped, there is no second solver");
