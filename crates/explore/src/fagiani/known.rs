@@ -4,7 +4,7 @@ use mazurka_core::{Fingerprint, ProcessId};
 use smallvec::SmallVec;
 
 use super::seed::Seed;
-use crate::prints::Prints;
+use crate::drive::prints::Prints;
 
 /// So many seeds are looked at before a run is made that may turn out to be a known one: it costs no more than they do.
 const MOST_LOOKS: usize = 32;

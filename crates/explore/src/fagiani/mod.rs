@@ -56,8 +56,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use crate::Findings;
-use crate::driver::{End, Goal, Observer, Policy, Watch, explore};
-use crate::naive::next_outcomes;
+use crate::algorithms::naive::next_outcomes;
+use crate::drive::driver::{End, Goal, Observer, Policy, Watch, explore};
 use known::Known;
 use seed::{Seed, conflict, print};
 

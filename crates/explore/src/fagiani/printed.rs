@@ -18,8 +18,8 @@ use mazurka_core::{Bound, Fingerprint, Labelled, Limits, ProcessId, Status};
 use smallvec::SmallVec;
 
 use super::seed::{Label, Seed, conflict, print};
-use crate::driver::{Goal, Policy, Watch, explore};
-use crate::prints::Prints;
+use crate::drive::driver::{Goal, Policy, Watch, explore};
+use crate::drive::prints::Prints;
 
 /// What Algorithm 1 as printed counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -15,8 +15,8 @@ use smallvec::SmallVec;
 
 use super::model::{Marking, Model};
 use super::session::Session;
-use crate::driver::End;
-use crate::naive::next_outcomes;
+use crate::algorithms::naive::next_outcomes;
+use crate::drive::driver::End;
 
 /// Which sides a step has.
 pub(crate) enum Sides {

@@ -27,8 +27,8 @@ pub use drawing::{Arcs, Drawing, Drawn};
 pub use net::{NetKind, Place, UnknownNet};
 pub use reach::{Placed, Question, Structure, Valued};
 
-use crate::driver::{Goal, Observer, Watch};
-use crate::findings::Findings;
+use crate::drive::driver::{Goal, Observer, Watch};
+use crate::drive::findings::Findings;
 use extensions::Builder;
 use prefix::{Prefix, Stateful};
 use session::Session;

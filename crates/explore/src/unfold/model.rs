@@ -25,7 +25,7 @@ use smallvec::SmallVec;
 use super::extensions::{Done, Next};
 use super::net::{NONE, set};
 use super::session::{done, next};
-use crate::naive::next_outcomes;
+use crate::algorithms::naive::next_outcomes;
 
 /// A step that was seen.
 #[derive(Clone, Debug)]

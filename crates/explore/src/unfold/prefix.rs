@@ -27,8 +27,8 @@ use super::lessons::{Lessons, Sides};
 use super::model::Marking;
 use super::net::{NONE, NetKind, Phase, Place};
 use super::session::Session;
-use crate::driver::End;
-use crate::findings::Findings;
+use crate::drive::driver::End;
+use crate::drive::findings::Findings;
 
 /// Where an extension stands in the order ≺: how many causes it has, then their labels in order, then their labels layer by
 /// layer (the Foata normal form). Labels start at 1, so that 0 can end a layer.

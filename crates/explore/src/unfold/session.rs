@@ -9,9 +9,9 @@ use mazurka_core::{AccessKind, Bound, Counts, Event, Execution, Limits, ProcessI
 
 use super::deadlocks::{self, Hunter};
 use super::extensions::{Builder, Done, Next};
-use crate::driver::{End, Goal, Observer, Progress, Watch};
-use crate::findings::{Findings, Ledger};
-use crate::pace::Pace;
+use crate::drive::driver::{End, Goal, Observer, Progress, Watch};
+use crate::drive::findings::{Findings, Ledger};
+use crate::drive::pace::Pace;
 
 /// How often limits are looked at, in steps.
 const STEPS_BETWEEN_CHECKS: u32 = 128;

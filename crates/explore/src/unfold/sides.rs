@@ -22,7 +22,7 @@ use super::extensions::Builder;
 use super::net::Phase;
 use super::session::done;
 use super::testing::Tester;
-use crate::naive::next_outcomes;
+use crate::algorithms::naive::next_outcomes;
 
 impl<E: Execution> Tester<'_, '_, E> {
     /// Finds out whether an extension has sides that no test has taken.

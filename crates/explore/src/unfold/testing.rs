@@ -24,9 +24,9 @@ use smallvec::SmallVec;
 use super::extensions::Builder;
 use super::net::{NONE, NetKind, Phase};
 use super::session::{Session, done, next};
-use crate::driver::End;
-use crate::findings::Findings;
-use crate::naive::next_outcomes;
+use crate::algorithms::naive::next_outcomes;
+use crate::drive::driver::End;
+use crate::drive::findings::Findings;
 
 /// How many extensions are looked at in search of one that the current test can cover as well: all if there are few,
 /// else some.

@@ -25,8 +25,8 @@ use super::lessons::{Lessons, Sides};
 use super::model::Marking;
 use super::net::NONE;
 use super::session::Session;
-use crate::driver::End;
-use crate::findings::Findings;
+use crate::drive::driver::End;
+use crate::drive::findings::Findings;
 
 /// What a walk through the states of a program's model has come to.
 #[derive(Debug)]

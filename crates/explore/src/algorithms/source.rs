@@ -34,11 +34,11 @@
 
 use mazurka_core::{Claims, Execution, ProcessId, Status, Wait};
 
-use crate::driver::{End, Policy};
-use crate::order::Order;
-use crate::path::Path;
-use crate::reversal::Reversal;
-use crate::set::{Set, for_each};
+use crate::algorithms::path::Path;
+use crate::drive::driver::{End, Policy};
+use crate::relations::order::Order;
+use crate::relations::reversal::Reversal;
+use crate::relations::set::{Set, for_each};
 
 /// The policy.
 #[derive(Debug)]

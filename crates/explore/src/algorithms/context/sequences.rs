@@ -16,7 +16,7 @@ use std::ops::Range;
 use mazurka_core::{Claims, Event, Fingerprint, ProcessId};
 use smallvec::SmallVec;
 
-use crate::catalogue::{Catalogue, single};
+use crate::relations::catalogue::{Catalogue, single};
 
 /// Longer sequences are not kept: one is as good as its chance to be followed to the end.
 pub(super) const MOST_STEPS: usize = 64;

@@ -3,9 +3,9 @@
 
 use mazurka_core::Event;
 
+use super::wakeup::{Key, NONE, Step};
 use super::{Initial, Optimal, Reversal};
-use crate::set::{Set, for_each};
-use crate::wakeup::{Key, NONE, Step};
+use crate::relations::set::{Set, for_each};
 
 /// Which branch of a wakeup tree makes sure that v is explored.
 pub(super) enum Cover {

@@ -9,7 +9,7 @@
 
 use mazurka_core::{Execution, Schedule, Status, immediate_predecessors, with_status};
 
-use crate::rehearse::{Move, NO_FAILURE, Rehearsal, Violation, switches};
+use crate::witness::rehearse::{Move, NO_FAILURE, Rehearsal, Violation, switches};
 
 /// Steps to spend on each of the three ways: some hundredths of a second.
 const EFFORT: u64 = 60_000;

@@ -7,7 +7,7 @@ use mazurka_core::{
     AccessKind, Event, Execution, HappensBefore, Status, dependent, ending, with_status,
 };
 
-use crate::rehearse::{Move, NO_FAILURE, Rehearsal, Violation};
+use crate::witness::rehearse::{Move, NO_FAILURE, Rehearsal, Violation};
 
 /// Steps to spend on orders that did not happen.
 const EFFORT: u64 = 60_000;

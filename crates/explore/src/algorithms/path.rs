@@ -10,8 +10,8 @@
 use mazurka_core::{Claims, Event, Execution, ProcessId, Status};
 use smallvec::SmallVec;
 
-use crate::catalogue::{Catalogue, single};
-use crate::naive::next_outcomes;
+use crate::algorithms::naive::next_outcomes;
+use crate::relations::catalogue::{Catalogue, single};
 
 /// What is to become of a process that is ready in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@
 
 use mazurka_core::{Blocker, Claims, Execution, ProcessId, Status};
 
-use crate::catalogue::conflict;
-use crate::path::Path;
+use crate::algorithms::path::Path;
+use crate::relations::catalogue::conflict;
 
 /// For each state of the run, whose futures conflict with the event that was made from there.
 #[derive(Debug, Default)]

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use mazurka_core::{Bound, Counts, Execution, Limits, Mishap, MishapKind, ProcessId, Status};
 
-use crate::estimate::Estimate;
-use crate::findings::{Findings, Ledger};
+use crate::drive::estimate::Estimate;
+use crate::drive::findings::{Findings, Ledger};
 
 /// An algorithm: what to run next.
 ///

@@ -21,10 +21,10 @@
 //! Processes beyond the 64th never sleep. Nothing is run from a state where a false `assume` has
 //! halted a process: what counts and can follow there happens without that step too. If a run may come back to
 //! a state, nobody sleeps, and the graph is written down instead, for whether a cycle is a
-//! [livelock](crate::livelock) depends on every step. `failures` counts the failing transitions that were
+//! [livelock](crate::algorithms::livelock) depends on every step. `failures` counts the failing transitions that were
 //! executed: one that slept is the same failure in another order.
 //!
-//! Memory: 25 bytes for each place of the table, which is about 5/8 full and grows in [small steps](crate::table). Two states with one
+//! Memory: 25 bytes for each place of the table, which is about 5/8 full and grows in [small steps](crate::drive::table). Two states with one
 //! fingerprint would be taken for one: among n states that happens with a probability of about n²/2¹²⁹.
 
 use hashbrown::hash_table::Entry;
@@ -32,8 +32,8 @@ use mazurka_core::{Claims, Event, Fingerprint, ProcessId, Semantics, Status};
 use smallvec::SmallVec;
 
 use crate::Policy;
-use crate::naive::next_outcomes;
-use crate::table::Table;
+use crate::algorithms::naive::next_outcomes;
+use crate::drive::table::Table;
 
 /// The policy that merges equal states.
 #[derive(Debug)]

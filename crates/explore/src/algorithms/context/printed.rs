@@ -19,11 +19,11 @@ use mazurka_core::{Event, ProcessId, Semantics};
 use super::meter::Meter;
 use super::sequences::Step;
 use super::trip::{Trip, discards};
-use crate::catalogue::{Catalogue, single};
-use crate::driver::{End, Policy};
-use crate::path::Mark;
-use crate::set::{Set, for_each};
-use crate::source::Source;
+use crate::algorithms::path::Mark;
+use crate::algorithms::source::Source;
+use crate::drive::driver::{End, Policy};
+use crate::relations::catalogue::{Catalogue, single};
+use crate::relations::set::{Set, for_each};
 
 /// The policy.
 #[derive(Debug)]

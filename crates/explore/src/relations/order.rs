@@ -11,8 +11,8 @@
 
 use mazurka_core::{Access, AccessKind, Event, ProcessId, Wait};
 
-use crate::catalogue::{is_single, number_of, single};
-use crate::set::{Set, for_each};
+use crate::relations::catalogue::{is_single, number_of, single};
+use crate::relations::set::{Set, for_each};
 
 /// An event of the current execution.
 #[derive(Clone, Debug)]

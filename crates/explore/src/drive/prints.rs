@@ -7,7 +7,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use mazurka_core::Fingerprint;
 
-use crate::table::Table;
+use crate::drive::table::Table;
 
 /// More entries than this are kept in a table that grows in small steps.
 const FEW: usize = 1 << 14;

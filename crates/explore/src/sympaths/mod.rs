@@ -41,9 +41,9 @@ use mazurka_core::{
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use crate::driver::{End, Progress, Watch, broken_by, is_broken_off};
-use crate::naive::next_outcomes;
-use crate::pace::Pace;
+use crate::algorithms::naive::next_outcomes;
+use crate::drive::driver::{End, Progress, Watch, broken_by, is_broken_off};
+use crate::drive::pace::Pace;
 
 /// Which symbolic states are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -31,9 +31,9 @@ use mazurka_core::{
 };
 use smallvec::SmallVec;
 
-use crate::catalogue::conflict;
-use crate::naive::next_outcomes;
-use crate::suffix::Suffix;
+use crate::algorithms::naive::next_outcomes;
+use crate::drive::suffix::Suffix;
+use crate::relations::catalogue::conflict;
 
 /// How many parts are cut at most.
 const CUTS: usize = 4096;

@@ -84,11 +84,11 @@ mod sequences;
 mod trip;
 mod wants;
 
-use crate::catalogue::{Catalogue, conflict, single};
-use crate::driver::{End, Policy};
-use crate::path::Mark;
-use crate::set::{Set, for_each};
-use crate::source::Source;
+use crate::algorithms::path::Mark;
+use crate::algorithms::source::Source;
+use crate::drive::driver::{End, Policy};
+use crate::relations::catalogue::{Catalogue, conflict, single};
+use crate::relations::set::{Set, for_each};
 use meter::Meter;
 pub(crate) use printed::Printed;
 use sequences::{Lengths, MOST_STEPS, Made, Sequences, Step};

@@ -26,12 +26,12 @@ use std::time::{Duration, Instant};
 
 use mazurka_core::{Bound, Counts, Execution, Limits, Status, StepError, StopReason};
 
-use crate::cut::{Part, cut};
-use crate::driver::{Goal, Observer, Progress, Watch};
-use crate::engine::{Algorithm, Start, search, search_part};
-use crate::estimate::Estimate;
-use crate::findings::Findings;
-use crate::suffix::Suffix;
+use crate::drive::cut::{Part, cut};
+use crate::drive::driver::{Goal, Observer, Progress, Watch};
+use crate::drive::engine::{Algorithm, Start, search, search_part};
+use crate::drive::estimate::Estimate;
+use crate::drive::findings::Findings;
+use crate::drive::suffix::Suffix;
 
 /// How many parts there are: enough for workers to be busy until the end, and to lose little where one is given up.
 const PARTS: usize = 256;

@@ -12,7 +12,7 @@
 //! said here): what is still to come differs from what is expected by a factor of up to [`SPREAD`] in most programs, in either
 //! direction.
 
-use crate::cut::Part;
+use crate::drive::cut::Part;
 
 /// What is still to come is so many times more or less than expected.
 const SPREAD: f64 = 5.0;

@@ -12,8 +12,8 @@ use mazurka_core::{
     Schedule, StopReason, TraceHasher, canonical_order,
 };
 
-use crate::driver::{End, Goal};
-use crate::prints::Prints;
+use crate::drive::driver::{End, Goal};
+use crate::drive::prints::Prints;
 
 /// Something found, and the schedule that leads to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -341,7 +341,9 @@ impl<'a> Ledger<'a> {
             MishapKind::LocalLimit => return self.found.bound(Bound::MaxLocal(self.limits.local)),
             MishapKind::Undecided => return self.found.bound(Bound::Undecided),
             MishapKind::BrokenOff => {
-                return self.found.bound(crate::driver::broken_by(self.limits));
+                return self
+                    .found
+                    .bound(crate::drive::driver::broken_by(self.limits));
             }
             MishapKind::Failure => {}
         }

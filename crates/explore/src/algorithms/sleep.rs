@@ -24,7 +24,7 @@
 use mazurka_core::{Execution, ProcessId};
 
 use crate::Policy;
-use crate::path::Path;
+use crate::algorithms::path::Path;
 
 /// The policy.
 #[derive(Debug)]

@@ -48,18 +48,20 @@
 //! Memory: the branches still to be explored, along one path.
 
 mod insert;
+mod preference;
+mod wakeup;
 
 use mazurka_core::{Access, Claims, Event, Execution, ProcessId, Status, Wait};
 use smallvec::SmallVec;
 
 use self::insert::Cover;
-use crate::catalogue::Catalogue;
-use crate::driver::{End, Policy};
-use crate::naive::next_outcomes;
-use crate::order::Order;
-use crate::preference::Preference;
-use crate::set::{Set, for_each, members};
-use crate::wakeup::{Forest, Key, NONE, Step};
+use self::preference::Preference;
+use self::wakeup::{Forest, Key, NONE, Step};
+use crate::algorithms::naive::next_outcomes;
+use crate::drive::driver::{End, Policy};
+use crate::relations::catalogue::Catalogue;
+use crate::relations::order::Order;
+use crate::relations::set::{Set, for_each, members};
 
 /// Why a step is a weak initial of v.
 #[derive(Clone, Copy, PartialEq, Eq)]

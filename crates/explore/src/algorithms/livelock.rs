@@ -27,11 +27,11 @@ use hashbrown::hash_table::Entry;
 use mazurka_core::{Bound, Fingerprint, ProcessId, Schedule, Semantics, Status};
 use smallvec::SmallVec;
 
-use crate::findings::Finding;
-use crate::graph::{Edge, Graph, Looks};
-use crate::naive::next_outcomes;
-use crate::stateful::{Memory, Met, Step};
-use crate::table::Table;
+use crate::algorithms::graph::{Edge, Graph, Looks};
+use crate::algorithms::naive::next_outcomes;
+use crate::algorithms::stateful::{Memory, Met, Step};
+use crate::drive::findings::Finding;
+use crate::drive::table::Table;
 
 /// The states met, with numbers, and the steps between them.
 #[derive(Debug, Default)]

@@ -6,17 +6,17 @@ use std::time::Instant;
 
 use mazurka_core::{Bound, Execution, Limits, ProcessId, Semantics, StopReason};
 
-use crate::context::{Context, Printed, Variant};
-use crate::dpor::Dpor;
-use crate::driver::{Goal, Observer, Policy, Progress, Watch, explore, explore_part};
-use crate::findings::Findings;
-use crate::livelock::Map;
-use crate::naive::Naive;
-use crate::optimal::Optimal;
-use crate::set::{Fixed, Growing};
-use crate::sleep::Sleep;
-use crate::source::Source;
-use crate::stateful::{SleepSets, Stateful};
+use crate::algorithms::context::{Context, Printed, Variant};
+use crate::algorithms::dpor::Dpor;
+use crate::algorithms::livelock::Map;
+use crate::algorithms::naive::Naive;
+use crate::algorithms::optimal::Optimal;
+use crate::algorithms::sleep::Sleep;
+use crate::algorithms::source::Source;
+use crate::algorithms::stateful::{SleepSets, Stateful};
+use crate::drive::driver::{Goal, Observer, Policy, Progress, Watch, explore, explore_part};
+use crate::drive::findings::Findings;
+use crate::relations::set::{Fixed, Growing};
 
 /// How to explore.
 ///

@@ -5,8 +5,8 @@
 
 use mazurka_core::{Access, ProcessId};
 
-use crate::order::Order;
-use crate::set::Set;
+use crate::relations::order::Order;
+use crate::relations::set::Set;
 
 /// The sequence v: a set of positions, and a step after them, made or not.
 pub(crate) struct Reversal<'a, S> {

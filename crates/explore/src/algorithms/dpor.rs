@@ -42,11 +42,11 @@
 
 use mazurka_core::{Claims, Event, Execution, ProcessId, Status, Wait};
 
-use crate::catalogue::conflict;
-use crate::driver::Policy;
-use crate::order::Order;
-use crate::path::{Mark, Path};
-use crate::set::{Set, for_each};
+use crate::algorithms::path::{Mark, Path};
+use crate::drive::driver::Policy;
+use crate::relations::catalogue::conflict;
+use crate::relations::order::Order;
+use crate::relations::set::{Set, for_each};
 
 /// The policy.
 #[derive(Debug)]

@@ -1,0 +1,12 @@
+//! What all searches share: the loop, its limits and findings, and workers that explore a space in parts.
+
+pub(crate) mod cut;
+pub mod driver;
+pub(crate) mod engine;
+pub(crate) mod estimate;
+pub(crate) mod findings;
+pub(crate) mod pace;
+pub(crate) mod parallel;
+pub(crate) mod prints;
+pub(crate) mod suffix;
+pub(crate) mod table;

@@ -1,0 +1,5 @@
+//! Runs that people can read, and the two steps in them that matter.
+
+pub(crate) mod minimise;
+pub(crate) mod race;
+pub(crate) mod rehearse;
