@@ -12,8 +12,8 @@
 //! | `fagiani` | orders of labels instead of states |
 //! | `sympaths` | symbolic states, merged by their paths |
 //!
-//! `algorithms` uses `relations`, and both use what is small in `drive` (tables, sets of fingerprints); `drive` knows the
-//! algorithms only where one is chosen by its name. The last three folders share the limits and the findings with the
+//! `algorithms` uses `relations`, and both use what is small in `drive` (tables, sets of fingerprints); `drive` knows
+//! the algorithms only by what a policy says. The last three folders share the limits and the findings with the
 //! others, but have loops of their own.
 
 mod algorithms;
@@ -25,23 +25,25 @@ mod unfold;
 mod witness;
 
 pub use algorithms::context::Variant;
-pub use algorithms::naive::{Naive, next_outcomes};
+pub use algorithms::engine::{Algorithm, Stateless, UnknownAlgorithm};
+pub use algorithms::naive::next_outcomes;
+pub use algorithms::preempt::{FewPreemptions, Preempted};
 pub use drive::cut::Part;
 pub use drive::driver;
-pub use drive::driver::{
-    End, Goal, Observer, Policy, Progress, Watch, broken_by, explore, is_broken_off,
-};
-pub use drive::engine::{Algorithm, UnknownAlgorithm, search, search_states};
+pub use drive::driver::{End, Goal, Observer, Policy, Progress, Watch, broken_by, is_broken_off};
 pub use drive::estimate::Estimate;
 pub use drive::findings::{Finding, Findings, Seen, Tally};
-pub use drive::parallel::{Parts, Saver, search_with};
+pub use drive::parallel::{Parts, Saver, Workers};
 pub use drive::prints::Prints;
+pub use drive::search::{Engine, Search, Session};
 pub use drive::suffix::Suffix;
-pub use fagiani::{Extent, Permutations, Permuted, PrintedForms, permute};
-pub use sympaths::{Audience, LeadsHere, Reduction, SymbolicFindings, UnknownReduction, symbolic};
+pub use fagiani::{Extent, Permutations, Permute, Permuted, PrintedForms};
+pub use sympaths::{
+    Audience, LeadsHere, Reduction, SymbolicFindings, SymbolicSearch, UnknownReduction,
+};
 pub use unfold::{
-    Arcs, Drawing, Drawn, NetKind, Place, Placed, Question, Structure, Unfolding, UnknownNet,
-    Valued, unfold, unfold_observed, walk_states,
+    Arcs, Drawing, Drawn, NetKind, Place, Placed, Question, Structure, Unfold, Unfolding,
+    UnknownNet, Valued, WalkStates, Walked,
 };
 pub use witness::minimise::{closest, minimise};
 pub use witness::race::{first_difference, racing};

@@ -12,7 +12,7 @@ use mazurka_core::{
     Access, AccessKind, Claims, Event, Execution, Fingerprint, Limits, Mishap, ProcessId,
     ProcessTable, Status, StepError, Wait,
 };
-use mazurka_explore::{Algorithm, Findings, Goal, search};
+use mazurka_explore::{Findings, Goal, Search, Stateless};
 
 /// Tells the scheduler what comes next, and waits for its turn.
 struct Turn<'a>(&'a Yielder<(), Access>);
@@ -201,23 +201,20 @@ fn body(run: impl FnOnce(&Turn<'_>) + 'static) -> Body {
 }
 
 /// The engines that need no states.
-fn engines() -> impl Iterator<Item = Algorithm> {
-    let all = Algorithm::ALL.iter().copied();
-    all.filter(|algorithm| !algorithm.compares_states())
+fn engines() -> impl Iterator<Item = Stateless> {
+    Stateless::ALL.iter().copied()
 }
 
 fn explore<F: Fn(&[Shared]) -> Vec<Body>>(
     program: &mut Simulator<F>,
-    algorithm: Algorithm,
+    algorithm: Stateless,
 ) -> Findings {
-    search(
-        program,
+    let search = Search {
         algorithm,
-        &Limits::default(),
-        Goal::Everything,
-        &mut |_| ControlFlow::Continue(()),
-        &mut (),
-    )
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
+    search.run(program, &mut |_| ControlFlow::Continue(()), &mut ())
 }
 
 /// Traces, deadlocks and final states that every engine must find.
@@ -228,10 +225,10 @@ fn check(cells: u32, build: impl Fn(&[Shared]) -> Vec<Body> + Copy, expected: (u
         let traces = counts.traces.unwrap_or(0);
         let found = (traces, counts.deadlocks, counts.final_states);
         assert_eq!(found, expected, "{algorithm}");
-        if algorithm != Algorithm::Naive {
+        if algorithm != Stateless::Naive {
             assert_eq!(counts.executions, traces, "{algorithm}");
         }
-        if algorithm == Algorithm::Optimal {
+        if algorithm == Stateless::Optimal {
             assert_eq!(counts.blocked, 0);
         }
         assert!(

@@ -13,10 +13,11 @@ use std::time::Duration;
 use mazurka_core::bench::{Clock, Measure, Measured, Peer};
 use mazurka_core::record::VERSION;
 use mazurka_core::{Bound, Fingerprint, Limits, Semantics};
-use mazurka_explore::{Findings, Goal, Observer, search_states};
+use mazurka_explore::{Findings, Observer};
 use rustc_hash::FxHashSet;
 
 use crate::front::{Front, on_front};
+use crate::search::everything;
 use crate::{Algorithm, Options, Program, Watch, quietly};
 use programs::{FAMILIES, Family, Size};
 
@@ -224,8 +225,7 @@ fn search_on<F: Front, O: Observer<F::Machine>>(
 ) -> (Findings, Duration) {
     let mut machine = front.machine(options);
     let start = clock::now();
-    let (limits, goal) = (&options.limits, Goal::Everything);
-    let found = search_states(&mut machine, algorithm, limits, goal, watch, observer);
+    let found = everything(algorithm, options).run(&mut machine, watch, observer);
     (found, clock::now().saturating_sub(start))
 }
 

@@ -35,7 +35,9 @@ use mazurka_core::record::ProgramRecord;
 use mazurka_core::{
     Bound, Counts, Fingerprint, Limits, Mishap, MishapKind, ParseProcessError, Schedule, StopReason,
 };
-use mazurka_explore::{Finding, Findings, Goal, Part, Parts, Prints, Seen, Tally, search};
+use mazurka_explore::{
+    Finding, Findings, Goal, Part, Parts, Prints, Search, Seen, Stateless, Tally,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::front::{Front, on_front};
@@ -199,7 +201,7 @@ pub enum ResumeError {
     Engine(Algorithm),
 }
 
-fn way(algorithm: Algorithm, options: &Options) -> Way {
+fn way(algorithm: Stateless, options: &Options) -> Way {
     Way {
         algorithm: algorithm.to_string(),
         max_depth: options.limits.depth(),
@@ -221,17 +223,13 @@ fn sample<F: Front>(front: &F, options: &Options) -> Hex {
         local: options.limits.local,
         ..Limits::default()
     };
+    let search = Search {
+        algorithm: Stateless::Naive,
+        limits,
+        goal: Goal::Everything,
+    };
     let watch = &mut |_: &_| ControlFlow::Continue(());
-    let goal = Goal::Everything;
-    let seen = search(
-        &mut machine,
-        Algorithm::Naive,
-        &limits,
-        goal,
-        watch,
-        &mut (),
-    )
-    .seen;
+    let seen = search.run(&mut machine, watch, &mut ()).seen;
     let traces = seen.traces.iter().flat_map(Prints::prints);
     let all = traces
         .chain(seen.observed.prints())
@@ -305,7 +303,7 @@ impl Checkpoint {
 
     pub(crate) fn of(program: &Program, options: &Options, parts: &Parts) -> Self {
         let Parts {
-            algorithm,
+            search,
             found,
             left,
             ..
@@ -329,7 +327,7 @@ impl Checkpoint {
             checksum: UNSEALED.to_owned(),
             mazurka: version(),
             program: program.record().clone(),
-            options: way(*algorithm, options),
+            options: way(search.algorithm, options),
             sample: on_front!(program.language, front => sample(front, options)),
             seconds: found.elapsed.as_secs_f64(),
             counts: found.counts,
@@ -356,10 +354,10 @@ impl Checkpoint {
         &self,
         program: &Program,
         front: &F,
-        algorithm: Algorithm,
+        search: Search<Stateless>,
         options: &Options,
     ) -> Result<Parts, ResumeError> {
-        let (here, saved) = (way(algorithm, options), &self.0);
+        let (here, saved) = (way(search.algorithm, options), &self.0);
         if saved.program.hash != program.record().hash {
             return Err(ResumeError::OtherProgram {
                 file: saved.program.file.clone(),
@@ -377,7 +375,7 @@ impl Checkpoint {
             return Err(ResumeError::Fingerprints);
         }
         let parts = Parts {
-            algorithm,
+            search,
             found: saved.found()?,
             left: saved
                 .left

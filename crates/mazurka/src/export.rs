@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use mazurka_core::record::{Coverage, Record};
 use mazurka_core::{Schedule, Semantics};
-use mazurka_explore::{Goal, Observer, search_states};
+use mazurka_explore::{Goal, Observer};
 use mazurka_lang::Sides;
 use mazurka_lang::{Code, Machine};
 
 use crate::front::{Front, Language};
+use crate::search::everything;
 use crate::unknowns::given;
 use crate::{Algorithm, Options, Plan, Program, Refused, RunRecord, Watch, quietly};
 
@@ -53,13 +54,12 @@ impl Program {
                     Err(error) => panic!("an explored run does not run again: {error}"),
                 }
             };
-        let (limits, goal) = (&options.limits, Goal::Everything);
         let (record, code) = match &self.language {
             Language::Maz(code) => {
                 let mut machine = code.machine(options);
                 let mut each = |schedule| test(Some(code.clone()), schedule, Vec::new());
                 let observer = &mut Schedules(&mut each);
-                let found = search_states(&mut machine, algorithm, limits, goal, watch, observer);
+                let found = everything(algorithm, options).run(&mut machine, watch, observer);
                 let record = self.judge("explore", algorithm, options, false, &mut machine, &found);
                 (record, Some(code))
             }
@@ -68,7 +68,7 @@ impl Program {
                 let mut machine = code.machine(options);
                 let mut each = |schedule| test(None, schedule, Vec::new());
                 let observer = &mut Schedules(&mut each);
-                let found = search_states(&mut machine, algorithm, limits, goal, watch, observer);
+                let found = everything(algorithm, options).run(&mut machine, watch, observer);
                 let record = self.judge("explore", algorithm, options, false, &mut machine, &found);
                 (record, None)
             }
@@ -78,8 +78,14 @@ impl Program {
                     test(Some(run.code.clone()), run.schedule.clone(), inputs);
                 };
                 let tests = Some(&mut each as &mut dyn FnMut(&mazurka_lang::Concrete));
-                let record =
-                    self.search_for_all(program, goal, algorithm, options, watch, tests)?;
+                let record = self.search_for_all(
+                    program,
+                    Goal::Everything,
+                    algorithm,
+                    options,
+                    watch,
+                    tests,
+                )?;
                 (record, Some(&program.code))
             }
         };

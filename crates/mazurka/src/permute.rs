@@ -14,7 +14,7 @@ use mazurka_core::{
     Bound, Counts, Event, Execution, Fingerprint, Labelled, Limits, Narrator, Patience,
     ReplayError, Schedule, Scope, StopReason, ending, immediate_predecessors,
 };
-use mazurka_explore::{Extent, Observer, Progress, permute};
+use mazurka_explore::{Extent, Goal, Observer, Permute, Progress, Search};
 use mazurka_lang::{AnyStart, Concolic, Disagreement, LabelledMachine, Machine, Outlook};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -125,14 +125,9 @@ impl Program {
             complete: wanted.complete,
             printed: wanted.paper,
         };
-        let found = permute(
-            &mut labelled,
-            &schedule,
-            extent,
-            &left(&options.limits, start),
-            watch,
-            &mut collecting,
-        );
+        let limits = left(&options.limits, start);
+        let permute = permuting(&schedule, extent, limits);
+        let found = permute.run(&mut labelled, watch, &mut collecting);
         let (mut findings, counts) = (found.findings, found.counts);
         restate(&mut findings.bounds, &options.limits);
         if let Some(bound) = bound.filter(|bound| !findings.bounds.contains(bound)) {
@@ -295,15 +290,9 @@ impl Program {
             schedules: Vec::new(),
             outlooks: Vec::new(),
         };
-        let extent = Extent::default();
-        let mut permuted = permute(
-            &mut program,
-            schedule,
-            extent,
-            &left(&options.limits, start),
-            watch,
-            &mut found,
-        );
+        let limits = left(&options.limits, start);
+        let permute = permuting(schedule, Extent::default(), limits);
+        let mut permuted = permute.run(&mut program, watch, &mut found);
         restate(&mut permuted.findings.bounds, &options.limits);
         if program.varies() {
             return Err(refuse(
@@ -353,6 +342,16 @@ impl Program {
             all_pairs: all && pairs.count() <= MOST_PAIRS,
             undecided: (!undecided.is_empty()).then(|| undecided.join("; ")),
         })
+    }
+}
+
+/// A search for the permutations of the run of a schedule.
+fn permuting(schedule: &Schedule, extent: Extent, limits: Limits) -> Search<Permute> {
+    let schedule = schedule.clone();
+    Search {
+        algorithm: Permute { schedule, extent },
+        limits,
+        goal: Goal::Everything,
     }
 }
 

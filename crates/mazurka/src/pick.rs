@@ -18,7 +18,7 @@
 use std::time::{Duration, Instant};
 
 use mazurka_core::{Bound, Limits, Semantics, StopReason};
-use mazurka_explore::{Findings, Goal, Parts, search_states};
+use mazurka_explore::{Findings, Goal, Parts, Search, Stateless, Workers};
 
 use crate::{Algorithm, Options, Watch};
 
@@ -57,14 +57,31 @@ pub(crate) fn decide<M: Semantics>(
             let whole = limits.steps.is_some() || limits.executions.is_some();
             let mut found = match algorithm {
                 Algorithm::Optimal if budget >= BUDGET_IN_PARTS && !whole => {
-                    let cut = || Parts::new(machines(), algorithm, limits);
-                    let parts = parts.get_or_insert_with(cut);
+                    attempt.steps = None;
+                    let search = Search {
+                        algorithm: Stateless::Optimal,
+                        limits: attempt.clone(),
+                        goal,
+                    };
+                    let parts = parts.get_or_insert_with(|| Parts::new(machines(), search));
                     steps /= PART_OF_BUDGET;
                     parts.most_steps = Some(steps);
-                    attempt.steps = None;
-                    parts.run(machines, options.jobs, &attempt, goal, watch)
+                    parts.search.limits = attempt;
+                    let workers = Workers {
+                        count: options.jobs,
+                        programs: machines,
+                    };
+                    parts.run(&workers, watch)
                 }
-                _ => search_states(machine, algorithm, &attempt, goal, watch, &mut ()),
+                _ => {
+                    let limits = attempt;
+                    let search = Search {
+                        algorithm,
+                        limits,
+                        goal,
+                    };
+                    search.run(machine, watch, &mut ())
+                }
             };
             found.elapsed = start.elapsed();
             restore_time(&mut found.bounds, limits.time);

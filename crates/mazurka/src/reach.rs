@@ -25,13 +25,14 @@ use mazurka_core::record::{Record, Run};
 use mazurka_core::{
     Bound, Execution, Narrator, ProcessId, ProcessPath, Schedule, StopReason, Verdict,
 };
-use mazurka_explore::{Findings, Goal, NetKind, Progress, Question, Structure, Unfolding, unfold};
+use mazurka_explore::{Findings, NetKind, Progress, Question, Structure, Unfold, Unfolding};
 use mazurka_lang::{Machine, Property, SymbolicMachine};
 use mazurka_smt::Term;
 use serde::{Deserialize, Serialize};
 
 use crate::front::{Front, Language};
 use crate::program::settings;
+use crate::search::everything;
 use crate::translation::{self, Solved};
 use crate::unknowns::{ForAll, doubt, follow, gives_up};
 use crate::{Algorithm, Options, Program, Refused, Watch};
@@ -255,8 +256,8 @@ impl Program {
         let (looked, mut found) = match &self.language {
             Language::Maz(front) => {
                 let mut machine = front.machine(options);
-                let limits = &options.limits;
-                let mut net = unfold(&mut machine, kind, seed, limits, Goal::Everything, watch);
+                let unfold = everything(Unfold { kind, seed }, options);
+                let mut net = unfold.run(&mut machine, watch, &mut ());
                 let tick = &mut ticker(start, &net.found, options, watch);
                 let looked = match method {
                     Method::Search => net.reach(&mut machine, &asked, tick),
@@ -332,8 +333,8 @@ impl Program {
         watch: &mut Watch<'_>,
     ) -> Result<(Looked, Findings), Refused> {
         let mut machine = program.symbolic(options)?.starting_in_any_order();
-        let limits = &options.limits;
-        let mut net = unfold(&mut machine, kind, seed, limits, Goal::Everything, watch);
+        let unfold = everything(Unfold { kind, seed }, options);
+        let mut net = unfold.run(&mut machine, watch, &mut ());
         let mut tick = ticker(start, &net.found, options, watch);
         let looked = match method {
             Method::Search => net.reach(&mut machine, asked, &mut tick),
@@ -360,7 +361,7 @@ impl Program {
                 net.found.add_bound(Bound::Undecided);
                 return None;
             };
-            let mut machine = Machine::new(run.code, limits.local);
+            let mut machine = Machine::new(run.code, options.limits.local);
             let bounds = gives_up(&mut machine, &run.schedule, options);
             let fits = bounds.is_empty();
             bounds

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use mazurka_core::record::{Record, VERSION, Witness};
 use mazurka_core::{Narrator, Semantics, Verdict};
-use mazurka_explore::{Findings, Goal, Parts, Saver, search_states, search_with};
+use mazurka_explore::{Findings, Goal, Parts, Saver, Search, Workers};
 
 use crate::front::{Front, Language, on_front};
 use crate::{Checkpoint, Options, Program, Refused, ResumeError, evidence, pick};
@@ -32,6 +32,15 @@ pub use crate::export::TestSink;
 pub use crate::tree::TreeTooLarge;
 pub use mazurka_core::{Bound, Limits, Scope, StopReason};
 pub use mazurka_explore::{Algorithm, Estimate, Progress, Variant, Watch};
+
+/// A search through the whole space, within the limits of the options.
+pub(crate) fn everything<A>(algorithm: A, options: &Options) -> Search<A> {
+    Search {
+        algorithm,
+        limits: options.limits.clone(),
+        goal: Goal::Everything,
+    }
+}
 
 impl Program {
     /// The verdict, as soon as it is certain, by the engine that gets there first; the record says
@@ -85,15 +94,14 @@ impl Program {
         watch: &mut Watch<'_>,
     ) -> Record {
         let mut machine = front.machine(options);
-        let goal = Goal::Everything;
-        let limits = &options.limits;
-        let found = match algorithm {
-            _ if algorithm.compares_states() => {
-                search_states(&mut machine, algorithm, limits, goal, watch, &mut ())
-            }
-            other => {
-                let programs = || front.machine(options);
-                search_with(&programs, options.jobs, other, limits, goal, watch)
+        let found = match algorithm.stateless() {
+            None => everything(algorithm, options).run(&mut machine, watch, &mut ()),
+            Some(stateless) => {
+                let workers = Workers {
+                    count: options.jobs,
+                    programs: &|| front.machine(options),
+                };
+                everything(stateless, options).share(&workers, watch)
             }
         };
         self.judge("explore", algorithm, options, false, &mut machine, &found)
@@ -126,13 +134,14 @@ impl Program {
         if !self.unknowns().is_empty() {
             return Err(ResumeError::Unknowns);
         }
-        if algorithm.compares_states() {
+        let Some(stateless) = algorithm.stateless() else {
             return Err(ResumeError::Engine(algorithm));
-        }
+        };
+        let search = everything(stateless, options);
         on_front!(self.language, front => {
             let parts = match checkpoint {
-                Some(checkpoint) => checkpoint.parts(self, front, algorithm, options)?,
-                None => Parts::new(front.machine(options), algorithm, &options.limits),
+                Some(checkpoint) => checkpoint.parts(self, front, search, options)?,
+                None => Parts::new(front.machine(options), search),
             };
             let save = &mut |parts: &Parts| save(Checkpoint::of(self, options, parts));
             Ok(self.explore_parts(front, parts, options, watch, &mut Saver { every, save }))
@@ -147,10 +156,13 @@ impl Program {
         watch: &mut Watch<'_>,
         saver: &mut Saver<'_>,
     ) -> (Record, Option<Checkpoint>) {
-        let algorithm = parts.algorithm;
+        let algorithm = parts.search.algorithm.into();
         let mut machine = front.machine(options);
-        let programs = || front.machine(options);
-        let found = parts.run_saved(&programs, options.jobs, &options.limits, watch, saver);
+        let workers = Workers {
+            count: options.jobs,
+            programs: &|| front.machine(options),
+        };
+        let found = parts.run_saved(&workers, watch, saver);
         let left = !parts.left.is_empty();
         let checkpoint = left.then(|| Checkpoint::of(self, options, &parts));
         let record = self.judge("explore", algorithm, options, false, &mut machine, &found);

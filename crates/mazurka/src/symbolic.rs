@@ -13,7 +13,7 @@ use mazurka_core::{
     Bound, Counts, Execution, HappensBefore, Mishap, Schedule, Scope, Semantics, StopReason,
     Verdict, ending,
 };
-use mazurka_explore::{Audience, End, LeadsHere, symbolic};
+use mazurka_explore::{Audience, End, LeadsHere, SymbolicSearch};
 use mazurka_lang::{Machine, SymbolicMachine, compile_symbolic};
 use serde::{Deserialize, Serialize};
 
@@ -92,14 +92,12 @@ impl Program {
             ..Collecting::default()
         };
         let start = machine.state();
-        let mut found = symbolic(
-            &mut machine,
-            wanted.por,
-            wanted.prefix_pruning,
-            &options.limits,
-            watch,
-            &mut collecting,
-        );
+        let search = SymbolicSearch {
+            reduction: wanted.por,
+            pruned: wanted.prefix_pruning,
+            limits: options.limits.clone(),
+        };
+        let mut found = search.run(&mut machine, watch, &mut collecting);
         options.show();
         let suspicious =
             found.failures > 0 || found.deadlocks > 0 || !collecting.mishaps.is_empty();

@@ -6,9 +6,10 @@ use mazurka_core::record::{Ending, Leaf, Record, Tree, TreeNode, TreeRace};
 use mazurka_core::{
     Bound, Event, Execution, MishapKind, Narrator, Schedule, ScheduledStep, dependent, ending,
 };
-use mazurka_explore::{Goal, Observer, Progress, search_states};
+use mazurka_explore::{Observer, Progress};
 
 use crate::front::{Front, on_front};
+use crate::search::everything;
 use crate::{Algorithm, Options, Program, Watch};
 
 /// More states than this are no picture.
@@ -56,15 +57,8 @@ impl Program {
                 false => watch(progress),
             }
         };
-        let (limits, goal) = (&options.limits, Goal::Everything);
-        let found = search_states(
-            &mut machine,
-            algorithm,
-            limits,
-            goal,
-            &mut look,
-            &mut growing,
-        );
+        let limits = &options.limits;
+        let found = everything(algorithm, options).run(&mut machine, &mut look, &mut growing);
         if growing.met >= MOST_NODES {
             return Err(TreeTooLarge {
                 nodes: growing.met + 1,

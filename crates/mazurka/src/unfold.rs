@@ -17,11 +17,12 @@ use mazurka_core::record::{Binding, Net, NetCondition, NetEvent, Record};
 use mazurka_core::{
     Bound, Execution, Narrator, ProcessId, Schedule, Semantics, StopReason, Verdict,
 };
-use mazurka_explore::{Drawn, Findings, Goal, Observer, Unfolding, unfold_observed, walk_states};
+use mazurka_explore::{Drawn, Findings, Observer, Unfold, Unfolding, WalkStates};
 use mazurka_lang::{Machine, SymbolicMachine};
 use serde::{Deserialize, Serialize};
 
 use crate::front::{Front, Language, on_front};
+use crate::search::everything;
 use crate::unknowns::{ForAll, doubt, failures_and_deadlock, follow, given, over_numbers};
 use crate::{Algorithm, Options, Plan, Program, Refused, TestSink, Watch, quietly};
 
@@ -139,12 +140,12 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<UnfoldRecord, Refused> {
-        let (limits, goal) = (&options.limits, Goal::Everything);
+        let walk = everything(WalkStates { seed }, options);
         let (states, record) = match &self.language {
             Language::ForAll(program) => {
                 let options = &options.started();
                 let mut machine = program.symbolic(options)?.starting_in_any_order();
-                let mut walked = walk_states(&mut machine, seed, limits, goal, watch);
+                let mut walked = walk.run(&mut machine, watch, &mut ());
                 let record = self.judge_for_all(&mut walked.found, &mut machine, options, watch);
                 (
                     walked.states,
@@ -153,7 +154,7 @@ impl Program {
             }
             _ => on_front!(self.language, front => {
                 let mut machine = front.machine(options);
-                let mut walked = walk_states(&mut machine, seed, limits, goal, watch);
+                let mut walked = walk.run(&mut machine, watch, &mut ());
                 let record = self.judge_net(&mut walked.found, &mut machine, options);
                 (walked.states, finish(record, NetKind::Stateful, &walked.found, 0, seed))
             }),
@@ -193,18 +194,18 @@ impl Program {
         })
     }
 
-    fn unfold_on<F: Front>(
+    fn unfold_on<F: Front, O: Observer<F::Machine>>(
         &self,
         front: &F,
         kind: NetKind,
         seed: u64,
         options: &Options,
         watch: &mut Watch<'_>,
-        observer: &mut dyn Observer<F::Machine>,
+        observer: &mut O,
     ) -> (UnfoldRecord, Unfolding) {
         let mut machine = front.machine(options);
-        let (limits, goal) = (&options.limits, Goal::Everything);
-        let mut net = unfold_observed(&mut machine, kind, seed, limits, goal, watch, observer);
+        let unfold = everything(Unfold { kind, seed }, options);
+        let mut net = unfold.run(&mut machine, watch, observer);
         let record = self.judge_net(&mut net.found, &mut machine, options);
         let record = finish(record, kind, &net.found, net.conditions(), seed);
         (record, net)
@@ -212,19 +213,19 @@ impl Program {
 
     /// For all inputs: a net over symbolic values, in which the sides of conditions are events. The
     /// machine can follow its schedules.
-    fn unfold_for_all(
+    fn unfold_for_all<O: Observer<SymbolicMachine>>(
         &self,
         program: &ForAll,
         kind: NetKind,
         seed: u64,
         options: &Options,
         watch: &mut Watch<'_>,
-        observer: &mut dyn Observer<SymbolicMachine>,
+        observer: &mut O,
     ) -> Result<(UnfoldRecord, Unfolding, SymbolicMachine), Refused> {
         let options = &options.started();
         let mut machine = program.symbolic(options)?.starting_in_any_order();
-        let (limits, goal) = (&options.limits, Goal::Everything);
-        let mut net = unfold_observed(&mut machine, kind, seed, limits, goal, watch, observer);
+        let unfold = everything(Unfold { kind, seed }, options);
+        let mut net = unfold.run(&mut machine, watch, observer);
         let record = self.judge_for_all(&mut net.found, &mut machine, options, watch);
         let record = finish(record, kind, &net.found, net.conditions(), seed);
         Ok((record, net, machine))

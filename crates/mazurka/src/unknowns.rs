@@ -20,9 +20,7 @@ use std::sync::Arc;
 
 use mazurka_core::record::{Binding, Record, SolverRecord, Witness};
 use mazurka_core::{Bound, Execution, Mishap, Patience, Schedule, Status, StopReason, with_status};
-use mazurka_explore::{
-    Finding, Findings, Goal, Observer, Violation, closest, minimise, search_states,
-};
+use mazurka_explore::{Finding, Findings, Goal, Observer, Search, Violation, closest, minimise};
 use mazurka_lang::{Agreement, Code, Concrete, Machine, Observed, SymbolicMachine, Valuation};
 use mazurka_smt::Solver;
 
@@ -230,8 +228,12 @@ impl Program {
             unwritten: Vec::new(),
             options: options.clone(),
         };
-        let limits = &options.limits;
-        let mut found = search_states(&mut machine, algorithm, limits, goal, watch, &mut results);
+        let search = Search {
+            algorithm,
+            limits: options.limits.clone(),
+            goal,
+        };
+        let mut found = search.run(&mut machine, watch, &mut results);
         doubt(&machine, options, &mut found, watch);
         for bound in results.unwritten.drain(..) {
             found.add_bound(bound);

@@ -7,21 +7,20 @@ use std::sync::Arc;
 
 use mazurka::record::{Run, Witness, WitnessKind};
 use mazurka::{Algorithm, Limits, Options, Program, Recording, Schedule, quietly};
-use mazurka_explore::{Findings, Goal, search_states, search_with};
+use mazurka_explore::{Findings, Goal, Search};
 use mazurka_lang::Machine;
 
 /// What a search finds before anything is minimised.
 fn raw(source: &str, algorithm: Algorithm, limits: &Limits, goal: Goal) -> Findings {
     let program = mazurka_lang::load(source, &[]).expect("a program");
     let code = Arc::new(mazurka_lang::compile(&program, source).expect("a program"));
-    let machine = || Machine::new(Arc::clone(&code), limits.local);
-    match (algorithm.compares_states(), goal) {
-        (true, _) | (_, Goal::Verdict { .. }) => {
-            let watch = &mut quietly();
-            search_states(&mut machine(), algorithm, limits, goal, watch, &mut ())
-        }
-        _ => search_with(&machine, 1, algorithm, limits, goal, &mut quietly()),
-    }
+    let search = Search {
+        algorithm,
+        limits: limits.clone(),
+        goal,
+    };
+    let mut machine = Machine::new(Arc::clone(&code), limits.local);
+    search.run(&mut machine, &mut quietly(), &mut ())
 }
 
 fn switches(schedule: &Schedule) -> usize {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use mazurka_core::{Bound, Limits};
-use mazurka_explore::Algorithm;
+use mazurka_explore::Stateless as Algorithm;
 
 use crate::world::Inner;
 

@@ -7,11 +7,10 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
 use mazurka_core::{Bound, Execution, Schedule, Status, StopReason};
-use mazurka_explore::{Findings, Goal, Observer, Violation, explore, search};
+use mazurka_explore::{FewPreemptions, Findings, Goal, Observer, Preempted, Search, Violation};
 
 use crate::builder::{Builder, Summary};
 use crate::inputs::Rivals;
-use crate::preempt::Preempting;
 use crate::report::{self, Report};
 use crate::simulate::{Simulator, Stop};
 use crate::world::world;
@@ -272,17 +271,28 @@ impl Builder {
     ) -> (Findings, bool) {
         let limits = self.limits();
         let go_on = &mut |_: &_| ControlFlow::Continue(());
-        let result = persevere(simulator, |simulator| match self.max_preemptions {
-            None => {
-                let (engine, goal) = (self.algorithm, goal(simulator));
-                let found = search(simulator, engine, &limits, goal, go_on, observer);
-                (found, false)
-            }
-            Some(most) => {
-                let mut policy = Preempting::new(most);
-                let goal = goal(simulator);
-                let found = explore(simulator, &mut policy, &limits, goal, go_on, observer);
-                (found, policy.cut)
+        let result = persevere(simulator, |simulator| {
+            let (limits, goal) = (limits.clone(), goal(simulator));
+            match self.max_preemptions {
+                None => {
+                    let algorithm = self.algorithm;
+                    let search = Search {
+                        algorithm,
+                        limits,
+                        goal,
+                    };
+                    (search.run(simulator, go_on, observer), false)
+                }
+                Some(most) => {
+                    let algorithm = FewPreemptions { most };
+                    let search = Search {
+                        algorithm,
+                        limits,
+                        goal,
+                    };
+                    let Preempted { found, cut } = search.run(simulator, go_on, observer);
+                    (found, cut)
+                }
             }
         });
         simulator.searching = false;

@@ -62,7 +62,6 @@ mod inputs;
 mod life;
 mod local;
 mod names;
-mod preempt;
 mod report;
 mod sample;
 mod say;
@@ -81,7 +80,7 @@ pub use builder::{Builder, Summary};
 pub use check::{Outcomes, assert_deterministic, model, replay};
 pub use choose::{Choose, choose};
 #[doc(hidden)]
-pub use mazurka_explore::Algorithm;
+pub use mazurka_explore::Stateless as Algorithm;
 pub use sample::{check_pct, check_random};
 #[cfg(feature = "symbolic")]
 pub use symbolic::{Integer, Scalar, Symbolic, input, input_in};

@@ -9,21 +9,19 @@ use std::sync::Arc;
 
 use common::programs;
 use mazurka_core::{Access, Bound, Claims, Execution, Fingerprint, Limits, Semantics, StopReason};
-use mazurka_explore::{Algorithm, Findings, Goal, Observer, Variant, search_states};
+use mazurka_explore::{Algorithm, Findings, Goal, Observer, Search, Variant};
 use mazurka_lang::Machine;
 use mazurka_testkit::{
     Config, Limit, States, Visit, assert_right, every_run, every_state, generate, machine, variants,
 };
 
 fn search(program: &mut Machine, algorithm: Algorithm, observer: &mut States) -> Findings {
-    search_states(
-        program,
+    let search = Search {
         algorithm,
-        &Limits::default(),
-        Goal::Everything,
-        &mut |_| ControlFlow::Continue(()),
-        observer,
-    )
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
+    search.run(program, &mut |_| ControlFlow::Continue(()), observer)
 }
 
 /// What the engine gets wrong about a program.
@@ -366,11 +364,13 @@ fn figures() {
         for (engine, algorithm) in engines {
             let mut machine = Machine::new(Arc::clone(&code), 1_000_000);
             let mut states = EveryState::default();
-            let found = search_states(
-                &mut machine,
+            let search = Search {
                 algorithm,
-                &Limits::default(),
-                Goal::Everything,
+                limits: Limits::default(),
+                goal: Goal::Everything,
+            };
+            let found = search.run(
+                &mut machine,
                 &mut |_| ControlFlow::Continue(()),
                 &mut states,
             );
@@ -398,14 +398,12 @@ fn figures() {
 fn search_time(machine: &mut Machine, algorithm: Algorithm) -> u64 {
     let start = cpu_time();
     for searches in 1.. {
-        search_states(
-            machine,
+        let search = Search {
             algorithm,
-            &Limits::default(),
-            Goal::Everything,
-            &mut |_| ControlFlow::Continue(()),
-            &mut (),
-        );
+            limits: Limits::default(),
+            goal: Goal::Everything,
+        };
+        search.run(machine, &mut |_| ControlFlow::Continue(()), &mut ());
         let time = cpu_time() - start;
         if time > 200_000_000 {
             return time / searches;

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use common::programs;
 use mazurka_core::{Execution, Limits};
-use mazurka_explore::{Algorithm, Goal, search};
+use mazurka_explore::{Algorithm, Goal, Search};
 use mazurka_lang::Machine;
 use mazurka_testkit::{
     Aspect, Config, Dependence, Limit, Recording, Summary, generate, machine, naive, shrink,
@@ -26,14 +26,12 @@ fn engines() -> Vec<Algorithm> {
 
 fn run(program: &mut Machine, algorithm: Algorithm) -> Summary {
     let mut recording = Recording::default();
-    let found = search(
-        program,
+    let search = Search {
         algorithm,
-        &Limits::default(),
-        Goal::Everything,
-        &mut |_| ControlFlow::Continue(()),
-        &mut recording,
-    );
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
+    let found = search.run(program, &mut |_| ControlFlow::Continue(()), &mut recording);
     let mut summary = recording.finish();
     summary.blocked = found.counts.blocked;
     let counted = (

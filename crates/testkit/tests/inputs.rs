@@ -11,7 +11,7 @@ use mazurka_core::{
     Execution, Fingerprint, Limits, MishapKind, Narrator, Schedule, ScheduledStep, StopReason,
     TraceHasher, ending,
 };
-use mazurka_explore::{Algorithm, Goal, Observer, Variant, search_states};
+use mazurka_explore::{Algorithm, Goal, Observer, Search, Variant};
 use mazurka_lang::{Code, Machine, SymbolicMachine, compile, load};
 use mazurka_smt::{Assembly, Choice, Sort, assemble};
 use mazurka_testkit::{Config, Limit, Visit, every_run, generate, shrink, tree, variants};
@@ -228,14 +228,12 @@ fn explored(code: &Arc<Code>, algorithm: Algorithm) -> Option<Explored> {
         ..Limits::default()
     };
     let watch = &mut |_: &_| ControlFlow::Continue(());
-    let found = search_states(
-        &mut machine,
+    let search = Search {
         algorithm,
-        &limits,
-        Goal::Everything,
-        watch,
-        &mut all,
-    );
+        limits,
+        goal: Goal::Everything,
+    };
+    let found = search.run(&mut machine, watch, &mut all);
     let doubts = machine.doubts();
     let sure = doubts.within.is_none() && doubts.undecided.is_none();
     let mishaps = found.failures.iter().filter_map(|finding| finding.mishap);
@@ -371,7 +369,12 @@ fn counts(text: &str, algorithm: Algorithm) -> (u64, u64) {
     let watch = &mut |_: &_| ControlFlow::Continue(());
     let limits = Limits::default();
     let goal = Goal::Everything;
-    let counts = search_states(&mut machine, algorithm, &limits, goal, watch, &mut ()).counts;
+    let search = Search {
+        algorithm,
+        limits,
+        goal,
+    };
+    let counts = search.run(&mut machine, watch, &mut ()).counts;
     (counts.executions, counts.blocked)
 }
 
@@ -423,7 +426,12 @@ fn the_solver_is_no_bottleneck() {
     let watch = &mut |_: &_| ControlFlow::Continue(());
     let limits = Limits::default();
     let (optimal, goal) = (Algorithm::Optimal, Goal::Everything);
-    let found = search_states(&mut machine, optimal, &limits, goal, watch, &mut ());
+    let search = Search {
+        algorithm: optimal,
+        limits,
+        goal,
+    };
+    let found = search.run(&mut machine, watch, &mut ());
     assert_eq!(found.counts.executions, 4096);
     let statistics = machine.solver_statistics();
     println!("{statistics:?}");

@@ -8,18 +8,18 @@ use std::sync::Mutex;
 
 use common::programs;
 use mazurka_core::{Counts, Limits};
-use mazurka_explore::{Algorithm, Findings, Goal, Parts, search};
+use mazurka_explore::{Findings, Goal, Parts, Search, Stateless, Workers};
 use mazurka_lang::Machine;
 use mazurka_testkit::{
     Aspect, Config, Dependence, Limit, Recording, Summary, generate, machine, naive, shrink,
 };
 
-const CUT: &[Algorithm] = &[
-    Algorithm::Naive,
-    Algorithm::Sleep,
-    Algorithm::Dpor,
-    Algorithm::Source,
-    Algorithm::Optimal,
+const CUT: &[Stateless] = &[
+    Stateless::Naive,
+    Stateless::Sleep,
+    Stateless::Dpor,
+    Stateless::Source,
+    Stateless::Optimal,
 ];
 
 fn truth(text: &str) -> Option<Summary> {
@@ -35,22 +35,24 @@ fn copies(program: &Machine) -> impl Fn() -> Machine + Sync {
 }
 
 /// What the parts of a program give, put together; an error if a trace is in two of them.
-fn in_parts(program: &Machine, algorithm: Algorithm, parts: usize) -> Result<Summary, String> {
-    let limits = Limits::default();
-    let mut parts = Parts::at_least(parts, program.clone(), algorithm, &limits);
-    let (found, recordings) = parts.run_observed(
-        &copies(program),
-        2,
-        &limits,
-        Goal::Everything,
-        &mut |_| ControlFlow::Continue(()),
-        &Recording::default,
-    );
+fn in_parts(program: &Machine, algorithm: Stateless, parts: usize) -> Result<Summary, String> {
+    let search = Search {
+        algorithm,
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
+    let mut parts = Parts::at_least(parts, program.clone(), search);
+    let workers = Workers {
+        count: 2,
+        programs: &copies(program),
+    };
+    let watch = &mut |_: &_| ControlFlow::Continue(());
+    let (found, recordings) = parts.run_observed(&workers, watch, &Recording::default);
     let mut all = Summary::default();
     for recording in recordings {
         let part = recording.finish();
         let twice = part.traces.intersection(&all.traces).count();
-        if algorithm != Algorithm::Naive && twice > 0 {
+        if algorithm != Stateless::Naive && twice > 0 {
             return Err(format!("{twice} traces are in two parts"));
         }
         all.executions += part.executions;
@@ -80,7 +82,7 @@ fn in_parts(program: &Machine, algorithm: Algorithm, parts: usize) -> Result<Sum
     }
 }
 
-fn fault(text: &str, algorithm: Algorithm, parts: usize, truth: &Summary) -> Option<String> {
+fn fault(text: &str, algorithm: Stateless, parts: usize, truth: &Summary) -> Option<String> {
     let program = machine(text).ok()?;
     let found = std::panic::AssertUnwindSafe(|| in_parts(&program, algorithm, parts));
     let found = match std::panic::catch_unwind(found) {
@@ -93,7 +95,7 @@ fn fault(text: &str, algorithm: Algorithm, parts: usize, truth: &Summary) -> Opt
     }
     let (executions, traces) = (found.executions, found.traces.len() as u64);
     let expected = match algorithm {
-        Algorithm::Naive => truth.executions,
+        Stateless::Naive => truth.executions,
         _ => traces,
     };
     (executions != expected).then(|| format!("{executions} executions of {traces} traces"))
@@ -155,12 +157,18 @@ fn result(found: &Findings) -> String {
     )
 }
 
-fn with_workers(program: &Machine, algorithm: Algorithm, goal: Goal, workers: usize) -> Findings {
-    let limits = Limits::default();
-    let mut parts = Parts::at_least(6, program.clone(), algorithm, &limits);
-    let found = parts.run(&copies(program), workers, &limits, goal, &mut |_| {
-        ControlFlow::Continue(())
-    });
+fn with_workers(program: &Machine, algorithm: Stateless, goal: Goal, workers: usize) -> Findings {
+    let search = Search {
+        algorithm,
+        limits: Limits::default(),
+        goal,
+    };
+    let mut parts = Parts::at_least(6, program.clone(), search);
+    let workers = Workers {
+        count: workers,
+        programs: &copies(program),
+    };
+    let found = parts.run(&workers, &mut |_| ControlFlow::Continue(()));
     // Names of processes have numbers in the order in which a worker met them.
     let mut found = found;
     for failure in &mut found.failures {
@@ -233,21 +241,19 @@ fn same_schedules(text: &str, name: &str) {
         let limits = Limits::default();
         let watch = &mut |_: &_| ControlFlow::Continue(());
         let goal = Goal::Everything;
-        search(
-            &mut program.clone(),
+        let search = Search {
             algorithm,
-            &limits,
+            limits,
             goal,
-            watch,
-            &mut (),
-        )
+        };
+        search.run(&mut program.clone(), watch, &mut ())
     };
-    let first = meaning(&plain(Algorithm::Sleep));
+    let first = meaning(&plain(Stateless::Sleep));
     for &algorithm in CUT {
         let whole = plain(algorithm);
         let parts = with_workers(&program, algorithm, Goal::Everything, 2);
         let context = format!("{algorithm}, {name}\n{text}");
-        if algorithm == Algorithm::Naive {
+        if algorithm == Stateless::Naive {
             assert_eq!(meaning(&whole), meaning(&parts), "{context}");
         } else {
             // Brute force meets discarded runs more than once, the others agree on them too.

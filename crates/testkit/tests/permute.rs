@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use common::programs;
 use mazurka_core::{Execution, Fingerprint, Labelled, Limits, Schedule, Status, TraceHasher};
-use mazurka_explore::{Extent, Observer, Permuted, permute};
+use mazurka_explore::{Extent, Goal, Observer, Permute, Permuted, Search};
 use mazurka_lang::hir::{Program, Type};
 use mazurka_lang::{AnyStart, Code, Concolic, LabelledMachine, Machine, Outlook};
 use mazurka_testkit::{
@@ -46,20 +46,24 @@ fn wander(program: &mut LabelledMachine, seed: u64) -> Option<Schedule> {
     None
 }
 
+fn permuting(schedule: &Schedule, extent: Extent, limits: Limits) -> Search<Permute> {
+    let schedule = schedule.clone();
+    Search {
+        algorithm: Permute { schedule, extent },
+        limits,
+        goal: Goal::Everything,
+    }
+}
+
 fn run(program: &mut LabelledMachine, schedule: &Schedule, complete: bool) -> (Permuted, Summary) {
     let mut recording = Recording::default();
     let extent = Extent {
         complete,
         printed: false,
     };
-    let permuted = permute(
-        program,
-        schedule,
-        extent,
-        &Limits::default(),
-        &mut |_| ControlFlow::Continue(()),
-        &mut recording,
-    );
+    let permute = permuting(schedule, extent, Limits::default());
+    let watch = &mut |_: &_| ControlFlow::Continue(());
+    let permuted = permute.run(program, watch, &mut recording);
     (permuted, recording.finish())
 }
 
@@ -219,14 +223,9 @@ fn fault_from_any_start(text: &str, chance: u64, compared: &mut u64) -> Option<S
         executions: Some(300),
         ..Limits::default()
     };
-    let found = permute(
-        &mut program,
-        &schedule,
-        Extent::default(),
-        &limits,
-        &mut |_| ControlFlow::Continue(()),
-        &mut outlooks,
-    );
+    let permute = permuting(&schedule, Extent::default(), limits);
+    let watch = &mut |_: &_| ControlFlow::Continue(());
+    let found = permute.run(&mut program, watch, &mut outlooks);
     let doubts = program.doubts();
     if program.varies() || !found.findings.bounds.is_empty() {
         return None;

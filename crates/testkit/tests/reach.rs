@@ -5,7 +5,7 @@ mod common;
 use std::ops::ControlFlow;
 
 use mazurka_core::{Execution, Limits, ProcessId, ProcessPath, StopReason};
-use mazurka_explore::{Goal, NetKind, Question, unfold};
+use mazurka_explore::{Goal, NetKind, Question, Search, Unfold};
 use mazurka_lang::{Machine, Property};
 use mazurka_testkit::{Config, Limit, Rng, Visit, every_run, generate, machine};
 
@@ -129,8 +129,12 @@ fn the_net_knows_what_brute_force_knows() {
                 let mut program = machine(&text).expect("a program");
                 let mut on = || ControlFlow::Continue(());
                 let watch = &mut |_: &_| ControlFlow::Continue(());
-                let limits = Limits::default();
-                let mut net = unfold(&mut program, kind, seed, &limits, Goal::Everything, watch);
+                let unfold = Search {
+                    algorithm: Unfold { kind, seed },
+                    limits: Limits::default(),
+                    goal: Goal::Everything,
+                };
+                let mut net = unfold.run(&mut program, watch, &mut ());
                 if net.found.stopped != StopReason::Complete {
                     continue;
                 }

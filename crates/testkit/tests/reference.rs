@@ -3,7 +3,7 @@
 mod common;
 
 use common::programs;
-use mazurka_explore::{Goal, Naive, explore};
+use mazurka_explore::{Goal, Search, Stateless};
 use mazurka_testkit::planted::{Switches, source};
 use mazurka_testkit::{
     Catch, Config, Dependence, Hunt, Limit, Recording, disagreement, generate, hunt, machine, naive,
@@ -93,14 +93,13 @@ fn the_counts_of_the_driver_are_those_of_the_sets() {
             continue;
         };
         let mut recording = Recording::default();
-        let found = explore(
-            &mut program,
-            &mut Naive::default(),
-            &mazurka_core::Limits::default(),
-            Goal::Everything,
-            &mut |_| std::ops::ControlFlow::Continue(()),
-            &mut recording,
-        );
+        let search = Search {
+            algorithm: Stateless::Naive,
+            limits: mazurka_core::Limits::default(),
+            goal: Goal::Everything,
+        };
+        let watch = &mut |_: &_| std::ops::ControlFlow::Continue(());
+        let found = search.run(&mut program, watch, &mut recording);
         assert_eq!(recording.finish(), truth, "{text}");
         let counts = found.counts;
         assert_eq!(counts.executions, truth.executions, "{text}");

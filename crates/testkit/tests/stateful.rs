@@ -6,21 +6,19 @@ use std::ops::ControlFlow;
 
 use common::programs;
 use mazurka_core::{Execution, Fingerprint, Limits, Semantics, Status, StopReason};
-use mazurka_explore::{Algorithm, Findings, Goal, search_states};
+use mazurka_explore::{Algorithm, Findings, Goal, Search};
 use mazurka_lang::Machine;
 use mazurka_testkit::{
     Config, Limit, States, Visit, assert_right, every_run, every_state, generate, machine,
 };
 
 fn search(program: &mut Machine, observer: &mut States) -> Findings {
-    search_states(
-        program,
-        Algorithm::Stateful,
-        &Limits::default(),
-        Goal::Everything,
-        &mut |_| ControlFlow::Continue(()),
-        observer,
-    )
+    let search = Search {
+        algorithm: Algorithm::Stateful,
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
+    search.run(program, &mut |_| ControlFlow::Continue(()), observer)
 }
 
 /// What the engine gets wrong about a program.

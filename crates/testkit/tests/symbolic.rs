@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use mazurka_core::{Execution, Limits, Mishap, MishapKind, Narrator, Status, with_status};
 use mazurka_explore::{
-    Algorithm, Audience, End, Goal, LeadsHere, Observer, Reduction, SymbolicFindings,
-    past_is_discarded, search_states, symbolic,
+    Algorithm, Audience, End, Goal, LeadsHere, Observer, Reduction, Search, SymbolicFindings,
+    SymbolicSearch, past_is_discarded,
 };
 use mazurka_lang::{Machine, Setting, SymbolicMachine, compile, compile_symbolic, load};
 use mazurka_smt::{Assembly, Choice, assemble};
@@ -61,7 +61,12 @@ fn run(
         depth: Some(100),
         ..Limits::default()
     };
-    symbolic(machine, reduction, pruned, &limits, watch, audience)
+    let search = SymbolicSearch {
+        reduction,
+        pruned,
+        limits,
+    };
+    search.run(machine, watch, audience)
 }
 
 const FIG8: &str = include_str!("../../../corpus/maz/sympaths-fig8/program.maz");
@@ -419,7 +424,12 @@ fn correct_and_complete(seed: u64, config: &Config) -> bool {
             ..Limits::default()
         };
         let goal = Goal::Everything;
-        let found = search_states(&mut machine, algorithm, &limits, goal, watch, &mut scribe);
+        let search = Search {
+            algorithm,
+            limits,
+            goal,
+        };
+        let found = search.run(&mut machine, watch, &mut scribe);
         if found.bounds.is_empty() {
             compare(&algorithm.to_string(), scribe.shown);
         }

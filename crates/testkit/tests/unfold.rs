@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use common::programs;
 use mazurka_core::{Execution, Limits, MishapKind, Status};
-use mazurka_explore::{Findings, Goal, NetKind, Unfolding, unfold, walk_states};
+use mazurka_explore::{Findings, Goal, NetKind, Search, Unfold, Unfolding, WalkStates};
 use mazurka_lang::Machine;
 use mazurka_testkit::{
     Aspect, Config, Dependence, Limit, Recorder, Summary, generate, machine, naive, shrink,
@@ -16,14 +16,12 @@ use mazurka_testkit::{
 const NETS: [NetKind; 2] = [NetKind::Replicated, NetKind::Contextual];
 
 fn net_of(program: &mut Machine, kind: NetKind, seed: u64) -> Unfolding {
-    unfold(
-        program,
-        kind,
-        seed,
-        &Limits::default(),
-        Goal::Everything,
-        &mut |_| ControlFlow::Continue(()),
-    )
+    let unfold = Search {
+        algorithm: Unfold { kind, seed },
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
+    unfold.run(program, &mut |_| ControlFlow::Continue(()), &mut ())
 }
 
 /// What the executions that a net represents show, when they are run.
@@ -138,9 +136,13 @@ fn stateful_fault(text: &str, truth: &Summary, replicated: usize) -> Option<Stri
         return Some(fault);
     }
     // The naive search goes through the same model, state by state.
-    let (limits, goal) = (Limits::default(), Goal::Everything);
+    let walk = Search {
+        algorithm: WalkStates { seed: 3 },
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
     let on = &mut |_: &_| ControlFlow::Continue(());
-    let walked = walk_states(&mut program, 3, &limits, goal, on);
+    let walked = walk.run(&mut program, on, &mut ());
     if let Some(fault) = findings_fault(&mut program, &walked.found, truth) {
         return Some(format!("naive: {fault}"));
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mazurka_core::{Execution, Limits};
-use mazurka_explore::{Goal, NetKind, Unfolding, unfold};
+use mazurka_explore::{Goal, NetKind, Search, Unfold, Unfolding};
 use mazurka_lang::{Machine, SymbolicMachine};
 use mazurka_smt::{Assembly, Choice, assemble};
 
@@ -39,14 +39,12 @@ fn net(name: &str, set: &[(&str, u64)], kind: NetKind, seed: u64) -> Unfolding {
 }
 
 fn net_of<E: Execution>(program: &mut E, kind: NetKind, seed: u64) -> Unfolding {
-    unfold(
-        program,
-        kind,
-        seed,
-        &Limits::default(),
-        Goal::Everything,
-        &mut |_| ControlFlow::Continue(()),
-    )
+    let unfold = Search {
+        algorithm: Unfold { kind, seed },
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
+    unfold.run(program, &mut |_| ControlFlow::Continue(()), &mut ())
 }
 
 fn sizes(name: &str, set: &[(&str, u64)]) -> [usize; 2] {

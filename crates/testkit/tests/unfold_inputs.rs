@@ -14,8 +14,8 @@ use mazurka_core::{
     TraceHasher, ending,
 };
 use mazurka_explore::{
-    Algorithm, Goal, NetKind, Observer, Question, Unfolding, past_is_discarded, search_states,
-    unfold, walk_states,
+    Algorithm, Goal, NetKind, Observer, Question, Search, Unfold, Unfolding, WalkStates,
+    past_is_discarded,
 };
 use mazurka_lang::{Code, Machine, Property, SymbolicMachine, compile, load};
 use mazurka_smt::{Assembly, Choice, Sort, Term, assemble};
@@ -115,14 +115,23 @@ fn truth(code: &Arc<Code>) -> Option<Truth> {
     let watch = &mut |_: &_| ControlFlow::Continue(());
     let mut machine = machine(code);
     let (naive, goal) = (Algorithm::Naive, Goal::Everything);
-    let found = search_states(&mut machine, naive, &limits, goal, watch, &mut truth);
+    let search = Search {
+        algorithm: naive,
+        limits,
+        goal,
+    };
+    let found = search.run(&mut machine, watch, &mut truth);
     (found.stopped == StopReason::Complete && is_sure(&machine)).then_some(truth)
 }
 
 fn net_of(program: &mut SymbolicMachine, kind: NetKind, seed: u64) -> Unfolding {
     let watch = &mut |_: &_| ControlFlow::Continue(());
-    let (limits, goal) = (Limits::default(), Goal::Everything);
-    unfold(program, kind, seed, &limits, goal, watch)
+    let unfold = Search {
+        algorithm: Unfold { kind, seed },
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
+    unfold.run(program, watch, &mut ())
 }
 
 /// The executions that a net represents and some inputs take.
@@ -222,9 +231,13 @@ fn stateful_fault(
 ) -> Option<String> {
     let mut program = machine(code).starting_in_any_order();
     let net = net_of(&mut program, NetKind::Stateful, 1);
-    let (limits, goal) = (Limits::default(), Goal::Everything);
+    let walk = Search {
+        algorithm: WalkStates { seed: 3 },
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
     let on = &mut |_: &_| ControlFlow::Continue(());
-    let walked = walk_states(&mut program, 3, &limits, goal, on);
+    let walked = walk.run(&mut program, on, &mut ());
     for found in [&net.found, &walked.found] {
         let sites = found.failures.iter().filter_map(|failure| failure.mishap);
         let sites = sites.filter(|mishap| mishap.process.is_some());

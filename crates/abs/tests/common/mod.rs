@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mazurka_abs::{Machine, Settings, load};
 use mazurka_core::Limits;
-use mazurka_explore::{Algorithm, Findings, Goal, search_states};
+use mazurka_explore::{Algorithm, Findings, Goal, Search};
 
 pub fn machine(source: &str, set: &[(&str, &str)]) -> Machine {
     let settings = Settings {
@@ -23,12 +23,10 @@ pub fn machine(source: &str, set: &[(&str, &str)]) -> Machine {
 
 pub fn explore(machine: &mut Machine, algorithm: Algorithm, limits: &Limits) -> Findings {
     let mut watch = |_: &_| ControlFlow::Continue(());
-    search_states(
-        machine,
+    let search = Search {
         algorithm,
-        limits,
-        Goal::Everything,
-        &mut watch,
-        &mut (),
-    )
+        limits: limits.clone(),
+        goal: Goal::Everything,
+    };
+    search.run(machine, &mut watch, &mut ())
 }

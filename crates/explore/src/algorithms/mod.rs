@@ -5,11 +5,13 @@
 
 pub(crate) mod context;
 pub(crate) mod dpor;
+pub(crate) mod engine;
 pub(crate) mod graph;
 pub(crate) mod livelock;
 pub(crate) mod naive;
 pub(crate) mod optimal;
 pub(crate) mod path;
+pub(crate) mod preempt;
 pub(crate) mod sleep;
 pub(crate) mod source;
 pub(crate) mod stateful;

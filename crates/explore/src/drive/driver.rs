@@ -11,6 +11,7 @@ use mazurka_core::{Bound, Counts, Execution, Limits, Mishap, MishapKind, Process
 
 use crate::drive::estimate::Estimate;
 use crate::drive::findings::{Findings, Ledger};
+use crate::drive::search::Session;
 
 /// An algorithm: what to run next.
 ///
@@ -173,46 +174,37 @@ const TIME_BETWEEN_CHECKS: Duration = Duration::from_millis(20);
 /// Called every now and then: it may show progress, and break off the search.
 pub type Watch<'a> = dyn FnMut(&Progress) -> ControlFlow<Bound> + 'a;
 
-/// Explores a program with a policy.
-pub fn explore<E: Execution, P: Policy<E>, O: Observer<E>>(
-    program: &mut E,
+/// Explores the program of a session with a policy.
+pub(crate) fn drive<E: Execution, P: Policy<E>, O: Observer<E>>(
+    session: &mut Session<'_, '_, E, O>,
     policy: &mut P,
-    limits: &Limits,
-    goal: Goal,
-    watch: &mut Watch<'_>,
-    observer: &mut O,
 ) -> Findings {
-    explore_part(program, &[], policy, limits, goal, watch, observer)
-}
-
-/// Explores what is left of a program where these processes sleep at the start.
-pub(crate) fn explore_part<E: Execution, P: Policy<E>, O: Observer<E>>(
-    program: &mut E,
-    asleep: &[ProcessId],
-    policy: &mut P,
-    limits: &Limits,
-    goal: Goal,
-    watch: &mut Watch<'_>,
-    observer: &mut O,
-) -> Findings {
-    let mut search = Search {
+    let Session {
+        program,
+        start,
+        limits,
+        goal,
+        watch,
+        observer,
+    } = session;
+    let mut driver = Driver {
         limits,
         start: Instant::now(),
-        ledger: Ledger::new(limits, goal, P::UNIQUE, P::MERGES, P::EVERY_TRACE),
+        ledger: Ledger::new(limits, *goal, P::UNIQUE, P::MERGES, P::EVERY_TRACE),
     };
-    search.run(program, asleep, policy, watch, observer);
-    search.ledger.found.stored = policy.stored();
-    let elapsed = search.start.elapsed();
-    search.ledger.finish(elapsed)
+    driver.run(*program, &start.asleep, policy, *watch, *observer);
+    driver.ledger.found.stored = policy.stored();
+    let elapsed = driver.start.elapsed();
+    driver.ledger.finish(elapsed)
 }
 
-struct Search<'a> {
+struct Driver<'a> {
     limits: &'a Limits,
     start: Instant,
     ledger: Ledger<'a>,
 }
 
-impl Search<'_> {
+impl Driver<'_> {
     fn run<E: Execution, P: Policy<E>, O: Observer<E>>(
         &mut self,
         program: &mut E,

@@ -2,11 +2,11 @@
 
 pub(crate) mod cut;
 pub mod driver;
-pub(crate) mod engine;
 pub(crate) mod estimate;
 pub(crate) mod findings;
 pub(crate) mod pace;
 pub(crate) mod parallel;
 pub(crate) mod prints;
+pub(crate) mod search;
 pub(crate) mod suffix;
 pub(crate) mod table;

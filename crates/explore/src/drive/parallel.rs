@@ -13,7 +13,7 @@
 //! A search that is cut short by a limit is another matter: which parts it got to is up to the clock. Limits are for all workers
 //! together; steps and executions are counted exactly by one worker, by several to within a few thousand steps each.
 //!
-//! With one worker there is nothing to gain from parts, so [`search_with`] explores with the plain engine, and it begins so with
+//! With one worker there is nothing to gain from parts, so [`Search::share`] explores with the plain engine, and it begins so with
 //! any number of workers: most programs are small, and need no parts.
 //!
 //! An index that counts up is all the scheduling there is: parts are many more than workers, and are taken seldom.
@@ -26,11 +26,12 @@ use std::time::{Duration, Instant};
 
 use mazurka_core::{Bound, Counts, Execution, Limits, Status, StepError, StopReason};
 
+use crate::algorithms::engine::Stateless;
 use crate::drive::cut::{Part, cut};
 use crate::drive::driver::{Goal, Observer, Progress, Watch};
-use crate::drive::engine::{Algorithm, Start, search, search_part};
 use crate::drive::estimate::Estimate;
 use crate::drive::findings::Findings;
+use crate::drive::search::{Engine, Search, Session, Start};
 use crate::drive::suffix::Suffix;
 
 /// How many parts there are: enough for workers to be busy until the end, and to lose little where one is given up.
@@ -48,11 +49,19 @@ pub struct Saver<'a> {
     pub save: &'a mut dyn FnMut(&Parts),
 }
 
+/// Those who explore, each a program of its own.
+pub struct Workers<'a, E> {
+    /// How many there are.
+    pub count: usize,
+    /// Makes a program for each.
+    pub programs: &'a (dyn Fn() -> E + Sync),
+}
+
 /// A search in parts: what has been found in those that are done, and those that are left.
 #[derive(Clone, Debug)]
 pub struct Parts {
-    /// The engine.
-    pub algorithm: Algorithm,
+    /// The search. Its limits are those of one run, so they may change from one to the next.
+    pub search: Search<Stateless>,
     /// What has been found in the parts that are done.
     pub found: Findings,
     /// The parts that are left, in order.
@@ -64,25 +73,20 @@ pub struct Parts {
 
 impl Parts {
     /// Cuts the search space of a program.
-    pub fn new<E: Execution>(program: E, algorithm: Algorithm, limits: &Limits) -> Self {
-        Self::at_least(PARTS, program, algorithm, limits)
+    pub fn new<E: Execution>(program: E, search: Search<Stateless>) -> Self {
+        Self::at_least(PARTS, program, search)
     }
 
     /// Cuts it into so many parts that have more than one run, if there are as many.
-    pub fn at_least<E: Execution>(
-        parts: usize,
-        program: E,
-        algorithm: Algorithm,
-        limits: &Limits,
-    ) -> Self {
-        let naive = algorithm == Algorithm::Naive;
-        let cut = cut(program, parts, !naive, limits);
+    pub fn at_least<E: Execution>(parts: usize, program: E, search: Search<Stateless>) -> Self {
+        let naive = search.algorithm == Stateless::Naive;
+        let cut = cut(program, parts, !naive, &search.limits);
         let mut found = Findings::none(!naive);
         found.counts.events = cut.events;
         found.counts.steps = cut.steps;
         found.count();
         Self {
-            algorithm,
+            search,
             found,
             left: cut.parts,
             most_steps: None,
@@ -105,56 +109,39 @@ impl Parts {
         })
     }
 
-    /// Explores what is left with some workers, each with a program of its own. The result tells also of parts that
-    /// were not finished; these stay among those that are left, as if they had not been started.
+    /// Explores what is left with some workers. The result tells also of parts that were not finished; these stay among
+    /// those that are left, as if they had not been started.
     pub fn run<E: Execution>(
         &mut self,
-        programs: &(dyn Fn() -> E + Sync),
-        workers: usize,
-        limits: &Limits,
-        goal: Goal,
+        workers: &Workers<'_, E>,
         watch: &mut Watch<'_>,
     ) -> Findings {
-        self.run_observed(programs, workers, limits, goal, watch, &|| ())
-            .0
+        self.run_observed(workers, watch, &|| ()).0
     }
 
     /// The same for who wants no more than the result: it is not there twice.
     pub fn finish<E: Execution>(
         mut self,
-        programs: &(dyn Fn() -> E + Sync),
-        workers: usize,
-        limits: &Limits,
-        goal: Goal,
+        workers: &Workers<'_, E>,
         watch: &mut Watch<'_>,
     ) -> Findings {
-        let after = After::Nothing;
-        self.run_all(programs, workers, limits, goal, watch, &|| (), after)
-            .0
+        self.run_all(workers, watch, &|| (), After::Nothing).0
     }
 
-    /// The same for the whole space, and somebody saves it now and then.
+    /// The same, and somebody saves it now and then.
     pub fn run_saved<E: Execution>(
         &mut self,
-        programs: &(dyn Fn() -> E + Sync),
-        workers: usize,
-        limits: &Limits,
+        workers: &Workers<'_, E>,
         watch: &mut Watch<'_>,
         saver: &mut Saver<'_>,
     ) -> Findings {
-        let goal = Goal::Everything;
-        let after = After::Saved(saver);
-        self.run_all(programs, workers, limits, goal, watch, &|| (), after)
-            .0
+        self.run_all(workers, watch, &|| (), After::Saved(saver)).0
     }
 
     /// The same, with an observer of each part; those of the parts that have been looked at come with the result.
     pub fn run_observed<E, O>(
         &mut self,
-        programs: &(dyn Fn() -> E + Sync),
-        workers: usize,
-        limits: &Limits,
-        goal: Goal,
+        workers: &Workers<'_, E>,
         watch: &mut Watch<'_>,
         observers: &(dyn Fn() -> O + Sync),
     ) -> (Findings, Vec<O>)
@@ -162,17 +149,12 @@ impl Parts {
         E: Execution,
         O: Observer<Suffix<E>> + Send,
     {
-        let after = After::MayGoOn;
-        self.run_all(programs, workers, limits, goal, watch, observers, after)
+        self.run_all(workers, watch, observers, After::MayGoOn)
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn run_all<E, O>(
         &mut self,
-        programs: &(dyn Fn() -> E + Sync),
-        workers: usize,
-        limits: &Limits,
-        goal: Goal,
+        workers: &Workers<'_, E>,
         watch: &mut Watch<'_>,
         observers: &(dyn Fn() -> O + Sync),
         mut after: After<'_, '_>,
@@ -185,8 +167,10 @@ impl Parts {
         let mut saved = start;
         let mut unsaved = false;
         let already = self.found.elapsed;
-        let workers = workers.clamp(1, self.left.len().max(1));
-        let desk = Desk::new(self, workers, limits, goal);
+        let Workers { count, programs } = *workers;
+        let workers = count.clamp(1, self.left.len().max(1));
+        let desk = Desk::new(self, workers);
+        let (time, goal) = (self.search.limits.time, self.search.goal);
         let (sender, receiver) = channel();
         let mut done: Vec<Option<(Findings, O)>> = self.left.iter().map(|_| None).collect();
         std::thread::scope(|scope| {
@@ -208,9 +192,8 @@ impl Parts {
                     Err(RecvTimeoutError::Disconnected) => break,
                 }
                 let elapsed = already + start.elapsed();
-                if limits.time.is_some_and(|limit| start.elapsed() >= limit) {
-                    let limit = limits.time.unwrap_or_default().as_millis() as u64;
-                    desk.stop(Bound::TimeLimit(limit));
+                if let Some(limit) = time.filter(|&limit| start.elapsed() >= limit) {
+                    desk.stop(Bound::TimeLimit(limit.as_millis() as u64));
                 }
                 if let After::Saved(saver) = &mut after
                     && unsaved
@@ -230,7 +213,7 @@ impl Parts {
             }
         });
         let stopped_by = desk.stopped_by();
-        let mut result = self.gather(done, goal, &after);
+        let mut result = self.gather(done, &after);
         let (findings, _) = &mut result;
         if let Some(bound) = stopped_by {
             findings.bound(bound);
@@ -269,9 +252,9 @@ impl Parts {
     fn gather<O>(
         &mut self,
         done: Vec<Option<(Findings, O)>>,
-        goal: Goal,
         after: &After<'_, '_>,
     ) -> (Findings, Vec<O>) {
+        let goal = self.search.goal;
         let mut observers = Vec::new();
         let mut unfinished = Vec::new();
         let mut left = Vec::new();
@@ -355,10 +338,8 @@ impl Slot {
 /// What the workers share.
 struct Desk<'a> {
     parts: &'a [Part],
-    algorithm: Algorithm,
+    search: &'a Search<Stateless>,
     most_steps: Option<u64>,
-    limits: &'a Limits,
-    goal: Goal,
     /// The next part to be taken.
     next: AtomicUsize,
     /// Parts after this one need not be explored.
@@ -372,13 +353,11 @@ struct Desk<'a> {
 }
 
 impl<'a> Desk<'a> {
-    fn new(parts: &'a Parts, workers: usize, limits: &'a Limits, goal: Goal) -> Self {
+    fn new(parts: &'a Parts, workers: usize) -> Self {
         Self {
             parts: &parts.left,
-            algorithm: parts.algorithm,
+            search: &parts.search,
             most_steps: parts.most_steps,
-            limits,
-            goal,
             next: AtomicUsize::new(0),
             last: AtomicUsize::new(usize::MAX),
             stopped: AtomicBool::new(false),
@@ -431,7 +410,7 @@ impl<'a> Desk<'a> {
 
     /// The limit that all workers together have reached, if they have.
     fn reached(&self) -> Option<Bound> {
-        let limits = self.limits;
+        let limits = &self.search.limits;
         let steps = limits
             .steps
             .filter(|&most| self.sum(|slot| &slot.steps) > most);
@@ -511,20 +490,31 @@ impl<'a> Desk<'a> {
         };
         start.asleep = part.asleep.iter().map(find).collect();
         let way = part.prefix.0.len() as u64;
+        let Search {
+            algorithm,
+            limits: all,
+            goal,
+        } = self.search;
         let spent = |limit: Option<u64>, spent: u64| limit.map(|most| most.saturating_sub(spent));
-        let steps = spent(self.limits.steps, self.sum(|slot| &slot.steps) + way);
+        let steps = spent(all.steps, self.sum(|slot| &slot.steps) + way);
         let limits = Limits {
             steps: steps.into_iter().chain(self.most_steps).min(),
-            executions: spent(self.limits.executions, self.sum(|slot| &slot.executions)),
+            executions: spent(all.executions, self.sum(|slot| &slot.executions)),
             time: None,
-            ..self.limits.clone()
+            ..all.clone()
         };
-        let (algorithm, goal) = (self.algorithm, self.goal);
-        let mut found = search_part(rest, start, algorithm, &limits, goal, watch, observer);
+        let mut found = algorithm.search(Session {
+            program: rest,
+            start,
+            limits,
+            goal: *goal,
+            watch,
+            observer,
+        });
         found.counts.steps += way;
         // Limits are named as they were given, by whoever reaches them first.
         for bound in std::mem::take(&mut found.bounds) {
-            match (bound, self.limits.steps, self.limits.executions) {
+            match (bound, all.steps, all.executions) {
                 (Bound::MaxSteps(made), Some(most), _) if steps == Some(made) => {
                     self.stop(Bound::MaxSteps(most));
                 }
@@ -558,50 +548,49 @@ fn foreign_memory() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Explores a program that keeps no states with a number of workers. `programs` makes a program for each.
-///
-/// # Panics
-///
-/// If the algorithm is [`Algorithm::Stateful`]: its states are of one worker.
-pub fn search_with<E: Execution>(
-    programs: &(dyn Fn() -> E + Sync),
-    workers: usize,
-    algorithm: Algorithm,
-    limits: &Limits,
-    goal: Goal,
-    watch: &mut Watch<'_>,
-) -> Findings {
-    let mut program = programs();
-    if workers <= 1 {
-        return search(&mut program, algorithm, limits, goal, watch, &mut ());
+impl Search<Stateless> {
+    /// Explores a program with some workers.
+    pub fn share<E: Execution>(&self, workers: &Workers<'_, E>, watch: &mut Watch<'_>) -> Findings {
+        let mut program = (workers.programs)();
+        if workers.count <= 1 {
+            return self.run(&mut program, watch, &mut ());
+        }
+        let limits = &self.limits;
+        let steps = limits
+            .steps
+            .map_or(FIRST_ATTEMPT, |most| most.min(FIRST_ATTEMPT));
+        let attempt = self.within(Limits {
+            steps: Some(steps),
+            ..limits.clone()
+        });
+        let attempt = attempt.run(&mut program, watch, &mut ());
+        let cut_short = attempt.bounds.contains(&Bound::MaxSteps(steps));
+        if limits.steps == Some(steps) || !cut_short {
+            return attempt;
+        }
+        let rest = self.within(Limits {
+            steps: limits.steps.map(|most| most - steps),
+            time: limits.time.map(|most| most.saturating_sub(attempt.elapsed)),
+            ..limits.clone()
+        });
+        let mut parts = Parts::new(program, rest);
+        parts.found.elapsed = attempt.elapsed;
+        parts.found.counts.steps += attempt.counts.steps;
+        let mut found = parts.finish(workers, watch);
+        for bound in &mut found.bounds {
+            *bound = match (*bound, limits.steps, limits.time) {
+                (Bound::MaxSteps(_), Some(most), _) => Bound::MaxSteps(most),
+                (Bound::TimeLimit(_), _, Some(most)) => Bound::TimeLimit(most.as_millis() as u64),
+                (other, ..) => other,
+            };
+        }
+        found
     }
-    let steps = limits
-        .steps
-        .map_or(FIRST_ATTEMPT, |most| most.min(FIRST_ATTEMPT));
-    let first = Limits {
-        steps: Some(steps),
-        ..limits.clone()
-    };
-    let attempt = search(&mut program, algorithm, &first, goal, watch, &mut ());
-    let enough = limits.steps == Some(steps) || !attempt.bounds.contains(&Bound::MaxSteps(steps));
-    if enough {
-        return attempt;
+
+    fn within(&self, limits: Limits) -> Self {
+        Self {
+            limits,
+            ..self.clone()
+        }
     }
-    let mut parts = Parts::new(program, algorithm, limits);
-    let rest = Limits {
-        steps: limits.steps.map(|most| most - steps),
-        time: limits.time.map(|most| most.saturating_sub(attempt.elapsed)),
-        ..limits.clone()
-    };
-    parts.found.elapsed = attempt.elapsed;
-    parts.found.counts.steps += attempt.counts.steps;
-    let mut found = parts.finish(programs, workers, &rest, goal, watch);
-    for bound in &mut found.bounds {
-        *bound = match (*bound, limits.steps, limits.time) {
-            (Bound::MaxSteps(_), Some(most), _) => Bound::MaxSteps(most),
-            (Bound::TimeLimit(_), _, Some(most)) => Bound::TimeLimit(most.as_millis() as u64),
-            (other, ..) => other,
-        };
-    }
-    found
 }

@@ -48,16 +48,16 @@ mod known;
 mod printed;
 mod seed;
 
-use mazurka_core::{
-    Access, Claims, Event, Fingerprint, Labelled, Limits, ProcessId, Schedule, Status,
-};
+use mazurka_core::{Access, Claims, Event, Fingerprint, Labelled, ProcessId, Schedule, Status};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::time::Duration;
 
 use crate::Findings;
 use crate::algorithms::naive::next_outcomes;
-use crate::drive::driver::{End, Goal, Observer, Policy, Watch, explore};
+use crate::drive::driver::{End, Observer, Policy};
+use crate::drive::search::{Engine, Session};
 use known::Known;
 use seed::{Seed, conflict, print};
 
@@ -103,38 +103,46 @@ pub struct Extent {
 }
 
 /// Records the run of a schedule, to its end by whoever is ready first, and permutes it.
-pub fn permute<E: Labelled, O: Observer<E>>(
-    program: &mut E,
-    schedule: &Schedule,
-    extent: Extent,
-    limits: &Limits,
-    watch: &mut Watch<'_>,
-    observer: &mut O,
-) -> Permuted {
-    let mut policy = Fagiani::new(schedule.clone(), extent.complete);
-    let goal = Goal::Everything;
-    let mut findings = explore(program, &mut policy, limits, goal, watch, observer);
-    let blocked = &mut findings.counts.blocked;
-    *blocked = blocked.saturating_sub(policy.not_runs);
-    let recorded = policy.recorded.filter(|_| extent.printed);
-    let mut printed = None;
-    if let Some(seed) = recorded {
-        let limits = Limits {
-            time: limits
-                .time
-                .map(|time| time.saturating_sub(findings.elapsed)),
-            ..limits.clone()
-        };
-        let (forms, bounds) = printed::count(program, seed, &limits, watch);
-        printed = Some(forms);
-        for bound in bounds {
-            findings.bound(bound);
+#[derive(Clone, Debug)]
+pub struct Permute {
+    /// How the run starts.
+    pub schedule: Schedule,
+    /// How much to do.
+    pub extent: Extent,
+}
+
+impl<E: Labelled> Engine<E> for Permute {
+    type Found = Permuted;
+
+    fn search<O: Observer<E>>(&self, mut session: Session<'_, '_, E, O>) -> Permuted {
+        let mut policy = Fagiani::new(self.schedule.clone(), self.extent.complete);
+        let mut findings = session.explore(&mut policy);
+        let blocked = &mut findings.counts.blocked;
+        *blocked = blocked.saturating_sub(policy.not_runs);
+        let recorded = policy.recorded.filter(|_| self.extent.printed);
+        let mut printed = None;
+        if let Some(seed) = recorded {
+            let left = |time: Duration| time.saturating_sub(findings.elapsed);
+            session.limits.time = session.limits.time.map(left);
+            let unobserved = Session {
+                program: session.program,
+                limits: session.limits,
+                goal: session.goal,
+                watch: session.watch,
+                observer: &mut (),
+                start: session.start,
+            };
+            let (forms, bounds) = printed::count(unobserved, seed);
+            printed = Some(forms);
+            for bound in bounds {
+                findings.bound(bound);
+            }
         }
-    }
-    Permuted {
-        findings,
-        counts: policy.counts,
-        printed,
+        Permuted {
+            findings,
+            counts: policy.counts,
+            printed,
+        }
     }
 }
 

@@ -14,12 +14,13 @@
 //! canon(θ′·l) moves l to the left past greater neighbours that it does not interfere with. That is all: θ′ ∈ I is made by such moves, so no two of
 //! its neighbours can be swapped, and none of those behind l, which are greater than l, can move either.
 
-use mazurka_core::{Bound, Fingerprint, Labelled, Limits, ProcessId, Status};
+use mazurka_core::{Bound, Fingerprint, Labelled, ProcessId, Status};
 use smallvec::SmallVec;
 
 use super::seed::{Label, Seed, conflict, print};
-use crate::drive::driver::{Goal, Policy, Watch, explore};
+use crate::drive::driver::{Observer, Policy};
 use crate::drive::prints::Prints;
+use crate::drive::search::Session;
 
 /// What Algorithm 1 as printed counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,30 +36,21 @@ pub struct PrintedForms {
 }
 
 /// Permutes a seed; which bounds were hit.
-pub(super) fn count<E: Labelled>(
-    program: &mut E,
+pub(super) fn count<E: Labelled, O: Observer<E>>(
+    mut session: Session<'_, '_, E, O>,
     seed: Seed,
-    limits: &Limits,
-    watch: &mut Watch<'_>,
 ) -> (PrintedForms, Vec<Bound>) {
     let mut policy = Printed {
         seed,
         word: Vec::new(),
         places: Vec::new(),
-        made: vec![0; program.processes().len()],
+        made: vec![0; session.program.processes().len()],
         met: Prints::default(),
         nodes: Vec::new(),
         known: false,
         counts: PrintedForms::default(),
     };
-    let found = explore(
-        program,
-        &mut policy,
-        limits,
-        Goal::Everything,
-        watch,
-        &mut (),
-    );
+    let found = session.explore(&mut policy);
     (policy.counts, found.bounds)
 }
 

@@ -34,6 +34,8 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+mod reduction;
+
 use mazurka_core::{
     Access, Bound, Counts, Event, Fingerprint, Limits, Mishap, MishapKind, ProcessId, Schedule,
     ScheduledStep, Status, StopReason, Symbolic, with_status,
@@ -45,62 +47,7 @@ use crate::algorithms::naive::next_outcomes;
 use crate::drive::driver::{End, Progress, Watch, broken_by, is_broken_off};
 use crate::drive::pace::Pace;
 
-/// Which symbolic states are the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reduction {
-    /// None are.
-    None,
-    /// Those whose paths have the same form as it is printed.
-    Paper,
-    /// Those whose paths are equivalent.
-    #[default]
-    Canonical,
-}
-
-impl Reduction {
-    /// All of them.
-    pub const ALL: &'static [Self] = &[Self::None, Self::Paper, Self::Canonical];
-
-    /// What it is called.
-    pub fn name(self) -> &'static str {
-        match self {
-            Reduction::None => "none",
-            Reduction::Paper => "paper",
-            Reduction::Canonical => "canonical",
-        }
-    }
-
-    /// In a few words.
-    pub fn summary(self) -> &'static str {
-        match self {
-            Reduction::None => "every symbolic state",
-            Reduction::Paper => "merged by the normal form as the SymPaths paper prints it",
-            Reduction::Canonical => "merged by a true normal form: one state of each trace",
-        }
-    }
-}
-
-impl std::fmt::Display for Reduction {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// A name that no reduction has.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no reduction `{0}`; try none, paper or canonical")]
-pub struct UnknownReduction(String);
-
-impl std::str::FromStr for Reduction {
-    type Err = UnknownReduction;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.iter().find(|reduction| reduction.name() == name);
-        found
-            .copied()
-            .ok_or_else(|| UnknownReduction(name.to_owned()))
-    }
-}
+pub use reduction::{Reduction, UnknownReduction};
 
 /// Hears what a search finds, while the program is there.
 pub trait Audience<E> {
@@ -166,70 +113,81 @@ pub struct SymbolicFindings {
     pub elapsed: Duration,
 }
 
-/// Explores all symbolic states.
-pub fn symbolic<E: Symbolic>(
-    program: &mut E,
-    reduction: Reduction,
-    pruned: bool,
-    limits: &Limits,
-    watch: &mut Watch<'_>,
-    audience: &mut dyn Audience<E>,
-) -> SymbolicFindings {
-    let mut search = Search {
-        program,
-        reduction,
-        pruned,
-        limits,
-        watch,
-        audience,
-        start: Instant::now(),
-        pace: Pace::new(STEPS_BETWEEN_CHECKS),
-        made: None,
-        open: 1,
-        stride: 1,
-        found: SymbolicFindings {
-            states: 0,
-            deadlocks: 0,
-            failures: 0,
-            discarded: 0,
-            steps: 0,
-            peak: 1,
-            curve: vec![(0, 1)],
-            bounds: Vec::new(),
-            stopped: StopReason::Complete,
-            elapsed: Duration::ZERO,
-        },
-    };
-    search.program.back_to(0);
-    let initial = search.program.initial_mishaps().iter();
-    for &mishap in initial.filter(|mishap| mishap.kind != MishapKind::BrokenOff) {
-        let here = Here {
-            program: &*search.program,
-            path: &None,
-            made: &None,
+/// A search over all symbolic states that is to be made.
+#[derive(Clone, Debug)]
+pub struct SymbolicSearch {
+    /// Which states are the same.
+    pub reduction: Reduction,
+    /// Whether a state that the last step of a process leads to may wait for the others: prefix pruning.
+    pub pruned: bool,
+    /// How far to go.
+    pub limits: Limits,
+}
+
+impl SymbolicSearch {
+    /// Explores the symbolic states of a program.
+    pub fn run<E: Symbolic>(
+        &self,
+        program: &mut E,
+        watch: &mut Watch<'_>,
+        audience: &mut dyn Audience<E>,
+    ) -> SymbolicFindings {
+        let mut search = Search {
+            program,
+            reduction: self.reduction,
+            pruned: self.pruned,
+            limits: &self.limits,
+            watch,
+            audience,
+            start: Instant::now(),
+            pace: Pace::new(STEPS_BETWEEN_CHECKS),
+            made: None,
+            open: 1,
+            stride: 1,
+            found: SymbolicFindings {
+                states: 0,
+                deadlocks: 0,
+                failures: 0,
+                discarded: 0,
+                steps: 0,
+                peak: 1,
+                curve: vec![(0, 1)],
+                bounds: Vec::new(),
+                stopped: StopReason::Complete,
+                elapsed: Duration::ZERO,
+            },
         };
-        search.audience.failed(search.program, mishap, &here);
-    }
-    let broken_off = match reduction {
-        _ if is_broken_off(search.program.initial_mishaps()) => {
-            ControlFlow::Break(search.why_broken())
+        search.program.back_to(0);
+        let initial = search.program.initial_mishaps().iter();
+        for &mishap in initial.filter(|mishap| mishap.kind != MishapKind::BrokenOff) {
+            let here = Here {
+                program: &*search.program,
+                path: &None,
+                made: &None,
+            };
+            search.audience.failed(search.program, mishap, &here);
         }
-        Reduction::None => search.depth_first(),
-        _ => search.breadth_first(),
-    };
-    if let ControlFlow::Break(bound) = broken_off {
-        search.bound(bound);
+        let broken_off = match self.reduction {
+            _ if is_broken_off(search.program.initial_mishaps()) => {
+                ControlFlow::Break(search.why_broken())
+            }
+            Reduction::None => search.depth_first(),
+            _ => search.breadth_first(),
+        };
+        if let ControlFlow::Break(bound) = broken_off {
+            search.bound(bound);
+        }
+        let mut found = search.found;
+        let last = (found.steps, found.states + search.open);
+        if found.curve.last() != Some(&last) {
+            found.curve.push(last);
+        }
+        if !found.bounds.is_empty() {
+            found.stopped = StopReason::Bound;
+        }
+        found.elapsed = search.start.elapsed();
+        found
     }
-    let mut found = search.found;
-    let last = (found.steps, found.states + search.open);
-    if found.curve.last() != Some(&last) {
-        found.curve.push(last);
-    }
-    if !found.bounds.is_empty() {
-        found.stopped = StopReason::Bound;
-    }
-    found.elapsed = search.start.elapsed();
-    found
 }
 
 /// What the form of a path needs to know of an event.

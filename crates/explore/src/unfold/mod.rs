@@ -21,14 +21,15 @@ mod walk;
 
 use std::ops::ControlFlow;
 
-use mazurka_core::{Bound, Execution, Fingerprint, Limits, ProcessTable, Schedule, ScheduledStep};
+use mazurka_core::{Bound, Execution, Fingerprint, ProcessTable, Schedule, ScheduledStep};
 
 pub use drawing::{Arcs, Drawing, Drawn};
 pub use net::{NetKind, Place, UnknownNet};
 pub use reach::{Placed, Question, Structure, Valued};
 
-use crate::drive::driver::{Goal, Observer, Watch};
+use crate::drive::driver::Observer;
 use crate::drive::findings::Findings;
+use crate::drive::search::{Engine, Session as Search};
 use extensions::Builder;
 use prefix::{Prefix, Stateful};
 use session::Session;
@@ -46,57 +47,69 @@ pub struct Unfolding {
     pub found: Findings,
 }
 
-/// Unfolds a program: runs tests until the net is complete. The seed decides which tests.
-pub fn unfold<E: Execution>(
-    program: &mut E,
-    kind: NetKind,
-    seed: u64,
-    limits: &Limits,
-    goal: Goal,
-    watch: &mut Watch<'_>,
-) -> Unfolding {
-    unfold_observed(program, kind, seed, limits, goal, watch, &mut ())
+/// Unfolds a program: runs tests until the net is complete. An observer sees each test at its end.
+#[derive(Clone, Copy, Debug)]
+pub struct Unfold {
+    /// Which net to build.
+    pub kind: NetKind,
+    /// Decides which tests are run.
+    pub seed: u64,
 }
 
-/// The same for somebody who wants to see every test when it has come to its end.
-pub fn unfold_observed<E: Execution>(
-    program: &mut E,
-    kind: NetKind,
-    seed: u64,
-    limits: &Limits,
-    goal: Goal,
-    watch: &mut Watch<'_>,
-    observer: &mut dyn Observer<E>,
-) -> Unfolding {
-    let session = Session::new(&mut *program, limits, goal, watch, observer);
-    let (builder, stateful, found) = match kind {
-        NetKind::Stateful => {
-            let (builder, stateful, found) = Prefix::new(session, seed).unfold();
-            (builder, Some(stateful), found)
+impl<E: Execution> Engine<E> for Unfold {
+    type Found = Unfolding;
+
+    fn search<O: Observer<E>>(&self, search: Search<'_, '_, E, O>) -> Unfolding {
+        let Search {
+            program,
+            limits,
+            goal,
+            watch,
+            observer,
+            ..
+        } = search;
+        let session = Session::new(&mut *program, &limits, goal, watch, observer);
+        let (builder, stateful, found) = match self.kind {
+            NetKind::Stateful => {
+                let (builder, stateful, found) = Prefix::new(session, self.seed).unfold();
+                (builder, Some(stateful), found)
+            }
+            NetKind::Replicated | NetKind::Contextual => {
+                let (builder, found) = Tester::new(session, self.kind, self.seed).test();
+                (builder, None, found)
+            }
+        };
+        Unfolding {
+            builder,
+            stateful,
+            processes: program.processes().clone(),
+            found,
         }
-        NetKind::Replicated | NetKind::Contextual => {
-            let (builder, found) = Tester::new(session, kind, seed).test();
-            (builder, None, found)
-        }
-    };
-    Unfolding {
-        builder,
-        stateful,
-        processes: program.processes().clone(),
-        found,
     }
 }
 
 /// Goes through the states of the model that the stateful net is made from, one after the other, and builds no net.
-pub fn walk_states<E: Execution>(
-    program: &mut E,
-    seed: u64,
-    limits: &Limits,
-    goal: Goal,
-    watch: &mut Watch<'_>,
-) -> Walked {
-    let nobody = &mut ();
-    Walk::new(Session::new(program, limits, goal, watch, nobody), seed).walk()
+#[derive(Clone, Copy, Debug)]
+pub struct WalkStates {
+    /// Decides which tests are run to find the model.
+    pub seed: u64,
+}
+
+impl<E: Execution> Engine<E> for WalkStates {
+    type Found = Walked;
+
+    fn search<O: Observer<E>>(&self, search: Search<'_, '_, E, O>) -> Walked {
+        let Search {
+            program,
+            limits,
+            goal,
+            watch,
+            observer,
+            ..
+        } = search;
+        let session = Session::new(program, &limits, goal, watch, observer);
+        Walk::new(session, self.seed).walk()
+    }
 }
 
 impl Unfolding {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mazurka::{Algorithm, Limits, quietly};
 use mazurka_core::Counts;
-use mazurka_explore::{Goal, search_states};
+use mazurka_explore::{Goal, Search};
 use mazurka_lang::{Code, Machine, Setting};
 
 macro_rules! corpus {
@@ -32,13 +32,11 @@ pub fn search(code: &Arc<Code>, algorithm: Algorithm) -> Counts {
     let limits = Limits::default();
     let mut machine = Machine::new(Arc::clone(code), limits.local);
     let goal = Goal::Everything;
-    let found = search_states(
-        &mut machine,
+    let search = Search {
         algorithm,
-        &limits,
+        limits,
         goal,
-        &mut quietly(),
-        &mut (),
-    );
+    };
+    let found = search.run(&mut machine, &mut quietly(), &mut ());
     found.counts
 }

@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use mazurka_core::{Limits, Semantics};
-use mazurka_explore::{Algorithm, Goal, Variant, search_states};
+use mazurka_explore::{Algorithm, Goal, Search, Variant};
 
 use crate::record::{Recording, Summary};
 
@@ -15,13 +15,11 @@ pub fn context<E: Semantics>(program: &mut E) -> Summary {
         ..Variant::BEST
     };
     let mut recording = Recording::default();
-    search_states(
-        program,
-        Algorithm::Context(variant),
-        &Limits::default(),
-        Goal::Everything,
-        &mut |_| ControlFlow::Continue(()),
-        &mut recording,
-    );
+    let search = Search {
+        algorithm: Algorithm::Context(variant),
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
+    search.run(program, &mut |_| ControlFlow::Continue(()), &mut recording);
     recording.finish()
 }

@@ -1,39 +1,72 @@
 //! All schedules with few preemptions.
 //!
 //! Musuvathi and Qadeer, "Iterative context bounding for systematic testing of multithreaded programs", PLDI 2007: most
-//! mistakes need few interruptions of threads that could go on. No reduction: what is equivalent to a schedule within the bound may itself lie
+//! mistakes need few interruptions of processes that could go on. No reduction: what is equivalent to a schedule within the bound may itself lie
 //! beyond it, so an explorer that reduces would lose some.
 //!
 //! | paper | here |
 //! |---|---|
-//! | preempting context switch | another thread runs though the last one could |
-//! | c | `most` |
+//! | preempting context switch | another process runs though the last one could |
+//! | c | [`FewPreemptions::most`] |
 
 use mazurka_core::{Execution, ProcessId, Status};
-use mazurka_explore::{Policy, next_outcomes};
+
+use super::naive::next_outcomes;
+use crate::drive::driver::{Observer, Policy};
+use crate::drive::findings::Findings;
+use crate::drive::search::{Engine, Session};
+
+/// Explores all schedules with few preemptions.
+#[derive(Clone, Copy, Debug)]
+pub struct FewPreemptions {
+    /// So many at most.
+    pub most: u32,
+}
+
+/// What was found with few preemptions.
+#[derive(Debug)]
+pub struct Preempted {
+    /// What was found.
+    pub found: Findings,
+    /// Whether the bound left anything out.
+    pub cut: bool,
+}
+
+impl<E: Execution> Engine<E> for FewPreemptions {
+    type Found = Preempted;
+
+    fn search<O: Observer<E>>(&self, mut session: Session<'_, '_, E, O>) -> Preempted {
+        let mut policy = Preempting::new(self.most);
+        let found = session.explore(&mut policy);
+        Preempted {
+            found,
+            cut: policy.cut,
+        }
+    }
+}
 
 struct Node {
-    /// Its ready threads: the range in `Preempting::ready`, and which is next.
+    /// Its ready processes: the range in `Preempting::ready`, and which is next.
     first: usize,
     next: usize,
     end: usize,
     /// Preemptions so far.
     preemptions: u32,
-    /// What the thread that was run last is to choose next.
+    /// What the process that was run last is to choose next.
     again: Option<Vec<i64>>,
 }
 
 /// The policy.
-pub(crate) struct Preempting {
+struct Preempting {
     most: u32,
     nodes: Vec<Node>,
     ready: Vec<ProcessId>,
     /// Whether the bound left anything out.
-    pub cut: bool,
+    cut: bool,
 }
 
 impl Preempting {
-    pub fn new(most: u32) -> Self {
+    fn new(most: u32) -> Self {
         Self {
             most,
             nodes: Vec::new(),
@@ -54,7 +87,7 @@ impl<E: Execution> Policy<E> for Preempting {
         let last = program.events().last().map(|event| event.process);
         let before = self.nodes.last().map_or(0, |node| node.preemptions);
         let mut preemptions = before;
-        // Was the step that led here a preemption? Its thread is not the one of the step before, which could have gone on.
+        // Was the step that led here a preemption? Its process is not the one of the step before, which could have gone on.
         if let (Some(node), [.., one, other]) = (self.nodes.last(), program.events()) {
             let could = &self.ready[node.first..node.end];
             if one.process != other.process && could.contains(&one.process) {

@@ -1,0 +1,328 @@
+//! The engines by name, and by what they need of a program.
+//!
+//! [`Stateless`] are those for any program; [`Algorithm`] has those as well that compare states.
+
+use std::ops::ControlFlow;
+use std::str::FromStr;
+use std::time::Instant;
+
+use mazurka_core::{Bound, Execution, Semantics, StopReason};
+
+use crate::algorithms::context::{Context, Printed, Variant};
+use crate::algorithms::dpor::Dpor;
+use crate::algorithms::livelock::Map;
+use crate::algorithms::naive::Naive;
+use crate::algorithms::optimal::Optimal;
+use crate::algorithms::sleep::Sleep;
+use crate::algorithms::source::Source;
+use crate::algorithms::stateful::{SleepSets, Stateful};
+use crate::drive::driver::{Observer, Policy, Progress};
+use crate::drive::findings::Findings;
+use crate::drive::search::{Engine, Session};
+use crate::relations::set::{Fixed, Growing};
+
+/// How to explore.
+///
+/// ```
+/// use mazurka_explore::Algorithm;
+/// assert_eq!("optimal".parse(), Ok(Algorithm::Optimal));
+/// assert_eq!(Algorithm::Naive.to_string(), "naive");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Algorithm {
+    /// All interleavings.
+    Naive,
+    /// All interleavings but those that sleep sets rule out.
+    Sleep,
+    /// Persistent sets, found on the way.
+    Dpor,
+    /// Source sets, found on the way.
+    Source,
+    /// Each trace exactly once.
+    Optimal,
+    /// Source sets, and sleep sequences to states that are known.
+    Context(Variant),
+    /// Each state once.
+    Stateful,
+}
+
+impl Algorithm {
+    /// All of them.
+    pub const ALL: &[Algorithm] = &[
+        Algorithm::Naive,
+        Algorithm::Sleep,
+        Algorithm::Dpor,
+        Algorithm::Source,
+        Algorithm::Optimal,
+        Algorithm::CONTEXT,
+        Algorithm::Stateful,
+    ];
+
+    /// Context-sensitive exploration with all that is good about it.
+    pub const CONTEXT: Algorithm = Algorithm::Context(Variant::BEST);
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Algorithm::Naive => "naive",
+            Algorithm::Sleep => "sleep",
+            Algorithm::Dpor => "dpor",
+            Algorithm::Source => "source",
+            Algorithm::Optimal => "optimal",
+            Algorithm::Context(_) => "context",
+            Algorithm::Stateful => "stateful",
+        }
+    }
+}
+
+impl Algorithm {
+    /// Itself, if it needs no program with states: only then can several workers explore.
+    pub fn stateless(self) -> Option<Stateless> {
+        self.split().ok()
+    }
+
+    /// Whether it compares states, so that it needs a program with states, and one worker explores.
+    pub fn compares_states(self) -> bool {
+        self.split().is_err()
+    }
+
+    fn split(self) -> Result<Stateless, Comparing> {
+        match self {
+            Algorithm::Naive => Ok(Stateless::Naive),
+            Algorithm::Sleep => Ok(Stateless::Sleep),
+            Algorithm::Dpor => Ok(Stateless::Dpor),
+            Algorithm::Source => Ok(Stateless::Source),
+            Algorithm::Optimal => Ok(Stateless::Optimal),
+            Algorithm::Context(variant) => Err(Comparing::Context(variant)),
+            Algorithm::Stateful => Err(Comparing::Stateful),
+        }
+    }
+
+    /// What it does, in a few words.
+    pub fn summary(self) -> &'static str {
+        match self {
+            Algorithm::Naive => "all interleavings",
+            Algorithm::Sleep => "all interleavings that sleep sets leave",
+            Algorithm::Dpor => "persistent sets found on the way, with sleep sets",
+            Algorithm::Source => "source sets found on the way, with sleep sets",
+            Algorithm::Optimal => "each trace exactly once (wakeup trees)",
+            Algorithm::Context(_) => "source sets; orders that lead to equal states are tried once",
+            Algorithm::Stateful => "each state once (fingerprints); finds livelocks",
+        }
+    }
+}
+
+/// How to explore a program that keeps no states, or whose states are not looked at.
+///
+/// ```
+/// use mazurka_explore::{Algorithm, Stateless};
+/// assert_eq!(Algorithm::Optimal.stateless(), Some(Stateless::Optimal));
+/// assert_eq!(Algorithm::Stateful.stateless(), None);
+/// assert_eq!(Stateless::Dpor.to_string(), "dpor");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stateless {
+    /// All interleavings.
+    Naive,
+    /// All interleavings but those that sleep sets rule out.
+    Sleep,
+    /// Persistent sets, found on the way.
+    Dpor,
+    /// Source sets, found on the way.
+    Source,
+    /// Each trace exactly once.
+    Optimal,
+}
+
+impl Stateless {
+    /// All of them.
+    pub const ALL: &[Stateless] = &[
+        Stateless::Naive,
+        Stateless::Sleep,
+        Stateless::Dpor,
+        Stateless::Source,
+        Stateless::Optimal,
+    ];
+}
+
+impl From<Stateless> for Algorithm {
+    fn from(stateless: Stateless) -> Self {
+        match stateless {
+            Stateless::Naive => Algorithm::Naive,
+            Stateless::Sleep => Algorithm::Sleep,
+            Stateless::Dpor => Algorithm::Dpor,
+            Stateless::Source => Algorithm::Source,
+            Stateless::Optimal => Algorithm::Optimal,
+        }
+    }
+}
+
+impl std::fmt::Display for Stateless {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        Algorithm::from(*self).fmt(f)
+    }
+}
+
+/// The algorithms that compare states.
+enum Comparing {
+    Context(Variant),
+    Stateful,
+}
+
+impl std::fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())?;
+        match self {
+            Algorithm::Context(variant) => variant.fmt(f),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A name that is no algorithm's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownAlgorithm(pub String);
+
+impl std::fmt::Display for UnknownAlgorithm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<_> = Algorithm::ALL.iter().map(|a| a.name()).collect();
+        write!(
+            f,
+            "there is no algorithm `{}`; there are {}",
+            self.0,
+            names.join(", ")
+        )
+    }
+}
+
+impl std::error::Error for UnknownAlgorithm {}
+
+impl FromStr for Algorithm {
+    type Err = UnknownAlgorithm;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.iter().find(|algorithm| algorithm.name() == name);
+        found
+            .copied()
+            .ok_or_else(|| UnknownAlgorithm(name.to_owned()))
+    }
+}
+
+/// As narrow as the runs allow: if one turns out longer, it starts anew, with more room.
+macro_rules! in_widths {
+    ($session:ident, $policy:ident $(, $option:expr)?) => {
+        loop {
+            let found = match $session.start.width {
+                0 => $session.attempt($policy::<Fixed<1>>::new($($option)?)),
+                1 => $session.attempt($policy::<Fixed<2>>::new($($option)?)),
+                2 => $session.attempt($policy::<Fixed<4>>::new($($option)?)),
+                3 => $session.attempt($policy::<Fixed<16>>::new($($option)?)),
+                _ => Some($session.explore(&mut $policy::<Growing>::new($($option)?))),
+            };
+            match found {
+                Some(found) => break found,
+                None => $session.start.width += 1,
+            }
+        }
+    };
+}
+
+impl<E: Execution> Engine<E> for Stateless {
+    type Found = Findings;
+
+    fn search<O: Observer<E>>(&self, mut session: Session<'_, '_, E, O>) -> Findings {
+        match self {
+            Stateless::Naive => session.explore(&mut Naive::default()),
+            Stateless::Sleep => session.explore(&mut Sleep::new()),
+            Stateless::Dpor => in_widths!(session, Dpor),
+            Stateless::Source => in_widths!(session, Source),
+            Stateless::Optimal => in_widths!(session, Optimal),
+        }
+    }
+}
+
+impl<E: Semantics> Engine<E> for Algorithm {
+    type Found = Findings;
+
+    fn search<O: Observer<E>>(&self, session: Session<'_, '_, E, O>) -> Findings {
+        match self.split() {
+            Ok(stateless) => stateless.search(session),
+            Err(Comparing::Context(variant)) => in_context(session, variant),
+            Err(Comparing::Stateful) => each_state(session),
+        }
+    }
+}
+
+fn in_context<E: Semantics, O: Observer<E>>(
+    mut session: Session<'_, '_, E, O>,
+    variant: Variant,
+) -> Findings {
+    if !variant.paper {
+        return in_widths!(session, Context, variant);
+    }
+    let mut found = in_widths!(session, Printed, variant.last_first);
+    // Nothing that it did not find is certain.
+    found.bounds.push(Bound::AsPrinted);
+    found.stopped = match found.stopped {
+        StopReason::Complete => StopReason::Bound,
+        other => other,
+    };
+    found
+}
+
+fn each_state<E: Semantics, O: Observer<E>>(mut session: Session<'_, '_, E, O>) -> Findings {
+    session.limits.depth.get_or_insert(u64::MAX);
+    if !session.program.may_repeat() {
+        return session.explore(&mut Stateful::new(SleepSets::default()));
+    }
+    let mut policy = Stateful::new(Map::default());
+    let mut found = session.explore(&mut policy);
+    if found.stopped == StopReason::Complete {
+        look_for_livelocks(&mut session, policy.into_memory(), &mut found);
+    }
+    found
+}
+
+fn look_for_livelocks<E: Semantics, O>(
+    session: &mut Session<'_, '_, E, O>,
+    map: Map,
+    found: &mut Findings,
+) {
+    let (start, before, counts) = (Instant::now(), found.elapsed, found.counts);
+    let (time, watch) = (session.limits.time, &mut *session.watch);
+    let look = &mut || {
+        let elapsed = before + start.elapsed();
+        if let Some(limit) = time.filter(|&limit| elapsed >= limit) {
+            return ControlFlow::Break(Bound::TimeLimit(limit.as_millis() as u64));
+        }
+        watch(&Progress {
+            counts,
+            elapsed,
+            done: None,
+            estimate: None,
+        })
+    };
+    match map.livelock(session.program, look) {
+        ControlFlow::Continue(livelock) => found.livelock = livelock,
+        ControlFlow::Break(bound) => {
+            found.bound(bound);
+            found.stopped = StopReason::Bound;
+            found.broken_off = true;
+        }
+    }
+    found.elapsed += start.elapsed();
+}
+
+impl<E: Execution, O: Observer<E>> Session<'_, '_, E, O> {
+    /// None if the policy has no room for the program's runs.
+    fn attempt<P: Policy<E>>(&mut self, mut policy: P) -> Option<Findings> {
+        let start = Instant::now();
+        let findings = self.explore(&mut policy);
+        if !policy.overflowed() {
+            return Some(findings);
+        }
+        let left = |time: std::time::Duration| time.saturating_sub(start.elapsed());
+        self.limits.time = self.limits.time.map(left);
+        None
+    }
+}

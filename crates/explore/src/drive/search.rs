@@ -1,0 +1,93 @@
+//! One request for every search: by which algorithm, how far, and what for.
+//!
+//! An algorithm is an [`Engine`] for the programs that it can explore, so one that needs states cannot be asked to
+//! explore a program without. What a search works with is in one place, its [`Session`].
+
+use mazurka_core::{Execution, Limits, ProcessId};
+
+use super::driver::{Goal, Observer, Policy, Watch, drive};
+use super::findings::Findings;
+
+/// A search that is to be made.
+///
+/// ```
+/// use mazurka_core::{Execution, Limits};
+/// use mazurka_explore::{Findings, Goal, Search, Stateless, Watch};
+///
+/// fn traces<E: Execution>(program: &mut E, watch: &mut Watch<'_>) -> Option<u64> {
+///     let search = Search {
+///         algorithm: Stateless::Optimal,
+///         limits: Limits::default(),
+///         goal: Goal::Everything,
+///     };
+///     search.run(program, watch, &mut ()).counts.traces
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Search<A> {
+    /// How to explore.
+    pub algorithm: A,
+    /// How far.
+    pub limits: Limits,
+    /// When to stop before everything is explored.
+    pub goal: Goal,
+}
+
+impl<A> Search<A> {
+    /// Explores a program.
+    pub fn run<E, O>(&self, program: &mut E, watch: &mut Watch<'_>, observer: &mut O) -> A::Found
+    where
+        E: Execution,
+        A: Engine<E>,
+        O: Observer<E>,
+    {
+        self.algorithm.search(Session {
+            program,
+            start: &mut Start::default(),
+            limits: self.limits.clone(),
+            goal: self.goal,
+            watch,
+            observer,
+        })
+    }
+}
+
+/// An algorithm for programs of a kind.
+pub trait Engine<E: Execution> {
+    /// What it finds.
+    type Found;
+
+    /// Explores the program of a session.
+    fn search<O: Observer<E>>(&self, session: Session<'_, '_, E, O>) -> Self::Found;
+}
+
+/// What a search works with.
+pub struct Session<'a, 'w, E, O> {
+    /// What to explore.
+    pub program: &'a mut E,
+    /// How far.
+    pub limits: Limits,
+    /// When to stop before everything is explored.
+    pub goal: Goal,
+    /// Looks on now and then.
+    pub watch: &'a mut Watch<'w>,
+    /// Sees every step.
+    pub observer: &'a mut O,
+    pub(crate) start: &'a mut Start,
+}
+
+impl<E: Execution, O: Observer<E>> Session<'_, '_, E, O> {
+    /// Explores the program with a policy.
+    pub fn explore<P: Policy<E>>(&mut self, policy: &mut P) -> Findings {
+        drive(self, policy)
+    }
+}
+
+/// How a search starts.
+#[derive(Debug, Default)]
+pub(crate) struct Start {
+    /// The processes that sleep at the start.
+    pub asleep: Vec<ProcessId>,
+    /// Which of the widths of sets to try first; afterwards the one that was needed.
+    pub width: usize,
+}
