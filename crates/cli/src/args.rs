@@ -29,7 +29,8 @@ pub(crate) struct SearchArgs {
 }
 
 impl SearchArgs {
-    /// What the library is asked for, with so many workers. The error is a solver that is not there.
+    /// What the library is asked for, with so many workers. The error is a solver that is not
+    /// there.
     pub(crate) fn options(&self, jobs: usize) -> Result<Options, Refusal> {
         Ok(Options {
             solver: solver(&self.solver)?,

@@ -192,9 +192,9 @@ fn put(path: &Path, text: &str, sync: bool) -> io::Result<()> {
     put_pieces(path, sync, |mut file| file.write_all(text.as_bytes()))
 }
 
-/// Writes something beside a file and then puts it in its place. A device, a pipe or standard output
-/// is written to as it is: to put a file in the place of `/dev/null` would be worse than half a
-/// text.
+/// Writes something beside a file and then puts it in its place. A device, a pipe or standard
+/// output is written to as it is: to put a file in the place of `/dev/null` would be worse than
+/// half a text.
 fn put_pieces(
     path: &Path,
     sync: bool,

@@ -1,4 +1,5 @@
-//! The `mazurka` command: flags, files, progress, signals and exit codes. Everything else is the library's.
+//! The `mazurka` command: flags, files, progress, signals and exit codes. Everything else is the
+//! library's.
 
 mod args;
 mod commands;

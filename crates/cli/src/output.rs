@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use crate::exit::Exit;
 
-/// Writes a result to standard output. Colours are stripped where they are not wanted: NO_COLOR, no terminal.
-/// A reader that has had enough (`| head`) changes nothing about the answer.
+/// Writes a result to standard output. Colours are stripped where they are not wanted: NO_COLOR, no
+/// terminal. A reader that has had enough (`| head`) changes nothing about the answer.
 pub(crate) fn print(text: &str, exit: Exit) -> Exit {
     written(write_all(&mut anstream::stdout().lock(), text), exit)
 }

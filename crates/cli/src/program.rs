@@ -10,7 +10,8 @@ use crate::{diagnose, files, values};
 pub(crate) struct ProgramArgs {
     /// The program, a `.maz` or `.abs` file; `-` for standard input, which is `.maz`
     pub file: String,
-    /// Override a constant (in ABS: a function without parameters), or give a variable its initial value (repeatable)
+    /// Override a constant (in ABS: a function without parameters), or give a variable its initial
+    /// value (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = values::setting)]
     pub set: Vec<(String, String)>,
     /// ABS: treat durations as release points
@@ -19,7 +20,8 @@ pub(crate) struct ProgramArgs {
     /// ABS: observe these: `output`, classes, fields as `Class.field`, with commas between
     #[arg(long, value_name = "WHAT", help_heading = "ABS programs")]
     observe: Option<String>,
-    /// ABS: only the scheduling of this object varies (`Buffer1`), or of all objects of a class (`Buffer`)
+    /// ABS: only the scheduling of this object varies (`Buffer1`), or of all objects of a class
+    /// (`Buffer`)
     #[arg(
         long,
         value_name = "NAME",

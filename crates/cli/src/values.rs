@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// More local work than this in one step could outlast a second, and no limit is looked at within a step.
+/// More local work than this in one step could outlast a second, and no limit is looked at within a
+/// step.
 const MOST_LOCAL: u64 = 20_000_000;
 
 /// `NAME=VALUE`

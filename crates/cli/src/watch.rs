@@ -28,7 +28,8 @@ const NEAR_THE_LIMIT: Duration = Duration::from_millis(2);
 const PATIENCE: Duration = Duration::from_millis(900);
 const WORK: Duration = Duration::from_millis(500);
 const MOST_PATIENCE: Duration = Duration::from_secs(10);
-/// What a search that has met the limit of its memory may use besides, to say what it has found: a twelfth, and at least this.
+/// What a search that has met the limit of its memory may use besides, to say what it has found: a
+/// twelfth, and at least this.
 const ALLOWANCE: u64 = 16 << 20;
 
 /// Signals that come so soon after the first are the same wish: `timeout` tells the program and
@@ -74,8 +75,8 @@ struct Watcher {
 }
 
 impl Watcher {
-    /// Starts to look after a search: from now on Ctrl-C stops it, and a later second one the program,
-    /// whatever it does. The error says why a limit cannot be honoured.
+    /// Starts to look after a search: from now on Ctrl-C stops it, and a later second one the
+    /// program, whatever it does. The error says why a limit cannot be honoured.
     fn new(memory: Option<u64>, quiet: bool) -> Result<Self, String> {
         if memory.is_some() && used().is_none() {
             let no = "this system does not say how much memory is used; leave --memory-limit out";
@@ -214,7 +215,8 @@ fn used() -> Option<u64> {
     memory_stats::memory_stats().map(|now| now.physical_mem as u64)
 }
 
-/// How far the search is: what has been explored, how fast, how much there is, how long it will take.
+/// How far the search is: what has been explored, how fast, how much there is, how long it will
+/// take.
 fn message(progress: &Progress) -> String {
     let seconds = progress.elapsed.as_secs_f64().max(0.001);
     let counts = &progress.counts;

@@ -1,9 +1,10 @@
 //! Mazurka explores the executions of a concurrent program that are really different.
 //!
 //! This is the library behind the command line: load a [`Program`], [`check`](Program::check) or
-//! [`explore`](Program::explore) it, [`run`](Program::run) one execution, [`replay`](Program::replay)
-//! a recorded one. Every answer is a [`record::Record`]; `mazurka-report` turns it into text.
-//! Nothing here reads a file or prints: that is the part of `mazurka-cli`.
+//! [`explore`](Program::explore) it, [`run`](Program::run) one execution,
+//! [`replay`](Program::replay) a recorded one. Every answer is a [`record::Record`];
+//! `mazurka-report` turns it into text. Nothing here reads a file or prints: that is the part of
+//! `mazurka-cli`.
 //!
 //! | to | module |
 //! |---|---|

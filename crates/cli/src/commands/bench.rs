@@ -26,7 +26,8 @@ the same program and the target, where there are any; docs/performance.md says m
 Exit codes: 0 every count is exact, 1 a count is wrong, 2 a search was cut, 3 bad usage. The speed
 changes no exit code.")]
 pub(crate) struct BenchArgs {
-    /// Measure this engine on all programs (repeatable), and not those that have figures to compare with
+    /// Measure this engine on all programs (repeatable), and not those that have figures to compare
+    /// with
     #[arg(long, value_name = "ALGORITHM", value_parser = algorithm())]
     algorithm: Vec<Algorithm>,
     /// Only programs whose name contains this: `fib`, `writers(9)`

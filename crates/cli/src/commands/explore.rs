@@ -58,16 +58,19 @@ pub(crate) struct ExploreArgs {
     algorithm: Algorithm,
     #[command(flatten)]
     context: ContextArgs,
-    /// Workers that explore at the same time (the cores unless given); they change no result. `context` and `stateful` have one
+    /// Workers that explore at the same time (the cores unless given); they change no result.
+    /// `context` and `stateful` have one
     #[arg(long, short, value_name = "N", value_parser = values::count)]
     jobs: Option<u64>,
-    /// If the search is broken off by Ctrl-C or a limit, save here what is needed to go on; and now and then before that
+    /// If the search is broken off by Ctrl-C or a limit, save here what is needed to go on; and now
+    /// and then before that
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
     /// How often a checkpoint is saved while the search goes on, if there is something new
     #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "1m")]
     checkpoint_every: Duration,
-    /// Go on from a checkpoint, of the same program and options; it is brought up to date if broken off again
+    /// Go on from a checkpoint, of the same program and options; it is brought up to date if broken
+    /// off again
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
     /// Write every explored execution into this folder, with its inputs, for `mazurka replay`

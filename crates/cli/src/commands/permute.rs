@@ -54,7 +54,8 @@ pub(crate) struct PermuteArgs {
     /// Count the classes of the paper's definitions as printed, too: some come more than once
     #[arg(long)]
     paper: bool,
-    /// Find the permutations that are executable from other initial values, too, and from where they end differently
+    /// Find the permutations that are executable from other initial values, too, and from where
+    /// they end differently
     #[arg(long)]
     symbolic_initial: bool,
     /// How many classes, and ways to end, to list

@@ -54,7 +54,8 @@ pub(crate) struct ProveArgs {
     /// Save the proof here, for `mazurka check-proof`
     #[arg(long, value_name = "FILE")]
     proof: Option<PathBuf>,
-    /// Keep goals on different paths apart: merge none that commuting steps lead to (may need very many)
+    /// Keep goals on different paths apart: merge none that commuting steps lead to (may need very
+    /// many)
     #[arg(long)]
     no_por: bool,
     /// Do not close goals whose assumptions contradict each other

@@ -51,10 +51,12 @@ pub(crate) struct RunArgs {
     /// Let chance choose, the same way for the same number
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// The values of inputs, by process and order (or initial values, by variable); those not given are 0
+    /// The values of inputs, by process and order (or initial values, by variable); those not given
+    /// are 0
     #[arg(long, value_name = "INPUT=VALUE", num_args = 1.., value_parser = values::input)]
     inputs: Vec<(String, i128)>,
-    /// Tell, too, for which other initial values the run would be the same, and how it could have gone otherwise
+    /// Tell, too, for which other initial values the run would be the same, and how it could have
+    /// gone otherwise
     #[arg(long)]
     path: bool,
     #[command(flatten)]

@@ -32,7 +32,8 @@ pub(crate) struct UnfoldArgs {
     /// The net
     #[arg(long, value_parser = net(), default_value_t = NetKind::Contextual)]
     net: NetKind,
-    /// With --net stateful: no net, but the states of its model one after the other, to compare with
+    /// With --net stateful: no net, but the states of its model one after the other, to compare
+    /// with
     #[arg(long)]
     naive: bool,
     /// Let chance choose the tests, the same way for the same number; the net is always the same

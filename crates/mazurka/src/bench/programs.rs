@@ -1,8 +1,8 @@
 //! The programs of the benchmark, what is known of them, and what others reached.
 //!
-//! The figures of GenMC, Nidhugg and SPIN were measured on a 2-core machine, on the same programs in C
-//! (threads, joined at the end; Promela for SPIN), sequential consistency, one core. GenMC and Nidhugg interpret LLVM code,
-//! so this compares what a user waits for and not algorithms alone.
+//! The figures of GenMC, Nidhugg and SPIN were measured on a 2-core machine, on the same programs
+//! in C (threads, joined at the end; Promela for SPIN), sequential consistency, one core. GenMC and
+//! Nidhugg interpret LLVM code, so this compares what a user waits for and not algorithms alone.
 
 use crate::Algorithm;
 
