@@ -1,0 +1,353 @@
+//! What programs do: one run each, and what it prints.
+
+use crate::common::machine;
+use mazurka_abs::{Machine, Settings, load};
+use mazurka_core::{Execution, Narrator, Status};
+
+/// Lets the first task that can go on do so, until none can.
+fn finish(machine: &mut Machine) {
+    for _ in 0..10_000 {
+        let tasks = machine.processes().in_order().to_vec();
+        let Some(&first) = tasks
+            .iter()
+            .find(|&&task| machine.status(task) == Status::Ready)
+        else {
+            return;
+        };
+        machine.step(first, &[]).expect("it is ready");
+    }
+    panic!("it does not end");
+}
+
+fn output(machine: &Machine) -> String {
+    let all = machine.bindings(false);
+    let printed = all.into_iter().find(|binding| binding.name == "output");
+    printed.map_or_else(String::new, |binding| binding.value)
+}
+
+/// What a program prints.
+#[track_caller]
+fn prints(source: &str, expected: &str) {
+    let mut machine = machine(source, &[]);
+    finish(&mut machine);
+    assert!(machine.is_final(), "{:?}", machine.waiting());
+    assert_eq!(output(&machine), format!("{expected:?}"));
+}
+
+/// What statements of a main block print.
+#[track_caller]
+fn shows(statements: &str, expected: &str) {
+    prints(&format!("module M; {{ {statements} }}"), expected);
+}
+
+#[test]
+fn numbers() {
+    shows(
+        "Int x = 9223372036854775807; println(toString(x + 1));",
+        "9223372036854775808\n",
+    );
+    shows(
+        "Int x = 4000000000; println(toString(x * x * x - x * x * x + 1));",
+        "1\n",
+    );
+    shows(
+        "Rat r = 1 / 3; println(toString(r + 1 / 6)); println(toString(6 / 3));",
+        "1/2\n2\n",
+    );
+    shows(
+        "println(toString(truncate(7 / 2))); println(toString(-7 % 3));",
+        "3\n-1\n",
+    );
+    shows(
+        "Float f = 1.5; println(toString(f * 2.0)); println(toString(floor(f)));",
+        "3.0\n1\n",
+    );
+    shows(
+        "println(toString(pow(2, 100)));",
+        "1267650600228229401496703205376\n",
+    );
+    shows(
+        "println(toString(max(3, 5)) + toString(min(\"a\", \"b\")));",
+        "5a\n",
+    );
+}
+
+#[test]
+fn texts_and_data() {
+    shows(
+        "Int n = 3; println(`n is $n$, next $n + 1$`);",
+        "n is 3, next 4\n",
+    );
+    shows(
+        "println(substr(\"hello\", 1, 3)); println(toString(strlen(\"hello\")));",
+        "ell\n5\n",
+    );
+    shows(
+        "println(toString(list[Just(1), Nothing]));",
+        "list[Just(1), Nothing]\n",
+    );
+    shows(
+        "println(toString(Pair(\"a\", True)));",
+        "Pair(\"a\", True)\n",
+    );
+    shows(
+        "println(toString(elements(set[3, 1, 2, 1])));",
+        "list[1, 2, 3]\n",
+    );
+    shows("println(toString(set[1, 2] == set[2, 1]));", "True\n");
+    shows(
+        "Map<String, Int> m = map[Pair(\"a\", 1)]; m = put(m, \"b\", 2); println(toString(lookupDefault(m, \"b\", 0)) + toString(isJust(lookup(m, \"c\"))));",
+        "2False\n",
+    );
+    shows(
+        "println(toString(length(concatenate(list[1], list[2, 3]))));",
+        "3\n",
+    );
+    shows("println(toString(nth(reverse(list[1, 2, 3]), 0)));", "3\n");
+}
+
+#[test]
+fn functions_that_take_functions() {
+    shows(
+        "println(toString(map((Int x) => x + 1)(list[1, 2])));",
+        "list[2, 3]\n",
+    );
+    shows(
+        "Int k = 10; println(toString(filter((Int x) => x > k)(list[5, 15])));",
+        "list[15]\n",
+    );
+    shows(
+        "println(toString(foldl((Int x, Int sum) => x + sum)(list[1, 2, 3], 0)));",
+        "6\n",
+    );
+    prints(
+        "module M; def Int twice(Int n) = 2 * n; def Int applied(f)(Int n) = f(f(n)); { println(toString(applied(twice)(3))); }",
+        "12\n",
+    );
+    prints(
+        "module M; data Tree<A> = Leaf | Node(Tree<A> l, A v, Tree<A> r);
+         def Int sum(Tree<Int> t) = case t { Leaf => 0 | Node(l, v, r) => sum(l) + v + sum(r) };
+         { Tree<Int> t = Node(Leaf, 1, Node(Leaf, 2, Leaf)); println(toString(sum(t)) + toString(v(t))); }",
+        "31\n",
+    );
+}
+
+#[test]
+fn patterns_compare_what_is_bound() {
+    shows(
+        "Int x = 2; Pair<Int, Int> p = Pair(2, 5); switch (p) { Pair(x, y) => println(toString(y)); _ => println(\"no\"); }",
+        "5\n",
+    );
+    shows(
+        "Int x = 3; Pair<Int, Int> p = Pair(2, 5); switch (p) { Pair(x, y) => println(toString(y)); _ => println(\"no\"); }",
+        "no\n",
+    );
+    shows(
+        "Int r = case \"b\" { \"a\" => 1; \"b\" => 2; }; println(toString(r));",
+        "2\n",
+    );
+    shows(
+        "Int r = when 1 > 2 then 1 else 3; println(toString(r));",
+        "3\n",
+    );
+}
+
+#[test]
+fn a_tilde_negates_in_older_programs() {
+    shows("if (~(1 > 2)) println(\"no\");", "no\n");
+}
+
+#[test]
+fn exceptions() {
+    shows(
+        "try { Rat z = 1 / 0; } catch { DivisionByZeroException => println(\"zero\"); } finally { println(\"last\"); }",
+        "zero\nlast\n",
+    );
+    shows(
+        "try { Int x = head(Nil); } catch _ => println(\"no head\");",
+        "no head\n",
+    );
+    prints(
+        "module M; exception Odd(Int n); interface I { Int half(Int n); }
+         class C implements I {
+           Int half(Int n) { try { if (n % 2 == 1) { throw Odd(n); } return truncate(n / 2); } catch { Odd(3) => { return 0; } } finally { println(\"done\"); } }
+         }
+         { I i = new C(); Int a = i.half(4); Int b = i.half(3); println(toString(a) + toString(b)); }",
+        "done\ndone\n20\n",
+    );
+}
+
+/// The failures of the first run of a program in which `D` does something with an object whose method `bad` throws an exception.
+fn failures(statements: &str, thrown: &str) -> (String, Vec<String>) {
+    let source = format!(
+        "module M; interface I {{ Int bad(); }} class C implements I {{ Int bad() {{ {thrown} return 1; }} }}
+         class D(I i) {{ Fut<Int> last = null; Unit run() {{ {statements} }} }}
+         {{ I i = new C(); new D(i); }}"
+    );
+    let mut machine = machine(&source, &[]);
+    finish(&mut machine);
+    let mishaps = machine.events().iter().flat_map(|event| &event.mishaps);
+    let messages = mishaps.map(|mishap| machine.explain(mishap).0).collect();
+    (output(&machine), messages)
+}
+
+#[test]
+fn an_exception_that_leaves_a_task_reaches_who_asks() {
+    let caught = "catch { NullPointerException => println(\"caught\"); }";
+    for asks in [
+        "Fut<Int> f = i!bad(); await f?; Int x = f.get;",
+        "Int x = i.bad();",
+        "Int x = await i!bad();",
+        "await i!bad();",
+        "Fut<Int> f = i!bad(); List<Fut<Int>> all = list[f]; Fut<Int> g = head(all); Int x = g.get;",
+        "last = i!bad(); Fut<Int> g = last; Int x = g.get;",
+    ] {
+        let (output, messages) = failures(
+            &format!("try {{ {asks} }} {caught}"),
+            "throw NullPointerException;",
+        );
+        assert_eq!(output, "\"caught\\n\"", "{asks}");
+        assert!(messages.is_empty(), "{asks}: {messages:?}");
+        let (_, messages) = failures(asks, "throw NullPointerException;");
+        assert_eq!(messages, ["NullPointerException is not caught in D2.run"]);
+    }
+}
+
+#[test]
+fn an_exception_that_nobody_asks_for_is_a_failure() {
+    for ignores in [
+        "i!bad();",
+        "Fut<Int> f = i!bad();",
+        "Fut<Int> f = i!bad(); await f?;",
+    ] {
+        let (_, messages) = failures(ignores, "throw NullPointerException;");
+        assert_eq!(
+            messages,
+            ["NullPointerException is not caught in C1.bad"],
+            "{ignores}"
+        );
+    }
+}
+
+#[test]
+fn a_false_assertion_is_a_failure_whoever_asks() {
+    let (_, messages) = failures("try { Int x = i.bad(); } catch _ => skip;", "assert 1 > 2;");
+    assert_eq!(messages, ["an assertion fails in C1.bad"]);
+}
+
+#[test]
+fn objects_and_cogs() {
+    prints(
+        "module M;
+         interface Cell { Unit put(Int n); Int read(); Cell other(); }
+         class CellImpl(Int n) implements Cell {
+           Cell mine = null;
+           { n = n + 1; mine = new local Helper(this); }
+           Unit put(Int k) { n = k; }
+           Int read() { Int k = mine.read(); return n + k; }
+           Cell other() { return mine; }
+         }
+         class Helper(Cell c) implements Cell {
+           Unit put(Int k) { c.put(k); }
+           Int read() { return 100; }
+           Cell other() { return this; }
+         }
+         { Cell c = new CellImpl(1); Int a = c.read(); Cell o = c.other(); o.put(7); Int b = c.read(); println(toString(a) + \" \" + toString(b)); }",
+        "102 107\n",
+    );
+    prints(
+        "module M; interface A { } interface B extends A { } class C implements B { }
+         { A a = new C(); Bool yes = a implements B; B b = a as B; println(toString(yes) + toString(b == a) + toString(b == null)); }",
+        "TrueTrueFalse\n",
+    );
+    shows(
+        "Int i = 0; while (i < 2) { i = i + 1; } foreach (x, at in list[\"a\", \"b\"]) { println(`$at$$x$`); } println(toString(i));",
+        "0a\n1b\n2\n",
+    );
+}
+
+#[test]
+fn modules_keep_what_they_do_not_export() {
+    let source = "module A; export f, T, X; data T = X | Y; def Int f() = 1; def Int g() = 2;
+                  module B; import f, X from A; import * from A; { T t = X; println(toString(A.f() + f())); }";
+    prints(source, "2\n");
+    let hidden = source.replace("import f, X", "import g, X");
+    let mistakes = load(&hidden, &Settings::default()).unwrap_err();
+    assert_eq!(mistakes[0].code, "A0206");
+}
+
+#[test]
+fn long_lists_and_deep_recursion_do_not_use_up_the_stack() {
+    shows("println(toString(length(range(0, 50000))));", "50000\n");
+    shows(
+        "List<Int> a = range(0, 30000); List<Int> b = range(0, 30000); println(toString(a == b) + toString(a < b));",
+        "TrueFalse\n",
+    );
+}
+
+#[test]
+fn endless_work_is_given_up() {
+    let mut machine = machine(
+        "module M; def Int f(Int n) = f(n + 1); { Int x = f(0); }",
+        &[],
+    );
+    finish(&mut machine);
+    let main = machine.processes().in_order()[0];
+    assert_eq!(machine.status(main), Status::Lost);
+    let doubled =
+        "module M; { String s = \"ab\"; Int i = 0; while (i < 100) { s = s + s; i = i + 1; } }";
+    let mut machine = crate::common::machine(doubled, &[]);
+    finish(&mut machine);
+    assert_eq!(machine.status(main), Status::Lost);
+    let squared = "module M; { Int n = 3; Int i = 0; while (i < 1000) { n = n * n; i = i + 1; } }";
+    let mut machine = crate::common::machine(squared, &[]);
+    finish(&mut machine);
+    assert_eq!(machine.status(main), Status::Lost);
+}
+
+#[test]
+fn time_is_ignored_if_so_asked() {
+    let source = "module M; class C { Unit run() { duration(1, 2); await duration(1, 1); println(\"done\"); } } { new C(); }";
+    assert_eq!(
+        load(source, &Settings::default()).unwrap_err()[0].code,
+        "A0301"
+    );
+    let settings = Settings {
+        ignore_time: true,
+        ..Settings::default()
+    };
+    let code = load(source, &settings).expect("time is ignored");
+    let mut machine = Machine::new(code.into(), 1_000_000);
+    finish(&mut machine);
+    assert_eq!(output(&machine), "\"done\\n\"");
+    assert_eq!(machine.events().len(), 4);
+}
+
+#[test]
+fn only_the_scheduling_of_one_object_varies() {
+    let source = "module M; interface I { Unit set(Int n); }
+                  class Cell implements I { Int n = 0; Unit set(Int k) { n = k; } }
+                  class Sender(I a, I b, Int k) { Unit run() { a!set(k); b!set(k); } }
+                  { I a = new Cell(); I b = new Cell(); new Sender(a, b, 1); new Sender(a, b, 2); }";
+    let finals = |object: Option<&str>| {
+        let settings = Settings {
+            object: object.map(str::to_owned),
+            ..Settings::default()
+        };
+        let code = load(source, &settings).expect("a program");
+        let mut machine = Machine::new(code.into(), 1_000_000);
+        let all: Vec<u64> = mazurka_explore::Algorithm::ALL
+            .iter()
+            .map(|&algorithm| {
+                let found = crate::common::explore(&mut machine, algorithm, &Default::default());
+                found.counts.final_states
+            })
+            .collect();
+        assert!(all.iter().all(|&count| count == all[0]), "{all:?}");
+        all[0]
+    };
+    assert_eq!(finals(None), 4);
+    assert_eq!(finals(Some("Cell1")), 2);
+    assert_eq!(finals(Some("Cell")), 4);
+    assert_eq!(finals(Some("Sender3")), 1);
+}

@@ -1,0 +1,7 @@
+//! The integration tests of this crate, as one program: linking is most of what `cargo test` costs.
+
+mod common;
+mod engines;
+mod language;
+mod random;
+mod wrong;

@@ -1,0 +1,206 @@
+//! Wrong programs, and what is said about them. `UPDATE_EXPECT=1 cargo test -p mazurka-abs --test it wrong::` writes what is
+//! said now; read it before you keep it.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::PathBuf;
+
+use mazurka_abs::{Settings, load};
+use proptest::prelude::*;
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/wrong")
+}
+
+fn told(source: &str) -> String {
+    let Err(mistakes) = load(source, &Settings::default()) else {
+        return "no mistakes\n".to_owned();
+    };
+    let mut text = String::new();
+    for mistake in mistakes {
+        let (line, column) = mistake.span.line_column(source);
+        let _ = writeln!(
+            text,
+            "{} {line}:{column}: {}",
+            mistake.code, mistake.message
+        );
+        let _ = writeln!(
+            text,
+            "    `{}`: {}",
+            mistake.span.text(source),
+            mistake.label
+        );
+        for (span, words) in &mistake.related {
+            let _ = writeln!(text, "    line {}: {words}", span.line_column(source).0);
+        }
+        if let Some(help) = &mistake.help {
+            let _ = writeln!(text, "    help: {help}");
+        }
+    }
+    text
+}
+
+#[test]
+fn every_mistake_is_told_as_expected() {
+    let update = std::env::var_os("UPDATE_EXPECT").is_some();
+    let mut programs = 0;
+    for entry in fs::read_dir(folder()).expect("the folder").flatten() {
+        let path = entry.path();
+        if path.extension().is_none_or(|end| end != "abs") {
+            continue;
+        }
+        programs += 1;
+        let source = fs::read_to_string(&path).expect("a program");
+        let expected = path.with_extension("txt");
+        let text = told(&source);
+        assert_ne!(text, "no mistakes\n", "{}", path.display());
+        if update {
+            fs::write(&expected, &text).expect("written");
+        }
+        let known = fs::read_to_string(&expected).unwrap_or_default();
+        assert_eq!(text, known, "{}", path.display());
+    }
+    assert!(programs >= 5, "the programs were not found");
+}
+
+/// Words that programs consist of, in any order.
+const WORDS: &[&str] = &[
+    "module M;",
+    "class C",
+    "interface I",
+    "data D =",
+    "def Int f",
+    "(",
+    ")",
+    "{",
+    "}",
+    "[",
+    "]",
+    "<",
+    ">",
+    ";",
+    ",",
+    "=",
+    "=>",
+    "|",
+    "&",
+    "!",
+    "?",
+    ".",
+    "+",
+    "x",
+    "this",
+    "Int",
+    "List<Int>",
+    "await",
+    "new",
+    "get",
+    "case",
+    "let",
+    "in",
+    "if",
+    "then",
+    "else",
+    "while",
+    "foreach",
+    "try",
+    "catch",
+    "finally",
+    "return",
+    "1",
+    "\"a\"",
+    "`b$x$`",
+    "import * from",
+    "export",
+    "local",
+    "suspend",
+    "assert",
+    "True",
+    "Nil",
+    "Cons",
+    "_",
+    "-",
+    "switch",
+    "throw",
+    "/*",
+    "//",
+    "\n",
+    "é",
+    "\"",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn no_text_makes_it_panic(picks in proptest::collection::vec(0..WORDS.len(), 0..60)) {
+        let text: Vec<&str> = picks.iter().map(|&at| WORDS[at]).collect();
+        let _ = told(&format!("module A;\n{}", text.join(" ")));
+    }
+
+    #[test]
+    fn no_cut_or_doubled_program_makes_it_panic(cut in 0usize..2000, skip in 0usize..40, name in 0usize..4) {
+        let names = ["chat-server", "book-shop", "peer-to-peer", "leader-election"];
+        let path = folder().join("../../../../corpus/abs").join(names[name]).join("program.abs");
+        let source = fs::read_to_string(path).expect("a program");
+        let characters: Vec<char> = source.chars().collect();
+        let cut = cut % characters.len();
+        let end = (cut + skip).min(characters.len());
+        let without: String = characters[..cut].iter().chain(&characters[end..]).collect();
+        let doubled: String = characters[..end].iter().chain(&characters[cut..]).collect();
+        let _ = told(&without);
+        let _ = told(&doubled);
+    }
+}
+
+#[test]
+fn deep_nesting_is_a_mistake_and_no_overflow() {
+    for (open, close) in [
+        ("(", ")"),
+        ("-", ""),
+        ("if True then 1 else ", ""),
+        ("Just(", ")"),
+    ] {
+        let source = format!(
+            "module M; def Int f() = {}1{};",
+            open.repeat(5000),
+            close.repeat(5000)
+        );
+        assert!(told(&source).contains("A0112"), "{open}");
+    }
+    let chain = format!("module M; def Int f() = 1{};", " + 1".repeat(5000));
+    assert!(told(&chain).contains("A0112"));
+    let blocks = format!("module M; {} {}", "{".repeat(5000), "}".repeat(5000));
+    assert!(told(&blocks).contains("A0112"));
+}
+
+/// The codes in a text.
+fn codes(text: &str) -> std::collections::BTreeSet<String> {
+    let places = text.match_indices("A0").map(|(at, _)| at);
+    let code = |at: usize| {
+        text.get(at..at + 5)
+            .filter(|code| code[2..].bytes().all(|b| b.is_ascii_digit()))
+    };
+    places.filter_map(code).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_code_is_documented() {
+    let documented =
+        codes(&fs::read_to_string(folder().join("../../../../docs/abs.md")).expect("docs/abs.md"));
+    let mut used = std::collections::BTreeSet::from(["A0403".to_owned()]);
+    let mut pending = vec![folder().join("../../src")];
+    while let Some(path) = pending.pop() {
+        if path.is_dir() {
+            pending.extend(
+                fs::read_dir(path)
+                    .expect("a folder")
+                    .flatten()
+                    .map(|entry| entry.path()),
+            );
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            used.extend(codes(&fs::read_to_string(path).expect("a file")));
+        }
+    }
+    assert_eq!(used, documented);
+}

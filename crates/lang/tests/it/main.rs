@@ -1,0 +1,8 @@
+//! The integration tests of this crate, as one program: linking is most of what `cargo test` costs.
+
+mod common;
+mod concolic;
+mod grammar;
+mod limits;
+mod robust;
+mod wrong;

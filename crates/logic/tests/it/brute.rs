@@ -1,0 +1,144 @@
+//! Soundness and relative completeness, tested: on random programs without endless loops, over small domains, a
+//! proof is found exactly where brute force finds nothing wrong, with and without reduction, and it passes the checker.
+//!
+//! `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-logic --test it brute:: -- --ignored` is the long one.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use mazurka_core::Bound;
+use mazurka_core::record::ProgramRecord;
+use mazurka_lang::{Machine, Setting};
+use mazurka_logic::{Options, Theorem, check_proof, prove, stated};
+use mazurka_smt::Embedded;
+use mazurka_testkit::{Config, Dependence, Limit, generate, naive};
+
+/// Programs whose values are small, so that `i8` never wraps around by accident and the embedded solver decides everything.
+fn config() -> Config {
+    Config {
+        processes: 3,
+        interleavings: 400.0,
+        access: false,
+        ..Config::default()
+    }
+}
+
+/// A generated program, with some initial values unknown: which ones.
+fn symbolic(text: &str) -> (String, Vec<String>) {
+    let mut unknown = Vec::new();
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.replace(": int", ": i8").lines() {
+        let declared = line.strip_prefix("var ").and_then(|rest| {
+            let (name, rest) = rest.split_once(": i8 = ")?;
+            rest.parse::<i64>().ok()?;
+            (unknown.len() < 2).then(|| name.to_owned())
+        });
+        match declared {
+            Some(name) => {
+                lines.push(format!("var {name}: i8"));
+                lines.push(format!("requires 0 <= {name} && {name} <= 2"));
+                unknown.push(name);
+            }
+            None => lines.push(line.to_owned()),
+        }
+    }
+    (lines.join("\n"), unknown)
+}
+
+/// Whether brute force finds nothing wrong, for any initial values; none if it cannot tell.
+fn truth(text: &str, unknown: &[String]) -> Option<bool> {
+    let mut fine = true;
+    for case in 0..3usize.pow(unknown.len() as u32) {
+        let set: Vec<Setting> = unknown
+            .iter()
+            .enumerate()
+            .map(|(at, name)| Setting {
+                name: name.clone(),
+                value: (case / 3usize.pow(at as u32) % 3).to_string(),
+            })
+            .collect();
+        let program = mazurka_lang::load(text, &set).ok()?;
+        let code = mazurka_lang::compile(&program, text).ok()?;
+        let mut machine = Machine::new(Arc::new(code), 1_000_000);
+        let found = naive(&mut machine, Limit::default(), Dependence::Claimed).ok()?;
+        if found.lost {
+            return None;
+        }
+        fine &= found.failures.is_empty() && found.deadlocks.is_empty();
+    }
+    Some(fine)
+}
+
+/// Whether there is a proof; none if the search was given up.
+fn proved(text: &str, reduce: bool) -> Option<bool> {
+    let program = mazurka_lang::load(text, &[]).ok()?;
+    let record = ProgramRecord {
+        file: String::new(),
+        hash: String::new(),
+        set: Vec::new(),
+    };
+    let options = Options {
+        reduce,
+        deadlock: true,
+        ..Options::default()
+    };
+    let formula = stated(&program);
+    let watch = &mut |goals: u64| match goals > 4000 {
+        true => ControlFlow::Break(Bound::Interrupted),
+        false => ControlFlow::Continue(()),
+    };
+    let solver = &mut Embedded::default();
+    let theorem = Theorem {
+        program: &program,
+        source: text,
+        record: &record,
+        goal: None,
+        formula: &formula,
+    };
+    let found = prove(&theorem, &options, solver, watch);
+    let found = found.ok()?;
+    if !found.bounds.is_empty() || found.unfolded {
+        return None;
+    }
+    let closed = found.proof.is_closed();
+    assert!(
+        closed || found.refutation.is_some(),
+        "neither proved nor refuted:\n{text}"
+    );
+    let checked = check_proof(&found.proof, &theorem, &mut Embedded::default());
+    assert_eq!(checked.is_ok(), closed, "{checked:?}\n{text}");
+    Some(closed)
+}
+
+fn agree(first: u64, programs: u64) {
+    let mut compared = [0, 0];
+    for seed in first..first + programs {
+        let (text, unknown) = symbolic(&generate(seed, &config()).to_string());
+        let Some(fine) = truth(&text, &unknown) else {
+            continue;
+        };
+        for reduce in [true, false] {
+            if let Some(proved) = proved(&text, reduce) {
+                assert_eq!(proved, fine, "reduce: {reduce}, seed {seed}\n{text}");
+                compared[usize::from(fine)] += 1;
+            }
+        }
+    }
+    println!("{compared:?} of {programs} programs: wrong, right");
+    assert!(
+        compared[0] * 5 > programs && compared[1] * 10 > programs,
+        "{compared:?}"
+    );
+}
+
+#[test]
+fn proofs_are_found_exactly_where_brute_force_finds_nothing_wrong() {
+    agree(0, 150);
+}
+
+#[test]
+#[ignore = "long"]
+fn the_same_for_many() {
+    let told = std::env::var("MAZURKA_PROGRAMS").ok();
+    agree(10_000, told.and_then(|n| n.parse().ok()).unwrap_or(5000));
+}

@@ -1,0 +1,6 @@
+//! The integration tests of this crate, as one program: linking is most of what `cargo test` costs.
+
+mod brute;
+mod common;
+mod mutants;
+mod wrong;

@@ -1,0 +1,13 @@
+//! The integration tests of this crate, as one program: linking is most of what `cargo test` costs.
+
+mod algorithms;
+mod check;
+mod corpus;
+mod estimate;
+mod inputs;
+mod permute;
+mod prove;
+mod readers;
+mod tidy;
+mod witnesses;
+mod workers;

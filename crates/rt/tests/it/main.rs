@@ -1,0 +1,11 @@
+//! The integration tests of this crate, as one program: linking is most of what `cargo test` costs.
+
+mod behaviour;
+mod counts;
+mod examples;
+mod found;
+mod hunt;
+mod messages;
+mod random;
+mod signatures;
+mod statics;

@@ -1,0 +1,434 @@
+//! What is said, and that it can be used.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
+
+use mazurka_rt::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
+use mazurka_rt::sync::{Arc, Condvar, Mutex};
+use mazurka_rt::{Builder, assert_deterministic, check_pct, check_random, model, replay, thread};
+
+/// What a call panics with.
+fn panic_of(f: impl FnOnce()) -> String {
+    let payload = catch_unwind(AssertUnwindSafe(f)).expect_err("it must panic");
+    match payload.downcast::<String>() {
+        Ok(text) => *text,
+        Err(payload) => payload.downcast::<&str>().expect("a text").to_string(),
+    }
+}
+
+/// The schedule that a message says to replay.
+fn schedule_of(message: &str) -> String {
+    let (_, rest) = message.split_once("MAZURKA_REPLAY=\"").expect("a schedule");
+    rest.split_once('"').expect("its end").0.to_owned()
+}
+
+fn lost_update() {
+    let x = Arc::new(AtomicU32::new(0));
+    let all: Vec<_> = (0..2)
+        .map(|_| {
+            let x = x.clone();
+            thread::spawn(move || {
+                let old = x.load(SeqCst);
+                x.store(old + 1, SeqCst);
+            })
+        })
+        .collect();
+    for one in all {
+        one.join().unwrap();
+    }
+    assert_eq!(x.load(SeqCst), 2, "an update was lost");
+}
+
+#[test]
+fn a_failure_shows_its_steps() {
+    let message = panic_of(|| model(lost_update));
+    println!("{message}");
+    assert!(message.starts_with("assertion `left == right` failed: an update was lost"));
+    assert!(message.contains("messages.rs:"), "places");
+    assert!(message.contains("AtomicU32.load"));
+    assert!(message.contains("AtomicU32.store"));
+    assert!(
+        message.matches("●").count() >= 3,
+        "two racing steps and a legend"
+    );
+    assert!(message.contains("let body = crate::lost_update;"));
+    // Both updates, the joins, the last load: no step too many.
+    let steps = message
+        .lines()
+        .filter(|line| line.contains("messages.rs:") && line.contains("  0"))
+        .count();
+    assert_eq!(steps, 7, "{message}");
+}
+
+#[test]
+fn a_replay_fails_at_once() {
+    let message = panic_of(|| model(lost_update));
+    let schedule = schedule_of(&message);
+    let again = panic_of(|| replay(lost_update, &schedule));
+    assert!(again.contains("an update was lost"));
+    assert!(again.contains("found after 1 execution;"));
+    assert_eq!(schedule_of(&again), schedule);
+}
+
+#[test]
+fn a_replay_where_results_are_compared() {
+    let message = panic_of(|| mazurka_rt::assert_deterministic(lost_update));
+    let builder = Builder {
+        replay: Some(schedule_of(&message)),
+        ..Builder::default()
+    };
+    let again = panic_of(|| {
+        builder.assert_deterministic(lost_update);
+    });
+    assert!(again.contains("an update was lost"));
+    assert!(again.contains("found after 1 execution;"));
+}
+
+#[test]
+fn a_replay_in_another_process() {
+    if std::env::var_os("MAZURKA_REPLAY").is_some() {
+        return model(lost_update);
+    }
+    let schedule = schedule_of(&panic_of(|| model(lost_update)));
+    let run = |schedule: &str| {
+        let test = std::env::current_exe().unwrap();
+        let output = Command::new(test)
+            .args(["--exact", "messages::a_replay_in_another_process"])
+            .env("MAZURKA_REPLAY", schedule)
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let output = run(&schedule);
+    assert!(output.contains("an update was lost"), "{output}");
+    assert!(output.contains("found after 1 execution;"), "{output}");
+    // One thread after the other is fine.
+    assert!(run("0.0 0.0 0.1 0.1").contains("1 passed"));
+    assert!(run("0.7").contains("does not fit"));
+    assert!(run("nonsense").contains("this is no schedule"));
+}
+
+#[test]
+fn a_deadlock_names_threads_locks_and_places() {
+    let message = panic_of(|| {
+        model(|| {
+            let (a, b) = (Arc::new(Mutex::new(())), Arc::new(Mutex::new(())));
+            let other = {
+                let (a, b) = (a.clone(), b.clone());
+                thread::Builder::new()
+                    .name("other".into())
+                    .spawn(move || {
+                        let _a = a.lock().unwrap();
+                        let _b = b.lock().unwrap();
+                    })
+                    .unwrap()
+            };
+            {
+                let _b = b.lock().unwrap();
+                let _a = a.lock().unwrap();
+            }
+            other.join().unwrap();
+        });
+    });
+    println!("{message}");
+    assert!(message.starts_with("deadlock: nobody can go on"));
+    assert!(message.contains("thread 0 (main) waits at"));
+    assert!(message.contains("for the Mutex made at"));
+    assert!(message.contains("held by thread 0.0 (other) since"));
+    assert!(message.contains("held by thread 0 (main) since"));
+    assert_eq!(schedule_of(&message).split(' ').count(), 2);
+}
+
+#[test]
+fn philosophers() {
+    let message = panic_of(|| {
+        model(|| {
+            let forks: Arc<Vec<_>> = Arc::new((0..4).map(|_| Mutex::new(())).collect());
+            let all: Vec<_> = (0..4)
+                .map(|k| {
+                    let forks = forks.clone();
+                    thread::spawn(move || {
+                        let _left = forks[k].lock().unwrap();
+                        let _right = forks[(k + 1) % 4].lock().unwrap();
+                    })
+                })
+                .collect();
+            for one in all {
+                one.join().unwrap();
+            }
+        });
+    });
+    assert!(message.starts_with("deadlock"));
+    assert_eq!(message.matches("for the Mutex made at").count(), 4);
+    assert_eq!(message.matches("held by thread 0.").count(), 4);
+}
+
+#[test]
+fn a_lost_wakeup() {
+    let message = panic_of(|| {
+        model(|| {
+            let pair = Arc::new((Mutex::new(()), Condvar::new()));
+            let waker = {
+                let pair = pair.clone();
+                thread::spawn(move || pair.1.notify_one())
+            };
+            drop(pair.1.wait(pair.0.lock().unwrap()).unwrap());
+            waker.join().unwrap();
+        });
+    });
+    assert!(
+        message.contains("Condvar: wait for a notification"),
+        "{message}"
+    );
+}
+
+#[test]
+fn the_printed_test_compiles() {
+    let message = panic_of(|| {
+        model(|| {
+            let x = Arc::new(AtomicU32::new(0));
+            let other = {
+                let x = x.clone();
+                thread::spawn(move || x.store(1, SeqCst))
+            };
+            assert_eq!(x.load(SeqCst), 0);
+            other.join().unwrap();
+        });
+    });
+    let (_, test) = message.split_once("or as a test:\n\n").expect("a test");
+    assert!(test.contains("#[test]") && test.contains("mazurka_rt::replay("));
+    // The same with a name for the body.
+    let named = panic_of(|| model(lost_update));
+    let (_, named) = named.split_once("or as a test:\n\n").expect("a test");
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let cases = trybuild::TestCases::new();
+    for (name, text) in [("closure.rs", test), ("named.rs", named)] {
+        let path = folder.join(name);
+        let text =
+            format!("{text}\n#[allow(dead_code)]\nfn lost_update() {{}}\n\nfn main() {{}}\n");
+        std::fs::write(&path, text).unwrap();
+        cases.pass(path);
+    }
+}
+
+#[test]
+fn results_that_differ() {
+    let message = panic_of(|| {
+        assert_deterministic(|| {
+            let x = Arc::new(AtomicU32::new(0));
+            let all: Vec<_> = (1..=2)
+                .map(|k| {
+                    let x = x.clone();
+                    thread::spawn(move || x.store(k, SeqCst))
+                })
+                .collect();
+            for one in all {
+                one.join().unwrap();
+            }
+            x.load(SeqCst)
+        });
+    });
+    println!("{message}");
+    assert!(message.contains("the result is 2 or 1") || message.contains("the result is 1 or 2"));
+    assert_eq!(message.matches("●").count(), 4);
+}
+
+#[test]
+fn random_schedules_find_it() {
+    for message in [
+        panic_of(|| check_random(lost_update, 1000)),
+        panic_of(|| check_pct(lost_update, 1000, 2)),
+    ] {
+        assert!(message.contains("an update was lost"));
+        let again = panic_of(|| replay(lost_update, &schedule_of(&message)));
+        assert!(again.contains("an update was lost"));
+    }
+    // What is right stays right.
+    let summary = Builder::new().check_random(|| assert_eq!(1, 1), 7);
+    assert_eq!((summary.executions, summary.is_complete()), (7, false));
+}
+
+#[test]
+fn bounds_are_printed() {
+    let stores = || {
+        let x = Arc::new(AtomicU32::new(0));
+        let all: Vec<_> = (0..4)
+            .map(|k| {
+                let x = x.clone();
+                thread::spawn(move || x.store(k, SeqCst))
+            })
+            .collect();
+        all.into_iter().for_each(|one| one.join().unwrap());
+    };
+    let all = Builder::default().check(stores);
+    assert_eq!(
+        all.to_string(),
+        "mazurka: 24 executions, complete; sequential consistency"
+    );
+    let some = Builder {
+        max_executions: Some(5),
+        ..Builder::default()
+    };
+    let some = some.check(stores);
+    assert_eq!(some.executions, 5);
+    assert_eq!(
+        some.to_string(),
+        "mazurka: 5 executions, not complete: 5 executions were reached (max_executions); sequential consistency"
+    );
+    let mut counts = Vec::new();
+    for most in 0..=3 {
+        let few = Builder {
+            max_preemptions: Some(most),
+            ..Builder::default()
+        };
+        let found = few.check(stores);
+        counts.push(found.executions);
+    }
+    assert!(counts.windows(2).all(|w| w[0] <= w[1]), "{counts:?}");
+    let none = Builder {
+        max_preemptions: Some(0),
+        ..Builder::default()
+    };
+    let found = none.check(lost_update_once);
+    assert_eq!(found.max_preemptions, Some(0));
+    assert!(found.to_string().contains("at most 0 preemptions"));
+    let one = Builder {
+        max_preemptions: Some(1),
+        ..Builder::default()
+    };
+    assert!(
+        panic_of(|| {
+            one.check(lost_update_once);
+        })
+        .contains("an update was lost")
+    );
+    let late = Builder {
+        time_limit: Some(std::time::Duration::ZERO),
+        ..Builder::default()
+    };
+    assert!(!late.check(stores).is_complete());
+}
+
+fn lost_update_once() {
+    lost_update();
+}
+
+#[test]
+fn weaker_orderings_are_in_the_scope() {
+    let found = Builder::default().check(|| {
+        let x = AtomicUsize::new(0);
+        x.store(1, Relaxed);
+    });
+    assert!(found.weak_orderings);
+    assert!(
+        found
+            .to_string()
+            .ends_with("sequential consistency (weaker orderings were asked for)")
+    );
+}
+
+#[test]
+fn what_is_not_under_control_is_recognised() {
+    let message = panic_of(|| {
+        let real = std::sync::atomic::AtomicU32::new(0);
+        model(move || {
+            let (x, y) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+            let odd = real.fetch_add(1, SeqCst) % 2 == 1;
+            let other = {
+                let (x, y) = (x.clone(), y.clone());
+                thread::spawn(move || {
+                    if odd {
+                        x.store(1, SeqCst)
+                    } else {
+                        y.store(1, SeqCst)
+                    }
+                })
+            };
+            x.store(2, SeqCst);
+            y.store(2, SeqCst);
+            other.join().unwrap();
+        });
+    });
+    println!("{message}");
+    assert!(message.contains("the same schedule did something else than before"));
+    assert!(message.contains("HashMap"));
+}
+
+#[test]
+fn a_loop_without_an_end() {
+    let message = panic_of(|| {
+        model(|| {
+            let x = AtomicU32::new(0);
+            while x.load(SeqCst) == 0 {}
+        });
+    });
+    assert!(
+        message.contains("an execution reached 10000 steps"),
+        "{message}"
+    );
+    assert!(message.contains("yield_now"));
+}
+
+#[test]
+fn a_model_within_a_model() {
+    let message = panic_of(|| model(|| model(|| ())));
+    assert!(message.contains("there is a model within a model"));
+}
+
+/// Runs a test of this file that kills its process: what it says.
+fn last_words(test: &str) -> String {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--ignored", "--nocapture"])
+        .output()
+        .unwrap();
+    assert!(!output.status.success());
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn deaths_come_with_words() {
+    let words = last_words("messages::dies_of_recursion");
+    assert!(words.contains("has overflowed its stack"), "{words}");
+    assert!(words.contains("MAZURKA_STACK_SIZE"), "{words}");
+    let words = last_words("messages::dies_of_two_panics");
+    assert!(
+        words.contains("mazurka: panic in a destructor during cleanup"),
+        "{words}"
+    );
+    assert!(words.contains("thread 0.0"), "{words}");
+}
+
+#[test]
+#[ignore = "kills its process"]
+fn dies_of_recursion() {
+    fn deeper(n: u64) -> u64 {
+        let room = std::hint::black_box([n; 64]);
+        if n == u64::MAX {
+            return 0;
+        }
+        deeper(n + 1) + room[0]
+    }
+    model(|| {
+        thread::spawn(|| std::hint::black_box(deeper(0)))
+            .join()
+            .unwrap();
+    });
+}
+
+#[test]
+#[ignore = "kills its process"]
+fn dies_of_two_panics() {
+    struct Bad;
+    impl Drop for Bad {
+        fn drop(&mut self) {
+            panic!("the second");
+        }
+    }
+    model(|| {
+        let other = thread::spawn(|| {
+            let _bad = Bad;
+            panic!("the first");
+        });
+        let _result = other.join();
+    });
+}

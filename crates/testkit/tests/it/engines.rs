@@ -1,0 +1,176 @@
+//! Every engine finds what brute force finds, and each trace once.
+
+use std::ops::ControlFlow;
+
+use crate::common::{programs, silently};
+use mazurka_core::{Execution, Limits};
+use mazurka_explore::{Algorithm, Goal, Search};
+use mazurka_lang::Machine;
+use mazurka_testkit::{
+    Aspect, Config, Dependence, Limit, Recording, Summary, generate, machine, naive, shrink,
+};
+
+/// The engines that tell traces apart, brute force left out. `MAZURKA_ALGORITHM` names one of them.
+fn engines() -> Vec<Algorithm> {
+    let told = std::env::var("MAZURKA_ALGORITHM").ok();
+    let wanted = |algorithm: &Algorithm| match &told {
+        Some(name) => algorithm.name() == name,
+        None => ["sleep", "dpor", "source", "optimal"].contains(&algorithm.name()),
+    };
+    let all: Vec<_> = Algorithm::ALL.iter().copied().filter(wanted).collect();
+    assert!(!all.is_empty(), "no such engine: {told:?}");
+    all
+}
+
+fn run(program: &mut Machine, algorithm: Algorithm) -> Summary {
+    let mut recording = Recording::default();
+    let search = Search {
+        algorithm,
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
+    let found = search.run(program, &mut |_| ControlFlow::Continue(()), &mut recording);
+    let mut summary = recording.finish();
+    summary.blocked = found.counts.blocked;
+    let counted = (
+        found.counts.executions,
+        found.counts.traces,
+        found.counts.deadlocks,
+        found.counts.final_states,
+    );
+    let seen = (
+        summary.executions,
+        Some(summary.traces.len() as u64),
+        summary.deadlocks.len() as u64,
+        summary.final_states.len() as u64,
+    );
+    // Only an engine that breaks its promise to run each trace once counts otherwise than the sets.
+    // (Failures are left out: a step that fails in two ways is one for the driver, two for the sets.)
+    if summary.executions == summary.traces.len() as u64 {
+        assert_eq!(counted, seen, "{algorithm} miscounts");
+    }
+    summary
+}
+
+/// What brute force finds, if it can.
+fn truth(text: &str) -> Option<Summary> {
+    let found = naive(
+        &mut machine(text).ok()?,
+        Limit::default(),
+        Dependence::Claimed,
+    )
+    .ok()?;
+    (!found.lost).then_some(found)
+}
+
+/// Whether a blocked run is an error: wakeup trees foresee everything but guards and outcomes.
+fn never_blocks(program: &Machine, text: &str, algorithm: Algorithm) -> bool {
+    algorithm == Algorithm::Optimal && program.guards().is_empty() && !text.contains("choose")
+}
+
+/// What an engine gets wrong.
+fn fault(text: &str, algorithm: Algorithm, truth: &Summary) -> Option<String> {
+    let mut program = machine(text).ok()?;
+    let found = std::panic::AssertUnwindSafe(|| run(&mut program, algorithm));
+    let Ok(found) = std::panic::catch_unwind(found) else {
+        return Some("panics".to_owned());
+    };
+    if let Some(difference) = found.difference(truth, Aspect::ALL) {
+        return Some(difference);
+    }
+    let (executions, traces) = (found.executions, found.traces.len());
+    if executions != traces as u64 {
+        return Some(format!("{executions} executions of {traces} traces"));
+    }
+    (never_blocks(&program, text, algorithm) && found.blocked > 0)
+        .then(|| format!("{} blocked runs", found.blocked))
+}
+
+/// What a tour of random programs has seen.
+#[derive(Default)]
+struct Tour {
+    compared: u64,
+    traces: u64,
+    seconds: f64,
+}
+
+/// Compares engines with brute force on random programs; what disagrees is shrunk.
+fn agree(engines: &[Algorithm], first: u64, programs: u64, config: &Config) {
+    let mut tours: Vec<Tour> = engines.iter().map(|_| Tour::default()).collect();
+    for seed in first..first + programs {
+        let program = generate(seed, config);
+        let text = program.to_string();
+        let Some(truth_here) = truth(&text) else {
+            continue;
+        };
+        for (tour, &algorithm) in tours.iter_mut().zip(engines) {
+            let start = std::time::Instant::now();
+            if fault(&text, algorithm, &truth_here).is_some() {
+                let wrong = |program: &mazurka_testkit::tree::Program| {
+                    let text = program.to_string();
+                    truth(&text).and_then(|truth| fault(&text, algorithm, &truth))
+                };
+                let (small, fault) = silently(|| {
+                    let small = shrink(program.clone(), |program| wrong(program).is_some());
+                    let fault = wrong(&small).unwrap_or_default();
+                    (small, fault)
+                });
+                panic!("{algorithm}, seed {seed}: {fault}\n{small}\n\nfirst:\n{text}");
+            }
+            tour.seconds += start.elapsed().as_secs_f64();
+            tour.compared += 1;
+            tour.traces += truth_here.traces.len() as u64;
+        }
+    }
+    for (tour, algorithm) in tours.iter().zip(engines) {
+        let Tour {
+            compared,
+            traces,
+            seconds,
+        } = tour;
+        println!("{algorithm}: {compared} of {programs} programs, {traces} traces, {seconds:.1} s");
+        assert!(
+            compared * 10 > programs * 8,
+            "too few programs were compared"
+        );
+    }
+}
+
+#[test]
+fn all_agree_with_brute_force() {
+    agree(&engines(), 200_000, programs(600), &Config::default());
+}
+
+#[test]
+fn all_agree_where_nothing_waits_for_a_condition() {
+    let config = Config {
+        guards: false,
+        atomic: false,
+        choices: false,
+        choose: false,
+        ..Config::default()
+    };
+    agree(&engines(), 300_000, programs(400), &config);
+}
+
+/// Run with `cargo test --release -p mazurka-testkit --test it engines:: -- --ignored --nocapture`;
+/// `MAZURKA_PROGRAMS=n` for more, `MAZURKA_ALGORITHM=name` for one engine.
+#[test]
+#[ignore = "takes minutes"]
+fn all_agree_for_long() {
+    agree(&engines(), 2_000_000, programs(20_000), &Config::default());
+}
+
+/// Without guards and choices more of the programs are about locks, and `optimal` must never block.
+#[test]
+#[ignore = "takes minutes"]
+fn all_agree_for_long_where_nothing_waits_for_a_condition() {
+    let config = Config {
+        guards: false,
+        atomic: false,
+        choices: false,
+        choose: false,
+        ..Config::default()
+    };
+    agree(&engines(), 3_000_000, programs(20_000), &config);
+}

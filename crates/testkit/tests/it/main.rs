@@ -1,0 +1,20 @@
+//! The integration tests of this crate, as one program: linking is most of what `cargo test` costs.
+
+mod common;
+mod context;
+mod engines;
+mod inputs;
+mod machine;
+mod oracle;
+mod parallel;
+mod permute;
+mod planted;
+mod quality;
+mod reach;
+mod reference;
+mod shrinker;
+mod stateful;
+mod symbolic;
+mod unfold;
+mod unfold_figures;
+mod unfold_inputs;

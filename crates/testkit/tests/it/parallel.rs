@@ -1,0 +1,272 @@
+//! The parts of a search space: together they are the whole, no trace is in two of them, and it does not matter how many
+//! workers explore them.
+
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+
+use crate::common::programs;
+use mazurka_core::{Counts, Limits};
+use mazurka_explore::{Findings, Goal, Parts, Search, Stateless, Workers};
+use mazurka_lang::Machine;
+use mazurka_testkit::{
+    Aspect, Config, Dependence, Limit, Recording, Summary, generate, machine, naive, shrink,
+};
+
+const CUT: &[Stateless] = &[
+    Stateless::Naive,
+    Stateless::Sleep,
+    Stateless::Dpor,
+    Stateless::Source,
+    Stateless::Optimal,
+];
+
+fn truth(text: &str) -> Option<Summary> {
+    let limit = Limit::default();
+    let found = naive(&mut machine(text).ok()?, limit, Dependence::Claimed).ok()?;
+    (!found.lost).then_some(found)
+}
+
+/// A machine for each worker.
+fn copies(program: &Machine) -> impl Fn() -> Machine + Sync {
+    let program = Mutex::new(program.clone());
+    move || program.lock().expect("a machine").clone()
+}
+
+/// What the parts of a program give, put together; an error if a trace is in two of them.
+fn in_parts(program: &Machine, algorithm: Stateless, parts: usize) -> Result<Summary, String> {
+    let search = Search {
+        algorithm,
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
+    let mut parts = Parts::at_least(parts, program.clone(), search);
+    let workers = Workers {
+        count: 2,
+        programs: &copies(program),
+    };
+    let watch = &mut |_: &_| ControlFlow::Continue(());
+    let (found, recordings) = parts.run_observed(&workers, watch, &Recording::default);
+    let mut all = Summary::default();
+    for recording in recordings {
+        let part = recording.finish();
+        let twice = part.traces.intersection(&all.traces).count();
+        if algorithm != Stateless::Naive && twice > 0 {
+            return Err(format!("{twice} traces are in two parts"));
+        }
+        all.executions += part.executions;
+        all.discarded += part.discarded;
+        all.traces.extend(part.traces);
+        all.deadlocks.extend(part.deadlocks);
+        all.failures.extend(part.failures);
+        all.final_states.extend(part.final_states);
+    }
+    let Counts {
+        executions,
+        traces,
+        deadlocks,
+        final_states,
+        ..
+    } = found.counts;
+    let counted = (executions, traces, deadlocks, final_states);
+    let seen = (
+        all.executions,
+        Some(all.traces.len() as u64),
+        all.deadlocks.len() as u64,
+        all.final_states.len() as u64,
+    );
+    match counted == seen {
+        true => Ok(all),
+        false => Err(format!("counted {counted:?}, seen {seen:?}")),
+    }
+}
+
+fn fault(text: &str, algorithm: Stateless, parts: usize, truth: &Summary) -> Option<String> {
+    let program = machine(text).ok()?;
+    let found = std::panic::AssertUnwindSafe(|| in_parts(&program, algorithm, parts));
+    let found = match std::panic::catch_unwind(found) {
+        Ok(Ok(found)) => found,
+        Ok(Err(wrong)) => return Some(wrong),
+        Err(_) => return Some("panics".to_owned()),
+    };
+    if let Some(difference) = found.difference(truth, Aspect::ALL) {
+        return Some(difference);
+    }
+    let (executions, traces) = (found.executions, found.traces.len() as u64);
+    let expected = match algorithm {
+        Stateless::Naive => truth.executions,
+        _ => traces,
+    };
+    (executions != expected).then(|| format!("{executions} executions of {traces} traces"))
+}
+
+fn agree(first: u64, programs: u64, config: &Config) {
+    for seed in first..first + programs {
+        let program = generate(seed, config);
+        let text = program.to_string();
+        let Some(truth_here) = truth(&text) else {
+            continue;
+        };
+        for &algorithm in CUT {
+            // Few parts leave much to the engine, many much to the tree.
+            let parts = [2, 3, 5, 9, 17, 40][seed as usize % 6];
+            if fault(&text, algorithm, parts, &truth_here).is_none() {
+                continue;
+            }
+            let wrong = |program: &mazurka_testkit::tree::Program| {
+                let text = program.to_string();
+                truth(&text).and_then(|truth| fault(&text, algorithm, parts, &truth))
+            };
+            let small = shrink(program.clone(), |program| wrong(program).is_some());
+            let fault = wrong(&small).unwrap_or_default();
+            panic!("{algorithm}, seed {seed}: {fault}\n{small}\n\nfirst:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn the_parts_are_the_whole() {
+    agree(400_000, programs(400), &Config::default());
+}
+
+#[test]
+fn the_parts_are_the_whole_where_nothing_waits_for_a_condition() {
+    let config = Config {
+        guards: false,
+        atomic: false,
+        choices: false,
+        choose: false,
+        ..Config::default()
+    };
+    agree(500_000, programs(300), &config);
+}
+
+/// Run with `cargo test --release -p mazurka-testkit --test it parallel:: -- --ignored`; `MAZURKA_PROGRAMS=n` for more.
+#[test]
+#[ignore = "takes minutes"]
+fn the_parts_are_the_whole_for_long() {
+    agree(4_000_000, programs(20_000), &Config::default());
+}
+
+/// What must be the same for any number of workers.
+fn result(found: &Findings) -> String {
+    format!(
+        "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
+        found.counts, found.bounds, found.stopped, found.failures, found.deadlock, found.finals
+    )
+}
+
+fn with_workers(program: &Machine, algorithm: Stateless, goal: Goal, workers: usize) -> Findings {
+    let search = Search {
+        algorithm,
+        limits: Limits::default(),
+        goal,
+    };
+    let mut parts = Parts::at_least(6, program.clone(), search);
+    let workers = Workers {
+        count: workers,
+        programs: &copies(program),
+    };
+    let found = parts.run(&workers, &mut |_| ControlFlow::Continue(()));
+    // Names of processes have numbers in the order in which a worker met them.
+    let mut found = found;
+    for failure in &mut found.failures {
+        failure.mishap = failure.mishap.map(|mishap| mazurka_core::Mishap {
+            process: None,
+            ..mishap
+        });
+    }
+    found
+}
+
+#[test]
+fn the_number_of_workers_does_not_matter() {
+    let goals = [
+        Goal::Everything,
+        Goal::Verdict {
+            deterministic: false,
+        },
+        Goal::Verdict {
+            deterministic: true,
+        },
+    ];
+    for seed in 600_000..600_000 + programs(120) {
+        let text = generate(seed, &Config::default()).to_string();
+        let Ok(program) = machine(&text) else {
+            continue;
+        };
+        for &algorithm in CUT {
+            for goal in goals {
+                let one = with_workers(&program, algorithm, goal, 1);
+                for workers in [2, 3, 4] {
+                    let more = with_workers(&program, algorithm, goal, workers);
+                    let context = format!("{algorithm}, {workers} workers, seed {seed}\n{text}");
+                    assert_eq!(result(&one), result(&more), "{context}");
+                }
+            }
+        }
+    }
+}
+
+/// The counts that have a meaning of their own, and the schedules shown.
+fn meaning(found: &Findings) -> String {
+    let counts = &found.counts;
+    let site = |finding: &mazurka_explore::Finding| finding.mishap.map(|mishap| mishap.site);
+    let failures: Vec<_> = found
+        .failures
+        .iter()
+        .map(|finding| format!("{:?} {}", site(finding), finding.schedule))
+        .collect();
+    let deadlock = found
+        .deadlock
+        .as_ref()
+        .map(|found| found.schedule.to_string());
+    format!(
+        "{} executions {:?} traces {} discarded {} deadlocks {} failures {} final states\n{failures:?}\n{deadlock:?}",
+        counts.executions,
+        counts.traces,
+        counts.discarded,
+        counts.deadlocks,
+        counts.failures,
+        counts.final_states,
+    )
+}
+
+fn same_schedules(text: &str, name: &str) {
+    let (Ok(program), Some(_)) = (machine(text), truth(text)) else {
+        return;
+    };
+    let plain = |algorithm| {
+        let limits = Limits::default();
+        let watch = &mut |_: &_| ControlFlow::Continue(());
+        let goal = Goal::Everything;
+        let search = Search {
+            algorithm,
+            limits,
+            goal,
+        };
+        search.run(&mut program.clone(), watch, &mut ())
+    };
+    let first = meaning(&plain(Stateless::Sleep));
+    for &algorithm in CUT {
+        let whole = plain(algorithm);
+        let parts = with_workers(&program, algorithm, Goal::Everything, 2);
+        let context = format!("{algorithm}, {name}\n{text}");
+        if algorithm == Stateless::Naive {
+            assert_eq!(meaning(&whole), meaning(&parts), "{context}");
+        } else {
+            // Brute force meets discarded runs more than once, the others agree on them too.
+            assert_eq!(first, meaning(&whole), "{context}");
+            assert_eq!(first, meaning(&parts), "{context}");
+        }
+    }
+}
+
+#[test]
+fn parts_and_engines_find_the_same_with_the_same_schedules() {
+    let found = include_str!("../../../../corpus/maz/found-two-failures-in-one-step/program.maz");
+    same_schedules(found, "found before");
+    for seed in 700_000..700_000 + programs(300) {
+        let text = generate(seed, &Config::default()).to_string();
+        same_schedules(&text, &format!("seed {seed}"));
+    }
+}

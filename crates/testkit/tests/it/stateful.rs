@@ -1,0 +1,141 @@
+//! Merging states loses nothing that counts: final states, deadlocked states, places of failures.
+
+use std::ops::ControlFlow;
+
+use crate::common::programs;
+use mazurka_core::{Execution, Fingerprint, Limits, Semantics, Status, StopReason};
+use mazurka_explore::{Algorithm, Findings, Goal, Search};
+use mazurka_lang::Machine;
+use mazurka_testkit::{
+    Config, Limit, States, Visit, assert_right, every_run, every_state, generate, machine,
+};
+
+fn search(program: &mut Machine, observer: &mut States) -> Findings {
+    let search = Search {
+        algorithm: Algorithm::Stateful,
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
+    search.run(program, &mut |_| ControlFlow::Continue(()), observer)
+}
+
+/// What the engine gets wrong about a program.
+fn wrong(text: &str, limit: Limit) -> Option<String> {
+    let truth = every_state(&mut machine(text).ok()?, limit)?;
+    if truth.lost {
+        return None;
+    }
+    let mut seen = States::default();
+    let found = search(&mut machine(text).ok()?, &mut seen);
+    seen.add_sites(&found);
+    let same = seen == truth
+        && found.stopped == StopReason::Complete
+        && found.livelock.is_none()
+        && found.counts.traces.is_none()
+        && found.counts.deadlocks == truth.deadlocks.len() as u64
+        && found.counts.final_states == truth.finals.len() as u64
+        && found.deadlock.is_some() != truth.deadlocks.is_empty()
+        && (found.counts.failures > 0) != truth.sites.is_empty();
+    (!same).then(|| format!("{:?}\nfound {seen:?}\nis {truth:?}", found.counts))
+}
+
+fn agrees(first: u64, programs: u64, config: &Config) {
+    let limit = Limit::default();
+    assert_right(first..first + programs, config, |text| wrong(text, limit));
+}
+
+#[test]
+fn agrees_with_brute_force() {
+    agrees(0, programs(600), &Config::default());
+}
+
+#[test]
+fn agrees_with_brute_force_where_nothing_fails() {
+    agrees(70_000, programs(300), &Config::default().without_mishaps());
+}
+
+/// Run with `cargo test --release -p mazurka-testkit -- --ignored`; `MAZURKA_PROGRAMS=n` for more.
+#[test]
+#[ignore = "takes minutes"]
+fn agrees_with_brute_force_for_long() {
+    agrees(1_000_000, programs(20_000), &Config::default());
+}
+
+/// Programs without loops are explored with sleep sets, others with the graph of the states written
+/// down. A process that may loop, but does not, makes the same program one of the others.
+#[test]
+fn both_ways_find_the_same() {
+    for seed in 30_000..30_000 + programs(300) {
+        let text = generate(seed, &Config::default()).to_string();
+        let looping = format!(
+            "{text}\nprocess {{ if false {{ while true {{ lock_or_not() }} }} }}\nproc lock_or_not() {{ await true }}\n"
+        );
+        let mut one = States::default();
+        let mut other = States::default();
+        let first = search(&mut machine(&text).unwrap(), &mut one);
+        let mut program = machine(&looping).unwrap_or_else(|error| panic!("{error}\n{looping}"));
+        assert!(program.may_repeat());
+        let second = search(&mut program, &mut other);
+        assert_eq!(one.finals, other.finals, "{text}");
+        assert_eq!(one.deadlocks.len(), other.deadlocks.len(), "{text}");
+        assert_eq!(first.failures.len(), second.failures.len(), "{text}");
+        assert!(first.counts.events <= second.counts.events, "{text}");
+    }
+}
+
+/// States that are equal have equal fingerprints, and states with one fingerprint the same future: who can
+/// step, and where each step leads.
+#[test]
+fn fingerprints_keep_the_future() {
+    use std::collections::HashMap;
+    let limit = Limit {
+        executions: 3_000,
+        depth: 120,
+    };
+    for seed in 40_000..40_000 + programs(300) {
+        let text = generate(seed, &Config::default()).to_string();
+        let mut program = machine(&text).unwrap();
+        let mut states = HashMap::new();
+        let mut futures = HashMap::new();
+        let _ = every_run(&mut program, limit, &mut |program, visit| {
+            if visit != Visit::Enter {
+                return;
+            }
+            let print = program.fingerprint();
+            let known = *states.entry(program.state()).or_insert(print);
+            assert_eq!(known, print, "one state, two fingerprints:\n{text}");
+            let future = future(program);
+            let known = futures.entry(print).or_insert_with(|| future.clone());
+            assert_eq!(*known, future, "one fingerprint, two futures:\n{text}");
+        });
+    }
+}
+
+fn future(program: &mut Machine) -> Vec<(u32, Status, Option<Fingerprint>)> {
+    let depth = program.events().len();
+    let all: Vec<_> = program.processes().in_order().to_vec();
+    let step = |p: mazurka_core::ProcessId| {
+        let status = program.status(p);
+        let leads = (status == Status::Ready).then(|| {
+            program.step(p, &[]).expect("it is ready");
+            let print = program.fingerprint();
+            program.back_to(depth);
+            print
+        });
+        (p.0, status, leads)
+    };
+    let born = |(_, status, _): &(u32, Status, Option<Fingerprint>)| *status != Status::Unborn;
+    all.into_iter().map(step).filter(born).collect()
+}
+
+#[test]
+fn the_states_of_fib() {
+    // A prototype found 229 365 states for 6 rounds; for 4 there are these.
+    let text = "atomicity access var i, j: i32 = 1
+        process { for k in 0..4 { i := i + j } }
+        process { for k in 0..4 { j := j + i } }";
+    let mut program = machine(text).unwrap();
+    let found = search(&mut program, &mut States::default());
+    assert_eq!(found.counts.final_states, 490);
+    assert_eq!(found.counts.executions, 490);
+}

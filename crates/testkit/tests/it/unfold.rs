@@ -1,0 +1,227 @@
+//! A net represents exactly the traces of its program, however it was built.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use crate::common::{programs, silently};
+use mazurka_core::{Execution, Limits, MishapKind, Status};
+use mazurka_explore::{Findings, Goal, NetKind, Search, Unfold, Unfolding, WalkStates};
+use mazurka_lang::Machine;
+use mazurka_testkit::{
+    Aspect, Config, Dependence, Limit, Recorder, Summary, generate, machine, naive, shrink,
+};
+
+const NETS: [NetKind; 2] = [NetKind::Replicated, NetKind::Contextual];
+
+fn net_of(program: &mut Machine, kind: NetKind, seed: u64) -> Unfolding {
+    let unfold = Search {
+        algorithm: Unfold { kind, seed },
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
+    unfold.run(program, &mut |_| ControlFlow::Continue(()), &mut ())
+}
+
+/// What the executions that a net represents show, when they are run.
+fn represented(program: &mut Machine, net: &mut Unfolding) -> Summary {
+    let executions = net.executions(2_000_000);
+    program.back_to(0);
+    let mut recorder = Recorder::new(program, Dependence::Claimed);
+    for schedule in executions.expect("a small net") {
+        program.back_to(0);
+        for step in &schedule.0 {
+            let process = program.processes().find(&step.process).expect("a process");
+            program
+                .step(process, &step.outcomes)
+                .expect("a possible step");
+            recorder.push(program);
+        }
+        // A stateful net ends where others go on.
+        if mazurka_core::with_status(program, Status::Ready).is_empty() {
+            recorder.complete(program);
+        }
+        for _ in &schedule.0 {
+            recorder.pop();
+        }
+    }
+    recorder.finish()
+}
+
+/// What brute force finds, if it can.
+fn truth(text: &str) -> Option<Summary> {
+    let limit = Limit {
+        executions: 5_000,
+        ..Limit::default()
+    };
+    let found = naive(&mut machine(text).ok()?, limit, Dependence::Claimed).ok()?;
+    (!found.lost).then_some(found)
+}
+
+/// What is wrong with the nets of a program.
+fn fault(text: &str, truth: &Summary) -> Option<String> {
+    let mut sizes = Vec::new();
+    for kind in NETS {
+        let mut program = machine(text).ok()?;
+        let mut net = net_of(&mut program, kind, 1);
+        let found = net.found.counts;
+        let tests = found.executions + found.discarded;
+        let failures = net.found.seen.failed.len();
+        let seen = represented(&mut program, &mut net);
+        if let Some(difference) = seen.difference(truth, Aspect::ALL) {
+            return Some(format!("{kind}: {difference}"));
+        }
+        if seen.executions != seen.traces.len() as u64 {
+            return Some(format!(
+                "{kind}: {} for {}",
+                seen.executions,
+                seen.traces.len()
+            ));
+        }
+        let deadlocks = net.found.counts.deadlocks;
+        if deadlocks != truth.deadlocks.len() as u64 {
+            return Some(format!(
+                "{kind}: {deadlocks} deadlocks instead of {}",
+                truth.deadlocks.len()
+            ));
+        }
+        if tests > seen.executions + seen.discarded {
+            return Some(format!("{kind}: {tests} tests for {}", seen.executions));
+        }
+        // What the tests did not see, no execution shows. (A broken `ensures` is a matter of final states.)
+        program.back_to(0);
+        if kind == NetKind::Replicated && program.initial_mishaps().is_empty() {
+            let failing = truth
+                .failures
+                .iter()
+                .filter(|f| !truth.traces.contains(&f.0));
+            let failing = failing.map(|f| f.0).collect::<BTreeSet<_>>().len();
+            if failing != failures {
+                return Some(format!("{kind}: {failures} failures instead of {failing}"));
+            }
+        }
+        sizes.push(net.events());
+        let drawing = net.draw();
+        let drawn = (drawing.events.len(), drawing.conditions.len() as u64);
+        if drawn != (net.events(), net.conditions()) {
+            return Some(format!(
+                "{kind}: {drawn:?} drawn of {} conditions",
+                net.conditions()
+            ));
+        }
+        let mut other = machine(text).ok()?;
+        let again = net_of(&mut other, kind, 2);
+        if again.fingerprint() != net.fingerprint() {
+            return Some(format!("{kind}: another order, another net"));
+        }
+    }
+    if let Some(fault) = stateful_fault(text, truth, sizes[0]) {
+        return Some(format!("stateful: {fault}"));
+    }
+    (sizes[1] > sizes[0])
+        .then(|| format!("{} events replicated, {} contextual", sizes[0], sizes[1]))
+}
+
+/// What is wrong with the stateful net of a program: it shows the same final states and sites of failures, and a deadlock if
+/// there is one, with fewer events.
+fn stateful_fault(text: &str, truth: &Summary, replicated: usize) -> Option<String> {
+    let mut program = machine(text).ok()?;
+    let mut net = net_of(&mut program, NetKind::Stateful, 1);
+    let seen = represented(&mut program, &mut net);
+    if let Some(difference) = seen.difference(truth, &[Aspect::FinalStates]) {
+        return Some(difference);
+    }
+    if let Some(fault) = findings_fault(&mut program, &net.found, truth) {
+        return Some(fault);
+    }
+    // The naive search goes through the same model, state by state.
+    let walk = Search {
+        algorithm: WalkStates { seed: 3 },
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
+    let on = &mut |_: &_| ControlFlow::Continue(());
+    let walked = walk.run(&mut program, on, &mut ());
+    if let Some(fault) = findings_fault(&mut program, &walked.found, truth) {
+        return Some(format!("naive: {fault}"));
+    }
+    let [by_net, by_states] = [&net.found, &walked.found].map(|found| found.counts.deadlocks);
+    if by_net != by_states || net.model() != Some(walked.model) {
+        return Some(format!(
+            "{by_net} deadlocks and a model of {:?}; naive: {by_states} and {:?}",
+            net.model(),
+            walked.model
+        ));
+    }
+    (net.events() > replicated).then(|| format!("{} events", net.events()))
+}
+
+/// What is wrong with what a stateful search has found.
+fn findings_fault(program: &mut Machine, found: &Findings, truth: &Summary) -> Option<String> {
+    if found.deadlock.is_some() == truth.deadlocks.is_empty() {
+        return Some(format!("{} deadlocks", found.counts.deadlocks));
+    }
+    program.back_to(0);
+    if !program.initial_mishaps().is_empty() {
+        return None;
+    }
+    let mishaps = found.failures.iter().filter_map(|failure| failure.mishap);
+    let found: BTreeSet<u32> = mishaps
+        .filter(|mishap| mishap.process.is_some() && mishap.kind == MishapKind::Failure)
+        .map(|mishap| mishap.site)
+        .collect();
+    let failing = truth
+        .failures
+        .iter()
+        .filter(|f| !truth.traces.contains(&f.0));
+    let failing: BTreeSet<u32> = failing.map(|f| f.1).collect();
+    (found != failing).then(|| format!("failures at {found:?} instead of {failing:?}"))
+}
+
+fn check(first: u64, programs: u64, config: &Config) {
+    let mut compared = 0;
+    for seed in first..first + programs {
+        let program = generate(seed, config);
+        let text = program.to_string();
+        let Some(truth_here) = truth(&text) else {
+            continue;
+        };
+        let fault = |text: &str, truth: &Summary| {
+            std::panic::catch_unwind(|| fault(text, truth)).unwrap_or(Some("panics".to_owned()))
+        };
+        if fault(&text, &truth_here).is_some() {
+            let wrong = |program: &mazurka_testkit::tree::Program| {
+                let text = program.to_string();
+                truth(&text).and_then(|truth| fault(&text, &truth))
+            };
+            let (small, fault) = silently(|| {
+                let small = shrink(program.clone(), |program| wrong(program).is_some());
+                let fault = wrong(&small).unwrap_or_default();
+                (small, fault)
+            });
+            panic!("seed {seed}: {fault}\n{small}\n\nfirst:\n{text}");
+        }
+        compared += 1;
+    }
+    println!("{compared} of {programs} programs");
+    assert!(
+        compared * 10 > programs * 6,
+        "too few programs were compared"
+    );
+}
+
+#[test]
+fn nets_represent_the_traces() {
+    check(400_000, programs(120), &Config::default());
+}
+
+#[test]
+fn nets_represent_the_traces_where_nothing_waits_for_a_condition() {
+    let config = Config {
+        guards: false,
+        atomic: false,
+        choices: false,
+        choose: false,
+        ..Config::default()
+    };
+    check(500_000, programs(120), &config);
+}

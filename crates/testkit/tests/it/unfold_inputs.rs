@@ -1,0 +1,412 @@
+//! Nets of programs with inputs represent exactly what brute force explores, and a state is found in them if and only if some inputs lead there.
+//!
+//! `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-testkit --test it unfold_inputs::` for a long run.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use mazurka_core::record::Ending;
+use mazurka_core::{
+    Execution, Limits, Mishap, MishapKind, ProcessId, ProcessPath, Schedule, StopReason,
+    TraceHasher, ending,
+};
+use mazurka_explore::{
+    Algorithm, Goal, NetKind, Observer, Question, Search, Unfold, Unfolding, WalkStates,
+    past_is_discarded,
+};
+use mazurka_lang::{Code, Machine, Property, SymbolicMachine, compile, load};
+use mazurka_smt::{Assembly, Choice, Sort, Term, assemble};
+use mazurka_testkit::{Config, Rng, generate};
+
+/// How many programs, unless the environment says otherwise.
+fn programs() -> u64 {
+    crate::common::programs(120)
+}
+
+fn machine(code: &Arc<Code>) -> SymbolicMachine {
+    let embedded = Assembly {
+        choice: Choice::Embedded,
+        ..Assembly::default()
+    };
+    let solver = assemble(embedded).expect("it is always there");
+    SymbolicMachine::new(code.clone(), 1_000_000, Some(solver))
+}
+
+fn is_sure(machine: &SymbolicMachine) -> bool {
+    let doubts = machine.doubts();
+    doubts.within.is_none() && doubts.undecided.is_none()
+}
+
+/// The trace of the current run, and how it ends.
+fn told(program: &SymbolicMachine) -> (u128, String) {
+    let mut hasher = TraceHasher::new();
+    for event in program.events() {
+        hasher.push(event, program.processes());
+    }
+    (hasher.trace().bits(), format!("{:?}", ending(program)))
+}
+
+/// What brute force explores: traces, and runs of the concrete program with inputs that take them.
+#[derive(Default)]
+struct Truth {
+    traces: BTreeSet<(u128, String)>,
+    /// Where processes fail, unless a false `assume` happens before.
+    failures: BTreeSet<u32>,
+    runs: Vec<(Arc<Code>, Schedule)>,
+}
+
+impl Observer<SymbolicMachine> for Truth {
+    fn start(&mut self, _: &SymbolicMachine) {
+        self.traces.clear();
+        self.failures.clear();
+        self.runs.clear();
+    }
+
+    fn complete(&mut self, program: &SymbolicMachine) {
+        self.traces.insert(told(program));
+        for (at, event) in program.events().iter().enumerate() {
+            let failed = |mishap: &&Mishap| mishap.kind == MishapKind::Failure;
+            if event.mishaps.iter().any(|mishap| failed(&mishap)) && !past_is_discarded(program, at)
+            {
+                let failures = event.mishaps.iter().filter(failed);
+                self.failures.extend(failures.map(|mishap| mishap.site));
+            }
+        }
+        let Some(run) = program.concrete(None) else {
+            return;
+        };
+        let mut valuations: Vec<Vec<(String, i64)>> = vec![Vec::new()];
+        for (name, sort) in program.inputs_asked() {
+            let values = if sort == Sort::Bool { 0..2 } else { -1..4 };
+            let with = |valuation: Vec<(String, i64)>| {
+                let name = name.clone();
+                values.clone().map(move |value| {
+                    let mut longer = valuation.clone();
+                    longer.push((name.clone(), value));
+                    longer
+                })
+            };
+            valuations = valuations.into_iter().flat_map(with).collect();
+        }
+        for valuation in valuations {
+            let value = |name: &str| {
+                let found = valuation.iter().find(|given| given.0 == name);
+                found.map(|given| given.1)
+            };
+            if program.under(value).is_some() {
+                let given = valuation.iter().map(|(name, value)| (&name[..], *value));
+                let code = Arc::new(run.code.with_inputs(given));
+                self.runs.push((code, run.schedule.clone()));
+            }
+        }
+    }
+}
+
+/// Brute force; none if that is too much.
+fn truth(code: &Arc<Code>) -> Option<Truth> {
+    let mut truth = Truth::default();
+    let limits = Limits {
+        steps: Some(20_000),
+        ..Limits::default()
+    };
+    let watch = &mut |_: &_| ControlFlow::Continue(());
+    let mut machine = machine(code);
+    let (naive, goal) = (Algorithm::Naive, Goal::Everything);
+    let search = Search {
+        algorithm: naive,
+        limits,
+        goal,
+    };
+    let found = search.run(&mut machine, watch, &mut truth);
+    (found.stopped == StopReason::Complete && is_sure(&machine)).then_some(truth)
+}
+
+fn net_of(program: &mut SymbolicMachine, kind: NetKind, seed: u64) -> Unfolding {
+    let watch = &mut |_: &_| ControlFlow::Continue(());
+    let unfold = Search {
+        algorithm: Unfold { kind, seed },
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
+    unfold.run(program, watch, &mut ())
+}
+
+/// The executions that a net represents and some inputs take.
+fn represented(program: &mut SymbolicMachine, net: &mut Unfolding) -> Vec<(u128, String)> {
+    let mut all = Vec::new();
+    for schedule in net.executions(300_000).expect("a small net") {
+        program.back_to(0);
+        let possible = schedule.0.iter().all(|step| {
+            let process = program.processes().find(&step.process).expect("a process");
+            program.step(process, &step.outcomes).is_ok()
+        });
+        if possible {
+            all.push(told(program));
+        }
+    }
+    all
+}
+
+/// The programs, each with what brute force knows of it.
+fn each(first: u64, mut run: impl FnMut(u64, &str, &Arc<Code>, &Truth)) -> u64 {
+    let config = Config {
+        inputs: true,
+        interleavings: 100.0,
+        ..Config::default()
+    };
+    let mut compared = 0;
+    for seed in first..first + programs() {
+        // One statement a line, so that lines tell where a process is.
+        let text = generate(seed, &config).to_string().replace("; ", ";\n");
+        let program = load(&text, &[]).unwrap_or_else(|errors| panic!("{text}\n{errors:?}"));
+        if !text.contains("input(") {
+            continue;
+        }
+        let code = Arc::new(compile(&program, &text).expect("nothing to refuse"));
+        if let Some(truth) = truth(&code) {
+            run(seed, &text, &code, &truth);
+            compared += 1;
+        }
+    }
+    compared
+}
+
+#[test]
+fn nets_represent_what_brute_force_explores() {
+    let mut branching = 0;
+    let compared = each(0, |seed, text, code, truth| {
+        let mut sizes = Vec::new();
+        for kind in [NetKind::Replicated, NetKind::Contextual] {
+            let mut program = machine(code).starting_in_any_order();
+            let mut net = net_of(&mut program, kind, 1);
+            assert!(is_sure(&program), "seed {seed}: {text}");
+            let counts = net.found.counts;
+            let found = represented(&mut program, &mut net);
+            let once: BTreeSet<_> = found.iter().cloned().collect();
+            let missing = truth.traces.difference(&once).next();
+            let invented = once.difference(&truth.traces).next();
+            assert!(
+                missing.is_none() && invented.is_none(),
+                "{kind}, seed {seed}: misses {missing:?}, invents {invented:?}\n{text}"
+            );
+            assert_eq!(found.len(), once.len(), "{kind}, seed {seed}:\n{text}");
+            let deadlocked = |trace: &&(u128, String)| trace.1 == format!("{:?}", Ending::Deadlock);
+            let deadlocks = truth.traces.iter().filter(deadlocked).count();
+            assert_eq!(
+                counts.deadlocks, deadlocks as u64,
+                "{kind}, seed {seed}:\n{text}"
+            );
+            let tests = counts.executions + counts.discarded;
+            assert!(
+                tests <= once.len() as u64,
+                "{kind}, seed {seed}: {tests} tests for {} traces\n{text}",
+                once.len()
+            );
+            let again = net_of(&mut machine(code).starting_in_any_order(), kind, 2);
+            assert_eq!(
+                again.fingerprint(),
+                net.fingerprint(),
+                "{kind}, seed {seed}: another order, another net\n{text}"
+            );
+            sizes.push(net.events());
+        }
+        assert!(sizes[1] <= sizes[0], "seed {seed}: {sizes:?}\n{text}");
+        let fault = stateful_fault(text, code, truth, sizes[0]);
+        assert_eq!(fault, None, "stateful, seed {seed}:\n{text}");
+        branching += u64::from(truth.traces.len() > 1);
+    });
+    println!("{compared} programs, {branching} with several traces");
+    assert!(compared * 3 > programs() && branching * 2 > compared);
+}
+
+/// What is wrong with the stateful net of a program and with the naive search: they find the same sites of failures and a deadlock if there is one.
+fn stateful_fault(
+    text: &str,
+    code: &Arc<Code>,
+    truth: &Truth,
+    replicated: usize,
+) -> Option<String> {
+    let mut program = machine(code).starting_in_any_order();
+    let net = net_of(&mut program, NetKind::Stateful, 1);
+    let walk = Search {
+        algorithm: WalkStates { seed: 3 },
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
+    let on = &mut |_: &_| ControlFlow::Continue(());
+    let walked = walk.run(&mut program, on, &mut ());
+    for found in [&net.found, &walked.found] {
+        let sites = found.failures.iter().filter_map(|failure| failure.mishap);
+        let sites = sites.filter(|mishap| mishap.process.is_some());
+        let sites = sites.filter(|mishap| mishap.kind == MishapKind::Failure);
+        let sites: BTreeSet<u32> = sites.map(|mishap| mishap.site).collect();
+        // One finding tells of a site, and it may be that of the initial state.
+        let from_the_start = !machine(code).initial_mishaps().is_empty();
+        if sites != truth.failures && !from_the_start {
+            return Some(format!("{sites:?} instead of {:?}", truth.failures));
+        }
+        let deadlocked = |trace: &(u128, String)| trace.1 == format!("{:?}", Ending::Deadlock);
+        if found.deadlock.is_some() != truth.traces.iter().any(deadlocked) {
+            return Some(format!("{} deadlocks", found.counts.deadlocks));
+        }
+    }
+    let [by_net, by_states] = [&net.found, &walked.found].map(|found| found.counts.deadlocks);
+    // Who finds a way closed may have to wait for others, and their ends tell steps of the naive search apart that are one event of the net.
+    let same_model = text.contains("join") || net.model() == Some(walked.model);
+    let same_deadlocks = text.contains("join") || by_net == by_states;
+    if !same_deadlocks || !same_model {
+        return Some(format!(
+            "{by_net} deadlocks and a model of {:?}; naive: {by_states} and {:?}",
+            net.model(),
+            walked.model
+        ));
+    }
+    (net.events() > replicated).then(|| format!("{} events", net.events()))
+}
+
+struct Asked {
+    property: Property,
+    processes: Vec<ProcessPath>,
+}
+
+impl Asked {
+    fn points(&self, line: &dyn Fn(&ProcessPath) -> Option<usize>) -> Vec<bool> {
+        let points = self.property.points().iter();
+        points.map(|(path, at)| line(path) == Some(*at)).collect()
+    }
+
+    fn holds_now(&self, machine: &Machine) -> bool {
+        let line = |path: &ProcessPath| machine.line(machine.processes().find(path)?);
+        let value = |cell: u32| machine.value(cell);
+        self.property.holds(&value, &self.points(&line))
+    }
+}
+
+impl Question<SymbolicMachine> for Asked {
+    type Value = Option<Term>;
+
+    fn cells(&self) -> &[u32] {
+        self.property.cells()
+    }
+
+    fn processes(&self) -> &[ProcessPath] {
+        &self.processes
+    }
+
+    fn value(&self, program: &SymbolicMachine, cell: u32) -> Option<Term> {
+        program.term_of(cell)
+    }
+
+    fn line(&self, program: &SymbolicMachine, process: ProcessId) -> Option<usize> {
+        program.line(process)
+    }
+
+    fn holds(
+        &self,
+        program: &SymbolicMachine,
+        values: &[Option<Term>],
+        lines: &[Option<usize>],
+    ) -> bool {
+        let cells = self.property.cells();
+        let value = |cell: u32| values[cells.binary_search(&cell).expect("a cell of it")];
+        let line = |path: &ProcessPath| {
+            lines[self.processes.binary_search(path).expect("a process of it")]
+        };
+        program.may_hold(&self.property, &value, &self.points(&line))
+    }
+}
+
+/// A random property over the names that random programs use.
+fn property(rng: &mut Rng, text: &str) -> String {
+    let declared = |name: &&&str| text.contains(&format!("var {name}: int ="));
+    let names: Vec<&str> = ["x", "y", "z"].iter().filter(declared).copied().collect();
+    let lines = text.lines().count();
+    let part = |rng: &mut Rng| match rng.below(3) {
+        0 | 1 if !names.is_empty() => {
+            let name = names[rng.below(names.len())];
+            let compare = ["==", "<", ">", "!="][rng.below(4)];
+            format!("{name} {compare} {}", rng.below(4))
+        }
+        _ => {
+            let not = ["", "!"][rng.below(2)];
+            format!("{not}at({}, {})", rng.below(3), 1 + rng.below(lines))
+        }
+    };
+    let (one, other) = (part(rng), part(rng));
+    format!("({one}) {} ({other})", ["&&", "&&", "||"][rng.below(3)])
+}
+
+#[test]
+fn the_net_knows_which_states_some_inputs_reach() {
+    let (mut reachable, mut unreachable) = (0, 0);
+    let compared = each(50_000, |seed, text, code, truth| {
+        let mut rng = Rng::new(seed);
+        for _ in 0..3 {
+            let wanted = property(&mut rng, text);
+            let Ok(property) = Property::read(text, &[], &wanted) else {
+                continue;
+            };
+            let points = property.points().iter();
+            let mut processes: Vec<_> = points.map(|point| point.0.clone()).collect();
+            processes.sort();
+            processes.dedup();
+            let asked = Asked {
+                property,
+                processes,
+            };
+            let reached = truth.runs.iter().any(|(code, schedule)| {
+                let mut machine = Machine::new(code.clone(), 1_000_000);
+                let mut holds = asked.holds_now(&machine);
+                for step in &schedule.0 {
+                    let process = machine.processes().find(&step.process).expect("a process");
+                    machine.step(process, &step.outcomes).expect("a step");
+                    holds |= asked.holds_now(&machine);
+                }
+                holds
+            });
+            for kind in [NetKind::Replicated, NetKind::Contextual, NetKind::Stateful] {
+                let mut program = machine(code).starting_in_any_order();
+                let mut net = net_of(&mut program, kind, seed);
+                let on = &mut || ControlFlow::Continue(());
+                let ControlFlow::Continue((found, _)) = net.reach(&mut program, &asked, on) else {
+                    panic!("nobody broke it off");
+                };
+                if !is_sure(&program) {
+                    continue;
+                }
+                assert_eq!(
+                    found.is_some(),
+                    reached,
+                    "{kind}, seed {seed}: {wanted}\n{text}"
+                );
+                let Some(schedule) = found else { continue };
+                program.back_to(0);
+                for step in &schedule.0 {
+                    let process = program.processes().find(&step.process).expect("it is met");
+                    program
+                        .step(process, &step.outcomes)
+                        .expect("it is possible");
+                }
+                let line = |path: &ProcessPath| program.line(program.processes().find(path)?);
+                let run = program.concrete_where(&asked.property, &asked.points(&line));
+                let run = run.expect("the solver knew inputs");
+                let mut machine = Machine::new(run.code, 1_000_000);
+                for step in &run.schedule.0 {
+                    let process = machine.processes().find(&step.process).expect("a process");
+                    machine.step(process, &step.outcomes).expect("a step");
+                }
+                assert!(
+                    asked.holds_now(&machine),
+                    "{kind}, seed {seed}: {wanted}\n{text}"
+                );
+            }
+            match reached {
+                true => reachable += 1,
+                false => unreachable += 1,
+            }
+        }
+    });
+    println!("{compared} programs; {reachable} states reachable, {unreachable} not");
+    assert!(reachable * 3 > compared && unreachable * 3 > compared);
+}
