@@ -1,7 +1,7 @@
 //! Wrong programs and what is said about them.
 //!
 //! `tests/wrong/<code>-<slug>.maz` is a program, the `.txt` beside it what [`load`] or, if it has
-//! nothing to say, [`compile`] reports. `UPDATE_EXPECT=1 cargo test -p mazurka-lang` writes the `.txt` anew; read
+//! nothing to say, [`compile`], or then [`Unknowns::refused`](mazurka_lang::Unknowns::refused) reports. `UPDATE_EXPECT=1 cargo test -p mazurka-lang` writes the `.txt` anew; read
 //! the difference before you commit it. A first line `// --set N=8` gives settings.
 
 use std::collections::BTreeSet;
@@ -46,9 +46,12 @@ fn settings(source: &str) -> Vec<Setting> {
 }
 
 fn mistakes(source: &str) -> Vec<Diagnostic> {
-    let program = load(source, &settings(source));
-    let code = program.and_then(|program| compile(&program, source));
-    code.err().unwrap_or_default()
+    // What is not known is a mistake only for commands that need all values.
+    let known = load(source, &settings(source)).and_then(|program| {
+        compile(&program, source)?;
+        Ok(program.unknowns().refused())
+    });
+    known.unwrap_or_else(|mistakes| mistakes)
 }
 
 fn place(span: Span, source: &str) -> String {
