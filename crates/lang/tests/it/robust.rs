@@ -3,23 +3,13 @@
 use mazurka_lang::load;
 use proptest::prelude::*;
 
+// What cargo-fuzz calls, too.
+#[path = "../../../../fuzz/src/maz.rs"]
+mod maz;
+
 /// Loads it and looks at every place that is mentioned.
 fn check(source: &str) {
-    let Err(mistakes) = load(source, &[]) else {
-        return;
-    };
-    assert!(!mistakes.is_empty());
-    let mut last = 0;
-    for mistake in &mistakes {
-        let places = mistake.related.iter().map(|(span, _)| *span);
-        for span in places.chain([mistake.span]) {
-            let text = source.get(span.start as usize..span.end as usize);
-            assert!(text.is_some(), "{mistake:?} in {source:?}");
-        }
-        assert!(mistake.span.start >= last, "not sorted: {mistakes:?}");
-        last = mistake.span.start;
-        assert!(!mistake.message.is_empty() && !mistake.label.is_empty());
-    }
+    maz::read(source);
 }
 
 const VALID: &[&str] = &[

@@ -1,25 +1,20 @@
-//! Files that people or programs have damaged: whatever stands in a record or a checkpoint, reading it and
-//! going on from it ends with an answer or an error.
+//! Texts that people or programs have damaged: whatever stands in a program, a record, a checkpoint or
+//! a proof, reading it and going on from it ends with an answer or an error.
 
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::{env, fs};
 
 use mazurka::{
-    Algorithm, Checkpoint, Limits, Options, Program, ProofFile, ProveOptions, Recording,
-    SolverChoice, Verdict, quietly,
+    Algorithm, Limits, Options, ProofFile, ProveOptions, SolverChoice, Verdict, quietly,
 };
 use proptest::prelude::*;
 
-const SOURCE: &str = "
-    const N = 4
-    var x, y: int = 0
-    lock m
-    process p(i in 0..N) { lock(m); x := x + i; unlock(m); y := choose(0..2) }
-    ensures x == 6 && y == 0
-";
+// What cargo-fuzz calls, too.
+#[path = "../../../../fuzz/src/lib.rs"]
+mod fuzzed;
 
-fn program() -> Program {
-    Program::load("damaged.maz", SOURCE, &[]).expect("a good program")
-}
+use fuzzed::files::{self, options, program};
 
 /// Cuts, doubles or overwrites a few places of a text.
 fn damage(text: &str, edits: &[(usize, u8, char)]) -> String {
@@ -50,67 +45,29 @@ fn edits() -> impl Strategy<Value = Vec<(usize, u8, char)>> {
     proptest::collection::vec((any::<usize>(), kind, with), 1..4)
 }
 
-fn options() -> Options {
-    Options {
-        limits: Limits {
-            steps: Some(20_000),
-            ..Limits::default()
-        },
-        ..Options::default()
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn a_damaged_record_is_refused_or_replayed(edits in edits()) {
-        let program = program();
-        let record = program.check(&options(), &mut quietly()).expect("a record");
-        prop_assert_eq!(record.verdict, Verdict::Violated);
-        let text = serde_json::to_string(&record).expect("records are JSON");
-        if let Ok(recording) = Recording::parse(&damage(&text, &edits)) {
-            // Either is an answer; only a panic would not be.
-            let _ = program.replay(&recording, &options());
-        }
+        files::record(&damage(record(), &edits));
     }
 
     #[test]
     fn a_damaged_checkpoint_is_refused(edits in edits()) {
-        let program = program();
-        let first = Options {
-            limits: Limits {
-                executions: Some(3),
-                ..Limits::default()
-            },
-            ..options()
-        };
-        let cut = program.explore_from(None, Algorithm::Source, &first, &mut quietly());
-        let Ok((_, Some(checkpoint))) = cut else {
-            return Err(TestCaseError::fail("a search of three executions leaves something"));
-        };
-        let text = checkpoint.text().expect("checkpoints are JSON");
-        let damaged = damage(&text, &edits);
-        let read = Checkpoint::parse(&damaged);
-        prop_assert_eq!(read.is_ok(), damaged == text, "{}", damaged);
+        let damaged = damage(checkpoint(), &edits);
+        prop_assert_eq!(files::checkpoint(&damaged), damaged == checkpoint(), "{}", damaged);
     }
 
     #[test]
     fn a_damaged_proof_is_refused_or_the_same(edits in edits()) {
-        let (program, proof, text) = proof();
-        if let Ok(mut damaged) = ProofFile::parse(&damage(text, &edits)) {
-            let passes = program.check_proof(&damaged, &embedded(), &mut quietly()).is_ok();
-            for (damaged, proof) in damaged.proofs.iter_mut().zip(&proof.proofs) {
-                // Where the program was does not matter, but which it is.
-                damaged.program = proof.program.clone();
-            }
-            prop_assert!(!passes || damaged == *proof);
-        }
+        let damaged = damage(&proof().1, &edits);
+        prop_assert!(is_refused_or_the_same(&damaged), "{}", damaged);
     }
 
     #[test]
     fn whatever_stands_in_a_formula_it_is_read_or_refused(text in formula()) {
-        let (program, _, _) = proof();
+        let program = files::proved();
         let options = ProveOptions {
             solver: SolverChoice::Embedded.into(),
             limits: Limits {
@@ -125,37 +82,213 @@ proptest! {
     }
 }
 
-fn embedded() -> Options {
-    Options {
-        solver: SolverChoice::Embedded.into(),
-        ..Options::default()
-    }
+/// Whether a text is no proof that passes, or the one that was found.
+fn is_refused_or_the_same(text: &str) -> bool {
+    let (proof, _) = proof();
+    files::proof(text).is_none_or(|mut passes| {
+        for (passes, proof) in passes.proofs.iter_mut().zip(&proof.proofs) {
+            // Where the program was does not matter, but which it is.
+            passes.program = proof.program.clone();
+        }
+        passes == *proof
+    })
 }
 
-/// A program with a loop, a lock and a started process, its proof, and that as a text.
-fn proof() -> &'static (Program, ProofFile, String) {
-    static PROOF: OnceLock<(Program, ProofFile, String)> = OnceLock::new();
+/// A record that shows a violation.
+fn record() -> &'static str {
+    static RECORD: OnceLock<String> = OnceLock::new();
+    RECORD.get_or_init(|| {
+        let record = program().check(&options(), &mut quietly());
+        let record = record.expect("a record");
+        assert_eq!(record.verdict, Verdict::Violated);
+        serde_json::to_string(&record).expect("records are JSON")
+    })
+}
+
+/// What a search of three executions leaves.
+fn checkpoint() -> &'static str {
+    static CHECKPOINT: OnceLock<String> = OnceLock::new();
+    CHECKPOINT.get_or_init(|| {
+        let first = Options {
+            limits: Limits {
+                executions: Some(3),
+                ..Limits::default()
+            },
+            ..options()
+        };
+        let cut = program().explore_from(None, Algorithm::Source, &first, &mut quietly());
+        let (_, checkpoint) = cut.expect("a search");
+        let checkpoint = checkpoint.expect("three executions are not all");
+        checkpoint.text().expect("checkpoints are JSON")
+    })
+}
+
+/// A proof, and that as a text.
+fn proof() -> &'static (ProofFile, String) {
+    static PROOF: OnceLock<(ProofFile, String)> = OnceLock::new();
     PROOF.get_or_init(|| {
-        let source = "
-            var x, c: i8 = 0 var n: i8 var a: i8[2] = 0 var b: bool
-            lock m
-            requires n >= 0
-            invariant x <= 2
-            process p { let h = spawn { lock(m); x := x + 1; unlock(m) }; join h }
-            process q { while c < n invariant 0 <= c && c <= n { c := c + 1 } }
-            ensures c == n && x == 1";
-        let program = Program::load("damaged.maz", source, &[]).expect("a good program");
         let options = ProveOptions {
             solver: SolverChoice::Embedded.into(),
             ..ProveOptions::default()
         };
-        let (record, proof) = program
-            .prove(&[], &options, &mut quietly())
-            .expect("a proof");
+        let found = files::proved().prove(&[], &options, &mut quietly());
+        let (record, proof) = found.expect("a proof");
         assert_eq!(record.record.verdict, Verdict::Verified);
         let text = serde_json::to_string(&proof).expect("proofs are JSON");
-        (program, proof, text)
+        (proof, text)
     })
+}
+
+/// Numbers that look random, always the same ones (splitmix64).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % n.max(1) as u64) as usize
+    }
+}
+
+/// A text in words, signs and blanks.
+fn tokens(text: &str) -> Vec<&str> {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut rest = text;
+    let mut all = Vec::new();
+    while let Some(first) = rest.chars().next() {
+        let ends = |&(_, c): &(usize, char)| !(word(first) && word(c));
+        let end = rest.char_indices().skip(1).find(ends);
+        let (token, more) = rest.split_at(end.map_or(rest.len(), |(at, _)| at));
+        all.push(token);
+        rest = more;
+    }
+    all
+}
+
+/// The text with a few of its tokens left out, doubled, exchanged, replaced, or cut off.
+fn mutant(text: &str, dice: &mut Dice) -> String {
+    const STRANGE: &[&str] = &[
+        "0",
+        "-1",
+        "300",
+        "9223372036854775808",
+        "18446744073709551616",
+        "",
+        "\u{0}",
+        "é",
+        "𝔸",
+        "\"",
+        "/*",
+        "//",
+        "(",
+        "]",
+        "{",
+        "..",
+        "true",
+        "null",
+        "[",
+        "}",
+    ];
+    let mut all = tokens(text);
+    for _ in 0..=dice.below(4) {
+        let (at, other) = (dice.below(all.len()), dice.below(all.len()));
+        match dice.below(12) {
+            _ if all.is_empty() => {}
+            0 => all.truncate(at),
+            1 | 2 => drop(all.remove(at)),
+            3 | 4 => all.insert(other, all[at]),
+            5 | 6 => all.swap(at, other),
+            7..=9 => all[at] = all[other],
+            _ => all[at] = STRANGE[dice.below(STRANGE.len())],
+        }
+    }
+    all.concat()
+}
+
+/// `MAZURKA_CASES`, or a number that takes a second or two.
+fn cases(usually: usize) -> usize {
+    let told = env::var("MAZURKA_CASES").ok();
+    told.and_then(|n| n.parse().ok()).unwrap_or(usually)
+}
+
+/// Gives mutants of each text to a function: how many it takes, and how many it refuses.
+fn slice(texts: &[String], each: usize, read: impl Fn(&str) -> bool) -> (usize, usize) {
+    let mut dice = Dice(1);
+    let mutants = texts.iter().flat_map(|text| vec![text; cases(each)]);
+    let taken: Vec<bool> = mutants.map(|text| read(&mutant(text, &mut dice))).collect();
+    let good = taken.iter().filter(|&&taken| taken).count();
+    (good, taken.len() - good)
+}
+
+/// The programs with this ending, in the corpus and among the examples.
+fn programs(ending: &str) -> Vec<String> {
+    fn walk(folder: PathBuf, ending: &str, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                walk(path, ending, found);
+            } else if path.extension().is_some_and(|e| e == ending) {
+                found.push(path);
+            }
+        }
+    }
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = here.ancestors().nth(2).expect("the workspace");
+    let mut paths = Vec::new();
+    walk(root.join("corpus"), ending, &mut paths);
+    walk(root.join("examples"), ending, &mut paths);
+    paths.sort();
+    let texts = paths.iter().map(|path| fs::read_to_string(path));
+    texts.map(|text| text.expect("a program")).collect()
+}
+
+#[test]
+fn tokens_are_the_whole_text() {
+    assert_eq!(tokens("x_1:=é+ 2"), ["x_1", ":", "=", "é", "+", " ", "2"]);
+    assert_eq!(tokens(""), [""; 0]);
+}
+
+#[test]
+fn mutants_of_maz_programs_are_read_or_refused() {
+    let (good, bad) = slice(&programs("maz"), 20, fuzzed::maz::read);
+    assert!(good > 100 && bad > 100, "{good} programs, {bad} others");
+}
+
+#[test]
+fn mutants_of_abs_programs_are_read_or_refused() {
+    let (good, bad) = slice(&programs("abs"), 100, fuzzed::abs::read);
+    assert!(good > 100 && bad > 100, "{good} programs, {bad} others");
+}
+
+#[test]
+fn mutants_of_a_record_are_replayed_or_refused() {
+    let (good, bad) = slice(&[record().to_owned()], 1000, files::record);
+    assert!(good > 20 && bad > 20, "{good} records, {bad} others");
+}
+
+#[test]
+fn mutants_of_a_checkpoint_are_refused() {
+    let unchanged = |text: &str| {
+        let taken = files::checkpoint(text);
+        assert_eq!(taken, text == checkpoint(), "{text}");
+        taken
+    };
+    let (_, bad) = slice(&[checkpoint().to_owned()], 1000, unchanged);
+    assert!(bad > 500, "{bad} others");
+    assert!(files::checkpoint(checkpoint()));
+}
+
+#[test]
+fn mutants_of_a_proof_are_refused() {
+    let refused = |text: &str| {
+        assert!(is_refused_or_the_same(text), "{text}");
+        files::proof(text).is_some()
+    };
+    let (_, bad) = slice(&[proof().1.clone()], 500, refused);
+    assert!(bad > 100, "{bad} others");
+    assert!(files::proof(&proof().1).is_some());
 }
 
 /// Words of formulas, more or less in order.

@@ -1,0 +1,72 @@
+//! Files that Mazurka writes and reads again: records, checkpoints and proofs.
+
+use std::sync::OnceLock;
+
+use mazurka::{
+    Algorithm, Checkpoint, Limits, Options, Program, ProofFile, Recording, SolverChoice, quietly,
+};
+
+/// What records and checkpoints are about.
+pub fn program() -> &'static Program {
+    static PROGRAM: OnceLock<Program> = OnceLock::new();
+    let source = "
+        const N = 4
+        var x, y: int = 0
+        lock m
+        process p(i in 0..N) { lock(m); x := x + i; unlock(m); y := choose(0..2) }
+        ensures x == 6 && y == 0
+    ";
+    PROGRAM.get_or_init(|| Program::load("damaged.maz", source, &[]).expect("a good program"))
+}
+
+/// What proofs are about: it has a loop, a lock and a started process.
+pub fn proved() -> &'static Program {
+    static PROGRAM: OnceLock<Program> = OnceLock::new();
+    let source = "
+        var x, c: i8 = 0 var n: i8 var a: i8[2] = 0 var b: bool
+        lock m
+        requires n >= 0
+        invariant x <= 2
+        process p { let h = spawn { lock(m); x := x + 1; unlock(m) }; join h }
+        process q { while c < n invariant 0 <= c && c <= n { c := c + 1 } }
+        ensures c == n && x == 1";
+    PROGRAM.get_or_init(|| Program::load("damaged.maz", source, &[]).expect("a good program"))
+}
+
+/// Short searches, without programs that may be installed.
+pub fn options() -> Options {
+    Options {
+        limits: Limits {
+            steps: Some(20_000),
+            ..Limits::default()
+        },
+        solver: SolverChoice::Embedded.into(),
+        ..Options::default()
+    }
+}
+
+/// Reads a record and replays what is in it. Whether it is one.
+pub fn record(text: &str) -> bool {
+    let Ok(recording) = Recording::parse(text) else {
+        return false;
+    };
+    // Either is an answer; only a panic would not be.
+    let _ = program().replay(&recording, &options());
+    true
+}
+
+/// Reads a checkpoint and goes on from it. Whether it is one.
+pub fn checkpoint(text: &str) -> bool {
+    let Ok(read) = Checkpoint::parse(text) else {
+        return false;
+    };
+    let _ = program().explore_from(Some(&read), Algorithm::Source, &options(), &mut quietly());
+    true
+}
+
+/// Reads proofs and checks them: what they are, if they pass.
+pub fn proof(text: &str) -> Option<ProofFile> {
+    let file = ProofFile::parse(text).ok()?;
+    let checked = proved().check_proof(&file, &options(), &mut quietly());
+    checked.is_ok().then_some(file)
+}

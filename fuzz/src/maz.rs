@@ -1,0 +1,29 @@
+//! Programs in `.maz`.
+
+use mazurka_diagnostics::Diagnostic;
+use mazurka_lang::{compile, load};
+
+/// Loads and compiles a program, and looks at every place that is mentioned. Whether it is one.
+pub fn read(source: &str) -> bool {
+    let code = load(source, &[]).and_then(|program| compile(&program, source));
+    if let Err(mistakes) = &code {
+        are_told(mistakes, source);
+    }
+    code.is_ok()
+}
+
+/// That there are mistakes, in the order of the text, with words, at places that lie in the text.
+pub fn are_told(mistakes: &[Diagnostic], source: &str) {
+    assert!(!mistakes.is_empty());
+    let mut last = 0;
+    for mistake in mistakes {
+        let places = mistake.related.iter().map(|(span, _)| *span);
+        for span in places.chain([mistake.span]) {
+            let text = source.get(span.start as usize..span.end as usize);
+            assert!(text.is_some(), "{mistake:?} in {source:?}");
+        }
+        assert!(mistake.span.start >= last, "not sorted: {mistakes:?}");
+        last = mistake.span.start;
+        assert!(!mistake.message.is_empty() && !mistake.label.is_empty());
+    }
+}
