@@ -12,9 +12,9 @@
 //! | `fagiani` | orders of labels instead of states |
 //! | `sympaths` | symbolic states, merged by their paths |
 //!
-//! `algorithms` uses `relations`, and both use what is small in `drive` (tables, sets of fingerprints); `drive` knows
-//! the algorithms only by what a policy says. The last three folders share the limits and the findings with the
-//! others, but have loops of their own.
+//! `algorithms` uses `relations`, and both use what is small in `drive` (tables, sets of
+//! fingerprints); `drive` knows the algorithms only by what a policy says. The last three folders
+//! share the limits and the findings with the others, but have loops of their own.
 
 mod algorithms;
 mod drive;

@@ -1,4 +1,5 @@
-//! Arithmetic of machine integers, on numbers and on terms: what the result is, and whether it fits.
+//! Arithmetic of machine integers, on numbers and on terms: what the result is, and whether it
+//! fits.
 
 use mazurka_smt::{Sort, Term, Terms};
 
@@ -159,7 +160,8 @@ mod tests {
 
     use super::*;
 
-    /// All numbers of four bits: results and overflows are those of mathematics, whichever side is a constant.
+    /// All numbers of four bits: results and overflows are those of mathematics, whichever side is
+    /// a constant.
     #[test]
     fn overflows_are_exact() {
         use Operation::*;

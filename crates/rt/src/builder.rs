@@ -39,7 +39,8 @@ use crate::world::Inner;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Builder {
-    /// Steps of one execution; if not given, 10 000, and an execution that reaches them is an error.
+    /// Steps of one execution; if not given, 10 000, and an execution that reaches them is an
+    /// error.
     pub max_depth: Option<u64>,
     /// Steps in total.
     pub max_steps: Option<u64>,
@@ -47,10 +48,11 @@ pub struct Builder {
     pub max_executions: Option<u64>,
     /// Time.
     pub time_limit: Option<Duration>,
-    /// How often a thread that could go on may be interrupted. With such a bound, executions that are not really
-    /// different are not recognised as such.
+    /// How often a thread that could go on may be interrupted. With such a bound, executions that
+    /// are not really different are not recognised as such.
     pub max_preemptions: Option<u32>,
-    /// Comparisons of inputs in one execution (feature `symbolic`); if not given, 500, and an execution that reaches them is an error.
+    /// Comparisons of inputs in one execution (feature `symbolic`); if not given, 500, and an
+    /// execution that reaches them is an error.
     pub max_decisions: Option<u64>,
     /// How many rounds a thread may spin in vain before it is suspended until something changes.
     pub spins: u32,
@@ -155,9 +157,11 @@ pub struct Summary {
     pub random: bool,
     /// Orderings weaker than `SeqCst` were asked for, and explored as `SeqCst`.
     pub weak_orderings: bool,
-    /// Threads that spun were suspended: what they do after more rounds in which nothing changes was left out.
+    /// Threads that spun were suspended: what they do after more rounds in which nothing changes
+    /// was left out.
     pub suspended_spins: bool,
-    /// Why the solver could not tell whether a side of a comparison of inputs is possible: it was not explored.
+    /// Why the solver could not tell whether a side of a comparison of inputs is possible: it was
+    /// not explored.
     pub undecided: Option<String>,
     /// Where an input had to be a plain number and had more values than are tried.
     pub values_left_out: Option<String>,

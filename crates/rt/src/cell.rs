@@ -12,17 +12,18 @@ pub use std::cell::{BorrowError, BorrowMutError, Cell, LazyCell, OnceCell, Ref, 
 
 /// Data that threads share at their own risk: [`std::cell::UnsafeCell`].
 ///
-/// Accesses by [`with`](Self::with) and [`with_mut`](Self::with_mut) (loom's names) are checked: two of them, not both
-/// reads, that no synchronisation orders are a data race, and the model fails. Orderings count: a `Relaxed` store
-/// publishes nothing. Accesses are no steps, so they cost no executions. What is done with the pointer of
-/// [`get`](Self::get) is not checked.
+/// Accesses by [`with`](Self::with) and [`with_mut`](Self::with_mut) (loom's names) are checked:
+/// two of them, not both reads, that no synchronisation orders are a data race, and the model
+/// fails. Orderings count: a `Relaxed` store publishes nothing. Accesses are no steps, so they cost
+/// no executions. What is done with the pointer of [`get`](Self::get) is not checked.
 pub struct UnsafeCell<T: ?Sized> {
     meta: Meta,
     inner: std::cell::UnsafeCell<T>,
 }
 
 impl<T> UnsafeCell<T> {
-    /// With a value. In a model that is a write by the current thread, so this is no `const fn`, as in std.
+    /// With a value. In a model that is a write by the current thread, so this is no `const fn`, as
+    /// in std.
     #[track_caller]
     pub fn new(value: T) -> Self {
         let cell = Self::const_new(value);
@@ -30,7 +31,8 @@ impl<T> UnsafeCell<T> {
         cell
     }
 
-    /// With a value, in a constant or a static. What makes it is not known, so that it races with nothing.
+    /// With a value, in a constant or a static. What makes it is not known, so that it races with
+    /// nothing.
     #[track_caller]
     pub const fn const_new(value: T) -> Self {
         Self {

@@ -16,8 +16,8 @@ use crate::simulate::{Simulator, Stop};
 use crate::world::world;
 use crate::{hook, inputs, say};
 
-/// Explores a closure: every execution of its threads that is really different. A panic, a deadlock or a data race in any
-/// of them is a panic here, with the steps that lead to it.
+/// Explores a closure: every execution of its threads that is really different. A panic, a deadlock
+/// or a data race in any of them is a panic here, with the steps that lead to it.
 ///
 /// ```should_panic
 /// use mazurka_rt::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -70,7 +70,8 @@ where
     Builder::new().assert_deterministic(f);
 }
 
-/// Runs a closure under the schedule that a failure printed, in any process: it fails as it did then.
+/// Runs a closure under the schedule that a failure printed, in any process: it fails as it did
+/// then.
 ///
 /// ```should_panic
 /// mazurka_rt::replay(|| panic!("as before"), "");
@@ -203,7 +204,8 @@ impl Builder {
         self.summary(&simulator, &found, cut)
     }
 
-    /// Explores everything and collects what the closure returns, whatever it is; panics and deadlocks are only counted.
+    /// Explores everything and collects what the closure returns, whatever it is; panics and
+    /// deadlocks are only counted.
     ///
     /// ```
     /// use mazurka_rt::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -431,7 +433,8 @@ pub(crate) fn fail(
     }
 }
 
-/// Does something with a program, again from the start if it turns out that something should have been known there.
+/// Does something with a program, again from the start if it turns out that something should have
+/// been known there.
 pub(crate) fn persevere<R>(
     simulator: &mut Simulator,
     mut run: impl FnMut(&mut Simulator) -> R,

@@ -32,8 +32,8 @@ numbers!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
 
 /// A number of the range; each of them is explored. Outside a model it is the first.
 ///
-/// Values that real code would get from outside (an argument, a message, the length of a buffer) are modelled by this. With the feature
-/// `symbolic` a solver finds those that matter: `input`.
+/// Values that real code would get from outside (an argument, a message, the length of a buffer)
+/// are modelled by this. With the feature `symbolic` a solver finds those that matter: `input`.
 ///
 /// ```
 /// use mazurka_rt::{Builder, choose};

@@ -1,14 +1,16 @@
 //! Happens-before as the memory model has it, to find data races.
 //!
-//! Explorers order all conflicting accesses. A data race is about less: two accesses to one `UnsafeCell`, one of them a
-//! write, that no *synchronisation* orders. That is what vector clocks are for (Flanagan and Freund, "FastTrack", PLDI 2009;
-//! here with whole clocks for reads). In every execution that is explored all conflicting accesses are checked, so
-//! those of an `UnsafeCell` need not be steps: if no execution has a race, synchronisation orders them, and synchronisation is explored.
+//! Explorers order all conflicting accesses. A data race is about less: two accesses to one
+//! `UnsafeCell`, one of them a write, that no *synchronisation* orders. That is what vector clocks
+//! are for (Flanagan and Freund, "FastTrack", PLDI 2009; here with whole clocks for reads). In
+//! every execution that is explored all conflicting accesses are checked, so those of an
+//! `UnsafeCell` need not be steps: if no execution has a race, synchronisation orders them, and
+//! synchronisation is explored.
 //!
-//! Orderings are taken at their word here: a `Relaxed` store publishes nothing and a `Relaxed` load learns nothing, unless
-//! fences help; a read-modify-write continues a release sequence. So an ordering that is too weak shows as a race
-//! though all values are those of sequential consistency. A weaker memory model would change the values that
-//! loads give (sync/atomic.rs) and keep this.
+//! Orderings are taken at their word here: a `Relaxed` store publishes nothing and a `Relaxed` load
+//! learns nothing, unless fences help; a read-modify-write continues a release sequence. So an
+//! ordering that is too weak shows as a race though all values are those of sequential consistency.
+//! A weaker memory model would change the values that loads give (sync/atomic.rs) and keep this.
 //!
 //! Nothing is done until the first `UnsafeCell` of an execution is used.
 
@@ -122,7 +124,8 @@ impl Clocks {
         self.thread(thread).now[thread.index()] += 1;
     }
 
-    /// What happened to one thread happens before the next of another: a start, or the other way round an end.
+    /// What happened to one thread happens before the next of another: a start, or the other way
+    /// round an end.
     #[inline]
     pub fn order(&mut self, first: ProcessId, then: ProcessId) {
         if self.on {

@@ -1,5 +1,5 @@
-//! Panics of the code under test are kept and not printed: most of them are handled by the code itself, or make the
-//! one report at the end.
+//! Panics of the code under test are kept and not printed: most of them are handled by the code
+//! itself, or make the one report at the end.
 
 use std::panic::{self, PanicHookInfo};
 use std::sync::Once;

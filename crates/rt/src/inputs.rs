@@ -1,7 +1,8 @@
 //! Inputs of runs that are shown: which values they have, and how a replay gives them.
 //!
-//! What a search finds is a way through comparisons of inputs. It is shown with values that take this way: then everything is known, the
-//! run can be made shorter without a solver, and what replays is a schedule and these values: `0 0.1; 0#0=7 0.1#0=true`.
+//! What a search finds is a way through comparisons of inputs. It is shown with values that take
+//! this way: then everything is known, the run can be made shorter without a solver, and what
+//! replays is a schedule and these values: `0 0.1; 0#0=7 0.1#0=true`.
 
 use std::fmt::Write;
 
@@ -249,7 +250,8 @@ mod of_run {
         }
     }
 
-    /// Makes the steps of a schedule, as they were made: the same without the decisions about inputs.
+    /// Makes the steps of a schedule, as they were made: the same without the decisions about
+    /// inputs.
     fn follow(simulator: &mut Simulator, schedule: &Schedule) -> Option<Schedule> {
         simulator.back_to(0);
         simulator.revive();

@@ -61,7 +61,8 @@ impl Inner {
         started.map(|thread| thread.pending.access)
     }
 
-    /// Whether an execution begins as one before did. If inputs decide how it begins, that cannot be told.
+    /// Whether an execution begins as one before did. If inputs decide how it begins, that cannot
+    /// be told.
     pub fn opens_like(&self, before: &[Option<Access>]) -> bool {
         #[cfg(feature = "symbolic")]
         if !self.unknowns.path.is_empty() {
@@ -180,10 +181,11 @@ impl Inner {
 
     /// Whether the current thread unwinds.
     ///
-    /// Threads of a model make steps while they unwind, as real ones do, and others come in between. But all share one
-    /// real thread, and std knows only whether that panics. So std is asked while no other thread of the model unwinds;
-    /// else it is what the panic hook and the end of the thread have told. Then a panic that the thread has caught
-    /// itself in the meantime still counts.
+    /// Threads of a model make steps while they unwind, as real ones do, and others come in
+    /// between. But all share one real thread, and std knows only whether that panics. So std is
+    /// asked while no other thread of the model unwinds; else it is what the panic hook and the end
+    /// of the thread have told. Then a panic that the thread has caught itself in the meantime
+    /// still counts.
     #[inline]
     pub fn is_unwinding(&mut self) -> bool {
         let known = self.me().unwinding;

@@ -6,7 +6,8 @@ use std::fmt;
 
 use crate::world::world;
 
-/// What a thread keeps for itself, in the order in which it was made. None: it is being made, or has been dropped.
+/// What a thread keeps for itself, in the order in which it was made. None: it is being made, or
+/// has been dropped.
 #[derive(Default)]
 pub(crate) struct Locals {
     values: Vec<(usize, Option<Box<dyn Any>>)>,
@@ -62,7 +63,8 @@ impl fmt::Display for AccessError {
 
 impl std::error::Error for AccessError {}
 
-/// A key to a value that each thread has for itself: [`std::thread::LocalKey`]. Made by [`thread_local!`](crate::thread_local).
+/// A key to a value that each thread has for itself: [`std::thread::LocalKey`]. Made by
+/// [`thread_local!`](crate::thread_local).
 pub struct LocalKey<T: 'static> {
     real: &'static std::thread::LocalKey<T>,
     make: fn() -> T,
@@ -123,8 +125,8 @@ impl<T: 'static> LocalKey<T> {
                 find()?.ok_or(AccessError)?
             }
         };
-        // SAFETY: the box stays where it is until `drop_all`, which runs in this thread when its body is over, or until
-        // the thread is abandoned, and then nothing of it runs again.
+        // SAFETY: the box stays where it is until `drop_all`, which runs in this thread when its
+        // body is over, or until the thread is abandoned, and then nothing of it runs again.
         #[allow(unsafe_code)]
         Ok(f(unsafe { &*value }))
     }

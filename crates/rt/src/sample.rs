@@ -1,8 +1,9 @@
 //! Schedules drawn at random, for programs too large to explore.
 //!
-//! Evenly: in every state each thread that can go on is as likely as any other. Or by priorities: Burckhardt, Kothari, Musuvathi,
-//! Nagarakatte, "A randomized scheduler with probabilistic guarantees of finding bugs", ASPLOS 2010: a mistake that needs d
-//! ordering constraints is found by a run with probability at least 1/(n·k^(d-1)), with n threads and k steps.
+//! Evenly: in every state each thread that can go on is as likely as any other. Or by priorities:
+//! Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with probabilistic
+//! guarantees of finding bugs", ASPLOS 2010: a mistake that needs d ordering constraints is found
+//! by a run with probability at least 1/(n·k^(d-1)), with n threads and k steps.
 //!
 //! | paper | here |
 //! |---|---|
@@ -10,7 +11,8 @@
 //! | k | the longest run so far |
 //! | priority change points | `changes` |
 //!
-//! Deviation: a thread that spins is suspended (spin.rs), so a thread of high priority cannot starve the one it waits for.
+//! Deviation: a thread that spins is suspended (spin.rs), so a thread of high priority cannot
+//! starve the one it waits for.
 
 use std::panic::Location;
 use std::rc::Rc;
@@ -38,8 +40,8 @@ where
     Builder::new().check_random(f, executions);
 }
 
-/// Runs a closure under so many schedules with random priorities, which find mistakes that need `depth` things to happen in a
-/// certain order.
+/// Runs a closure under so many schedules with random priorities, which find mistakes that need
+/// `depth` things to happen in a certain order.
 ///
 /// ```
 /// use mazurka_rt::{check_pct, thread};
@@ -74,7 +76,8 @@ impl Lot for Evenly {
 
 struct Priorities {
     depth: usize,
-    /// Higher goes first; 0: not given yet. Those below `depth` are for threads that were moved down.
+    /// Higher goes first; 0: not given yet. Those below `depth` are for threads that were moved
+    /// down.
     of: Vec<u64>,
     changes: Vec<u64>,
     longest: u64,

@@ -1,11 +1,13 @@
 //! Closures as a program: threads are coroutines, going back is running the same steps again.
 //!
-//! Going back is free until somebody asks for the state or for a step there: explorers go back many times before
-//! they go on. Coroutines run on stacks that are used again; threads, cells, names and events keep their memory from one execution to the next.
+//! Going back is free until somebody asks for the state or for a step there: explorers go back many
+//! times before they go on. Coroutines run on stacks that are used again; threads, cells, names and
+//! events keep their memory from one execution to the next.
 //!
-//! An execution that is left before its end (only guards, bounds and failures make explorers do that) is first run to
-//! its end, whoever can go on, so that everything on its stacks is dropped. Where that is not possible, what
-//! is there is forgotten: it is not unwound, for destructors might wait for threads that will never run.
+//! An execution that is left before its end (only guards, bounds and failures make explorers do
+//! that) is first run to its end, whoever can go on, so that everything on its stacks is dropped.
+//! Where that is not possible, what is there is forgotten: it is not unwound, for destructors might
+//! wait for threads that will never run.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -263,7 +265,8 @@ impl Stage {
         let stack = self.stacks.borrow_mut().get(stack);
         let limit = stack.limit().get();
         let coroutine = Coroutine::with_stack(stack, move |yielder, ()| {
-            // SAFETY: the stage owns both the world and this coroutine, and drops the coroutine first.
+            // SAFETY: the stage owns both the world and this coroutine, and drops the coroutine
+            // first.
             #[allow(unsafe_code)]
             let world = unsafe { &*world };
             world.inner.borrow_mut().me().yielder = yielder;
@@ -397,9 +400,10 @@ impl Stage {
         let mut coroutines = self.coroutines.borrow_mut();
         let mut stacks = self.stacks.borrow_mut();
         for mut coroutine in coroutines.iter_mut().filter_map(Option::take) {
-            // SAFETY: its values are leaked, not dropped. Nothing refers to its stack that will ever run again: scoped
-            // threads are abandoned with their parents, and a body that keeps pointers to the stacks of its
-            // threads beyond an execution would not be the same program the next time.
+            // SAFETY: its values are leaked, not dropped. Nothing refers to its stack that will
+            // ever run again: scoped threads are abandoned with their parents, and a body that
+            // keeps pointers to the stacks of its threads beyond an execution would not be the same
+            // program the next time.
             #[allow(unsafe_code)]
             unsafe {
                 coroutine.force_reset();

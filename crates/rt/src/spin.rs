@@ -1,25 +1,31 @@
 //! Threads that spin: `yield_now` and `spin_loop` in a loop, and waits that time out.
 //!
-//! A loop that waits for another thread has runs of any length if nobody makes the other one go on. What a scheduler does
-//! is fair; so must be what is explored. No paper; the idea is the *await* of GenMC and of Nidhugg, found when the program runs:
+//! A loop that waits for another thread has runs of any length if nobody makes the other one go on.
+//! What a scheduler does is fair; so must be what is explored. No paper; the idea is the *await* of
+//! GenMC and of Nidhugg, found when the program runs:
 //!
-//! A thread that yields says that it can do no better than look again. If since its last yield it has changed nothing that
-//! others can see (a write of the value that was there already, a failed `compare_exchange` or `try_lock`, a
-//! mutex that was locked only to look are no changes), then it *spins*: it is suspended until somebody else changes something of what it has
-//! looked at. If nobody else can go on, it may look again all the same, the one that did so least often first; after
-//! [`PATIENCE`] such rounds in a row it is taken to spin for ever, and the run is a deadlock.
+//! A thread that yields says that it can do no better than look again. If since its last yield it
+//! has changed nothing that others can see (a write of the value that was there already, a failed
+//! `compare_exchange` or `try_lock`, a mutex that was locked only to look are no changes), then it
+//! *spins*: it is suspended until somebody else changes something of what it has looked at. If
+//! nobody else can go on, it may look again all the same, the one that did so least often first;
+//! after [`PATIENCE`] such rounds in a row it is taken to spin for ever, and the run is a deadlock.
 //!
-//! A wait that times out is a yield too, but the first [`FREE_TIMEOUTS`] in a row are not suspended: both outcomes of each are explored.
+//! A wait that times out is a yield too, but the first [`FREE_TIMEOUTS`] in a row are not
+//! suspended: both outcomes of each are explored.
 //!
-//! Why this is sound: a round that changes nothing and reads what the round before it read is that round again, unless the
-//! thread counts its rounds, or does something different each time for other reasons of its own. A run with such rounds has
-//! then one without them that shows the same. For loops that count their rounds that is not so: what a thread does when it has lost its
-//! patience *while others can still go on* is explored only after `Builder::spins` rounds (1: after the first). That is why a verdict about
-//! a program in which anybody was suspended names this assumption in its scope.
+//! Why this is sound: a round that changes nothing and reads what the round before it read is that
+//! round again, unless the thread counts its rounds, or does something different each time for
+//! other reasons of its own. A run with such rounds has then one without them that shows the same.
+//! For loops that count their rounds that is not so: what a thread does when it has lost its
+//! patience *while others can still go on* is explored only after `Builder::spins` rounds (1: after
+//! the first). That is why a verdict about a program in which anybody was suspended names this
+//! assumption in its scope.
 //!
-//! As steps: the thread reads all that it has looked at once more and enlists with it (a read of these cells, so it races with
-//! writes as reads do), then it waits for its token. If it watches several cells, any of several writes can wake it; these compete for
-//! its *arbiter*, so that an explorer tries each of them first. A thread that goes on because nobody else can happens after
+//! As steps: the thread reads all that it has looked at once more and enlists with it (a read of
+//! these cells, so it races with writes as reads do), then it waits for its token. If it watches
+//! several cells, any of several writes can wake it; these compete for its *arbiter*, so that an
+//! explorer tries each of them first. A thread that goes on because nobody else can happens after
 //! everything, as if it had joined them all.
 
 use std::cmp::Reverse;
@@ -203,7 +209,8 @@ impl World {
         }
     }
 
-    /// Whether the thread has timed out in a round that changed nothing, and once too often; if not, a new round begins.
+    /// Whether the thread has timed out in a round that changed nothing, and once too often; if
+    /// not, a new round begins.
     fn timed_out_in_vain(&self) -> bool {
         let mut inner = self.inner.borrow_mut();
         let spin = &mut inner.me().spin;
@@ -214,7 +221,8 @@ impl World {
         vain
     }
 
-    /// A wait that may time out begins. After one that did, in a round that changed nothing, that is spinning.
+    /// A wait that may time out begins. After one that did, in a round that changed nothing, that
+    /// is spinning.
     pub fn before_timeout(&self, verb: &'static str, place: Place) {
         if self.timed_out_in_vain() {
             self.look_again(None, verb, place);
@@ -276,7 +284,8 @@ impl World {
         inner.deed.joined.extend(joined);
     }
 
-    /// The thread, having enlisted with a cell, waits until it is notified or its time is over: whether it was.
+    /// The thread, having enlisted with a cell, waits until it is notified or its time is over:
+    /// whether it was.
     pub fn wait_or_time_out(
         &self,
         cell: u32,

@@ -93,13 +93,15 @@ mod unix {
     /// From now on an overflow is said before the process dies.
     pub fn watch_for_overflow() {
         static INSTALLED: Once = Once::new();
-        // SAFETY: the handler calls only what a handler may call, reads a thread-local that needs no making, and passes on
-        // what is not ours. `BEFORE` is written here, once, before the handler can run, and only read afterwards.
+        // SAFETY: the handler calls only what a handler may call, reads a thread-local that needs
+        // no making, and passes on what is not ours. `BEFORE` is written here, once, before the
+        // handler can run, and only read afterwards.
         INSTALLED.call_once(|| unsafe {
             for (at, signal) in SIGNALS.into_iter().enumerate() {
                 let mut action: libc::sigaction = std::mem::zeroed();
                 action.sa_sigaction = handle as *const () as usize;
-                // std gives its threads a stack for handlers, and cannot be on the one that is full.
+                // std gives its threads a stack for handlers, and cannot be on the one that is
+                // full.
                 action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
                 let before = &raw mut BEFORE[at];
                 libc::sigaction(signal, &action, (*before).as_mut_ptr());

@@ -1,4 +1,5 @@
-//! Values that are not known: what is computed from them is recorded, and comparing them is a branch.
+//! Values that are not known: what is computed from them is recorded, and comparing them is a
+//! branch.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -27,17 +28,22 @@ pub trait Scalar: Copy + 'static {
 /// The integers among them.
 pub trait Integer: Scalar {}
 
-/// A value that may not be known: one of [`input`], or one computed from it. It is copied, sent and shared like a number.
+/// A value that may not be known: one of [`input`], or one computed from it. It is copied, sent and
+/// shared like a number.
 ///
-/// - **Arithmetic** is recorded. `+`, `-`, `*`, `/`, `%` and unary `-` panic when they overflow or divide by zero, as Rust does with overflow
-///   checks, whatever the profile: that is a branch, taken for the inputs that make it happen. `wrapping_…` does not branch,
-///   `checked_…` branches on what it returns.
-/// - **Comparisons** (`==`, `<`, `cmp`, `max`, …) give a `bool`: a branch for each side that some input takes.
-/// - **[`value`](Self::value)** gives a plain number where one is needed: an index, something to store in an atomic. Each of them is
-///   explored, up to 64; if there are more, the summary says so.
+/// - **Arithmetic** is recorded. `+`, `-`, `*`, `/`, `%` and unary `-` panic when they overflow or
+///   divide by zero, as Rust does with overflow checks, whatever the profile: that is a branch,
+///   taken for the inputs that make it happen. `wrapping_…` does not branch, `checked_…` branches
+///   on what it returns.
+/// - **Comparisons** (`==`, `<`, `cmp`, `max`, …) give a `bool`: a branch for each side that some
+///   input takes.
+/// - **[`value`](Self::value)** gives a plain number where one is needed: an index, something to
+///   store in an atomic. Each of them is explored, up to 64; if there are more, the summary says
+///   so.
 /// - Of [`bool`]s `!`, `&`, `|` and `^` are recorded; `value` is the branch.
 ///
-/// Bits of integers (`&`, `<<`, …) and conversions between their types are not recorded; use [`value`](Self::value).
+/// Bits of integers (`&`, `<<`, …) and conversions between their types are not recorded; use
+/// [`value`](Self::value).
 ///
 /// ```
 /// use mazurka_rt::{Builder, Symbolic, input};
@@ -65,9 +71,11 @@ enum Value {
 
 use Value::Known;
 
-/// A value that is not known, any of its type: all that can happen for any of them is explored. Outside a model it is 0 or `false`.
+/// A value that is not known, any of its type: all that can happen for any of them is explored.
+/// Outside a model it is 0 or `false`.
 ///
-/// Inputs have names: the thread that asked, and how many it asked for before. So they are the same in all equivalent executions.
+/// Inputs have names: the thread that asked, and how many it asked for before. So they are the same
+/// in all equivalent executions.
 ///
 /// ```should_panic
 /// use mazurka_rt::{input, model};
@@ -178,8 +186,9 @@ impl Symbolic<bool> {
 }
 
 impl<T: Scalar> Symbolic<T> {
-    /// A plain value: each that is possible is explored, up to 64 of them, those near 0 first. If there are more, the summary says so and is not
-    /// complete. [`input_in`] and comparisons make them few.
+    /// A plain value: each that is possible is explored, up to 64 of them, those near 0 first. If
+    /// there are more, the summary says so and is not complete. [`input_in`] and comparisons make
+    /// them few.
     #[track_caller]
     pub fn value(self) -> T {
         let place = Location::caller();

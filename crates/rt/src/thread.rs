@@ -116,7 +116,8 @@ pub fn park() {
     }
 }
 
-/// Waits for a permit, or until it has waited long enough; in a model both are explored, whatever the time.
+/// Waits for a permit, or until it has waited long enough; in a model both are explored, whatever
+/// the time.
 #[track_caller]
 pub fn park_timeout(duration: Duration) {
     let Some(world) = world() else {
@@ -318,8 +319,8 @@ macro_rules! handle {
 handle!(JoinHandle);
 handle!(ScopedJoinHandle<'scope>);
 
-// SAFETY: as with std, whose handles can be sent whatever the thread returns: only `join`, which takes the handle,
-// touches the value, and `spawn` asks that it can be sent.
+// SAFETY: as with std, whose handles can be sent whatever the thread returns: only `join`, which
+// takes the handle, touches the value, and `spawn` asks that it can be sent.
 #[allow(unsafe_code)]
 mod send {
     use super::{JoinHandle, ScopedJoinHandle};
@@ -458,7 +459,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
 
     fn real(&'scope self) -> Option<&'scope std::thread::Scope<'scope, 'env>> {
         let real = self.real.load(Ordering::Relaxed) as *const std::thread::Scope<'scope, 'env>;
-        // SAFETY: `scope` stores a pointer to a scope with these lifetimes, which lives as long as this one is lent.
+        // SAFETY: `scope` stores a pointer to a scope with these lifetimes, which lives as long as
+        // this one is lent.
         #[allow(unsafe_code)]
         unsafe {
             real.as_ref()
@@ -492,8 +494,8 @@ where
 {
     let place = Location::caller();
     let own = Scope::new();
-    // SAFETY: `own` lives until this function returns, and no thread that could use it lives longer: std waits for all
-    // threads of its scope, and we do so below for those of a model.
+    // SAFETY: `own` lives until this function returns, and no thread that could use it lives
+    // longer: std waits for all threads of its scope, and we do so below for those of a model.
     #[allow(unsafe_code)]
     let lent: &Scope<'_, 'env> = unsafe { &*std::ptr::from_ref(&own) };
     let Some(world) = world() else {

@@ -1,6 +1,8 @@
-//! Inputs of the code under test: terms for what is not known, and a solver that says which ways through its comparisons there are.
+//! Inputs of the code under test: terms for what is not known, and a solver that says which ways
+//! through its comparisons there are.
 //!
-//! Thesis ("Automated Systematic Testing Methods for Multithreaded Programs"), sections 2.2 to 2.4: dynamic symbolic execution over schedules.
+//! Thesis ("Automated Systematic Testing Methods for Multithreaded Programs"), sections 2.2 to 2.4:
+//! dynamic symbolic execution over schedules.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -8,10 +10,12 @@
 //! | the inputs of a test execution | `model`, and `values` at the end of a run that is shown |
 //! | a branch of the symbolic execution tree | an outcome of the step that compares |
 //!
-//! Which side a comparison takes is an outcome of its step, as what `choose` gives is, so the explorers notice nothing. There is an outcome
-//! whenever the term is not constant, even if only one side is possible: terms are the same in equivalent runs, what is possible depends on all that
-//! was decided before. The solver is asked about the side that the model at hand does not take. One that it cannot decide is
-//! not explored, and the summary says so. A run that is shown is run with values: then nothing is unknown, and nobody asks a solver.
+//! Which side a comparison takes is an outcome of its step, as what `choose` gives is, so the
+//! explorers notice nothing. There is an outcome whenever the term is not constant, even if only
+//! one side is possible: terms are the same in equivalent runs, what is possible depends on all
+//! that was decided before. The solver is asked about the side that the model at hand does not
+//! take. One that it cannot decide is not explored, and the summary says so. A run that is shown is
+//! run with values: then nothing is unknown, and nobody asks a solver.
 
 use std::cell::Cell;
 
@@ -71,7 +75,8 @@ pub(crate) struct Unknowns {
     solver: Option<Box<dyn Solver>>,
     /// What has been decided in this execution.
     pub path: Vec<Term>,
-    /// The path of the last execution, as far as this one is not known to differ: what was asked there need not be asked again.
+    /// The path of the last execution, as far as this one is not known to differ: what was asked
+    /// there need not be asked again.
     forks: Vec<Fork>,
     /// Values that take this path.
     model: Option<Evaluator>,
@@ -248,8 +253,9 @@ impl Unknowns {
     }
 }
 
-/// The keys of values: which is tried first. 0, 1, 2, … where there is no sign, 0, -1, 1, -2, … where there is one. Where a key would
-/// not fit into 64 bits it is negative, and such values are not searched.
+/// The keys of values: which is tried first. 0, 1, 2, … where there is no sign, 0, -1, 1, -2, …
+/// where there is one. Where a key would not fit into 64 bits it is negative, and such values are
+/// not searched.
 mod key {
     use mazurka_smt::{Sort, Term, Terms};
 
@@ -388,9 +394,11 @@ impl Unknowns {
 }
 
 impl Unknowns {
-    /// The least side that is possible, or the one wanted: the side, the end of the outcomes, and values that take it.
+    /// The least side that is possible, or the one wanted: the side, the end of the outcomes, and
+    /// values that take it.
     fn sides(&mut self, sides: [Term; 2], wanted: Option<i64>) -> (i64, i64, Option<Evaluator>) {
-        // The side that the model at hand takes is possible. If there is none, the solver has to say so of both.
+        // The side that the model at hand takes is possible. If there is none, the solver has to
+        // say so of both.
         let easy = self.example(sides[1]);
         let mut models = [None, None];
         let hard = easy.map(|easy| 1 - easy as usize);
@@ -419,7 +427,8 @@ impl Unknowns {
         self.terms.equal(term, value)
     }
 
-    /// The least key that is possible, from the wanted one on: the key, the end of the outcomes, and values for which it is the one.
+    /// The least key that is possible, from the wanted one on: the key, the end of the outcomes,
+    /// and values for which it is the one.
     fn values(
         &mut self,
         term: Term,

@@ -1,18 +1,21 @@
 //! What the threads of one execution share with their scheduler.
 //!
 //! A thread is a coroutine. Before it touches anything shared it says what it is going to do
-//! ([`World::turn`]) and is suspended; when it is resumed it does that, and goes on to the next such place. So a step is
-//! one operation and the local work after it. Everything here belongs to one execution, or is kept for the next one
-//! because making it anew would cost more; a number of the execution tells which.
+//! ([`World::turn`]) and is suspended; when it is resumed it does that, and goes on to the next
+//! such place. So a step is one operation and the local work after it. Everything here belongs to
+//! one execution, or is kept for the next one because making it anew would cost more; a number of
+//! the execution tells which.
 //!
 //! Waiting is done in one of three ways, none of which needs a guard:
 //! - a mutex is a lock of its own ([`Until::Lock`]);
 //! - joining waits for the end of a thread ([`Until::Ended`]);
-//! - everybody else first *enlists* with the cell he waits for, which is an ordinary access to it, and then waits for his
-//!   *token* ([`Until::Token`]): a lock that only he takes and that whoever wakes him gives back. That second step races with
-//!   nothing, since it can only follow the one that woke him; the races are all between enlisting and waking.
+//! - everybody else first *enlists* with the cell he waits for, which is an ordinary access to it,
+//!   and then waits for his *token* ([`Until::Token`]): a lock that only he takes and that whoever
+//!   wakes him gives back. That second step races with nothing, since it can only follow the one
+//!   that woke him; the races are all between enlisting and waking.
 //!
-//! Only `RwLock`, which several may hold, waits for a condition ([`Until::Read`], [`Until::Write`]).
+//! Only `RwLock`, which several may hold, waits for a condition ([`Until::Read`],
+//! [`Until::Write`]).
 
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -168,8 +171,8 @@ pub(crate) struct ThreadState {
     pub awaiting: bool,
     pub token: bool,
     pub notified: bool,
-    /// The token as a lock, the cell that those who could wake it compete for, the one of its park permit, and the one of
-    /// its end. They are the same in every execution.
+    /// The token as a lock, the cell that those who could wake it compete for, the one of its park
+    /// permit, and the one of its end. They are the same in every execution.
     pub cells: [u32; 4],
     pub spin: Spin,
     pub name: Option<Box<str>>,
@@ -213,7 +216,8 @@ pub(crate) struct CellState {
     /// How often its content and its state have changed.
     pub changes: [u32; 2],
     pub waiters: Vec<Waiter>,
-    /// The registry that a thread writes before it first uses this, if there is one, and the threads that have.
+    /// The registry that a thread writes before it first uses this, if there is one, and the
+    /// threads that have.
     pub registry: Option<u32>,
     pub users: Vec<ProcessId>,
     /// What it is and where it was made, for people.
@@ -299,8 +303,9 @@ thread_local! {
 #[inline]
 pub(crate) fn world() -> Option<&'static World> {
     let world = CURRENT.get();
-    // SAFETY: the scheduler sets the pointer while a coroutine runs and clears it before the world can go away
-    // (`entered`); nothing keeps the reference beyond an operation, and abandoned coroutines are never resumed.
+    // SAFETY: the scheduler sets the pointer while a coroutine runs and clears it before the world
+    // can go away (`entered`); nothing keeps the reference beyond an operation, and abandoned
+    // coroutines are never resumed.
     #[allow(unsafe_code)]
     unsafe {
         world.as_ref()

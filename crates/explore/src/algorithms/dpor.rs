@@ -1,7 +1,8 @@
-//! DPOR with sleep sets: from each state a persistent set of processes is run, found as races show up.
+//! DPOR with sleep sets: from each state a persistent set of processes is run, found as races show
+//! up.
 //!
-//! Flanagan, Godefroid, "Dynamic Partial-Order Reduction for Model Checking Software", POPL 2005, section 4, Figure 3;
-//! section 2.4 of the thesis paper, Figures 2.5 and 2.6, with its sleep sets.
+//! Flanagan, Godefroid, "Dynamic Partial-Order Reduction for Model Checking Software", POPL 2005,
+//! section 4, Figure 3; section 2.4 of the thesis paper, Figures 2.5 and 2.6, with its sleep sets.
 //!
 //! | paper | here |
 //! |---|---|
@@ -14,31 +15,37 @@
 //! | Sleep(s) | those with `Mark::Taken` (of which the one being run is none) and `Mark::Asleep` |
 //!
 //! Where it deviates:
-//! - *All races*, not only the last: a step of the paper accesses one object, and all accesses of it are dependent, so that
-//!   they are in one line. Ours may claim several, and reads commute: with the last race only, traces are lost (found by
-//!   random programs).
-//! - Only the process that made the last step, one that it started and those whose next steps conflict with it are looked
-//!   at in a state: for the others the paper finds what it found in the state before.
-//! - *Who is added* (errata E11): the paper may take any q of E. We take p where p is ready and awake: if p's first step from there
-//!   is not what the reversal starts with, running it shows the steps that must come before it, as races of their own. If
-//!   p sleeps it is not run, and nothing shows them. So then, and where p is not ready, one of the initials of what
-//!   happens before p's step (and after i) is added, unless one is there or sleeps itself: what starts with a sleeping
+//! - *All races*, not only the last: a step of the paper accesses one object, and all accesses of
+//!   it are dependent, so that they are in one line. Ours may claim several, and reads commute:
+//!   with the last race only, traces are lost (found by random programs).
+//! - Only the process that made the last step, one that it started and those whose next steps
+//!   conflict with it are looked at in a state: for the others the paper finds what it found in the
+//!   state before.
+//! - *Who is added* (errata E11): the paper may take any q of E. We take p where p is ready and
+//!   awake: if p's first step from there is not what the reversal starts with, running it shows the
+//!   steps that must come before it, as races of their own. If p sleeps it is not run, and nothing
+//!   shows them. So then, and where p is not ready, one of the initials of what happens before p's
+//!   step (and after i) is added, unless one is there or sleeps itself: what starts with a sleeping
 //!   initial has been explored. If no initial is ready, all ready processes are run.
-//! - *Locks*: two acquisitions of a lock may be co-enabled, an acquisition and a release never. So an acquisition, made or
-//!   waiting, races with the acquisition before it.
-//! - *Joins* are looked at when they are made: before that it is not known that what they wait for comes to its end.
-//! - *Guards* (errata E3): a guarded step races with every event that conflicts with it and is not in its program past, for it may have
-//!   been open long before the last of them; there all ready processes are run.
+//! - *Locks*: two acquisitions of a lock may be co-enabled, an acquisition and a release never. So
+//!   an acquisition, made or waiting, races with the acquisition before it.
+//! - *Joins* are looked at when they are made: before that it is not known that what they wait for
+//!   comes to its end.
+//! - *Guards* (errata E3): a guarded step races with every event that conflicts with it and is not
+//!   in its program past, for it may have been open long before the last of them; there all ready
+//!   processes are run.
 //! - *Outcomes* of `choose`: a process is run with all of them, and sleeps as a whole.
 //!
-//! Why it is enough: let w be a run from a state that is missed, and x a process that is explored there. Let g be the first event of
-//! w that depends on x's step, p its process. If p is ready and awake, it is explored too, and its first event in w comes before
-//! x's, or x is not in w; go on with p. Else an initial of g's past is explored or sleeps, and all of that past
-//! is in w: w starts with that initial, so it is not missed.
+//! Why it is enough: let w be a run from a state that is missed, and x a process that is explored
+//! there. Let g be the first event of w that depends on x's step, p its process. If p is ready and
+//! awake, it is explored too, and its first event in w comes before x's, or x is not in w; go on
+//! with p. Else an initial of g's past is explored or sleeps, and all of that past is in w: w
+//! starts with that initial, so it is not missed.
 //!
-//! Tried and dropped, since random programs lost traces: the past of p before its step in the place of the past of
-//! the step (if p sleeps); the initials of notdep(i, S).p, as in Source-DPOR (if p is not ready: one that only
-//! happened to run before p is no start of w, and the argument goes round in a circle).
+//! Tried and dropped, since random programs lost traces: the past of p before its step in the place
+//! of the past of the step (if p sleeps); the initials of notdep(i, S).p, as in Source-DPOR (if p
+//! is not ready: one that only happened to run before p is no start of w, and the argument goes
+//! round in a circle).
 
 use mazurka_core::{Claims, Event, Execution, ProcessId, Status, Wait};
 
@@ -100,8 +107,8 @@ impl<S: Set> Dpor<S> {
         }
     }
 
-    /// The events that the next step of a process could have come before, as the run stands, and all
-    /// that happens before it.
+    /// The events that the next step of a process could have come before, as the run stands, and
+    /// all that happens before it.
     fn races(&self, process: ProcessId, claims: &Claims) -> (S, S) {
         let mut races = S::default();
         let mut past = self.order.program_past(process, &[]);
@@ -116,8 +123,8 @@ impl<S: Set> Dpor<S> {
         (races, past)
     }
 
-    /// The last event is an acquisition, made or not. It can leave the critical section behind that it followed,
-    /// so only its program past counts.
+    /// The last event is an acquisition, made or not. It can leave the critical section behind that
+    /// it followed, so only its program past counts.
     fn reverse_last(&mut self, process: ProcessId) {
         let last = self.order.len() - 1;
         let (races, past) = (
@@ -135,7 +142,8 @@ impl<S: Set> Dpor<S> {
         self.reverse(&races, process, &past);
     }
 
-    /// Makes sure that a step of a process, with its past, is also tried before each event that it races with.
+    /// Makes sure that a step of a process, with its past, is also tried before each event that it
+    /// races with.
     fn reverse(&mut self, races: &S, process: ProcessId, past: &S) {
         let Self { order, path, .. } = self;
         for_each(races, |first| match path.mark(first, process) {

@@ -9,7 +9,8 @@
 //! | LOWLINK | the third part of `path`: it matters only as long as a state is on the way |
 //! | the stack of points | `open` |
 //!
-//! A graph may be as large as the memory allows. So all that goes through it looks at the limits on its way, and keeps little.
+//! A graph may be as large as the memory allows. So all that goes through it looks at the limits on
+//! its way, and keeps little.
 
 use std::collections::VecDeque;
 use std::ops::{ControlFlow, Range};
@@ -63,7 +64,8 @@ impl<'a> Looks<'a> {
     }
 }
 
-/// Sorts edges: first into buckets by state, in place, then each bucket, so that it can be broken off in between.
+/// Sorts edges: first into buckets by state, in place, then each bucket, so that it can be broken
+/// off in between.
 fn sort(edges: &mut [Edge], states: usize, looks: &mut Looks<'_>) -> ControlFlow<Bound> {
     const BUCKETS: usize = 256;
     let bucket = |edge: &Edge| (edge.from as usize * BUCKETS / states.max(1)).min(BUCKETS - 1);
@@ -130,8 +132,8 @@ impl Graph {
         &self.edges[self.places(state)]
     }
 
-    /// For each state the number of its strong component. `found` is told the members of each component, in the order of
-    /// the numbers, when the numbers of all of them are known.
+    /// For each state the number of its strong component. `found` is told the members of each
+    /// component, in the order of the numbers, when the numbers of all of them are known.
     pub fn components(
         &self,
         looks: &mut Looks<'_>,
@@ -190,8 +192,8 @@ impl Graph {
         ControlFlow::Continue(component)
     }
 
-    /// A shortest way along `allowed` edges to a state that is `wanted`, or past an edge that is. Where several are equally short, it
-    /// rather stays with a process than changes to another one.
+    /// A shortest way along `allowed` edges to a state that is `wanted`, or past an edge that is.
+    /// Where several are equally short, it rather stays with a process than changes to another one.
     pub fn way(
         &self,
         from: u32,

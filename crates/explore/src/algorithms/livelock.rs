@@ -1,12 +1,12 @@
 //! Livelocks: cycles that a program can follow for ever, though everybody gets a turn.
 //!
-//! A run that never ends is no fault of the program if the scheduler passes over somebody who could always
-//! go on: only *weakly fair* runs count (Manna and Pnueli, *The Temporal Logic of Reactive and Concurrent
-//! Systems*, 1992, "justice"). In a finite state graph there is one just if some
+//! A run that never ends is no fault of the program if the scheduler passes over somebody who could
+//! always go on: only *weakly fair* runs count (Manna and Pnueli, *The Temporal Logic of Reactive
+//! and Concurrent Systems*, 1992, "justice"). In a finite state graph there is one just if some
 //! strong component with a step in it lets every process make a step inside or be not ready in some
-//! state of it (Lichtenstein and Pnueli, POPL 1985): going round through all of it is fair, and in any
-//! other component some process is always ready and never moves, whatever cycle is taken. The component
-//! need not be a trap: two who give way to each other for ever could do otherwise.
+//! state of it (Lichtenstein and Pnueli, POPL 1985): going round through all of it is fair, and in
+//! any other component some process is always ready and never moves, whatever cycle is taken. The
+//! component need not be a trap: two who give way to each other for ever could do otherwise.
 //!
 //! | paper | here |
 //! |---|---|
@@ -15,11 +15,13 @@
 //! | enabled(τ) | [`ready`]: the process has a step from the state |
 //!
 //! Deviations: steps from states with a failed process are left out: that failure has been
-//! reported, and what the others make of it is not their fault. So are steps after a false `assume`.
-//! The finding is a *lasso*: a shortest way into a fair component and a cycle there that shows its
-//! fairness, made of shortest ways with few changes between processes, so short though not always shortest.
+//! reported, and what the others make of it is not their fault. So are steps after a false
+//! `assume`. The finding is a *lasso*: a shortest way into a fair component and a cycle there that
+//! shows its fairness, made of shortest ways with few changes between processes, so short though
+//! not always shortest.
 //!
-//! Memory: besides the table of the states 16 bytes for each and 12 for each step; in the end up to 30 more for each state.
+//! Memory: besides the table of the states 16 bytes for each and 12 for each step; in the end up to
+//! 30 more for each state.
 
 use std::ops::ControlFlow;
 
@@ -153,7 +155,8 @@ struct Turn {
     steps: bool,
 }
 
-/// Whether a fair run can stay in a component for ever, given its members and the components of all states.
+/// Whether a fair run can stay in a component for ever, given its members and the components of all
+/// states.
 fn is_fair(graph: &Graph, members: &[u32], component: &[u32]) -> bool {
     let mut turns: SmallVec<[(ProcessId, Turn); 8]> = SmallVec::new();
     for &state in members {
@@ -280,7 +283,8 @@ mod tests {
 
     #[test]
     fn the_cycle_gives_everybody_a_turn() {
-        // Two ways back: one round is process 0's, the other process 1's; both are ready everywhere.
+        // Two ways back: one round is process 0's, the other process 1's; both are ready
+        // everywhere.
         let edges = [
             (0, 0, 1),
             (1, 0, 0),

@@ -1,7 +1,9 @@
-//! All interleavings, without any reduction: the brute force that every other engine is compared with.
+//! All interleavings, without any reduction: the brute force that every other engine is compared
+//! with.
 //!
-//! No paper: depth first over the ready processes in the order of their names, and over
-//! the outcomes of their `choose` expressions. So the first schedule found of anything is the least one.
+//! No paper: depth first over the ready processes in the order of their names, and over the
+//! outcomes of their `choose` expressions. So the first schedule found of anything is the least
+//! one.
 
 use mazurka_core::{Event, Execution, ProcessId, Status};
 use smallvec::SmallVec;

@@ -1,8 +1,10 @@
-//! The states on the current path: who is ready in each, who sleeps there, who is to be run from there.
+//! The states on the current path: who is ready in each, who sleeps there, who is to be run from
+//! there.
 //!
-//! Sleep sets are Godefroid's (LNCS 1032, 1996, chapter 5): a process that has been run from a state sleeps in
-//! the states after its later siblings, until a step is made that conflicts with its own. What sleeps is
-//! always ready, so one list for each state tells everything, and a sleeper is looked up in the list of the state before.
+//! Sleep sets are Godefroid's (LNCS 1032, 1996, chapter 5): a process that has been run from a
+//! state sleeps in the states after its later siblings, until a step is made that conflicts with
+//! its own. What sleeps is always ready, so one list for each state tells everything, and a sleeper
+//! is looked up in the list of the state before.
 //!
 //! A process is run with all outcomes of its `choose` expressions, one after the other, and then
 //! sleeps as a whole.
@@ -124,14 +126,16 @@ impl Path {
         }
     }
 
-    /// Who runs next from the last state: who is wanted, or, if nobody has been run from there, whoever is awake.
+    /// Who runs next from the last state: who is wanted, or, if nobody has been run from there,
+    /// whoever is awake.
     pub fn next(&mut self, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
         self.next_by(outcomes, |here, mark| {
             here.iter().position(|c| c.mark == mark)
         })
     }
 
-    /// The same; of several the one with the least rank, which may depend on its place in the order of the names.
+    /// The same; of several the one with the least rank, which may depend on its place in the order
+    /// of the names.
     pub fn next_least<R: Ord>(
         &mut self,
         outcomes: &mut Vec<i64>,
@@ -200,7 +204,8 @@ impl Path {
         wanted > 1 || wanted == 0 && !node.tried && idle > 1
     }
 
-    /// Runs a process from the last state that is awake and was not run there, and nobody else after it.
+    /// Runs a process from the last state that is awake and was not run there, and nobody else
+    /// after it.
     pub fn take_only(&mut self, process: ProcessId) -> Option<ProcessId> {
         let node = self.nodes.last_mut()?;
         let here = &mut self.candidates[node.first..];
@@ -267,8 +272,8 @@ impl Path {
         }
     }
 
-    /// One of these shall run from there, unless one of them does so anyway or sleeps. If none of them is
-    /// ready, all that are shall run.
+    /// One of these shall run from there, unless one of them does so anyway or sleeps. If none of
+    /// them is ready, all that are shall run.
     pub fn want_one_of(&mut self, node: usize, who: impl Fn(ProcessId) -> bool) {
         let range = self.range(node);
         let here = &mut self.candidates[range];
@@ -287,7 +292,8 @@ impl Path {
         }
     }
 
-    /// The part of the search that is done if no more processes become wanted, every branch taken to be equally large.
+    /// The part of the search that is done if no more processes become wanted, every branch taken
+    /// to be equally large.
     pub fn progress(&self) -> f64 {
         let mut done = 0.0;
         let mut share = 1.0;

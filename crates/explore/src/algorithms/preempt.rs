@@ -1,8 +1,9 @@
 //! All schedules with few preemptions.
 //!
-//! Musuvathi and Qadeer, "Iterative context bounding for systematic testing of multithreaded programs", PLDI 2007: most
-//! mistakes need few interruptions of processes that could go on. No reduction: what is equivalent to a schedule within the bound may itself lie
-//! beyond it, so an explorer that reduces would lose some.
+//! Musuvathi and Qadeer, "Iterative context bounding for systematic testing of multithreaded
+//! programs", PLDI 2007: most mistakes need few interruptions of processes that could go on. No
+//! reduction: what is equivalent to a schedule within the bound may itself lie beyond it, so an
+//! explorer that reduces would lose some.
 //!
 //! | paper | here |
 //! |---|---|
@@ -87,7 +88,8 @@ impl<E: Execution> Policy<E> for Preempting {
         let last = program.events().last().map(|event| event.process);
         let before = self.nodes.last().map_or(0, |node| node.preemptions);
         let mut preemptions = before;
-        // Was the step that led here a preemption? Its process is not the one of the step before, which could have gone on.
+        // Was the step that led here a preemption? Its process is not the one of the step before,
+        // which could have gone on.
         if let (Some(node), [.., one, other]) = (self.nodes.last(), program.events()) {
             let could = &self.ready[node.first..node.end];
             if one.process != other.process && could.contains(&one.process) {

@@ -1,7 +1,8 @@
 //! Source-DPOR: from each state only a source set of processes is run.
 //!
-//! Abdulla, Aronis, Jonsson, Sagonas, "Source Sets: A Foundation for Optimal Dynamic Partial Order Reduction",
-//! JACM 64(4), 2017, section 5, Algorithm 1. Printed again in section 2 of the context-sensitive paper.
+//! Abdulla, Aronis, Jonsson, Sagonas, "Source Sets: A Foundation for Optimal Dynamic Partial Order
+//! Reduction", JACM 64(4), 2017, section 5, Algorithm 1. Printed again in section 2 of the
+//! context-sensitive paper.
 //!
 //! | paper | here |
 //! |---|---|
@@ -15,22 +16,25 @@
 //! | sleep(E) | those with `Mark::Taken` (of which the one being run is none) and `Mark::Asleep` |
 //!
 //! Where it deviates:
-//! - An initial that sleeps counts as one that is in the backtrack set. The paper may add such a one, and then
-//!   never runs it.
-//! - *Locks*: an acquisition races with the acquisition before it, and in v it counts with its program past only (its
-//!   other predecessors came through the critical section that the reversal removes). An acquisition that has to wait at
-//!   the end of a run is a last event that is not made (errata E3).
-//! - *Guards* (errata E3): whether a guarded step is possible after a reversal cannot be told from the run. So at every
-//!   event that conflicts with a guarded step, made or waiting, and is not in its program past, all
-//!   ready processes are run. Why this is enough is told in `optimal`.
+//! - An initial that sleeps counts as one that is in the backtrack set. The paper may add such a
+//!   one, and then never runs it.
+//! - *Locks*: an acquisition races with the acquisition before it, and in v it counts with its
+//!   program past only (its other predecessors came through the critical section that the reversal
+//!   removes). An acquisition that has to wait at the end of a run is a last event that is not made
+//!   (errata E3).
+//! - *Guards* (errata E3): whether a guarded step is possible after a reversal cannot be told from
+//!   the run. So at every event that conflicts with a guarded step, made or waiting, and is not in
+//!   its program past, all ready processes are run. Why this is enough is told in `optimal`.
 //! - *Outcomes* of `choose`: a process is run with all of them, and sleeps as a whole.
 //!
-//! Initials, not weak initials: a process outside of v may be kept from its step by what comes after v.
+//! Initials, not weak initials: a process outside of v may be kept from its step by what comes
+//! after v.
 //!
-//! Tried and dropped: leaving out the steps that wait at the end of a *blocked* run, as if the run that covers it had shown them.
-//! Random programs lost traces: `x := 0 | if y <= y { y := 1 } | y == 0 |> x := x` one of 3. The covering run shows them
-//! in other states. And the testkit's rule that an awake initial is added although another one sleeps: 6 philosophers have 1291
-//! blocked runs with it and none without.
+//! Tried and dropped: leaving out the steps that wait at the end of a *blocked* run, as if the run
+//! that covers it had shown them. Random programs lost traces:
+//! `x := 0 | if y <= y { y := 1 } | y == 0 |> x := x` one of 3. The covering run shows them in
+//! other states. And the testkit's rule that an awake initial is added although another one sleeps:
+//! 6 philosophers have 1291 blocked runs with it and none without.
 
 use mazurka_core::{Claims, Execution, ProcessId, Status, Wait};
 
@@ -57,7 +61,8 @@ impl<S: Set> Source<S> {
         }
     }
 
-    /// Makes sure that the last event, which is a step of this process, is also tried before each that it races with.
+    /// Makes sure that the last event, which is a step of this process, is also tried before each
+    /// that it races with.
     fn reverse_races(&mut self, process: ProcessId, claims: &Claims) {
         let Self { order, path, .. } = self;
         let last = &order.events[order.len() - 1];

@@ -1,9 +1,9 @@
 //! Visited states: no state is explored twice.
 //!
 //! Depth first with a table of the states met so far, each as a 128-bit fingerprint (Holzmann, *The
-//! Model Checker SPIN*, IEEE TSE 1997, on state storage and hash compaction), and sleep sets kept with the
-//! states (Godefroid, *Partial-Order Methods for the Verification of Concurrent Systems*, LNCS 1032,
-//! 1996, chapter 5, sleep sets with state matching).
+//! Model Checker SPIN*, IEEE TSE 1997, on state storage and hash compaction), and sleep sets kept
+//! with the states (Godefroid, *Partial-Order Methods for the Verification of Concurrent Systems*,
+//! LNCS 1032, 1996, chapter 5, sleep sets with state matching).
 //!
 //! | paper | here |
 //! |---|---|
@@ -12,20 +12,23 @@
 //! | T | [`Stateful::todo`], from [`Node::first`] on |
 //! | t, t′ independent | [`SleepSets::left`]: no claim of the one conflicts with one of the other |
 //!
-//! Sleep sets alone save transitions, never states: every reachable state is met, so deadlocks, final states and
-//! failing steps are found. If a state is met again with a sleep set that lacks some of what it
-//! was stored with, just these are run, and the intersection is stored; so each transition is executed
-//! at most once. On the two threads of fib they save a quarter of the transitions and a tenth of the time.
+//! Sleep sets alone save transitions, never states: every reachable state is met, so deadlocks,
+//! final states and failing steps are found. If a state is met again with a sleep set that lacks
+//! some of what it was stored with, just these are run, and the intersection is stored; so each
+//! transition is executed at most once. On the two threads of fib they save a quarter of the
+//! transitions and a tenth of the time.
 //!
-//! Deviations: a transition is a process with all outcomes of its next step, for these are run together.
-//! Processes beyond the 64th never sleep. Nothing is run from a state where a false `assume` has
-//! halted a process: what counts and can follow there happens without that step too. If a run may come back to
-//! a state, nobody sleeps, and the graph is written down instead, for whether a cycle is a
-//! [livelock](crate::algorithms::livelock) depends on every step. `failures` counts the failing transitions that were
-//! executed: one that slept is the same failure in another order.
+//! Deviations: a transition is a process with all outcomes of its next step, for these are run
+//! together. Processes beyond the 64th never sleep. Nothing is run from a state where a false
+//! `assume` has halted a process: what counts and can follow there happens without that step too.
+//! If a run may come back to a state, nobody sleeps, and the graph is written down instead, for
+//! whether a cycle is a [livelock](crate::algorithms::livelock) depends on every step. `failures`
+//! counts the failing transitions that were executed: one that slept is the same failure in another
+//! order.
 //!
-//! Memory: 25 bytes for each place of the table, which is about 5/8 full and grows in [small steps](crate::drive::table). Two states with one
-//! fingerprint would be taken for one: among n states that happens with a probability of about n²/2¹²⁹.
+//! Memory: 25 bytes for each place of the table, which is about 5/8 full and grows in [small
+//! steps](crate::drive::table). Two states with one fingerprint would be taken for one: among n
+//! states that happens with a probability of about n²/2¹²⁹.
 
 use hashbrown::hash_table::Entry;
 use mazurka_core::{Claims, Event, Fingerprint, ProcessId, Semantics, Status};

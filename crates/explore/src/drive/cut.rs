@@ -1,27 +1,31 @@
 //! Cuts the search space into parts that can be explored one by one, by anybody.
 //!
-//! A part is the end of a schedule and the processes that sleep there: the leaves of the upper part of the plain sleep-set tree
-//! (see `sleep`), in which every process that is ready and awake is run. Each trace is a path of that tree to a
-//! complete run, and just one: so it belongs to exactly one part. What an engine explores in a part are the traces that
-//! start with its prefix and then with no sleeper; the engine must promise to treat processes that
-//! sleep at the start as it treats those that it has put to sleep itself.
+//! A part is the end of a schedule and the processes that sleep there: the leaves of the upper part
+//! of the plain sleep-set tree (see `sleep`), in which every process that is ready and awake is
+//! run. Each trace is a path of that tree to a complete run, and just one: so it belongs to exactly
+//! one part. What an engine explores in a part are the traces that start with its prefix and then
+//! with no sleeper; the engine must promise to treat processes that sleep at the start as it treats
+//! those that it has put to sleep itself.
 //!
-//! Why not cut the tree that the engine itself explores: there a state may owe branches to races that have not been
-//! seen yet, by the time its first branch is handed out. In the sleep-set tree nothing is owed: everything is tried, and
-//! races with events of the prefix need not be looked at. The price is that a sleeper which no race of
-//! the part wakes may end a run (blocked).
+//! Why not cut the tree that the engine itself explores: there a state may owe branches to races
+//! that have not been seen yet, by the time its first branch is handed out. In the sleep-set tree
+//! nothing is owed: everything is tried, and races with events of the prefix need not be looked at.
+//! The price is that a sleeper which no race of the part wakes may end a run (blocked).
 //!
-//! Measured with `optimal`, blocked runs for each 100 executions: writers(10) 0, readers(18) 0.04, fib(6) 0.1, 7 philosophers 4, but
-//! lastzero(15) 159, where two workers are no faster than one. Sleepers that count as cover only where they are true initials are the reason;
-//! without that traces are lost (the tests show it at once).
+//! Measured with `optimal`, blocked runs for each 100 executions: writers(10) 0, readers(18) 0.04,
+//! fib(6) 0.1, 7 philosophers 4, but lastzero(15) 159, where two workers are no faster than one.
+//! Sleepers that count as cover only where they are true initials are the reason; without that
+//! traces are lost (the tests show it at once).
 //!
 //! For `naive` nobody sleeps: the parts are those of the tree of all interleavings.
 //!
-//! The largest part is cut first, until there are enough; a part is taken to be as large as its share of the one that it was cut
-//! from. Nothing depends on time or on the number of workers, so the parts are always the same.
+//! The largest part is cut first, until there are enough; a part is taken to be as large as its
+//! share of the one that it was cut from. Nothing depends on time or on the number of workers, so
+//! the parts are always the same.
 //!
-//! Tested (testkit/tests/parallel.rs): the parts of random programs, and of the corpus, together have the traces, deadlocks,
-//! failures and final states that brute force finds, and no trace is in two of them.
+//! Tested (testkit/tests/parallel.rs): the parts of random programs, and of the corpus, together
+//! have the traces, deadlocks, failures and final states that brute force finds, and no trace is in
+//! two of them.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -86,7 +90,8 @@ impl Ord for Piece {
     }
 }
 
-/// Cuts the space of a program into so many parts with something to run in them, if it has as many. `sleep`: whether there are sleep sets.
+/// Cuts the space of a program into so many parts with something to run in them, if it has as many.
+/// `sleep`: whether there are sleep sets.
 pub(crate) fn cut<E: Execution>(program: E, parts: usize, sleep: bool, limits: &Limits) -> Cut {
     let mut result = Cut {
         parts: Vec::new(),
@@ -131,7 +136,8 @@ pub(crate) fn cut<E: Execution>(program: E, parts: usize, sleep: bool, limits: &
     result
 }
 
-/// The parts of a part, one for each process that can run and each of its outcomes; none if its runs end there.
+/// The parts of a part, one for each process that can run and each of its outcomes; none if its
+/// runs end there.
 fn children<E: Execution>(
     rest: &mut Suffix<E>,
     part: &Part,

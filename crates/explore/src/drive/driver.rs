@@ -16,31 +16,33 @@ use crate::drive::search::Session;
 /// An algorithm: what to run next.
 ///
 /// The driver calls [`enter`](Policy::enter) in the initial state and after each step, then
-/// [`next`](Policy::next) until there is none, then [`leave`](Policy::leave) and goes back one step.
-/// `next` is asked again each time the search returns to a state. It is not asked in a state beyond the limits.
+/// [`next`](Policy::next) until there is none, then [`leave`](Policy::leave) and goes back one
+/// step. `next` is asked again each time the search returns to a state. It is not asked in a state
+/// beyond the limits.
 pub trait Policy<E: Execution> {
     /// Whether no two complete runs are equivalent, so that traces need not be told apart.
     const UNIQUE: bool;
 
-    /// Whether it merges equal states: then nobody knows about traces, each transition is executed at
-    /// most once, and runs end where a process meets a false `assume`.
+    /// Whether it merges equal states: then nobody knows about traces, each transition is executed
+    /// at most once, and runs end where a process meets a false `assume`.
     const MERGES: bool = false;
 
-    /// Whether it meets every trace. If not, nobody knows how many there are, nor which schedule is the least.
+    /// Whether it meets every trace. If not, nobody knows how many there are, nor which schedule is
+    /// the least.
     const EVERY_TRACE: bool = true;
 
     /// The search has reached a state that it was not in.
     fn enter(&mut self, program: &E);
 
-    /// Called after [`enter`](Policy::enter), with a program that may go elsewhere as long as it comes back. Gives the
-    /// number of steps that it made for that.
+    /// Called after [`enter`](Policy::enter), with a program that may go elsewhere as long as it
+    /// comes back. Gives the number of steps that it made for that.
     fn look_around(&mut self, _program: &mut E) -> u64 {
         0
     }
 
-    /// Who is to run now. None means done here: if nothing was run from this state, and
-    /// somebody could, the run counts as blocked. What the `choose` expressions of the step are to give goes to `outcomes`, which is empty;
-    /// what is not given is the least value.
+    /// Who is to run now. None means done here: if nothing was run from this state, and somebody
+    /// could, the run counts as blocked. What the `choose` expressions of the step are to give goes
+    /// to `outcomes`, which is empty; what is not given is the least value.
     fn next(&mut self, program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId>;
 
     /// Whether the state that was entered last is covered elsewhere, even if nobody can go on.
@@ -51,8 +53,8 @@ pub trait Policy<E: Execution> {
     /// The search is about to take back the last step.
     fn leave(&mut self, program: &E);
 
-    /// As [`leave`](Policy::leave), again and again while there is nothing to run from the state that the search returns
-    /// to. Gives the number of events that are left.
+    /// As [`leave`](Policy::leave), again and again while there is nothing to run from the state
+    /// that the search returns to. Gives the number of events that are left.
     fn leave_to(&mut self, program: &E) -> usize {
         self.leave(program);
         program.events().len() - 1
@@ -61,7 +63,8 @@ pub trait Policy<E: Execution> {
     /// The run ends here.
     fn leaf(&mut self, _program: &E, _end: End) {}
 
-    /// The process sleeps in the initial state: all that could start with its step is explored elsewhere.
+    /// The process sleeps in the initial state: all that could start with its step is explored
+    /// elsewhere.
     fn put_to_sleep(&mut self, _program: &E, _process: ProcessId) {}
 
     /// Whether the policy must be given up for one with room for longer runs.
@@ -329,8 +332,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Looks at what comes before the search: at the initial state, and at the events that have been made there. The
-    /// number of these.
+    /// Looks at what comes before the search: at the initial state, and at the events that have
+    /// been made there. The number of these.
     fn start<E: Execution>(&mut self, program: &E) -> usize {
         self.ledger.initial_mishaps(program);
         let whole = program.whole();

@@ -1,16 +1,19 @@
 //! How many executions there will be, as far as one can tell from a part of the search.
 //!
-//! No paper; the idea is that of Kilby, Slaney, Thiébaux, Walsh, "Estimating Search Tree Size", AAAI 2006: every branch of a state is taken to be as
-//! large as its siblings, so the part of the search that is done is known at any time, and the executions met so far are
-//! that part of the whole.
+//! No paper; the idea is that of Kilby, Slaney, Thiébaux, Walsh, "Estimating Search Tree Size",
+//! AAAI 2006: every branch of a state is taken to be as large as its siblings, so the part of the
+//! search that is done is known at any time, and the executions met so far are that part of the
+//! whole.
 //!
-//! In parts (see `cut`) that is no good guide: parts where many processes sleep are often empty, or nearly so. There each part that is left is
-//! taken to be like those that are done and have as many sleepers; if none has, to be somewhat smaller than those with the most sleepers below that,
-//! and at most as large. The larger share makes the larger part, but not in proportion: the square root met the corpus better than the share itself.
+//! In parts (see `cut`) that is no good guide: parts where many processes sleep are often empty, or
+//! nearly so. There each part that is left is taken to be like those that are done and have as many
+//! sleepers; if none has, to be somewhat smaller than those with the most sleepers below that, and
+//! at most as large. The larger share makes the larger part, but not in proportion: the square root
+//! met the corpus better than the share itself.
 //!
-//! How wrong this is was measured on the corpus, where totals are known (mazurka/tests/estimate.rs, which also holds it to what is
-//! said here): what is still to come differs from what is expected by a factor of up to [`SPREAD`] in most programs, in either
-//! direction.
+//! How wrong this is was measured on the corpus, where totals are known (mazurka/tests/estimate.rs,
+//! which also holds it to what is said here): what is still to come differs from what is expected
+//! by a factor of up to [`SPREAD`] in most programs, in either direction.
 
 use crate::drive::cut::Part;
 

@@ -1,9 +1,9 @@
 //! What a search has found: counts, and a schedule for everything worth showing.
 //!
-//! Where the whole space is explored, the schedule kept of a failure or a deadlock is the *least*: of all runs that show it,
-//! cut to what happens before it and in normal form, the shortest, and of these the first in the order of the names of
-//! processes. So it does not depend on the engine, nor on who explores what first. It is looked
-//! for only where something is wrong.
+//! Where the whole space is explored, the schedule kept of a failure or a deadlock is the *least*:
+//! of all runs that show it, cut to what happens before it and in normal form, the shortest, and of
+//! these the first in the order of the names of processes. So it does not depend on the engine, nor
+//! on who explores what first. It is looked for only where something is wrong.
 
 use std::time::Duration;
 
@@ -59,7 +59,8 @@ pub struct Findings {
     pub seen: Seen,
 }
 
-/// What a search has told apart, by fingerprint: what is needed to put the results of two searches together.
+/// What a search has told apart, by fingerprint: what is needed to put the results of two searches
+/// together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Failing events, each with its past.
@@ -292,7 +293,8 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// The mishaps of the event at a position of the whole run. It is one failing event, however much of it fails.
+    /// The mishaps of the event at a position of the whole run. It is one failing event, however
+    /// much of it fails.
     pub fn mishaps<E: Execution>(&mut self, program: &E, at: usize) {
         let key = self.event_fingerprint(program, at);
         if self.found.seen.failed.contains(&key) {
@@ -360,8 +362,8 @@ impl<'a> Ledger<'a> {
             Past::Causes(causes) => causes.to_vec(),
             Past::Empty => Vec::new(),
         };
-        // Only what leads to the failure counts: with a false `assume` in its past it cannot happen.
-        // One before any step is in the past of everything.
+        // Only what leads to the failure counts: with a false `assume` in its past it cannot
+        // happen. One before any step is in the past of everything.
         let discards = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
         let discarded = |&at: &usize| run[at].mishaps.iter().any(discards);
         if past.iter().any(discarded) || program.initial_mishaps().iter().any(discards) {

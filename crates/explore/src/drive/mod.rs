@@ -1,4 +1,5 @@
-//! What all searches share: the loop, its limits and findings, and workers that explore a space in parts.
+//! What all searches share: the loop, its limits and findings, and workers that explore a space in
+//! parts.
 
 pub(crate) mod cut;
 pub mod driver;

@@ -1,22 +1,26 @@
 //! Workers: the parts of a search space (see `cut`), explored by several threads.
 //!
-//! Each worker has a program of its own and takes the next part when it is done with one. Nothing that changes is shared while a part
-//! is explored but a few counters, looked at every few thousand steps. The thread that asked for the
-//! search only listens: it puts results together, calls the watch, and stops everybody at a limit.
+//! Each worker has a program of its own and takes the next part when it is done with one. Nothing
+//! that changes is shared while a part is explored but a few counters, looked at every few thousand
+//! steps. The thread that asked for the search only listens: it puts results together, calls the
+//! watch, and stops everybody at a limit.
 //!
 //! The result does not depend on the number of workers, nor on who is faster:
 //! - the parts are always the same, and what is found in one depends on nothing else;
-//! - counts are added, sets united, and the schedules shown are the least ones, or, where the search ends as soon as the
-//!   verdict is certain, those of the *first* part, in the order of the tree, that makes it so: later parts are given up, earlier ones
-//!   are explored to their end.
+//! - counts are added, sets united, and the schedules shown are the least ones, or, where the
+//!   search ends as soon as the verdict is certain, those of the *first* part, in the order of the
+//!   tree, that makes it so: later parts are given up, earlier ones are explored to their end.
 //!
-//! A search that is cut short by a limit is another matter: which parts it got to is up to the clock. Limits are for all workers
-//! together; steps and executions are counted exactly by one worker, by several to within a few thousand steps each.
+//! A search that is cut short by a limit is another matter: which parts it got to is up to the
+//! clock. Limits are for all workers together; steps and executions are counted exactly by one
+//! worker, by several to within a few thousand steps each.
 //!
-//! With one worker there is nothing to gain from parts, so [`Search::share`] explores with the plain engine, and it begins so with
-//! any number of workers: most programs are small, and need no parts.
+//! With one worker there is nothing to gain from parts, so [`Search::share`] explores with the
+//! plain engine, and it begins so with any number of workers: most programs are small, and need no
+//! parts.
 //!
-//! An index that counts up is all the scheduling there is: parts are many more than workers, and are taken seldom.
+//! An index that counts up is all the scheduling there is: parts are many more than workers, and
+//! are taken seldom.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -34,7 +38,8 @@ use crate::drive::findings::Findings;
 use crate::drive::search::{Engine, Search, Session, Start};
 use crate::drive::suffix::Suffix;
 
-/// How many parts there are: enough for workers to be busy until the end, and to lose little where one is given up.
+/// How many parts there are: enough for workers to be busy until the end, and to lose little where
+/// one is given up.
 const PARTS: usize = 256;
 /// Steps of the first attempt, without parts: some milliseconds.
 const FIRST_ATTEMPT: u64 = 1 << 17;
@@ -66,8 +71,8 @@ pub struct Parts {
     pub found: Findings,
     /// The parts that are left, in order.
     pub left: Vec<Part>,
-    /// A part that takes more steps than this is given up, and stays among those that are left. For each part alone: so it does not depend
-    /// on the workers which ones these are.
+    /// A part that takes more steps than this is given up, and stays among those that are left. For
+    /// each part alone: so it does not depend on the workers which ones these are.
     pub most_steps: Option<u64>,
 }
 
@@ -109,8 +114,8 @@ impl Parts {
         })
     }
 
-    /// Explores what is left with some workers. The result tells also of parts that were not finished; these stay among
-    /// those that are left, as if they had not been started.
+    /// Explores what is left with some workers. The result tells also of parts that were not
+    /// finished; these stay among those that are left, as if they had not been started.
     pub fn run<E: Execution>(
         &mut self,
         workers: &Workers<'_, E>,
@@ -138,7 +143,8 @@ impl Parts {
         self.run_all(workers, watch, &|| (), After::Saved(saver)).0
     }
 
-    /// The same, with an observer of each part; those of the parts that have been looked at come with the result.
+    /// The same, with an observer of each part; those of the parts that have been looked at come
+    /// with the result.
     pub fn run_observed<E, O>(
         &mut self,
         workers: &Workers<'_, E>,
@@ -538,9 +544,10 @@ impl<'a> Desk<'a> {
 
 /// Takes small pieces of memory of all sizes out of circulation.
 ///
-/// What a thread frees, an allocator gives to that thread again, also if another thread allocated it, as the one that started it has done with
-/// what it was started with. So small vectors of two workers, written to with each step, may lie on one cache line: two
-/// workers on writers(10) then took 1.2 to 2.5 times the CPU time.
+/// What a thread frees, an allocator gives to that thread again, also if another thread allocated
+/// it, as the one that started it has done with what it was started with. So small vectors of two
+/// workers, written to with each step, may lie on one cache line: two workers on writers(10) then
+/// took 1.2 to 2.5 times the CPU time.
 fn foreign_memory() -> Vec<Vec<u8>> {
     let sizes = (1..=64).map(|k| 16 * k);
     sizes

@@ -1,7 +1,8 @@
 //! One request for every search: by which algorithm, how far, and what for.
 //!
-//! An algorithm is an [`Engine`] for the programs that it can explore, so one that needs states cannot be asked to
-//! explore a program without. What a search works with is in one place, its [`Session`].
+//! An algorithm is an [`Engine`] for the programs that it can explore, so one that needs states
+//! cannot be asked to explore a program without. What a search works with is in one place, its
+//! [`Session`].
 
 use mazurka_core::{Execution, Limits, ProcessId};
 

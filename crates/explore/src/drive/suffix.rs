@@ -1,7 +1,8 @@
 //! What is left of a program in the middle of one of its executions, as a program of its own.
 //!
-//! For an explorer the end of the prefix is the initial state: it never goes back before it, and events of the prefix race with
-//! nothing, because it does not see them. Only those who tell of runs look at [`Execution::whole`].
+//! For an explorer the end of the prefix is the initial state: it never goes back before it, and
+//! events of the prefix race with nothing, because it does not see them. Only those who tell of
+//! runs look at [`Execution::whole`].
 
 use mazurka_core::{
     Access, Claims, Event, Execution, Fingerprint, Mishap, ProcessId, ProcessTable, Schedule,

@@ -1,11 +1,12 @@
 //! A hash table that grows in small steps.
 //!
-//! A table that doubles takes at that moment three times its memory, the old and the new one, and twice as much
-//! from then on: a limit on memory could not be kept. So this one is made of many parts that double at different times.
+//! A table that doubles takes at that moment three times its memory, the old and the new one, and
+//! twice as much from then on: a limit on memory could not be kept. So this one is made of many
+//! parts that double at different times.
 //!
-//! The parts do not get equal shares, or all of them would double at about the same time. Part k of K gets a share that is
-//! proportional to 2^(k/K): as the table grows to twice its size, one part after the other reaches
-//! the size at which it doubles, at equal distances on a logarithmic scale.
+//! The parts do not get equal shares, or all of them would double at about the same time. Part k of
+//! K gets a share that is proportional to 2^(k/K): as the table grows to twice its size, one part
+//! after the other reaches the size at which it doubles, at equal distances on a logarithmic scale.
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
@@ -41,7 +42,8 @@ impl<T> Default for Table<T> {
 }
 
 impl<T> Table<T> {
-    /// The part for a hash. Neither the lowest bits, which select a place in the part, nor the highest, its tags, are used.
+    /// The part for a hash. Neither the lowest bits, which select a place in the part, nor the
+    /// highest, its tags, are used.
     #[inline]
     fn part(&self, hash: u64) -> usize {
         self.owner[(hash >> 40) as usize % SLICES].into()

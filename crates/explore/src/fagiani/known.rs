@@ -6,7 +6,8 @@ use smallvec::SmallVec;
 use super::seed::Seed;
 use crate::drive::prints::Prints;
 
-/// So many seeds are looked at before a run is made that may turn out to be a known one: it costs no more than they do.
+/// So many seeds are looked at before a run is made that may turn out to be a known one: it costs
+/// no more than they do.
 const MOST_LOOKS: usize = 32;
 
 /// What is left of seeds when their permutations are done.
@@ -42,8 +43,9 @@ impl Known {
         self.labels.contains(&labels)
     }
 
-    /// Whether a prefix that deviates must be run to an end: it is new, and not the beginning of a seed, as far as one looks. The prefix has
-    /// so many labels of each process of a seed, and then another one, with which the steps of its process have this print.
+    /// Whether a prefix that deviates must be run to an end: it is new, and not the beginning of a
+    /// seed, as far as one looks. The prefix has so many labels of each process of a seed, and then
+    /// another one, with which the steps of its process have this print.
     pub fn is_new(
         &mut self,
         labels: Fingerprint,

@@ -1,9 +1,10 @@
 //! All executable permutations of one execution, and, from one to the next, of all: Fagiani.
 //!
-//! De Boer, Johnsen, Schlatte, Tapia Tarifa, Tveito: "Inseguendo Fagiani Selvatici: Partial Order Reduction for Guarded
-//! Command Languages", 2020, Algorithm 1; seed traces as proposed in its section 8. A run is recorded; then all orders of
-//! its labels are tried in which every process keeps its own order. An order that the program can follow, step by
-//! step and label by label, is an executable permutation; of equivalent ones one is enough.
+//! De Boer, Johnsen, Schlatte, Tapia Tarifa, Tveito: "Inseguendo Fagiani Selvatici: Partial Order
+//! Reduction for Guarded Command Languages", 2020, Algorithm 1; seed traces as proposed in its
+//! section 8. A run is recorded; then all orders of its labels are tried in which every process
+//! keeps its own order. An order that the program can follow, step by step and label by label, is
+//! an executable permutation; of equivalent ones one is enough.
 //!
 //! | paper | here |
 //! |---|---|
@@ -17,32 +18,45 @@
 //!
 //! Where it deviates:
 //!
-//! - canon is the true normal form of errata E4, by claimed accesses (E2); [`printed`] has the paper's.
-//! - The initial values are known, so a prefix keeps its state instead of its path condition, and to extend it costs a step.
-//! - Depth first, with Godefroid's sleep sets: a run that is not the least of its trace in the order of names is what they rule out. So
-//!   nothing need be kept of prefixes that were met before. As the labels to come are known, a prefix is left as soon as somebody sleeps whom nobody can wake any more.
-//! - A label is the way that a step goes, with all that it claims. Locals may have other values in a permutation; in section 6 as printed
-//!   they keep the recorded ones, whatever is read, and Theorem 15 fails.
+//! - canon is the true normal form of errata E4, by claimed accesses (E2); [`printed`] has the
+//!   paper's.
+//! - The initial values are known, so a prefix keeps its state instead of its path condition, and
+//!   to extend it costs a step.
+//! - Depth first, with Godefroid's sleep sets: a run that is not the least of its trace in the
+//!   order of names is what they rule out. So nothing need be kept of prefixes that were met
+//!   before. As the labels to come are known, a prefix is left as soon as somebody sleeps whom
+//!   nobody can wake any more.
+//! - A label is the way that a step goes, with all that it claims. Locals may have other values in
+//!   a permutation; in section 6 as printed they keep the recorded ones, whatever is read, and
+//!   Theorem 15 fails.
 //!
 //! # Complete
 //!
-//! One path says nothing about the others (E6). A step that is possible but has another label than the recorded one, because a choice
-//! goes the other way, `choose` gives something else, or a guard opens that stayed closed, is run to the end of some execution: the next
-//! seed. A prefix where nobody can go on is a seed as well.
+//! One path says nothing about the others (E6). A step that is possible but has another label than
+//! the recorded one, because a choice goes the other way, `choose` gives something else, or a guard
+//! opens that stayed closed, is run to the end of some execution: the next seed. A prefix where
+//! nobody can go on is a seed as well.
 //!
-//! Why nothing is missed: let k(T) be the length of the longest beginning C of any run of a trace T that agrees with some seed S, process by process. Suppose that
-//! some traces are part of no seed, and let T be one of these with the largest k(T). After C it goes on with a step that deviates from S. If C is met among the
-//! prefixes of S and that step is tried, then a seed begins with both, and k(T) is larger than it is. What could be in the way:
+//! Why nothing is missed: let k(T) be the length of the longest beginning C of any run of a trace T
+//! that agrees with some seed S, process by process. Suppose that some traces are part of no seed,
+//! and let T be one of these with the largest k(T). After C it goes on with a step that deviates
+//! from S. If C is met among the prefixes of S and that step is tried, then a seed begins with
+//! both, and k(T) is larger than it is. What could be in the way:
 //!
-//! - *The step is tried and not run to an end.* Then the prefix with it is the beginning of a known seed, process by process (`known.rs`). Which seed it is does not matter.
-//! - *C, or the step, is left out because z sleeps for good.* Then z's label is possible after C and commutes with the deviating step, as long as everybody claims what was
-//!   recorded, whatever he does instead. So there is a trace T' that begins with C, z's label and the step. It is part of no seed, for that seed would begin with C and the step; but C with z's label
-//!   agrees with S, so k(T') is larger than k(T).
+//! - *The step is tried and not run to an end.* Then the prefix with it is the beginning of a known
+//!   seed, process by process (`known.rs`). Which seed it is does not matter.
+//! - *C, or the step, is left out because z sleeps for good.* Then z's label is possible after C
+//!   and commutes with the deviating step, as long as everybody claims what was recorded, whatever
+//!   he does instead. So there is a trace T' that begins with C, z's label and the step. It is part
+//!   of no seed, for that seed would begin with C and the step; but C with z's label agrees with S,
+//!   so k(T') is larger than k(T).
 //!
-//! That is why a process need not even be tried where its label would lead to a prefix that is left, if nobody is tried after it (whether it sleeps then must be known).
-//! That everybody claims what was recorded is looked at in every prefix; it cannot go unseen in one that was left, since with z's step added
-//! nobody else's locals are different. Where it is not so, the seed is gone through again, without leaving prefixes early. Sleepers that
-//! choose are no reason to leave. Hence every trace belongs to exactly one seed, and is met once.
+//! That is why a process need not even be tried where its label would lead to a prefix that is
+//! left, if nobody is tried after it (whether it sleeps then must be known). That everybody claims
+//! what was recorded is looked at in every prefix; it cannot go unseen in one that was left, since
+//! with z's step added nobody else's locals are different. Where it is not so, the seed is gone
+//! through again, without leaving prefixes early. Sleepers that choose are no reason to leave.
+//! Hence every trace belongs to exactly one seed, and is met once.
 
 mod known;
 mod printed;
@@ -161,7 +175,8 @@ enum Kind {
 #[derive(Debug)]
 struct Node {
     kind: Kind,
-    /// Where its sleepers and its processes to try start; they end where those of the next prefix start.
+    /// Where its sleepers and its processes to try start; they end where those of the next prefix
+    /// start.
     sleepers: usize,
     tries: usize,
     /// How many of them have been tried.
@@ -315,8 +330,8 @@ impl Fagiani {
         Some(process)
     }
 
-    /// Later runs start where a permutation deviates. Whoever can does what he did in the seed: then prefixes that
-    /// deviate in the same way later are likely to be part of the new one.
+    /// Later runs start where a permutation deviates. Whoever can does what he did in the seed:
+    /// then prefixes that deviate in the same way later are likely to be part of the new one.
     fn following<E: Labelled>(&mut self, program: &E) -> Option<ProcessId> {
         let follow = &mut self.follow;
         while let Some(&process) = self.seed.order.get(follow.at) {
@@ -370,7 +385,8 @@ impl Fagiani {
         }
     }
 
-    /// Who sleeps after a step: those who slept, and those whose label was met before, unless it conflicts with the step.
+    /// Who sleeps after a step: those who slept, and those whose label was met before, unless it
+    /// conflicts with the step.
     fn sleep_on(
         &mut self,
         sleepers: Range<usize>,
@@ -393,8 +409,8 @@ impl Fagiani {
         self.sleepers.extend(matched.filter(|&z| goes_on(z)));
     }
 
-    /// Whether the last prefix, extended by the label of a process to try, would be left because of a sleeper; and if it deviates instead, it does so with
-    /// the sleeper's step added too.
+    /// Whether the last prefix, extended by the label of a process to try, would be left because of
+    /// a sleeper; and if it deviates instead, it does so with the sleeper's step added too.
     fn is_idle(&mut self, at: usize) -> bool {
         let (Some(node), to_try) = (self.nodes.last(), self.tries[at]) else {
             return false;
@@ -492,7 +508,8 @@ impl Fagiani {
         }
     }
 
-    /// Whether one of the sleepers of the last prefix is never woken, so that no permutation in normal form is to come.
+    /// Whether one of the sleepers of the last prefix is never woken, so that no permutation in
+    /// normal form is to come.
     fn asleep_for_good(&mut self, first: usize) -> bool {
         let sleepers = &self.sleepers[first..];
         if sleepers.is_empty() {
@@ -561,8 +578,8 @@ impl Fagiani {
         Some(next.process)
     }
 
-    /// What a process is to be tried with after an event of it: whatever it can choose, or, if only the recorded path is looked
-    /// for, what was recorded.
+    /// What a process is to be tried with after an event of it: whatever it can choose, or, if only
+    /// the recorded path is looked for, what was recorded.
     fn other_outcomes(&self, event: &Event) -> Option<SmallVec<[i64; 1]>> {
         if self.complete {
             return next_outcomes(event);

@@ -1,5 +1,6 @@
-//! The permutations of one run as the paper prints them: with the interference of Definition 9 and the canonical form
-//! of Definition 12, which is none (errata E4), so that some classes are counted more than once.
+//! The permutations of one run as the paper prints them: with the interference of Definition 9 and
+//! the canonical form of Definition 12, which is none (errata E4), so that some classes are counted
+//! more than once.
 //!
 //! | paper | here |
 //! |---|---|
@@ -8,11 +9,12 @@
 //! | canon(θ′ · l), Definition 12 | [`Printed::insert`] |
 //! | I | [`Printed::met`] |
 //!
-//! Where it deviates: locks and joins, which the paper has not, interfere as everywhere. I is filled depth first
-//! and not by length; its members are the same.
+//! Where it deviates: locks and joins, which the paper has not, interfere as everywhere. I is
+//! filled depth first and not by length; its members are the same.
 //!
-//! canon(θ′·l) moves l to the left past greater neighbours that it does not interfere with. That is all: θ′ ∈ I is made by such moves, so no two of
-//! its neighbours can be swapped, and none of those behind l, which are greater than l, can move either.
+//! canon(θ′·l) moves l to the left past greater neighbours that it does not interfere with. That is
+//! all: θ′ ∈ I is made by such moves, so no two of its neighbours can be swapped, and none of those
+//! behind l, which are greater than l, can move either.
 
 use mazurka_core::{Bound, Fingerprint, Labelled, ProcessId, Status};
 use smallvec::SmallVec;

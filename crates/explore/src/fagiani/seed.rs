@@ -43,7 +43,8 @@ pub(crate) fn print<E: Labelled>(program: &E, at: usize) -> Fingerprint {
     print
 }
 
-/// When a process touches a cell for the last time: one more than the number of its step, 0 for never.
+/// When a process touches a cell for the last time: one more than the number of its step, 0 for
+/// never.
 #[derive(Clone, Copy, Debug)]
 struct Last {
     process: ProcessId,
@@ -60,9 +61,11 @@ pub(crate) struct Seed {
     pub length: usize,
     /// Whose they are, in the order of the run.
     pub order: Vec<ProcessId>,
-    /// The labels of all processes, whatever their order: runs with equal prints are permutations of each other.
+    /// The labels of all processes, whatever their order: runs with equal prints are permutations
+    /// of each other.
     pub print: Fingerprint,
-    /// For each process one more than the number of its last step whose place does not decide what it claims.
+    /// For each process one more than the number of its last step whose place does not decide what
+    /// it claims.
     varies: Vec<u32>,
     /// For each process the number of its steps, one more if it waits at the end.
     steps: Vec<u32>,
@@ -192,7 +195,8 @@ impl Seed {
         labels.map(|labels| labels.iter().map(|label| label.chain))
     }
 
-    /// What to try the step of an event again with, to get the recorded outcomes; none if that cannot be, or has been.
+    /// What to try the step of an event again with, to get the recorded outcomes; none if that
+    /// cannot be, or has been.
     pub fn recorded_outcomes(&self, event: &Event) -> Option<SmallVec<[i64; 1]>> {
         let recorded = &self.next(event.process, event.number)?.outcomes;
         let mut pairs = event.outcomes.iter().zip(recorded);
@@ -214,8 +218,8 @@ impl Seed {
         self.steps[process] > made
     }
 
-    /// Whether a step that is still to come, of one of the processes that may move, conflicts with the next of this one.
-    /// `unsure`: or may do so if it claims something else than recorded.
+    /// Whether a step that is still to come, of one of the processes that may move, conflicts with
+    /// the next of this one. `unsure`: or may do so if it claims something else than recorded.
     pub fn may_wake(&self, process: ProcessId, made: &[u32], moves: &[bool], unsure: bool) -> bool {
         let Some(label) = self.next(process, made[process.index()]) else {
             return true;

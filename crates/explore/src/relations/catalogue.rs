@@ -1,17 +1,18 @@
 //! The claims that steps make, each known by a number.
 //!
-//! A program makes few different claims, and a process that sleeps takes its own along from state to
-//! state: a number is cheaper to take along than a list of accesses. Most steps touch one cell; what
-//! they claim can be read off the number, so that questions about them need no list at all.
+//! A program makes few different claims, and a process that sleeps takes its own along from state
+//! to state: a number is cheaper to take along than a list of accesses. Most steps touch one cell;
+//! what they claim can be read off the number, so that questions about them need no list at all.
 
 use mazurka_core::{Access, Claims, Event, ProcessId};
 use rustc_hash::FxHashMap;
 
-/// Marks the numbers of claims of no cell or several. The rest of the number is their place in the catalogue.
+/// Marks the numbers of claims of no cell or several. The rest of the number is their place in the
+/// catalogue.
 const LISTED: u32 = 1 << 31;
 
-/// What a step claims of one cell, as a number: twice the cell, and one more if it does not only read it. If it claims
-/// another number of cells, a number that [`is_single`] rejects.
+/// What a step claims of one cell, as a number: twice the cell, and one more if it does not only
+/// read it. If it claims another number of cells, a number that [`is_single`] rejects.
 #[inline]
 pub(crate) fn single(claims: &[Access]) -> u32 {
     match claims {

@@ -1,4 +1,5 @@
-//! What steps have to do with each other: claims that conflict, happens-before, races and their reversals.
+//! What steps have to do with each other: claims that conflict, happens-before, races and their
+//! reversals.
 
 pub(crate) mod catalogue;
 pub(crate) mod order;

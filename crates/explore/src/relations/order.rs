@@ -1,9 +1,9 @@
 //! Happens-before and races of the current execution, kept as it grows and shrinks.
 //!
 //! Everything is a set of positions: each event keeps all its predecessors, each process its
-//! events, each cell its accesses and its writes. The last write, the reads since, the first event of a process
-//! after a position are then questions about highest and lowest bits, and taking an event back
-//! is clearing one bit.
+//! events, each cell its accesses and its writes. The last write, the reads since, the first event
+//! of a process after a position are then questions about highest and lowest bits, and taking an
+//! event back is clearing one bit.
 //!
 //! A race (JACM 2017, Definition 3.3) is a pair of conflicting events of different
 //! processes with nothing between them in happens-before. Locks are special: an acquisition races
@@ -30,7 +30,8 @@ pub(crate) struct Occurrence<S> {
     pub single: u32,
     /// What `Thread::latest` said.
     latest: u32,
-    /// The step acquires one lock, does nothing else, and follows a critical section, or waits for its end.
+    /// The step acquires one lock, does nothing else, and follows a critical section, or waits for
+    /// its end.
     pub acquires: bool,
     /// The step could have had to wait for a condition.
     pub guarded: bool,
@@ -62,8 +63,9 @@ pub(crate) struct Order<S> {
     pub events: Vec<Occurrence<S>>,
     /// For each process.
     threads: Vec<Thread<S>>,
-    /// For each cell the events that conflict with an access of it: with a read those that do not only read it, with a
-    /// write all that claim it. So the number of an access (see [`single`]) is its place in the flattened list.
+    /// For each cell the events that conflict with an access of it: with a read those that do not
+    /// only read it, with a write all that claim it. So the number of an access (see [`single`]) is
+    /// its place in the flattened list.
     rivals: Vec<[S; 2]>,
     /// For each cell, lock or not.
     locks: Vec<Lock<S>>,
@@ -205,7 +207,8 @@ impl<S: Set> Order<S> {
         rivals.any(|rivals| with.meets(rivals))
     }
 
-    /// The events that conflict with an access of one cell, given by its number. There must be room for it.
+    /// The events that conflict with an access of one cell, given by its number. There must be room
+    /// for it.
     #[inline]
     pub fn rivals_of(&self, number: u32) -> &S {
         &self.rivals.as_flattened()[number as usize]
@@ -389,9 +392,9 @@ impl<S: Set> Order<S> {
         }
     }
 
-    /// The race of an acquisition. It follows a release, and can only be moved before the acquisition that
-    /// this belongs to; so can one that waits, which follows an acquisition. None where what comes before it claims the lock but leaves
-    /// it as it is: that moves freely.
+    /// The race of an acquisition. It follows a release, and can only be moved before the
+    /// acquisition that this belongs to; so can one that waits, which follows an acquisition. None
+    /// where what comes before it claims the lock but leaves it as it is: that moves freely.
     #[inline(always)]
     fn lock_race(&self, lock: usize, last: &S, program: &S, waits: bool) -> Option<S> {
         let Lock { acquired, released } = &self.locks[lock];
@@ -411,7 +414,8 @@ impl<S: Set> Order<S> {
         self.locks.get(lock)?.acquired.highest()
     }
 
-    /// Takes the last event back; `event` must be the one that was pushed. Gives what it claims, if that is one cell.
+    /// Takes the last event back; `event` must be the one that was pushed. Gives what it claims, if
+    /// that is one cell.
     #[inline(always)]
     pub fn pop(&mut self, event: &Event) -> u32 {
         let Some(last) = self.shrink() else {

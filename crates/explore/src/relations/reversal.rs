@@ -1,7 +1,8 @@
 //! The sequence that reverses a race, and who can make its first step.
 //!
-//! JACM 2017, section 5: for a race between e and the step e' of p it is v = notdep(e, E).p, all events after e that do not
-//! happen after it, and then e'. A process is an *initial* of v if its first step in v depends on nothing before it in v.
+//! JACM 2017, section 5: for a race between e and the step e' of p it is v = notdep(e, E).p, all
+//! events after e that do not happen after it, and then e'. A process is an *initial* of v if its
+//! first step in v depends on nothing before it in v.
 
 use mazurka_core::{Access, ProcessId};
 

@@ -1,7 +1,7 @@
 //! Symbolic execution with partial order reduction: all symbolic states, merged by their paths.
 //!
-//! De Boer, Bonsangue, Johnsen, Pun, Tapia Tarifa, Tveito, "SymPaths: Symbolic Execution Meets Partial Order
-//! Reduction", sections 3.3 (Fig. 5), 3.5 (POR), 5 (the prototype) and 6.
+//! De Boer, Bonsangue, Johnsen, Pun, Tapia Tarifa, Tveito, "SymPaths: Symbolic Execution Meets
+//! Partial Order Reduction", sections 3.3 (Fig. 5), 3.5 (POR), 5 (the prototype) and 6.
 //!
 //! | paper | here |
 //! |---|---|
@@ -13,20 +13,25 @@
 //! | POR_γ | [`Search::arrive`]: of the states with equal paths and pools one stays |
 //!
 //! Where it deviates:
-//! - *The form.* The printed form swaps neighbours until nothing moves, which is not canonical (errata E5): `Paper` does that. `Canonical`
-//!   keeps the events in the order in which they came, gives each a fingerprint of all events before it that it depends on, and adds these up:
+//! - *The form.* The printed form swaps neighbours until nothing moves, which is not canonical
+//!   (errata E5): `Paper` does that. `Canonical` keeps the events in the order in which they came,
+//!   gives each a fingerprint of all events before it that it depends on, and adds these up:
 //!   equivalent paths have equal sums, others have not.
-//! - *Order.* Breadth first, level by level (errata E10: merging within the configuration needs that). Equal states are on
-//!   one level, for equal paths and pools took equally many steps. Without reduction depth first: nothing is
-//!   merged, so the order does not matter, and nothing is kept but the path.
-//! - *Pruning.* In this order a state whose path was expanded before has come from that very state, by a step that leaves no
-//!   event: a bounded loop was left that had used up its bound. If its process has nothing more to do, the state is
-//!   dropped as long as others can make a step: what can follow is explored from the state before, too. (Dropping it in any case
-//!   would lose what the process does after the loop.)
-//! - *Dependence* is between what two steps have really touched, and an element of an array that is not known stands apart from another if
-//!   the path condition says so (section 6.1). That is enough here, since all processes are run from every state.
-//! - *Waiting* (section 6.3). A step in which a process only finds that it has to wait leads to no state. But where every process can find
-//!   that, the states in which all of them do are deadlocks.
+//! - *Order.* Breadth first, level by level (errata E10: merging within the configuration needs
+//!   that). Equal states are on one level, for equal paths and pools took equally many steps.
+//!   Without reduction depth first: nothing is merged, so the order does not matter, and nothing is
+//!   kept but the path.
+//! - *Pruning.* In this order a state whose path was expanded before has come from that very state,
+//!   by a step that leaves no event: a bounded loop was left that had used up its bound. If its
+//!   process has nothing more to do, the state is dropped as long as others can make a step: what
+//!   can follow is explored from the state before, too. (Dropping it in any case would lose what
+//!   the process does after the loop.)
+//! - *Dependence* is between what two steps have really touched, and an element of an array that is
+//!   not known stands apart from another if the path condition says so (section 6.1). That is
+//!   enough here, since all processes are run from every state.
+//! - *Waiting* (section 6.3). A step in which a process only finds that it has to wait leads to no
+//!   state. But where every process can find that, the states in which all of them do are
+//!   deadlocks.
 //!
 //! Memory: one or two levels of states. Their paths are lists that share their beginnings.
 
@@ -118,7 +123,8 @@ pub struct SymbolicFindings {
 pub struct SymbolicSearch {
     /// Which states are the same.
     pub reduction: Reduction,
-    /// Whether a state that the last step of a process leads to may wait for the others: prefix pruning.
+    /// Whether a state that the last step of a process leads to may wait for the others: prefix
+    /// pruning.
     pub pruned: bool,
     /// How far to go.
     pub limits: Limits,
@@ -280,7 +286,8 @@ struct Search<'a, 'w, E: Symbolic> {
     audience: &'a mut dyn Audience<E>,
     start: Instant,
     pace: Pace,
-    /// Breadth first: the steps to the state that is being expanded, of which the program has no events.
+    /// Breadth first: the steps to the state that is being expanded, of which the program has no
+    /// events.
     made: Made,
     /// States that have not ended.
     open: u64,
@@ -353,8 +360,8 @@ impl<E: Symbolic> Search<'_, '_, E> {
         })
     }
 
-    /// Whether the last step left no event, and its process has nothing more to do: then it can as well wait until all others
-    /// have done what they can.
+    /// Whether the last step left no event, and its process has nothing more to do: then it can as
+    /// well wait until all others have done what they can.
     fn is_covered(&self) -> bool {
         let last = self.program.events().last();
         let ended = |event: &Event| self.program.status(event.process) == Status::Ended;
@@ -458,7 +465,8 @@ impl<E: Symbolic> Search<'_, '_, E> {
         ControlFlow::Continue(())
     }
 
-    /// Lets all these processes find, one after the other, that they have to wait. Where they do, nobody can go on.
+    /// Lets all these processes find, one after the other, that they have to wait. Where they do,
+    /// nobody can go on.
     fn stay(&mut self, path: &Path, ready: &[ProcessId]) {
         let Some((&process, others)) = ready.split_first() else {
             self.open += 1;
@@ -615,7 +623,8 @@ impl<E: Symbolic> Search<'_, '_, E> {
         path
     }
 
-    /// Definition 4, with spawns and joins (errata E9), and elements that the path condition keeps apart.
+    /// Definition 4, with spawns and joins (errata E9), and elements that the path condition keeps
+    /// apart.
     fn independent(&self, one: &Seen, other: &Seen) -> bool {
         let orders =
             |a: &Seen, b: &Seen| a.spawned.contains(&b.process) || a.joined.contains(&b.process);
@@ -721,8 +730,8 @@ fn bound_of(kind: MishapKind, limits: &Limits, bounds: &mut Vec<Bound>) {
     }
 }
 
-/// A run that leads to the current state. Depth first it is the current run; breadth first the program has no events but the
-/// last, and the path is one.
+/// A run that leads to the current state. Depth first it is the current run; breadth first the
+/// program has no events but the last, and the path is one.
 fn schedule<E: Symbolic>(program: &E, path: &Path) -> Schedule {
     let table = program.processes();
     if path.is_none() {

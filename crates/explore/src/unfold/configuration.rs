@@ -1,13 +1,14 @@
 //! Which sets of events can happen together, and in which order: co-checks and schedules.
 //!
-//! Thesis, sections 4.7 and 5.5 (Fig. 5.7). A set is given by a clock: the last event of each process, which stands
-//! for it and all of its causes. It is a configuration if no two of its events take one condition and, in the
-//! contextual net, if the order that reads impose (a reader comes before the one who takes what it read: the
-//! asymmetric conflict ↗) has no cycle.
+//! Thesis, sections 4.7 and 5.5 (Fig. 5.7). A set is given by a clock: the last event of each
+//! process, which stands for it and all of its causes. It is a configuration if no two of its
+//! events take one condition and, in the contextual net, if the order that reads impose (a reader
+//! comes before the one who takes what it read: the asymmetric conflict ↗) has no cycle.
 //!
-//! In a replicated net a reader and a taker of the same condition are in conflict unless the read is a cause of the write.
-//! Each event knows how many of its causes read what it takes; if more of the set do, that is a conflict. In the contextual net
-//! the same count tells that all is well: if no reader is left over, causality alone orders the set, and there is no cycle to look for.
+//! In a replicated net a reader and a taker of the same condition are in conflict unless the read
+//! is a cause of the write. Each event knows how many of its causes read what it takes; if more of
+//! the set do, that is a conflict. In the contextual net the same count tells that all is well: if
+//! no reader is left over, causality alone orders the set, and there is no cycle to look for.
 
 use super::net::{NONE, Net, NetKind};
 
@@ -134,7 +135,8 @@ impl Examiner {
         debug_assert!(possible, "a schedule for what cannot happen");
     }
 
-    /// Fires the events that were collected, those of each process in order: false if they get stuck.
+    /// Fires the events that were collected, those of each process in order: false if they get
+    /// stuck.
     fn order(&mut self, net: &Net, clock: &[u32], fire: &mut dyn FnMut(u32)) -> bool {
         self.sorted.clear();
         self.heads.clear();

@@ -1,10 +1,12 @@
 //! Deadlocks, from the net alone.
 //!
-//! Thesis, section 6.3 (Fig. 6.4 and 6.5), for everything that can wait: locks, locks never given back, guards, joins. In a deadlock each
-//! process has ended or is at an extension that is closed. The search takes a closed extension, then decides where the process is that it waits
-//! for, then where the one is that *that* one waits for, and so on; what is decided must be reachable together and what they wait for must
-//! stay as it is. So a cycle of locks is found by following it: whoever holds a lock cannot go beyond where it gives it back.
-//! When the cycle is closed, the other processes are followed to all the places where they can stop.
+//! Thesis, section 6.3 (Fig. 6.4 and 6.5), for everything that can wait: locks, locks never given
+//! back, guards, joins. In a deadlock each process has ended or is at an extension that is closed.
+//! The search takes a closed extension, then decides where the process is that it waits for, then
+//! where the one is that *that* one waits for, and so on; what is decided must be reachable
+//! together and what they wait for must stay as it is. So a cycle of locks is found by following
+//! it: whoever holds a lock cannot go beyond where it gives it back. When the cycle is closed, the
+//! other processes are followed to all the places where they can stop.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -12,8 +14,9 @@
 //! | coSet | `clock`, and `kept`: conditions that must stay |
 //! | wants(c) ∈ holds(a) | the condition that is waited for was made by a |
 //!
-//! Deviations. The thesis stops at the cycle; here each complete deadlocked execution is told, so that they can be counted. The first
-//! process that waits is the start, those before it must have ended: so none is found once for each process that waits.
+//! Deviations. The thesis stops at the cycle; here each complete deadlocked execution is told, so
+//! that they can be counted. The first process that waits is the start, those before it must have
+//! ended: so none is found once for each process that waits.
 
 use std::ops::ControlFlow;
 
@@ -167,7 +170,8 @@ impl Search<'_> {
         self.stops(at, thread)
     }
 
-    /// Where a process that has not been decided upon is so far: the one that somebody waits for, if there is one.
+    /// Where a process that has not been decided upon is so far: the one that somebody waits for,
+    /// if there is one.
     fn next(&self, at: &Position) -> Option<u32> {
         let decided = |process: ProcessId| {
             let thread = at.decided.get(process.index());

@@ -1,6 +1,8 @@
-//! A net as the thesis draws it, with the copies of place replication and without what is only ours.
+//! A net as the thesis draws it, with the copies of place replication and without what is only
+//! ours.
 //!
-//! Thesis, Fig. 3.4 and 5.3. A lock has a condition while it is free; whoever waits for the end of a process takes its last thread condition.
+//! Thesis, Fig. 3.4 and 5.3. A lock has a condition while it is free; whoever waits for the end of
+//! a process takes its last thread condition.
 
 use mazurka_core::ProcessId;
 

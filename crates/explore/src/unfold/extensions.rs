@@ -1,9 +1,9 @@
 //! Possible extensions, found from the conditions next to those that are known.
 //!
-//! Thesis, chapter 4 and section 5.6. An extension is a marking of the places that the next step of a thread claims, reached
-//! by a configuration that contains the thread. All of them are kept, also those where the step is not possible (a held
-//! lock, a closed guard), because others are found through them; so locks need no *alternative* conditions and no list of
-//! threads without events.
+//! Thesis, chapter 4 and section 5.6. An extension is a marking of the places that the next step of
+//! a thread claims, reached by a configuration that contains the thread. All of them are kept, also
+//! those where the step is not possible (a held lock, a closed guard), because others are found
+//! through them; so locks need no *alternative* conditions and no list of threads without events.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -11,18 +11,22 @@
 //! | EXTFROMSHAREDCONDITION, EXTFROMLOCKCONDITION | [`Builder::spread`] |
 //! | adjacent: S₁ becomes S₂ when e is fired | [`Builder::fire`] |
 //!
-//! Both follow one kind of edge: an extension (t, S), an event e of another process that takes conditions of S (or, in a
-//! replicated net, reads what the step of t would write), and the extension (t, S′) that S becomes when e happens.
+//! Both follow one kind of edge: an extension (t, S), an event e of another process that takes
+//! conditions of S (or, in a replicated net, reads what the step of t would write), and the
+//! extension (t, S′) that S becomes when e happens.
 //!
-//! Why that finds all. Let C be a configuration with t. Fire its causes ⌈t⌉ first, then the rest of C one by one: every
-//! marking on the way is an extension of t, and each is the one before or one edge away. So all can be reached from
-//! the marking after ⌈t⌉ alone. A new thread follows all edges from there (Theorems 2 to 5). If e is a new event, it is the last of
-//! every configuration it is in, so what it adds is one edge away from what was known without it (Lemma 5). In the contextual net
-//! it is the last by causality only: what it reads may have been taken since, so there only what it takes must be there.
+//! Why that finds all. Let C be a configuration with t. Fire its causes ⌈t⌉ first, then the rest of
+//! C one by one: every marking on the way is an extension of t, and each is the one before or one
+//! edge away. So all can be reached from the marking after ⌈t⌉ alone. A new thread follows all
+//! edges from there (Theorems 2 to 5). If e is a new event, it is the last of every configuration
+//! it is in, so what it adds is one edge away from what was known without it (Lemma 5). In the
+//! contextual net it is the last by causality only: what it reads may have been taken since, so
+//! there only what it takes must be there.
 //!
 //! A step that may join depends on the ends of all whom it may join
 //! ([`Execution::joins`](mazurka_core::Execution::joins)), but only if it really joins them. So all
-//! of its extensions that agree in what matters stand for the one with the fewest causes ([`Builder::resolve`]).
+//! of its extensions that agree in what matters stand for the one with the fewest causes
+//! ([`Builder::resolve`]).
 
 use mazurka_core::{Claims, ProcessId, Status, Wait};
 use rustc_hash::FxHashSet;
@@ -61,7 +65,8 @@ pub(crate) struct Builder {
     pub pending: Vec<u32>,
     /// Processes that others have started: only their ends are waited for.
     children: FxHashSet<ProcessId>,
-    /// Whether outcomes are sides of conditions over inputs: then whom a step joins may depend on them.
+    /// Whether outcomes are sides of conditions over inputs: then whom a step joins may depend on
+    /// them.
     conditional: bool,
     preset: Vec<u32>,
     clock: Vec<u32>,
@@ -178,7 +183,8 @@ impl Builder {
         }
     }
 
-    /// Where an extension leads when an event of another process happens, if that is possible and new.
+    /// Where an extension leads when an event of another process happens, if that is possible and
+    /// new.
     fn fire(&mut self, extension: u32, event: u32, through: u32) -> Option<u32> {
         let thread = self.net.extension(extension).thread;
         let Thread { process, last, .. } = *self.net.thread(thread);
@@ -202,8 +208,8 @@ impl Builder {
         found
     }
 
-    /// The conditions of an extension after an event; false if the event cannot follow there, or is better met
-    /// through another condition.
+    /// The conditions of an extension after an event; false if the event cannot follow there, or is
+    /// better met through another condition.
     fn replace(&self, extension: u32, event: u32, through: u32, preset: &mut Vec<u32>) -> bool {
         let net = &self.net;
         preset.clear();
@@ -222,7 +228,8 @@ impl Builder {
             let Some(at) = at else { continue };
             let Claimed { write, .. } = claimed[at];
             if preset[at] != input.condition {
-                // A read may have been made before what it read was taken, if the net does not say when.
+                // A read may have been made before what it read was taken, if the net does not say
+                // when.
                 match input.write || net.kind == NetKind::Replicated {
                     true => return false,
                     false => continue,
@@ -258,7 +265,8 @@ impl Builder {
         extension
     }
 
-    /// Adds what a step did from an extension, unless the net has it, and finds what becomes possible; whether it is new.
+    /// Adds what a step did from an extension, unless the net has it, and finds what becomes
+    /// possible; whether it is new.
     pub fn add_event(&mut self, extension: u32, done: &Done) -> (u32, bool) {
         let (event, new) = self.insert(extension, done);
         if new {
@@ -276,7 +284,8 @@ impl Builder {
         }
     }
 
-    /// What a step did from an extension, if the net has it; and the extension that it is an event of.
+    /// What a step did from an extension, if the net has it; and the extension that it is an event
+    /// of.
     pub fn find_event(&mut self, extension: u32, done: &Done) -> (u32, Option<u32>) {
         let extension = self.resolve(extension, &done.joined);
         let mut events = self.net.events_of(extension);
@@ -445,8 +454,9 @@ impl Builder {
         found
     }
 
-    /// Finds out about a pending extension what can be known without trying: whom a step joins depends only on what
-    /// it touches, so an event that touches the same tells. The extension to be tried, if any.
+    /// Finds out about a pending extension what can be known without trying: whom a step joins
+    /// depends only on what it touches, so an event that touches the same tells. The extension to
+    /// be tried, if any.
     pub fn settle(&mut self, extension: u32) -> u32 {
         let net = &self.net;
         let cell = |claimed: &Claimed| {

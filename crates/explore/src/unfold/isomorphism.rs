@@ -1,7 +1,8 @@
 //! A fingerprint that isomorphic nets share.
 //!
-//! Thesis, section 3.9: however the tests go, the nets are isomorphic. Each event gets a fingerprint of what it is made from, which is all
-//! that can be said of it; the net is the multiset of these.
+//! Thesis, section 3.9: however the tests go, the nets are isomorphic. Each event gets a
+//! fingerprint of what it is made from, which is all that can be said of it; the net is the
+//! multiset of these.
 
 use mazurka_core::{Fingerprint, ProcessTable};
 
@@ -33,7 +34,8 @@ pub(crate) fn fingerprint(net: &Net, processes: &ProcessTable) -> Fingerprint {
             inputs = inputs.and(arc.then(u64::from(input.write)));
         }
         if net.kind == NetKind::Replicated {
-            // Processes that have done nothing are left out: how many there are depends on who was met first.
+            // Processes that have done nothing are left out: how many there are depends on who was
+            // met first.
             let past = net.past(node.extension).iter().filter(|&&e| e != NONE);
             inputs = past.fold(inputs, |all, &event| all.and(of(event)));
         }

@@ -1,7 +1,7 @@
 //! Tests that a model learns from.
 //!
-//! Thesis, section 7.3. A test runs steps to where the model does not know enough, makes a step there and goes on to the end, preferring what
-//! is not known. The model learns from all of it.
+//! Thesis, section 7.3. A test runs steps to where the model does not know enough, makes a step
+//! there and goes on to the end, preferring what is not known. The model learns from all of it.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -51,8 +51,8 @@ impl<'a, 'w, E: Execution> Lessons<'a, 'w, E> {
         }
     }
 
-    /// Runs some steps, then one of a process with these outcomes, and goes on to the end; all of it is learned.
-    /// False if that step is not possible: that is no test.
+    /// Runs some steps, then one of a process with these outcomes, and goes on to the end; all of
+    /// it is learned. False if that step is not possible: that is no test.
     pub fn test<'s>(
         &mut self,
         steps: impl Iterator<Item = (ProcessId, &'s [i64])>,
@@ -110,7 +110,8 @@ impl<'a, 'w, E: Execution> Lessons<'a, 'w, E> {
         ledger.has_failed(*program, at)
     }
 
-    /// Which sides a step has after some others, for programs with inputs. That is asked of the program, which knows the path constraint; it is no test.
+    /// Which sides a step has after some others, for programs with inputs. That is asked of the
+    /// program, which knows the path constraint; it is no test.
     pub fn sides<'s>(
         &mut self,
         steps: impl Iterator<Item = (ProcessId, &'s [i64])>,
@@ -141,7 +142,8 @@ impl<'a, 'w, E: Execution> Lessons<'a, 'w, E> {
         ControlFlow::Continue(Sides::Possible(all))
     }
 
-    /// Outcomes for the next step of a process that the model does not know, if the current path allows any.
+    /// Outcomes for the next step of a process that the model does not know, if the current path
+    /// allows any.
     fn unknown_side(
         &mut self,
         process: ProcessId,

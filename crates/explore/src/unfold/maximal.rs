@@ -1,15 +1,18 @@
 //! The executions that a net represents: the configurations after which nothing can happen.
 //!
-//! In the contextual net these need not be the largest sets: a read that came too late to happen could have happened before.
+//! In the contextual net these need not be the largest sets: a read that came too late to happen
+//! could have happened before.
 //!
-//! No paper: every configuration is visited once, so this is for small nets, to see that they represent what they should.
+//! No paper: every configuration is visited once, so this is for small nets, to see that they
+//! represent what they should.
 
 use rustc_hash::FxHashSet;
 
 use super::configuration::Examiner;
 use super::net::{NONE, Net};
 
-/// Calls `visit` with the clock of each such configuration; false if there are more configurations than `most`.
+/// Calls `visit` with the clock of each such configuration; false if there are more configurations
+/// than `most`.
 pub(crate) fn maximal(net: &Net, most: usize, visit: &mut dyn FnMut(&[u32])) -> bool {
     let mut examiner = Examiner::default();
     let mut known: FxHashSet<Vec<u32>> = FxHashSet::default();

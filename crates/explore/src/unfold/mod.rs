@@ -1,7 +1,8 @@
 //! Unfolding: fewer tests than traces.
 //!
-//! Thesis, chapters 3 to 5. The other explorers walk a tree of runs and run each trace. Here the runs together build a net in which every
-//! reachable local state of every process has its place once, and all traces are there to be found, though few of them have been run.
+//! Thesis, chapters 3 to 5. The other explorers walk a tree of runs and run each trace. Here the
+//! runs together build a net in which every reachable local state of every process has its place
+//! once, and all traces are there to be found, though few of them have been run.
 
 mod configuration;
 mod deadlocks;
@@ -88,7 +89,8 @@ impl<E: Execution> Engine<E> for Unfold {
     }
 }
 
-/// Goes through the states of the model that the stateful net is made from, one after the other, and builds no net.
+/// Goes through the states of the model that the stateful net is made from, one after the other,
+/// and builds no net.
 #[derive(Clone, Copy, Debug)]
 pub struct WalkStates {
     /// Decides which tests are run to find the model.
@@ -168,7 +170,8 @@ impl Unfolding {
         isomorphism::fingerprint(&self.builder.net, &self.processes)
     }
 
-    /// A schedule to a state that a question is about, if there is one in the net, and how many markings were looked at.
+    /// A schedule to a state that a question is about, if there is one in the net, and how many
+    /// markings were looked at.
     pub fn reach<E: Execution, Q: Question<E>>(
         &mut self,
         program: &mut E,
@@ -204,7 +207,8 @@ impl Unfolding {
         self.schedule(&clock)
     }
 
-    /// Schedules of all the executions that the net represents, one for each; none if they are too many to tell.
+    /// Schedules of all the executions that the net represents, one for each; none if they are too
+    /// many to tell.
     pub fn executions(&mut self, most: usize) -> Option<Vec<Schedule>> {
         let mut clocks = Vec::new();
         let told = maximal::maximal(&self.builder.net, most, &mut |clock| {

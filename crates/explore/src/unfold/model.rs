@@ -1,9 +1,11 @@
-//! What tests have taught about a program: a Petri net of local states, from which further steps can be predicted.
+//! What tests have taught about a program: a Petri net of local states, from which further steps
+//! can be predicted.
 //!
-//! Thesis, sections 7.2 and 7.3. A process is in a *local state*, a variable in a *valuation*; both are only numbers. What a step
-//! does depends on the local state and on the valuations that it reads before it writes them, so a step that was seen once is known
-//! wherever these are the same, whatever else has happened. A write leads to the same valuation each time, a lock that is free is
-//! always the same.
+//! Thesis, sections 7.2 and 7.3. A process is in a *local state*, a variable in a *valuation*; both
+//! are only numbers. What a step does depends on the local state and on the valuations that it
+//! reads before it writes them, so a step that was seen once is known wherever these are the same,
+//! whatever else has happened. A write leads to the same valuation each time, a lock that is free
+//! is always the same.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -12,11 +14,14 @@
 //! | transition | [`Learned`], without what is only passed through |
 //! | PREDICTTRANSITIONSFROMMODEL | [`Model::predict`] |
 //!
-//! With inputs a side of a condition is an outcome, and leads to a local state of its own. So local states tell which sides were taken, and equal markings have equal path
-//! constraints. Which sides are possible depends on all of them, so that is asked of the program and not predicted ([`Lessons::sides`](super::lessons::Lessons::sides)).
+//! With inputs a side of a condition is an outcome, and leads to a local state of its own. So local
+//! states tell which sides were taken, and equal markings have equal path constraints. Which sides
+//! are possible depends on all of them, so that is asked of the program and not predicted
+//! ([`Lessons::sides`](super::lessons::Lessons::sides)).
 //!
-//! Deviation: steps may touch many places (an atomic block). A place that a step claims to write and does not touch counts as read and
-//! as written, because it may stand for something that is not seen: an invariant.
+//! Deviation: steps may touch many places (an atomic block). A place that a step claims to write
+//! and does not touch counts as read and as written, because it may stand for something that is not
+//! seen: an invariant.
 
 use mazurka_core::{AccessKind, Event, Execution, Fingerprint, ProcessId, Status};
 use rustc_hash::FxHashMap;
@@ -154,8 +159,8 @@ impl Model {
         &self.steps[step as usize]
     }
 
-    /// The known steps from a local state where cells have these valuations. Whether they are possible
-    /// is for [`Model::is_possible`] to say.
+    /// The known steps from a local state where cells have these valuations. Whether they are
+    /// possible is for [`Model::is_possible`] to say.
     pub fn predict<'a>(
         &'a self,
         local: u32,
@@ -168,7 +173,8 @@ impl Model {
         self.local(local).steps.iter().copied().filter(fits)
     }
 
-    /// Whether a known step can be made: nobody holds the locks that it takes, and those whom it joins have ended.
+    /// Whether a known step can be made: nobody holds the locks that it takes, and those whom it
+    /// joins have ended.
     pub fn is_possible(
         &self,
         step: u32,
@@ -184,7 +190,8 @@ impl Model {
                 .all(|&(process, had)| ended(process) == had)
     }
 
-    /// The known step from a local state that has these outcomes, where cells have these valuations and these processes have ended.
+    /// The known step from a local state that has these outcomes, where cells have these valuations
+    /// and these processes have ended.
     pub fn with_outcomes(
         &self,
         local: u32,
@@ -205,7 +212,8 @@ impl Model {
         local.is_some_and(|local| self.local(local).next.status == Status::Ended)
     }
 
-    /// Outcomes of a step that were not tried yet, if it chooses: those after the last one that is known.
+    /// Outcomes of a step that were not tried yet, if it chooses: those after the last one that is
+    /// known.
     pub fn untried(&self, steps: &[u32]) -> Option<SmallVec<[i64; 1]>> {
         let known = |outcomes: &[i64]| {
             steps
@@ -218,7 +226,8 @@ impl Model {
         more.find(|outcomes| !known(outcomes))
     }
 
-    /// Whether the next step is known to be impossible where the claimed cells have these valuations.
+    /// Whether the next step is known to be impossible where the claimed cells have these
+    /// valuations.
     pub fn is_closed(&self, local: u32, valuations: &[u32]) -> bool {
         self.closed.contains(&(local, valuations.to_vec()))
     }
@@ -253,7 +262,8 @@ impl Model {
             }
         }
         if event.stayed {
-            // It has taken back what it did, and will look again when anything that it claims is another.
+            // It has taken back what it did, and will look again when anything that it claims is
+            // another.
             written.clear();
             needs.clear();
         }

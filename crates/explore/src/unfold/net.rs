@@ -1,9 +1,11 @@
 //! Occurrence nets in arenas: numbers instead of pointers, and nothing allocated for a node.
 //!
-//! Thesis, sections 3.3 and 5.3. Both nets are kept the way the contextual one is: a place (a variable, an element, a lock)
-//! has one condition for each event that wrote it, and a reader leaves it where it is. Place replication differs in what
-//! makes an event the same event: there a write is told apart by the reads it comes after, because it takes the copy of
-//! every process; in the contextual net it is not. So the copies need not be there, only counted ([`Net::conditions`]).
+//! Thesis, sections 3.3 and 5.3. Both nets are kept the way the contextual one is: a place (a
+//! variable, an element, a lock) has one condition for each event that wrote it, and a reader
+//! leaves it where it is. Place replication differs in what makes an event the same event: there a
+//! write is told apart by the reads it comes after, because it takes the copy of every process; in
+//! the contextual net it is not. So the copies need not be there, only counted
+//! ([`Net::conditions`]).
 //!
 //! | thesis | here |
 //! |---|---|
@@ -15,12 +17,13 @@
 //! | e• | [`Net::outputs`] |
 //! | ⌈e⌉, the causes of e | the [`Net::clock`] of e: the last event of each process among them |
 //!
-//! Deviations. An event touches what its step *claims* (errata E2), any number of places: so a guard is a read of its variables and an
-//! atomic block one event with all of its accesses. That is right because dependence is defined by claims
-//! as well: two steps commute if and only if they share no condition that one of them takes, hence the
-//! maximal configurations are the traces. A lock has a condition when it is held, too, instead of none, so that every place is
-//! always marked and locks need no rules of their own. The end of a process that was started by another is a place that its last
-//! event writes and a join reads.
+//! Deviations. An event touches what its step *claims* (errata E2), any number of places: so a
+//! guard is a read of its variables and an atomic block one event with all of its accesses. That is
+//! right because dependence is defined by claims as well: two steps commute if and only if they
+//! share no condition that one of them takes, hence the maximal configurations are the traces. A
+//! lock has a condition when it is held, too, instead of none, so that every place is always marked
+//! and locks need no rules of their own. The end of a process that was started by another is a
+//! place that its last event writes and a join reads.
 
 use hashbrown::HashTable;
 use mazurka_core::{Access, AccessKind, ProcessId, Status, Wait};
@@ -118,7 +121,8 @@ pub(crate) struct Condition {
     pub takers: u32,
 }
 
-/// The arcs of one process from a condition: whoever looks for those of others need not look at them.
+/// The arcs of one process from a condition: whoever looks for those of others need not look at
+/// them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
     pub process: ProcessId,
@@ -362,7 +366,8 @@ impl Net {
         self.conditions.len() as u32 - 1
     }
 
-    /// Puts an arc first in the group of a process; the arc that was first. `first` is the condition's list of groups.
+    /// Puts an arc first in the group of a process; the arc that was first. `first` is the
+    /// condition's list of groups.
     pub fn link(&mut self, first: u32, process: ProcessId, arc: u32) -> (u32, u32) {
         let mut group = first;
         while group != NONE {
@@ -512,7 +517,8 @@ impl Net {
         hasher.finish()
     }
 
-    /// The extension of a thread with these conditions and (in a replicated net) this past, if it is known.
+    /// The extension of a thread with these conditions and (in a replicated net) this past, if it
+    /// is known.
     pub fn find(&self, thread: u32, preset: &[u32], past: &[u32]) -> Option<u32> {
         let past = trimmed(past);
         let hash = self.hash(thread, preset.iter().copied(), past);
@@ -598,9 +604,9 @@ impl Net {
         &self.outcomes[node.outcomes as usize..(node.outcomes + node.outcome_count) as usize]
     }
 
-    /// How many conditions the net has, in the thesis's way of drawing it: one for each place that a process is in, for each
-    /// state of a variable, and of each lock while it is free. With place replication a variable has one for each process, and
-    /// a read makes a new one.
+    /// How many conditions the net has, in the thesis's way of drawing it: one for each place that
+    /// a process is in, for each state of a variable, and of each lock while it is free. With place
+    /// replication a variable has one for each process, and a read makes a new one.
     pub fn count_conditions(&self, processes: usize) -> u64 {
         let replicated = self.kind == NetKind::Replicated;
         let mut count = self.threads.len() as u64;

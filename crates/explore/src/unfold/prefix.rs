@@ -1,8 +1,11 @@
-//! Stateful unfolding: the net stops where a state comes again, and most of its events are predicted, not run.
+//! Stateful unfolding: the net stops where a state comes again, and most of its events are
+//! predicted, not run.
 //!
-//! Thesis, Fig. 7.6 and section 7.1. Extensions of the replicated net become events in the order ≺ of Esparza, Römer and Vogler. An event
-//! whose causes lead to a marking that another event has led to before is a *terminal*: nothing is added after it. What an event does is
-//! predicted by the [model](super::model); only where that does not know, a test is run, and the model learns from all of it.
+//! Thesis, Fig. 7.6 and section 7.1. Extensions of the replicated net become events in the order ≺
+//! of Esparza, Römer and Vogler. An event whose causes lead to a marking that another event has led
+//! to before is a *terminal*: nothing is added after it. What an event does is predicted by the
+//! [model](super::model); only where that does not know, a test is run, and the model learns from
+//! all of it.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -11,8 +14,8 @@
 //! | visited | `visited` |
 //! | EXTENDMODEL | [`Lessons::test`] |
 //!
-//! Deviation: the thesis runs a test if the model does not know all that can be done in St(e); here only if it does not know what
-//! the extension itself does, so fewer tests are run.
+//! Deviation: the thesis runs a test if the model does not know all that can be done in St(e); here
+//! only if it does not know what the extension itself does, so fewer tests are run.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -30,8 +33,9 @@ use super::session::Session;
 use crate::drive::driver::End;
 use crate::drive::findings::Findings;
 
-/// Where an extension stands in the order ≺: how many causes it has, then their labels in order, then their labels layer by
-/// layer (the Foata normal form). Labels start at 1, so that 0 can end a layer.
+/// Where an extension stands in the order ≺: how many causes it has, then their labels in order,
+/// then their labels layer by layer (the Foata normal form). Labels start at 1, so that 0 can end a
+/// layer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     size: usize,
@@ -227,7 +231,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         }
     }
 
-    /// Whether conditions over inputs decide what an extension becomes, or whether anybody gets there.
+    /// Whether conditions over inputs decide what an extension becomes, or whether anybody gets
+    /// there.
     fn has_conditions(&self, extension: u32) -> bool {
         let net = &self.builder.net;
         self.lessons.session.program.has_conditions() && {
@@ -262,7 +267,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         self.lessons.model.predict(local, &valuation).collect()
     }
 
-    /// Adds an event for each side that an extension has; those that the model does not know are tested.
+    /// Adds an event for each side that an extension has; those that the model does not know are
+    /// tested.
     fn add_sides(&mut self, extension: u32) -> ControlFlow<Bound> {
         let (causes, process) = self.causes(extension);
         let net = &self.builder.net;
@@ -296,7 +302,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         ControlFlow::Continue(())
     }
 
-    /// The steps of an extension that are known and possible, and outcomes to be tried, if not all are known.
+    /// The steps of an extension that are known and possible, and outcomes to be tried, if not all
+    /// are known.
     fn predicted(&mut self, extension: u32) -> (Vec<u32>, Option<SmallVec<[i64; 1]>>) {
         let net = &self.builder.net;
         let (local, claimed) = (self.local(extension), self.claimed(extension));
@@ -395,8 +402,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         marking
     }
 
-    /// Runs a test to an extension, makes its step with these outcomes and goes on to the end; all of it is learned.
-    /// False if the step is not possible: that is no test.
+    /// Runs a test to an extension, makes its step with these outcomes and goes on to the end; all
+    /// of it is learned. False if the step is not possible: that is no test.
     fn test(&mut self, extension: u32, outcomes: &[i64]) -> ControlFlow<Bound, bool> {
         let (causes, process) = self.causes(extension);
         let net = &self.builder.net;
@@ -415,7 +422,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         (schedule, process)
     }
 
-    /// Deadlocked states that the prefix represents; each is run, and counts if some inputs lead there.
+    /// Deadlocked states that the prefix represents; each is run, and counts if some inputs lead
+    /// there.
     fn find_deadlocks(&mut self) {
         let clocks = self.lessons.session.deadlocks(&mut self.builder);
         let mut known = FxHashSet::default();

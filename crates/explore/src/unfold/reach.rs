@@ -1,13 +1,15 @@
 //! Whether a state is reachable, searched for in the net.
 //!
-//! Thesis, section 6.2, asks a solver; here the net is searched directly, sliced to what the property is about. The property is like a step that
-//! reads its variables and sees where its processes are: the markings of these alone are enumerated, in the way in which the extensions of a
-//! thread are (`extensions.rs` says why all are found), and the property is looked at once for each. What else is in the net
-//! matters only through the causes.
+//! Thesis, section 6.2, asks a solver; here the net is searched directly, sliced to what the
+//! property is about. The property is like a step that reads its variables and sees where its
+//! processes are: the markings of these alone are enumerated, in the way in which the extensions of
+//! a thread are (`extensions.rs` says why all are found), and the property is looked at once for
+//! each. What else is in the net matters only through the causes.
 //!
-//! With inputs (section 3.5) a marking can be reached if some inputs satisfy the path constraint of its causes, and the property must hold for some of
-//! these. A marking stands for all configurations that have it: those with more events have more constraints, so the causes alone decide. Where these
-//! exclude each other, nothing that comes after can be reached either.
+//! With inputs (section 3.5) a marking can be reached if some inputs satisfy the path constraint of
+//! its causes, and the property must hold for some of these. A marking stands for all
+//! configurations that have it: those with more events have more constraints, so the causes alone
+//! decide. Where these exclude each other, nothing that comes after can be reached either.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -41,32 +43,37 @@ pub trait Question<E> {
         Vec::new()
     }
 
-    /// The line of the next step of a process in the current state; 0 if it is not asked about a process there.
+    /// The line of the next step of a process in the current state; 0 if it is not asked about a
+    /// process there.
     fn line(&self, program: &E, process: ProcessId) -> Option<usize>;
 
-    /// Whether it holds where the cells have these values and the processes are at these lines. With conditions over inputs
-    /// ([`Execution::has_conditions`]) the program is there, and it is asked whether it holds for some inputs that lead there; else the program may be
-    /// anywhere.
+    /// Whether it holds where the cells have these values and the processes are at these lines.
+    /// With conditions over inputs ([`Execution::has_conditions`]) the program is there, and it is
+    /// asked whether it holds for some inputs that lead there; else the program may be anywhere.
     fn holds(&self, program: &E, values: &[Self::Value], lines: &[Option<usize>]) -> bool;
 }
 
-/// A net and what a question is about, for a translation into a formula. Events, conditions and threads are numbers.
+/// A net and what a question is about, for a translation into a formula. Events, conditions and
+/// threads are numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Structure<V> {
     /// Whether reads leave conditions where they are, so that the order of events must be found.
     pub contextual: bool,
-    /// For each event others that must have happened before it: together with theirs, all of its causes.
+    /// For each event others that must have happened before it: together with theirs, all of its
+    /// causes.
     pub needs: Vec<Vec<usize>>,
     /// For each condition of a place the events that take it.
     pub takers: Vec<Vec<usize>>,
     /// For each thread the events that go on from it.
     pub thread_takers: Vec<Vec<usize>>,
-    /// An event that reads a condition and one that takes it, unless the first is a cause of the second: the first must come before the
-    /// second in a contextual net; in a replicated one they exclude each other.
+    /// An event that reads a condition and one that takes it, unless the first is a cause of the
+    /// second: the first must come before the second in a contextual net; in a replicated one they
+    /// exclude each other.
     pub conflicts: Vec<(usize, usize)>,
     /// For each event that decides something the conditions over inputs that it adds.
     pub constraints: Vec<(usize, Vec<V>)>,
-    /// For each cell of the question: its conditions (none where nobody claims it), who makes them, and their values.
+    /// For each cell of the question: its conditions (none where nobody claims it), who makes them,
+    /// and their values.
     pub cells: Vec<(u32, Vec<Valued<V>>)>,
     /// For each process of the question: its threads, who makes them, and their lines.
     pub points: Vec<(ProcessPath, Vec<Placed>)>,
@@ -105,7 +112,8 @@ pub(crate) struct Slice<'a, V> {
     /// For each condition of these places its value, for each thread of these processes its line.
     values: Vec<V>,
     lines: Vec<Option<usize>>,
-    /// For each thread the events that go on from it, and the events that start one of the processes.
+    /// For each thread the events that go on from it, and the events that start one of the
+    /// processes.
     followers: Vec<Vec<u32>>,
     births: Vec<u32>,
 }
@@ -307,7 +315,8 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
         events
     }
 
-    /// Where an event leads, if it can happen next or, as far as it only reads, could have happened before.
+    /// Where an event leads, if it can happen next or, as far as it only reads, could have happened
+    /// before.
     fn fire(&self, examiner: &mut Examiner, at: &At, event: u32) -> Option<At> {
         let net = self.net;
         let node = net.event(event);

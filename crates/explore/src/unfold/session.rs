@@ -1,4 +1,5 @@
-//! A program under test: its limits, its books, and what it tells about its processes and its steps.
+//! A program under test: its limits, its books, and what it tells about its processes and its
+//! steps.
 //!
 //! No paper: what all nets need of the program, whichever way they choose tests.
 

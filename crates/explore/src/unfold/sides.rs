@@ -1,17 +1,19 @@
 //! Tests of programs with inputs: the sides of conditions.
 //!
-//! Thesis, section 3.5. A program with inputs runs over symbolic values, and which side a condition takes is an outcome of a step
-//! ([`Execution::has_conditions`]). So an extension has a branch event for each side, whose constraint is what its outcomes say. The path constraint of
-//! a target is that of its causes: if the program refuses their schedule, no inputs satisfy it, and as larger runs have more constraints nobody will
-//! ever get there.
+//! Thesis, section 3.5. A program with inputs runs over symbolic values, and which side a condition
+//! takes is an outcome of a step ([`Execution::has_conditions`]). So an extension has a branch
+//! event for each side, whose constraint is what its outcomes say. The path constraint of a target
+//! is that of its causes: if the program refuses their schedule, no inputs satisfy it, and as
+//! larger runs have more constraints nobody will ever get there.
 //!
 //! | thesis | here |
 //! |---|---|
 //! | a branch event for each side | the events of an extension, told apart by their outcomes |
 //! | the path constraint is unsatisfiable, so the event is removed | [`Phase::Impossible`], or the program has no such outcome |
 //!
-//! Deviation: a test covers what it can in passing, where more is decided than the causes of an extension decide. So a side that is not possible there
-//! may be so elsewhere; that none is left is only known after the causes alone ([`Tester::look_at_sides`]).
+//! Deviation: a test covers what it can in passing, where more is decided than the causes of an
+//! extension decide. So a side that is not possible there may be so elsewhere; that none is left is
+//! only known after the causes alone ([`Tester::look_at_sides`]).
 
 use std::ops::ControlFlow;
 
@@ -58,8 +60,9 @@ impl<E: Execution> Tester<'_, '_, E> {
         self.builder.net.extensions[extension as usize].phase = Phase::Done;
     }
 
-    /// Makes the step of an extension with sides that no test has taken, if there are any; false if there are none. After other steps
-    /// some sides may be impossible that are possible `alone`; so whether all have been taken is only known there.
+    /// Makes the step of an extension with sides that no test has taken, if there are any; false if
+    /// there are none. After other steps some sides may be impossible that are possible `alone`; so
+    /// whether all have been taken is only known there.
     pub(super) fn step_conditionally(
         &mut self,
         extension: u32,

@@ -1,8 +1,10 @@
 //! Systematic testing: test executions that together cover the whole net.
 //!
-//! Thesis, Fig. 3.11 and 5.5. A test runs a schedule to an extension that no test has covered, makes its step, and goes on until nobody can,
-//! preferring steps that no test has made and, where there are none, ways to others (section 3.9). All it does becomes part of the net, and the net says what is
-//! left to cover. So every test covers an event that none before has covered: there are never more tests than traces.
+//! Thesis, Fig. 3.11 and 5.5. A test runs a schedule to an extension that no test has covered,
+//! makes its step, and goes on until nobody can, preferring steps that no test has made and, where
+//! there are none, ways to others (section 3.9). All it does becomes part of the net, and the net
+//! says what is left to cover. So every test covers an event that none before has covered: there
+//! are never more tests than traces.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -10,8 +12,8 @@
 //! | CORRESPONDINGEVENT(o, M) | [`Tester::next_of`] |
 //! | M | `marking`, `threads` |
 //!
-//! Deviation: whether the guard of an extension is open is not known before somebody looks. A run that finds it closed ends there
-//! and counts as blocked.
+//! Deviation: whether the guard of an extension is open is not known before somebody looks. A run
+//! that finds it closed ends there and counts as blocked.
 //!
 //! What is different for programs with inputs is in `sides.rs`.
 
@@ -28,8 +30,8 @@ use crate::algorithms::naive::next_outcomes;
 use crate::drive::driver::End;
 use crate::drive::findings::Findings;
 
-/// How many extensions are looked at in search of one that the current test can cover as well: all if there are few,
-/// else some.
+/// How many extensions are looked at in search of one that the current test can cover as well: all
+/// if there are few, else some.
 const FEW: usize = 64;
 const GLANCES: usize = 8;
 
@@ -40,9 +42,11 @@ pub(crate) struct Tester<'a, 'w, E> {
     /// Whether outcomes are sides of conditions over inputs.
     conditional: bool,
     pub(super) random: Random,
-    /// Outcomes to try next, where a step chooses. With conditions over inputs: none in particular, but some may be left.
+    /// Outcomes to try next, where a step chooses. With conditions over inputs: none in particular,
+    /// but some may be left.
     pub(super) chances: FxHashMap<u32, SmallVec<[i64; 1]>>,
-    /// Extensions of which a test has covered a side in passing, so that it is not known whether others are left.
+    /// Extensions of which a test has covered a side in passing, so that it is not known whether
+    /// others are left.
     pub(super) passed: Vec<u32>,
     /// The events of the program's current run.
     pub(super) run: Vec<u32>,
@@ -119,7 +123,8 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         self.session.end(end);
     }
 
-    /// Finds the deadlocks that the net represents, whether a test has met them or not, and runs each.
+    /// Finds the deadlocks that the net represents, whether a test has met them or not, and runs
+    /// each.
     fn find_deadlocks(&mut self) {
         let clocks = self.session.deadlocks(&mut self.builder);
         self.session.ledger.found.counts.deadlocks = 0;
@@ -209,7 +214,8 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         }
     }
 
-    /// Makes the program's run that of a schedule, going back no further than needed; false if no inputs lead there.
+    /// Makes the program's run that of a schedule, going back no further than needed; false if no
+    /// inputs lead there.
     pub(super) fn follow(&mut self, schedule: &[u32]) -> ControlFlow<Bound, bool> {
         let same = self.run.iter().zip(schedule).take_while(|(a, b)| a == b);
         let same = same.count();
@@ -301,8 +307,8 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         self.settled(found)
     }
 
-    /// Makes the step of an extension, which is possible now. `alone`: after its causes and nothing else. False if nothing new came of
-    /// it, which only happens with conditions over inputs.
+    /// Makes the step of an extension, which is possible now. `alone`: after its causes and nothing
+    /// else. False if nothing new came of it, which only happens with conditions over inputs.
     fn step(&mut self, extension: u32, alone: bool) -> ControlFlow<Bound, bool> {
         if self.conditional {
             return self.step_conditionally(extension, alone);
@@ -416,8 +422,8 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         }
     }
 
-    /// Known events that lead from here to another extension that no test has covered. Only a few are looked at: it is
-    /// cheaper to run a test more than to look at all.
+    /// Known events that lead from here to another extension that no test has covered. Only a few
+    /// are looked at: it is cheaper to run a test more than to look at all.
     fn path_to_another(&mut self) -> Option<Vec<u32>> {
         let mut here = Vec::new();
         for &event in &self.run {
@@ -463,8 +469,8 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         None
     }
 
-    /// The events between two configurations, in an order in which they can follow the run; none if there is no
-    /// such order, or nothing between.
+    /// The events between two configurations, in an order in which they can follow the run; none if
+    /// there is no such order, or nothing between.
     fn path(&self, here: &[u32], there: &[u32]) -> Option<Vec<u32>> {
         let net = &self.builder.net;
         let mut heads: Vec<Vec<u32>> = Vec::new();

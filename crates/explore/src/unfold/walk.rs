@@ -1,8 +1,9 @@
 //! The naive stateful search: the reachable markings of the model, one after the other.
 //!
-//! Thesis, Fig. 7.5. Depth first over the states of the [model](super::model), of which most steps are predicted; where the model does not know what a process does, a
-//! test is run. All orders of independent steps are gone through, and only states tell that they lead to the same. So this is for few processes, and to compare
-//! the stateful net with.
+//! Thesis, Fig. 7.5. Depth first over the states of the [model](super::model), of which most steps
+//! are predicted; where the model does not know what a process does, a test is run. All orders of
+//! independent steps are gone through, and only states tell that they lead to the same. So this is
+//! for few processes, and to compare the stateful net with.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -12,7 +13,8 @@
 //! | PREDICTTRANSITIONSFROMMODEL, "model is incomplete at M" | [`Walk::enabled`] |
 //! | EXTENDMODEL | [`Lessons::test`] |
 //!
-//! Deviations. There is no first random test: the initial state asks for one. A test is run for each process whose step is not known, not for the state as a whole, so fewer are run. The
+//! Deviations. There is no first random test: the initial state asks for one. A test is run for
+//! each process whose step is not known, not for the state as a whole, so fewer are run. The
 //! experiments of section 8.3.3 add sleep sets, which save steps and no states; they are left out.
 
 use std::ops::ControlFlow;
@@ -35,7 +37,8 @@ pub struct Walked {
     pub states: u64,
     /// How many local states and steps the model has.
     pub model: (usize, usize),
-    /// What was found. Counts of executions are tests, events are steps between states, deadlocks are states.
+    /// What was found. Counts of executions are tests, events are steps between states, deadlocks
+    /// are states.
     pub found: Findings,
 }
 
@@ -207,7 +210,8 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
             && (known.is_empty() || known.iter().chain(&self.path).any(decides))
     }
 
-    /// The steps of a process for the sides that are possible; those that the model does not know are tested.
+    /// The steps of a process for the sides that are possible; those that the model does not know
+    /// are tested.
     fn sides(&mut self, marking: &Marking, process: ProcessId) -> ControlFlow<Bound, Vec<u32>> {
         let steps = self.steps();
         let along = steps.iter();

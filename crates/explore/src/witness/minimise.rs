@@ -1,9 +1,10 @@
 //! Witnesses that people can read: short, with few changes from one process to another.
 //!
-//! What a search finds first is seldom what one would show. Three things make it better, each tried on the
-//! program before it is believed: another order of the same trace, in which everybody runs as long as
-//! possible; fewer steps, with the same violation at their end; and other traces, in which a process that was
-//! interrupted is not. Of two runs that end differently the second follows the first as long as it can.
+//! What a search finds first is seldom what one would show. Three things make it better, each tried
+//! on the program before it is believed: another order of the same trace, in which everybody runs
+//! as long as possible; fewer steps, with the same violation at their end; and other traces, in
+//! which a process that was interrupted is not. Of two runs that end differently the second follows
+//! the first as long as it can.
 //!
 //! The work is bounded by a number of steps, so the result is always the same.
 
@@ -14,8 +15,8 @@ use crate::witness::rehearse::{Move, NO_FAILURE, Rehearsal, Violation, switches}
 /// Steps to spend on each of the three ways: some hundredths of a second.
 const EFFORT: u64 = 60_000;
 
-/// A run that shows the same violation, no longer than this one and with no more changes between processes.
-/// The program must have met the processes of the schedule.
+/// A run that shows the same violation, no longer than this one and with no more changes between
+/// processes. The program must have met the processes of the schedule.
 pub fn minimise<E: Execution>(
     program: &mut E,
     schedule: &Schedule,
@@ -151,8 +152,8 @@ enum Prefer {
     LongStretches,
 }
 
-/// The events of the current run in an equivalent order, as positions: the first `fixed` stay, then everybody
-/// runs as long as what happens before allows.
+/// The events of the current run in an equivalent order, as positions: the first `fixed` stay, then
+/// everybody runs as long as what happens before allows.
 fn linearise<E: Execution>(program: &E, fixed: usize, prefer: Prefer) -> Vec<usize> {
     let run = program.events();
     let before = immediate_predecessors(run);
@@ -180,7 +181,8 @@ fn linearise<E: Execution>(program: &E, fixed: usize, prefer: Prefer) -> Vec<usi
             current = match prefer {
                 Prefer::Names => able.into_iter().next(),
                 Prefer::LongStretches => {
-                    // What it waits for in others must be done; its own steps come one after the other.
+                    // What it waits for in others must be done; its own steps come one after the
+                    // other.
                     let stretch = |p: usize| {
                         let free = |&&at: &&usize| {
                             let mut others = before[at].iter().map(|&other| other as usize);
@@ -240,8 +242,8 @@ pub fn closest<E: Execution>(
     (first, stage.schedule())
 }
 
-/// A run that ends differently and leaves the first as late as possible, with at most so many changes of process
-/// in both together.
+/// A run that ends differently and leaves the first as late as possible, with at most so many
+/// changes of process in both together.
 fn nearest<E: Execution>(
     stage: &mut Rehearsal<'_, E>,
     first: &[Move],

@@ -63,7 +63,8 @@ fn crossing<E: Execution>(program: &E) -> Vec<usize> {
     }
 }
 
-/// The last two conflicting steps that could have come in the other order, if the violation is not there then.
+/// The last two conflicting steps that could have come in the other order, if the violation is not
+/// there then.
 fn reversible<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize> {
     let mut stage = Rehearsal::new(program, u64::MAX);
     let whole = stage.moves();
@@ -112,7 +113,8 @@ fn race(run: &[Event], order: &HappensBefore, earlier: usize, later: usize) -> b
         for b in other.claims.iter().filter(|b| a.conflicts(**b)) {
             match (a.kind, b.kind) {
                 (AccessKind::Acquire, AccessKind::Acquire) => locks = true,
-                // A lock cannot be given back before it is taken, nor taken before it is given back.
+                // A lock cannot be given back before it is taken, nor taken before it is given
+                // back.
                 (AccessKind::Acquire | AccessKind::Release, _) => {}
                 _ => data = true,
             }
@@ -128,7 +130,8 @@ fn race(run: &[Event], order: &HappensBefore, earlier: usize, later: usize) -> b
     }
 }
 
-/// Whether the violation is gone if the later step comes before the earlier one, all else as far as possible as it was.
+/// Whether the violation is gone if the later step comes before the earlier one, all else as far as
+/// possible as it was.
 fn saves<E: Execution>(
     stage: &mut Rehearsal<'_, E>,
     moves: &[Move],
@@ -146,7 +149,8 @@ fn saves<E: Execution>(
         .chain(later + 1..moves.len());
     stage.play(&begin, violation);
     if stage.program.events().len() < begin.len() {
-        // The later step is not possible there, so the two do not race; or the failure is there already.
+        // The later step is not possible there, so the two do not race; or the failure is there
+        // already.
         return false;
     }
     let all: Vec<Move> = [begin, rest.map(|at| moves[at].clone()).collect()].concat();
@@ -160,7 +164,8 @@ fn saves<E: Execution>(
     !stage.tired() && !still
 }
 
-/// The first two dependent steps that come in different orders in two runs: their positions in each.
+/// The first two dependent steps that come in different orders in two runs: their positions in
+/// each.
 pub fn first_difference(one: &[Event], other: &[Event]) -> Option<[[usize; 2]; 2]> {
     let key = |event: &Event| (event.process, event.number);
     let known: HashMap<_, usize> = other

@@ -90,8 +90,8 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
         Schedule::of(self.program.events(), self.program.processes())
     }
 
-    /// Makes the moves from the start, leaving out those that are not possible, up to a failure that is looked
-    /// for. What the current run has in common with them is not made again.
+    /// Makes the moves from the start, leaving out those that are not possible, up to a failure
+    /// that is looked for. What the current run has in common with them is not made again.
     pub fn play(&mut self, moves: &[Move], violation: &Violation) {
         // To compare is work as well, though less than to make a step.
         self.steps = self.steps.saturating_sub(moves.len() as u64 / 16);
@@ -171,7 +171,8 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
         }
     }
 
-    /// Tries moves. If the violation is there: what was really done, without what does not lead to it.
+    /// Tries moves. If the violation is there: what was really done, without what does not lead to
+    /// it.
     pub fn attempt(&mut self, moves: &[Move], violation: &Violation) -> Option<Vec<Move>> {
         self.play(moves, violation);
         if !self.shows(violation) {

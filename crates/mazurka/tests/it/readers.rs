@@ -240,7 +240,7 @@ fn programs(ending: &str) -> Vec<String> {
     walk(root.join("corpus"), ending, &mut paths);
     walk(root.join("examples"), ending, &mut paths);
     paths.sort();
-    let texts = paths.iter().map(|path| fs::read_to_string(path));
+    let texts = paths.iter().map(fs::read_to_string);
     texts.map(|text| text.expect("a program")).collect()
 }
 

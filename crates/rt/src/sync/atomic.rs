@@ -1,8 +1,9 @@
 //! `std::sync::atomic`, explored under sequential consistency.
 //!
-//! Weaker orderings are accepted; loads give the values of sequential consistency all the same, and the scope of the verdict says
-//! so. This is where a weaker memory model would plug in: `Inner::read_value` decides which of the
-//! stores that a load may see it sees (now: the last), and would make a choice of it.
+//! Weaker orderings are accepted; loads give the values of sequential consistency all the same, and
+//! the scope of the verdict says so. This is where a weaker memory model would plug in:
+//! `Inner::read_value` decides which of the stores that a load may see it sees (now: the last), and
+//! would make a choice of it.
 //!
 //! Loads commute. All else that may write conflicts with every access to the same atomic, also
 //! where the result does not depend on the order (two `fetch_add`s whose results nobody uses).
@@ -47,7 +48,8 @@ fn of_load(order: Ordering) -> Ordering {
     }
 }
 
-/// A fence: [`std::sync::atomic::fence`]. Under sequential consistency it orders nothing that is not ordered already.
+/// A fence: [`std::sync::atomic::fence`]. Under sequential consistency it orders nothing that is
+/// not ordered already.
 #[track_caller]
 pub fn fence(order: Ordering) {
     match world() {
@@ -68,8 +70,8 @@ pub fn fence(order: Ordering) {
 struct Shared<A> {
     meta: Meta,
     value: A,
-    /// The value to start an execution with, for a static. An atomic as well: models that run at the
-    /// same time on several real threads (parallel tests) may share the static.
+    /// The value to start an execution with, for a static. An atomic as well: models that run at
+    /// the same time on several real threads (parallel tests) may share the static.
     initial: A,
 }
 
@@ -277,7 +279,8 @@ macro_rules! atomic {
                 Err(old)
             }
 
-            /// Changes the value until nobody comes in between, if the function says to what: the old one.
+            /// Changes the value until nobody comes in between, if the function says to what: the
+            /// old one.
             #[track_caller]
             #[inline]
             pub fn try_update(

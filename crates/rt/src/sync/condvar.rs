@@ -1,8 +1,8 @@
 //! `std::sync::Condvar`, explored.
 //!
-//! To wait is three steps: the mutex is given back while the thread enlists; the token comes; the mutex is taken again. Which
-//! waiting thread `notify_one` wakes is a choice, and all are explored. Wake-ups for no reason, which std allows, are not
-//! explored.
+//! To wait is three steps: the mutex is given back while the thread enlists; the token comes; the
+//! mutex is taken again. Which waiting thread `notify_one` wakes is a choice, and all are explored.
+//! Wake-ups for no reason, which std allows, are not explored.
 
 use std::fmt;
 use std::panic::Location;

@@ -10,8 +10,8 @@ use super::OnceLock;
 
 /// A value that is made when it is first asked for: [`std::sync::LazyLock`].
 ///
-/// One that outlives an execution (a static) is made again in the next one, if its function owns nothing that would have to be
-/// dropped; the functions of statics do not.
+/// One that outlives an execution (a static) is made again in the next one, if its function owns
+/// nothing that would have to be dropped; the functions of statics do not.
 pub struct LazyLock<T, F = fn() -> T> {
     cell: OnceLock<T>,
     make: ManuallyDrop<F>,
@@ -44,8 +44,9 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
             if again && needs_drop::<F>() {
                 panic!("LazyLock instance has previously been poisoned");
             }
-            // SAFETY: under the lock of the cell. The first time the function is moved out; afterwards only if it owns
-            // nothing, and the call before is over, so a copy of its bytes is as good as itself.
+            // SAFETY: under the lock of the cell. The first time the function is moved out;
+            // afterwards only if it owns nothing, and the call before is over, so a copy of its
+            // bytes is as good as itself.
             #[allow(unsafe_code)]
             let make = unsafe { std::ptr::read(&*this.make) };
             make()
@@ -109,7 +110,8 @@ impl<T: fmt::Debug, F> fmt::Debug for LazyLock<T, F> {
     }
 }
 
-/// Declares statics that are made when they are first used, in every execution anew, as the crate `lazy_static` does.
+/// Declares statics that are made when they are first used, in every execution anew, as the crate
+/// `lazy_static` does.
 ///
 /// ```
 /// use mazurka_rt::sync::Mutex;

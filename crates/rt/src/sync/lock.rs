@@ -19,7 +19,8 @@ impl World {
     }
 }
 
-/// Those who give back a lock wake those who wait for its state, and for its content if that may have changed.
+/// Those who give back a lock wake those who wait for its state, and for its content if that may
+/// have changed.
 pub(super) fn wakes_by(dirty: bool) -> u8 {
     wakes::STATE | if dirty { wakes::CONTENT } else { 0 }
 }
@@ -73,8 +74,8 @@ macro_rules! lock {
                 self.poisoned.load(Ordering::Relaxed) || self.inner.is_poisoned()
             }
 
-            /// Drops std's guard. `poisons` says whether that poisons the lock: std takes a panic of any thread of the
-            /// model for one of this thread.
+            /// Drops std's guard. `poisons` says whether that poisons the lock: std takes a panic
+            /// of any thread of the model for one of this thread.
             pub(super) fn let_go<G>(&self, guard: G, poisons: bool) {
                 let poisoned = self.is_poisoned() || poisons;
                 drop(guard);

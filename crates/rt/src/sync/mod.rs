@@ -1,8 +1,8 @@
 //! `std::sync`, explored: same names, same signatures, same behaviour outside a model.
 //!
-//! `Arc` and `Weak` are std's with two additions: the clocks know what their counts order, and what lies in an `Arc` is
-//! named by it. Cloning and dropping one is no step, so it adds no executions. (A reference count that the
-//! code itself keeps is an atomic, and explored as such.)
+//! `Arc` and `Weak` are std's with two additions: the clocks know what their counts order, and what
+//! lies in an `Arc` is named by it. Cloning and dropping one is no step, so it adds no executions.
+//! (A reference count that the code itself keeps is an atomic, and explored as such.)
 
 #[macro_use]
 mod lock;

@@ -1,4 +1,5 @@
-//! `std::sync::Once`, explored: a lock that is held while the function runs, and given back at once if it has run.
+//! `std::sync::Once`, explored: a lock that is held while the function runs, and given back at once
+//! if it has run.
 
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};

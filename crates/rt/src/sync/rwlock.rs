@@ -1,8 +1,9 @@
 //! `std::sync::RwLock`, explored.
 //!
-//! Readers commute with each other, writers with nobody. That several may hold it makes its acquisitions guarded steps, so some
-//! runs may turn out to be known already (they count as blocked, not as executions). Any thread that may take it
-//! is let in, whether or not others wait: that is the most that an implementation can allow.
+//! Readers commute with each other, writers with nobody. That several may hold it makes its
+//! acquisitions guarded steps, so some runs may turn out to be known already (they count as
+//! blocked, not as executions). Any thread that may take it is let in, whether or not others wait:
+//! that is the most that an implementation can allow.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};

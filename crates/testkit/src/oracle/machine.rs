@@ -102,6 +102,8 @@ struct Branch {
     step: Step,
     active: Vec<usize>,
     left: usize,
+    /// Whether the step has asked for an input.
+    asked: bool,
 }
 
 /// What an instruction does to a branch.
@@ -278,6 +280,7 @@ impl<'a> Machine<'a> {
             step,
             active: vec![number],
             left,
+            asked: false,
         }];
         let mut done = Vec::new();
         while let Some(mut branch) = open.pop() {
@@ -292,6 +295,9 @@ impl<'a> Machine<'a> {
             branch.left -= 1;
             match self.instruction(&mut branch, now) {
                 Next::Go => open.push(branch),
+                // For this input the process waits, and asks for no other when it tries again: states
+                // would have to remember it.
+                Next::Blocked if branch.asked => return Err(TooLarge),
                 Next::Blocked => {}
                 Next::Pause => {
                     branch.active.pop();
@@ -591,6 +597,7 @@ fn fork(branch: &Branch, value: i128, name: Option<(usize, u32)>) -> Branch {
         step,
         active,
         left: branch.left,
+        asked: branch.asked || name.is_some(),
     }
 }
 

@@ -264,3 +264,14 @@ fn a_conditional_index_is_no_constant() {
     assert!(truth.final_states.is_empty(), "{truth:?}");
     assert_eq!(truth.failures.len(), 1, "{truth:?}");
 }
+
+/// Whether such a step waits is a matter of the input, and the oracle does not keep it.
+#[test]
+fn a_step_that_waits_for_some_inputs_is_too_much() {
+    let text = "
+        var x: i8[2] = 0
+        process { atomic { x[0] := input(i8); await x[1] > x[0] } }
+    ";
+    let answer = judge(text, &Limits::default());
+    assert!(matches!(answer, Answer::TooLarge), "{answer:?}");
+}

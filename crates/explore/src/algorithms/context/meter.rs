@@ -1,10 +1,12 @@
 //! The current state as the sum of its parts, kept as the run grows and shrinks.
 //!
-//! What a step changes is known from its event, so a step costs a few parts and not the whole state; and what a step adds to
-//! the sum is the same after any steps that are independent of it, so sums of runs that were never made are known too.
+//! What a step changes is known from its event, so a step costs a few parts and not the whole
+//! state; and what a step adds to the sum is the same after any steps that are independent of it,
+//! so sums of runs that were never made are known too.
 //!
-//! A [`Trip`](super::trip::Trip) goes back and makes other steps. The run is only *rewound* for that, so that its own steps can be repeated without looking
-//! at the program again. What a trip adds comes after the run in the lists.
+//! A [`Trip`](super::trip::Trip) goes back and makes other steps. The run is only *rewound* for
+//! that, so that its own steps can be repeated without looking at the program again. What a trip
+//! adds comes after the run in the lists.
 
 use mazurka_core::{Fingerprint, ProcessId, Semantics};
 
@@ -129,7 +131,8 @@ impl Meter {
         self.states.len() - 1
     }
 
-    /// All steps that came after the first ones of the run are taken back, and what is left stands where so many steps were made.
+    /// All steps that came after the first ones of the run are taken back, and what is left stands
+    /// where so many steps were made.
     pub fn back_to_run(&mut self, steps: usize, at: usize) {
         self.states.truncate(steps + 1);
         self.forget(self.states[steps].1);

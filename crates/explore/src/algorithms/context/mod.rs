@@ -1,8 +1,9 @@
 //! Context-sensitive DPOR: orders of steps that lead to equal states are tried once.
 //!
-//! Albert, Arenas, García de la Banda, Gómez-Zamalloa, Stuckey, "Context-Sensitive Dynamic Partial Order Reduction", CAV 2017,
-//! section 5, Algorithm 1, on top of `source`. As printed it loses states (errata E1; [`Printed`] is the paper to the letter), so
-//! this is another algorithm with the same idea.
+//! Albert, Arenas, García de la Banda, Gómez-Zamalloa, Stuckey, "Context-Sensitive Dynamic Partial
+//! Order Reduction", CAV 2017, section 5, Algorithm 1, on top of `source`. As printed it loses
+//! states (errata E1; [`Printed`] is the paper to the letter), so this is another algorithm with
+//! the same idea.
 //!
 //! | paper | here |
 //! |---|---|
@@ -15,63 +16,87 @@
 //! | (nothing) | whom what follows a cut asks for: [`Wants`] |
 //! | anticipating cuts, guiding | [`Variant::anticipate`], [`Variant::guide`] |
 //!
-//! When a step p races with an earlier event e, a sequence to sleep is kept with the state E' before e: p with its past, and e. The
-//! state after e and p in the order in which they were made is kept with it, as a sum of parts ([`Meter`]), or rather what is added to that of E'. If another run makes
-//! the steps of the sequence and comes to that state, it is *cut*: whatever follows has been looked at. A critical section is swapped with
-//! the one before it as if both were steps, for locks always race, and their order seldom matters.
+//! When a step p races with an earlier event e, a sequence to sleep is kept with the state E'
+//! before e: p with its past, and e. The state after e and p in the order in which they were made
+//! is kept with it, as a sum of parts ([`Meter`]), or rather what is added to that of E'. If
+//! another run makes the steps of the sequence and comes to that state, it is *cut*: whatever
+//! follows has been looked at. A critical section is swapped with the one before it as if both were
+//! steps, for locks always race, and their order seldom matters.
 //!
 //! # Why nothing is lost
 //!
-//! Claim: every complete state (final, deadlocked, failed) that can be reached is met, and every place where something fails.
+//! Claim: every complete state (final, deadlocked, failed) that can be reached is met, and every
+//! place where something fails.
 //!
-//! *Cut states.* The sum that is compared is always that of a state on some run through E'.e, and E'.e has been left for good when a sequence of E' is
-//! followed. For what a sequence expects is the state after E', e, p; a step that is independent of all that is left of it adds to
-//! the sum what it adds anywhere else, so the difference that is left to the expected sum stays as it is; and if one depends on it, the steps are made from a state whose sum was as expected. (A step that claims
-//! something else than it did then is none of the sequence.) So all that can follow a cut can follow a node that was left before.
+//! *Cut states.* The sum that is compared is always that of a state on some run through E'.e, and
+//! E'.e has been left for good when a sequence of E' is followed. For what a sequence expects is
+//! the state after E', e, p; a step that is independent of all that is left of it adds to the sum
+//! what it adds anywhere else, so the difference that is left to the expected sum stays as it is;
+//! and if one depends on it, the steps are made from a state whose sum was as expected. (A step
+//! that claims something else than it did then is none of the sequence.) So all that can follow a
+//! cut can follow a node that was left before.
 //!
-//! *Every trace is met or cut.* Call a run w from a node E *free* if no sleeper of E can make its first step. Then, when E is left, a run from
-//! E has been made that is equivalent to w with more steps after it, or that was cut and is a beginning of one equivalent to w. By induction on the
-//! order in which nodes are left. Let w be as long as possible, and D the processes run from E. If one of D can begin w, this is
-//! the claim for the node after it, for the first of them. Else let d of D be the one with the longest w₁ such that w = w₁.g.w₂ and no
-//! step of w₁ depends on d's; g does. The run E.d.w₁.g is free at E.d, so it was met or cut. If g was made, its race with d was seen, and
-//! an initial q of what reverses it wanted at E. It does not sleep there (else it could begin w), and its step is independent of w₁.g or the first in it, against
-//! the choice of d. If the run was cut before g, then g was in the *future* of the cut state, and conflicts with d. For that, at a cut, at every event of the run
-//! that conflicts with what some process may still do (and is not in its program past), enough processes are wanted that one of them can begin w ([`Wants`]);
-//! where nobody is idle, all are anyway. So one of D can after all.
+//! *Every trace is met or cut.* Call a run w from a node E *free* if no sleeper of E can make its
+//! first step. Then, when E is left, a run from E has been made that is equivalent to w with more
+//! steps after it, or that was cut and is a beginning of one equivalent to w. By induction on the
+//! order in which nodes are left. Let w be as long as possible, and D the processes run from E. If
+//! one of D can begin w, this is the claim for the node after it, for the first of them. Else let d
+//! of D be the one with the longest w₁ such that w = w₁.g.w₂ and no step of w₁ depends on d's; g
+//! does. The run E.d.w₁.g is free at E.d, so it was met or cut. If g was made, its race with d was
+//! seen, and an initial q of what reverses it wanted at E. It does not sleep there (else it could
+//! begin w), and its step is independent of w₁.g or the first in it, against the choice of d. If
+//! the run was cut before g, then g was in the *future* of the cut state, and conflicts with d. For
+//! that, at a cut, at every event of the run that conflicts with what some process may still do
+//! (and is not in its program past), enough processes are wanted that one of them can begin w
+//! ([`Wants`]); where nobody is idle, all are anyway. So one of D can after all.
 //!
-//! *So every state is met.* A complete run is met or cut. If it is cut, what is left of it can follow a node that was left earlier, and leads
-//! to the same state; that run is met or cut, and if it is cut, then before the first one. This ends.
+//! *So every state is met.* A complete run is met or cut. If it is cut, what is left of it can
+//! follow a node that was left earlier, and leads to the same state; that run is met or cut, and if
+//! it is cut, then before the first one. This ends.
 //!
-//! *Failures.* All steps of a cut run are made, so what fails in them is seen, and what fails later fails in the run that takes its place. A failure counts if
-//! no false `assume` is in its past, and pasts differ; so after a false `assume` nothing is swapped.
+//! *Failures.* All steps of a cut run are made, so what fails in them is seen, and what fails later
+//! fails in the run that takes its place. A failure counts if no false `assume` is in its past, and
+//! pasts differ; so after a false `assume` nothing is swapped.
 //!
-//! *Symbolic states.* A state may stand for many, one for each input that its path condition allows; which side of a condition a step takes is
-//! an outcome of it. Then sums compare terms and conditions as they are written, and where sums differ the program is asked whether one state *covers* the
-//! other: every input of the other's path takes its own path too, and both are the same state for it. To ask, the steps are made in the order in which the
-//! sequence was found, `covered`: so the state that is compared is one on a run through E'.e, and was really reached. Path conditions are
-//! compared as conditions, so a sequence may well cross a branch, and decide other terms there. The claim above holds for each input
-//! alone. For fix an input: the nodes whose path it takes are a tree that the algorithm makes for the program with this input (all outcomes of a step are tried,
-//! so one of them is the input's; more processes may be wanted than this program asks for, which loses nothing), and where a run is cut, the input takes the
-//! path of the state that covers, and is in the same state there. An outcome that no solver decides is named as a bound, not lost in silence.
+//! *Symbolic states.* A state may stand for many, one for each input that its path condition
+//! allows; which side of a condition a step takes is an outcome of it. Then sums compare terms and
+//! conditions as they are written, and where sums differ the program is asked whether one state
+//! *covers* the other: every input of the other's path takes its own path too, and both are the
+//! same state for it. To ask, the steps are made in the order in which the sequence was found,
+//! `covered`: so the state that is compared is one on a run through E'.e, and was really reached.
+//! Path conditions are compared as conditions, so a sequence may well cross a branch, and decide
+//! other terms there. The claim above holds for each input alone. For fix an input: the nodes whose
+//! path it takes are a tree that the algorithm makes for the program with this input (all outcomes
+//! of a step are tried, so one of them is the input's; more processes may be wanted than this
+//! program asks for, which loses nothing), and where a run is cut, the input takes the path of the
+//! state that covers, and is in the same state there. An outcome that no solver decides is named as
+//! a bound, not lost in silence.
 //!
-//! Proved is what is said above, for steps that need not wait. Locks and guards are treated as in `source`, and the futures of a cut include whatever waits;
-//! that this is enough is tested, not proved: on the corpus and on tens of thousands of random programs, with all switches
-//! (testkit/tests/context.rs). That the language keeps the promises of `Execution::future`, `Semantics::cell` and `Semantics::process` is tested there too.
-//! Two states with one sum would be taken for one: see `stateful` for the odds.
+//! Proved is what is said above, for steps that need not wait. Locks and guards are treated as in
+//! `source`, and the futures of a cut include whatever waits; that this is enough is tested, not
+//! proved: on the corpus and on tens of thousands of random programs, with all switches
+//! (testkit/tests/context.rs). That the language keeps the promises of `Execution::future`,
+//! `Semantics::cell` and `Semantics::process` is tested there too. Two states with one sum would be
+//! taken for one: see `stateful` for the odds.
 //!
 //! # Where it deviates
 //!
-//! - The repair of E1 (make the last step of a sequence, look for its races, then cut) is part of this; the futures are what makes it provable. They cannot be left out here, where a sequence's
+//! - The repair of E1 (make the last step of a sequence, look for its races, then cut) is part of
+//!   this; the futures are what makes it provable. They cannot be left out here, where a sequence's
 //!   last step may be all that is run from a state: the corpus has `found-context-future`.
-//! - A sequence has only the steps that happen before p, not all between e and p: the others are independent of what is swapped. So
-//!   sequences are short, and equal ones are found equal. Their steps may be made in any order.
-//! - *Anticipating*: if the last step of a sequence is independent of everything that others may still do, nobody else is run there. The step
-//!   itself is made: it tells whether the state is the expected one. *Guiding*: lines 3 and 5, not line 10.
-//! - `traces` are not known, `deadlocks` and `failures` count what was met: fewer than other engines do, and none only if there is none.
+//! - A sequence has only the steps that happen before p, not all between e and p: the others are
+//!   independent of what is swapped. So sequences are short, and equal ones are found equal. Their
+//!   steps may be made in any order.
+//! - *Anticipating*: if the last step of a sequence is independent of everything that others may
+//!   still do, nobody else is run there. The step itself is made: it tells whether the state is the
+//!   expected one. *Guiding*: lines 3 and 5, not line 10.
+//! - `traces` are not known, `deadlocks` and `failures` count what was met: fewer than other
+//!   engines do, and none only if there is none.
 //! - One worker explores: a part of the space would not know what is known in another.
 //!
-//! What a step costs beyond `source`: the sum, the sequences that it touches, and a copy of those that it does not; nothing of that in states that are
-//! cut or end a run, except the sum. Sequences that a step neither touches nor depends on are the same after it.
+//! What a step costs beyond `source`: the sum, the sequences that it touches, and a copy of those
+//! that it does not; nothing of that in states that are cut or end a run, except the sum. Sequences
+//! that a step neither touches nor depends on are the same after it.
 
 use mazurka_core::{
     AccessKind, Claims, Event, Execution, Fingerprint, ProcessId, Semantics, Status, Wait,
@@ -98,7 +123,8 @@ use wants::Wants;
 /// What can be chosen about context-sensitive exploration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Variant {
-    /// Section 5.3, first optimisation: a run is cut as soon as the last step of a sleep sequence is all that matters.
+    /// Section 5.3, first optimisation: a run is cut as soon as the last step of a sleep sequence
+    /// is all that matters.
     pub anticipate: bool,
     /// Section 5.3, second optimisation: the steps of the shortest sleep sequences come first.
     pub guide: bool,
@@ -220,7 +246,8 @@ impl<S: Set> Context<S> {
         self.buffer = claims;
     }
 
-    /// Starts the sequences that swap the last event, or the critical section that it ends, with each that it races with.
+    /// Starts the sequences that swap the last event, or the critical section that it ends, with
+    /// each that it races with.
     fn start_sequences(&mut self, event: &Event) {
         let last = self.made.len() - 1;
         if event.wait == Wait::Lock {
@@ -238,7 +265,8 @@ impl<S: Set> Context<S> {
     }
 
     fn start_sequence(&mut self, first: usize, last: usize) {
-        // Line 12 of the paper: one whose first step is not made from there any more need not be kept.
+        // Line 12 of the paper: one whose first step is not made from there any more need not be
+        // kept.
         let mark = self.source.path.mark(first, self.made[last].process);
         if matches!(mark, Some(Mark::Asleep | Mark::Taken)) {
             return;
@@ -248,7 +276,8 @@ impl<S: Set> Context<S> {
         past.keep_above(first);
         past.insert(first);
         let mut adds = Fingerprint::ZERO;
-        // What does not happen after the first event comes before it, and so does the other process.
+        // What does not happen after the first event comes before it, and so does the other
+        // process.
         let Self {
             source,
             made,
@@ -274,8 +303,8 @@ impl<S: Set> Context<S> {
         }
     }
 
-    /// Goes where sequences were suspended, and to where some start whose states must be compared, to see whether the last state is
-    /// known. The number of steps that it took.
+    /// Goes where sequences were suspended, and to where some start whose states must be compared,
+    /// to see whether the last state is known. The number of steps that it took.
     #[inline(never)]
     fn look_closer<E: Semantics>(&mut self, program: &mut E) -> u64 {
         let (here, now) = (self.made.len(), self.meter.sum());
@@ -309,7 +338,8 @@ impl<S: Set> Context<S> {
         trip.home(&self.made)
     }
 
-    /// A process whose step ends a sequence and is independent of all that others could ever do: nobody else need run here.
+    /// A process whose step ends a sequence and is independent of all that others could ever do:
+    /// nobody else need run here.
     #[inline(never)]
     fn anticipated(&mut self, program: &impl Execution) -> Option<ProcessId> {
         let depth = program.events().len();
@@ -341,8 +371,9 @@ impl<S: Set> Context<S> {
     }
 }
 
-/// Whether a sequence has come to its end in the state that is expected there, though the sums differ. To see that, the steps are made
-/// in the order in which the sequence was found, and the states compared.
+/// Whether a sequence has come to its end in the state that is expected there, though the sums
+/// differ. To see that, the steps are made in the order in which the sequence was found, and the
+/// states compared.
 fn covered<E: Semantics>(
     sequences: &mut Sequences,
     trip: &mut Trip<'_, E>,
@@ -435,7 +466,8 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
         } = self.variant;
         let depth = program.events().len();
         self.wants.settle(program, depth, &mut self.source.path);
-        // What cannot be anticipated at once cannot be later: sequences that start from here have two steps or more.
+        // What cannot be anticipated at once cannot be later: sequences that start from here have
+        // two steps or more.
         if anticipate
             && self.source.path.is_fresh()
             && self.sequences.may_end()

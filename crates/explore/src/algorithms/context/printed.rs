@@ -1,7 +1,7 @@
 //! Context-sensitive DPOR exactly as printed, which loses states: errata E1.
 //!
-//! The paper's Algorithm 1, on top of `source`, to show what goes wrong: the last step of a sleep sequence is never made, so
-//! that nobody sees its races, nor those of what would come after it.
+//! The paper's Algorithm 1, on top of `source`, to show what goes wrong: the last step of a sleep
+//! sequence is never made, so that nobody sees its races, nor those of what would come after it.
 //!
 //! | paper | here |
 //! |---|---|
@@ -11,8 +11,8 @@
 //! | s_\[E.p\] = s_\[E'.v.u\] (line 13) | in `look_around`, by making the steps |
 //! | E ⊨ p ♦ v (line 15) | no claim of p's step conflicts with one of v's |
 //!
-//! Lines 11 to 14 are outside the `if` of line 9, as Example 1 needs. The paper knows neither locks, guards nor `choose`:
-//! what `source` does about them is done here too.
+//! Lines 11 to 14 are outside the `if` of line 9, as Example 1 needs. The paper knows neither
+//! locks, guards nor `choose`: what `source` does about them is done here too.
 
 use mazurka_core::{Event, ProcessId, Semantics};
 
@@ -50,7 +50,8 @@ impl<S: Set> Printed<S> {
         }
     }
 
-    /// Lines 15 and 16, for the sequences of the state before. Of those that have one step left, this is a process that sleeps.
+    /// Lines 15 and 16, for the sequences of the state before. Of those that have one step left,
+    /// this is a process that sleeps.
     fn sleep_after(&self, event: &Event) -> Vec<Vec<Step>> {
         let before = self.sleep.last().into_iter().flatten();
         let after = before.filter_map(|sequence| {

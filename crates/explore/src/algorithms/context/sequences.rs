@@ -1,15 +1,16 @@
 //! Sleep sequences: steps that lead from a state to one whose future is known already.
 //!
-//! A sequence belongs to the state (its *home*) that it starts from, and is handed down to the states after it: a step that is one of
-//! its own is crossed off, a step that is independent of all that is left adds to the sum that is expected at the end what it adds to
-//! the current sum. A step that is neither *suspends* it: what to expect at its end is looked up when it goes on, by making what is
-//! left of it first, and then the steps since.
+//! A sequence belongs to the state (its *home*) that it starts from, and is handed down to the
+//! states after it: a step that is one of its own is crossed off, a step that is independent of all
+//! that is left adds to the sum that is expected at the end what it adds to the current sum. A step
+//! that is neither *suspends* it: what to expect at its end is looked up when it goes on, by making
+//! what is left of it first, and then the steps since.
 //!
-//! The order of the steps does not matter: what counts is that all of them have been made, and the state. So sequences are sets
-//! of steps, with an order in which they can be tried.
+//! The order of the steps does not matter: what counts is that all of them have been made, and the
+//! state. So sequences are sets of steps, with an order in which they can be tried.
 //!
-//! Of the sum that is expected at the end only the difference to the current one is kept: then an independent step changes nothing of
-//! a sequence, and most are handed down as they are.
+//! Of the sum that is expected at the end only the difference to the current one is kept: then an
+//! independent step changes nothing of a sequence, and most are handed down as they are.
 
 use std::ops::Range;
 
@@ -35,8 +36,9 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Adds the step of an event to others. Its outcomes come later, if it has any: put together first, it would be written in words and read in pairs of
-    /// words, for which a processor has to wait.
+    /// Adds the step of an event to others. Its outcomes come later, if it has any: put together
+    /// first, it would be written in words and read in pairs of words, for which a processor has to
+    /// wait.
     #[inline(always)]
     pub fn push(steps: &mut Vec<Self>, event: &Event, claims: u32) {
         steps.push(Self {
@@ -75,7 +77,8 @@ struct Sequence {
 pub(super) struct Followed {
     /// Which one.
     number: u32,
-    /// The depth of the state after which steps were made that it depends on; `NEVER` unless it is suspended.
+    /// The depth of the state after which steps were made that it depends on; `NEVER` unless it is
+    /// suspended.
     since: u32,
     /// The steps that are left, as bits, and how many they are.
     left: u64,
@@ -84,7 +87,8 @@ pub(super) struct Followed {
     first: ProcessId,
     /// Who makes them, as bits: some others may have the same.
     processes: u64,
-    /// What they add to the sum, if they are made from the state `since`, or else from the current one.
+    /// What they add to the sum, if they are made from the state `since`, or else from the current
+    /// one.
     adds: Fingerprint,
 }
 
@@ -164,11 +168,13 @@ pub(super) struct Sequences {
     /// All of them by their numbers, and the numbers that are free.
     all: Vec<Sequence>,
     free: Vec<u32>,
-    /// For each number whether it has been seen to lead to another state: here the order of its steps matters.
+    /// For each number whether it has been seen to lead to another state: here the order of its
+    /// steps matters.
     useless: Vec<bool>,
     /// For each state those that start from it.
     homes: Vec<Vec<u32>>,
-    /// Those that have been handed down to each state, one state after the other, and where each state's start.
+    /// Those that have been handed down to each state, one state after the other, and where each
+    /// state's start.
     followed: Vec<Followed>,
     starts: Vec<usize>,
     doubts: Vec<Doubt>,
@@ -218,8 +224,8 @@ impl Sequences {
         self.most
     }
 
-    /// A step has led from the last state to a new one. Whether a sequence has come to its end with it, in the state that is
-    /// expected there. Nothing is handed down yet.
+    /// A step has led from the last state to a new one. Whether a sequence has come to its end with
+    /// it, in the state that is expected there. Nothing is handed down yet.
     #[inline]
     pub fn follow(&mut self, made: Made<'_>) -> bool {
         self.enter();
@@ -245,7 +251,8 @@ impl Sequences {
         self.starts[last - 1]..self.starts[last]
     }
 
-    /// Whether a sequence has come to its end with the last step, as expected. If it was suspended, it is one to doubt.
+    /// Whether a sequence has come to its end with the last step, as expected. If it was suspended,
+    /// it is one to doubt.
     fn ends(&mut self, one: Followed, made: Made<'_>) -> bool {
         let steps = &self.all[one.number as usize].steps;
         let mine = next_of(made.event.process, &one, steps);
@@ -277,8 +284,8 @@ impl Sequences {
         !self.handed().is_empty() || !self.homes[from].is_empty()
     }
 
-    /// Hands the sequences of the state before the last down to the last one, which is one to go on from. Those that were doubted
-    /// and go on come after them.
+    /// Hands the sequences of the state before the last down to the last one, which is one to go on
+    /// from. Those that were doubted and go on come after them.
     pub fn hand_down(&mut self, made: Made<'_>, catalogue: &Catalogue) {
         let from = self.starts.len() - 2;
         let mine = bit(made.event.process);
@@ -347,7 +354,8 @@ impl Sequences {
         one.is_worth_while(from).then_some(one)
     }
 
-    /// The suspended sequences that the last step goes on with: those that it ends first, and then those that were suspended last.
+    /// The suspended sequences that the last step goes on with: those that it ends first, and then
+    /// those that were suspended last.
     pub fn doubts(&mut self) -> Vec<Doubt> {
         let mut doubts = std::mem::take(&mut self.doubts);
         doubts.sort_by_key(|doubt| {
@@ -375,7 +383,8 @@ impl Sequences {
             .map(|(_, step)| step)
     }
 
-    /// Whether the steps that are left add as much as they have been seen to add. If not, it need not be tried again.
+    /// Whether the steps that are left add as much as they have been seen to add. If not, it need
+    /// not be tried again.
     pub fn expects(&mut self, one: Followed, adds: Fingerprint) -> bool {
         self.useless[one.number as usize] |= one.adds != adds;
         one.adds == adds
@@ -392,7 +401,8 @@ impl Sequences {
         !self.unlike.is_empty()
     }
 
-    /// Those that the last step has ended in a state with another sum, and that may still lead to the expected state.
+    /// Those that the last step has ended in a state with another sum, and that may still lead to
+    /// the expected state.
     pub fn unlike(&mut self) -> Vec<Followed> {
         std::mem::take(&mut self.unlike)
     }
@@ -408,8 +418,8 @@ impl Sequences {
         self.all[one.number as usize].compared = !equal;
     }
 
-    /// The steps since the home of a sequence that has been followed to its end, in the order of the run that it was found in:
-    /// its own as they were made there, and then the others.
+    /// The steps since the home of a sequence that has been followed to its end, in the order of
+    /// the run that it was found in: its own as they were made there, and then the others.
     pub fn as_found<'a>(&'a self, one: Followed, since: &'a [Step]) -> Vec<&'a Step> {
         let Sequence { steps, places, .. } = &self.all[one.number as usize];
         let mut own: Vec<usize> = (0..steps.len()).collect();
@@ -424,7 +434,8 @@ impl Sequences {
         own.chain(others).collect()
     }
 
-    /// A sequence goes on with the step that was made, and what is left of it adds this to the sum. Whether it is at its end.
+    /// A sequence goes on with the step that was made, and what is left of it adds this to the sum.
+    /// Whether it is at its end.
     pub fn go_on(&mut self, doubt: Doubt, adds: Fingerprint) -> bool {
         let mut one = doubt.sequence;
         let steps = &self.all[one.number as usize].steps;
@@ -474,7 +485,8 @@ impl Sequences {
         self.followed.len() > self.starts[depth] || !self.homes[depth].is_empty()
     }
 
-    /// Whether some sequence may end with the next step, if nobody has been run from the last state.
+    /// Whether some sequence may end with the next step, if nobody has been run from the last
+    /// state.
     #[inline]
     pub fn may_end(&self) -> bool {
         self.single
@@ -488,7 +500,8 @@ impl Sequences {
         useful.map(|one| one.first)
     }
 
-    /// For each process how long the shortest of the sequences is that lead on from the last state with its step.
+    /// For each process how long the shortest of the sequences is that lead on from the last state
+    /// with its step.
     pub fn shortest(&self, lengths: &mut Lengths) {
         lengths.clear();
         let depth = self.starts.len() - 1;

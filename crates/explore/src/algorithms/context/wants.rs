@@ -1,11 +1,13 @@
 //! Who must be run from a state because of what could follow a cut.
 //!
-//! A run was cut where some process could still do something that conflicts with an event d of the run. Let w be a run from the
-//! state E before d in which it does that, and r that process, or the one of E that starts it. Which steps of w come before is
-//! not known, but who can make the first of them is: a set P of processes with r in it is *closed* if no process outside of P may
-//! ever do something that conflicts with the next step of one in P, and if one in P that waits for a process
-//! waits for one in P (a stubborn set of Valmari's: LNCS 483, 1990, section 3). The first step of w that a process of P makes is then independent of
-//! all before it, and possible in E: so one of P can begin w, and running all of P from E is enough.
+//! A run was cut where some process could still do something that conflicts with an event d of the
+//! run. Let w be a run from the state E before d in which it does that, and r that process, or the
+//! one of E that starts it. Which steps of w come before is not known, but who can make the first
+//! of them is: a set P of processes with r in it is *closed* if no process outside of P may ever do
+//! something that conflicts with the next step of one in P, and if one in P that waits for a
+//! process waits for one in P (a stubborn set of Valmari's: LNCS 483, 1990, section 3). The first
+//! step of w that a process of P makes is then independent of all before it, and possible in E: so
+//! one of P can begin w, and running all of P from E is enough.
 
 use mazurka_core::{Blocker, Claims, Execution, ProcessId, Status};
 
@@ -16,7 +18,8 @@ use crate::relations::catalogue::conflict;
 #[derive(Debug, Default)]
 pub(super) struct Wants {
     at: Vec<Vec<ProcessId>>,
-    /// Those of the state that is looked at: who is live, what each may still do, who is in P, and whose turn it is.
+    /// Those of the state that is looked at: who is live, what each may still do, who is in P, and
+    /// whose turn it is.
     live: Vec<ProcessId>,
     futures: Vec<Claims>,
     closed: Vec<bool>,
@@ -33,7 +36,8 @@ impl Wants {
         }
     }
 
-    /// What a process may still do conflicts with the event that was made in the state of that depth.
+    /// What a process may still do conflicts with the event that was made in the state of that
+    /// depth.
     pub fn add(&mut self, depth: usize, process: ProcessId) {
         let here = &mut self.at[depth];
         if !here.contains(&process) {

@@ -1,5 +1,6 @@
-//! insert_\[E\](v, wut(E)) (JACM 2017, section 7): the sequence v that reverses a race goes into a wakeup tree as far down as it can
-//! follow what is there, and becomes a new branch where it cannot.
+//! insert_\[E\](v, wut(E)) (JACM 2017, section 7): the sequence v that reverses a race goes into a
+//! wakeup tree as far down as it can follow what is there, and becomes a new branch where it
+//! cannot.
 
 use mazurka_core::Event;
 
@@ -40,8 +41,8 @@ impl<S: Set> Optimal<S> {
         Cover::Nobody { after }
     }
 
-    /// Inserts v below a branch that is a weak initial of it. If v is `all` that it could be, a branch may also be foreign to it;
-    /// else nothing is inserted there, and the answer is no.
+    /// Inserts v below a branch that is a weak initial of it. If v is `all` that it could be, a
+    /// branch may also be foreign to it; else nothing is inserted there, and the answer is no.
     pub(super) fn insert_below(
         &mut self,
         mut at: u32,
@@ -76,8 +77,8 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// Inserts the rest of v below a step that chooses: below the branch of its outcomes, or of all of them
-    /// if v does not say which. Outcomes without a branch are explored anyway.
+    /// Inserts the rest of v below a step that chooses: below the branch of its outcomes, or of all
+    /// of them if v does not say which. Outcomes without a branch are explored anyway.
     fn insert_for_outcomes(
         &mut self,
         mut at: u32,

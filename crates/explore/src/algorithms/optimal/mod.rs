@@ -1,8 +1,8 @@
 //! Optimal DPOR: each trace exactly once.
 //!
-//! Abdulla, Aronis, Jonsson, Sagonas, "Source Sets: A Foundation for Optimal Dynamic Partial Order Reduction",
-//! JACM 64(4), 2017, section 7 (wakeup trees). Depth first, on the driver's explicit stack; nothing is
-//! allocated for a step once the stacks have grown.
+//! Abdulla, Aronis, Jonsson, Sagonas, "Source Sets: A Foundation for Optimal Dynamic Partial Order
+//! Reduction", JACM 64(4), 2017, section 7 (wakeup trees). Depth first, on the driver's explicit
+//! stack; nothing is allocated for a step once the stacks have grown.
 //!
 //! | paper | here |
 //! |---|---|
@@ -16,33 +16,39 @@
 //! | insert_\[E\](v, wut(E)) | [`Optimal::reverse`], and `insert` below |
 //!
 //! Where it deviates:
-//! - Races are looked at when a run is complete. An old race, both of whose events stood in the run before, is looked
-//!   at again only if one of the new events does not happen after its first event: else v is what it was.
-//! - *Short sequences*: of v only the part is looked at that e' needs, as long as that decides. The paper's argument asks for no
-//!   more than that no sleeper and no earlier branch is a weak initial of what is inserted, and all that starts with v
-//!   starts with the part. A weak initial of the part that is one of its own steps is one of v too (what has to come before it is in
-//!   the part); one that is foreign to the part may conflict with the rest of v, so then all of v is looked at. For a sleeper that needs no more than the
-//!   events that come before its own or conflict with it ([`Optimal::leads`]).
-//! - *Which process runs* where no wakeup tree says it: see `preference`. What the first run teaches
-//!   can only change the order of the search: `preference` gives hints, and every ready process that
-//!   is not asleep is tried after the hints. So a run is blocked only if all its ready processes
-//!   sleep, which the paper excludes for programs without guards and outcomes; `leaf` asserts it.
-//! - *Locks*: an acquisition races with the acquisition before it, and in v it counts with its program past only (its
-//!   other predecessors came through the critical section that the reversal removes). An acquisition that has to wait at
-//!   the end of a run is a last event that is not made.
-//! - *Guards* (errata E3): whether a guarded step is possible after a reversal cannot be told from the run. So at every
-//!   event that conflicts with a guarded step, made or waiting, and is not in its program past, all
-//!   ready processes are tried. Sleep sets keep each trace from being explored twice, but some runs may end blocked; for programs
-//!   without guards none does. Why this is enough: let w be a run from E that is missed, p an
-//!   explored step at E that is no weak initial of w, and q's step in w the first that depends on p. If that step is guarded,
-//!   every run through E·p holds it too, made or waiting, with p not in its program past, and E is expanded. If it
-//!   is not, the paper's argument applies.
-//!   This cover is by *true* initials only. A sleeper that is a guarded step's rival, or that still sleeps where a wakeup
-//!   sequence ends (which never happens in the paper), is `inherited`: that v could come after it says nothing.
-//! - *Outcomes* of `choose`: where a process is explored, it is with all its outcomes, one after the other, and then it
-//!   sleeps. In a wakeup sequence a step keeps the outcomes that the rest of the sequence builds on.
-//!   The other outcomes are explored there too, and if none of their steps wakes a sleeper, their
-//!   run ends blocked: it is one that was explored with the sleeper first.
+//! - Races are looked at when a run is complete. An old race, both of whose events stood in the run
+//!   before, is looked at again only if one of the new events does not happen after its first
+//!   event: else v is what it was.
+//! - *Short sequences*: of v only the part is looked at that e' needs, as long as that decides. The
+//!   paper's argument asks for no more than that no sleeper and no earlier branch is a weak initial
+//!   of what is inserted, and all that starts with v starts with the part. A weak initial of the
+//!   part that is one of its own steps is one of v too (what has to come before it is in the part);
+//!   one that is foreign to the part may conflict with the rest of v, so then all of v is looked
+//!   at. For a sleeper that needs no more than the events that come before its own or conflict with
+//!   it ([`Optimal::leads`]).
+//! - *Which process runs* where no wakeup tree says it: see `preference`. What the first run
+//!   teaches can only change the order of the search: `preference` gives hints, and every ready
+//!   process that is not asleep is tried after the hints. So a run is blocked only if all its ready
+//!   processes sleep, which the paper excludes for programs without guards and outcomes; `leaf`
+//!   asserts it.
+//! - *Locks*: an acquisition races with the acquisition before it, and in v it counts with its
+//!   program past only (its other predecessors came through the critical section that the reversal
+//!   removes). An acquisition that has to wait at the end of a run is a last event that is not
+//!   made.
+//! - *Guards* (errata E3): whether a guarded step is possible after a reversal cannot be told from
+//!   the run. So at every event that conflicts with a guarded step, made or waiting, and is not in
+//!   its program past, all ready processes are tried. Sleep sets keep each trace from being
+//!   explored twice, but some runs may end blocked; for programs without guards none does. Why this
+//!   is enough: let w be a run from E that is missed, p an explored step at E that is no weak
+//!   initial of w, and q's step in w the first that depends on p. If that step is guarded, every
+//!   run through E·p holds it too, made or waiting, with p not in its program past, and E is
+//!   expanded. If it is not, the paper's argument applies. This cover is by *true* initials only. A
+//!   sleeper that is a guarded step's rival, or that still sleeps where a wakeup sequence ends
+//!   (which never happens in the paper), is `inherited`: that v could come after it says nothing.
+//! - *Outcomes* of `choose`: where a process is explored, it is with all its outcomes, one after
+//!   the other, and then it sleeps. In a wakeup sequence a step keeps the outcomes that the rest of
+//!   the sequence builds on. The other outcomes are explored there too, and if none of their steps
+//!   wakes a sleeper, their run ends blocked: it is one that was explored with the sleeper first.
 //! - Blocked runs are analysed for races too.
 //!
 //! Memory: the branches still to be explored, along one path.
@@ -72,7 +78,8 @@ enum Initial {
     Foreign,
 }
 
-/// A state on the current path. As large as a power of two, which makes a place in a vector cheaper to find.
+/// A state on the current path. As large as a power of two, which makes a place in a vector cheaper
+/// to find.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 struct Node {
@@ -253,7 +260,8 @@ impl<S: Set> Optimal<S> {
         for_each(&firsts, |first| self.reverse(first, second, run));
     }
 
-    /// Makes sure that the runs are explored in which an event is reversed with a later one that it races with.
+    /// Makes sure that the runs are explored in which an event is reversed with a later one that it
+    /// races with.
     #[inline(never)]
     fn reverse(&mut self, first: usize, last: usize, run: &[Event]) {
         let mut v = self.needed(first, last);
@@ -287,8 +295,9 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// Whether a sleeper that is foreign to the part of v that its last event needs is a weak initial of all of v: whether
-    /// nothing else of v has to come before its step, if that is in v, or conflicts with it, if not.
+    /// Whether a sleeper that is foreign to the part of v that its last event needs is a weak
+    /// initial of all of v: whether nothing else of v has to come before its step, if that is in v,
+    /// or conflicts with it, if not.
     #[inline(always)]
     fn leads(&self, sleeper: &Step, first: usize) -> bool {
         let events = &self.order.events;
@@ -315,7 +324,8 @@ impl<S: Set> Optimal<S> {
         Reversal { all, last }
     }
 
-    /// What happens before the last event of v. A reversed acquisition leaves the critical section behind that it followed.
+    /// What happens before the last event of v. A reversed acquisition leaves the critical section
+    /// behind that it followed.
     #[inline]
     fn past_in_reversal(&self, last: usize) -> &S {
         let event = &self.order.events[last];
@@ -493,7 +503,8 @@ impl<S: Set> Optimal<S> {
         None
     }
 
-    /// Takes the branch of a process with the outcomes it got from the wakeup tree: what hangs below it.
+    /// Takes the branch of a process with the outcomes it got from the wakeup tree: what hangs
+    /// below it.
     #[inline(never)]
     fn wake_with(&mut self, node: usize, process: ProcessId, key: Key) -> u32 {
         let mut before = NONE;

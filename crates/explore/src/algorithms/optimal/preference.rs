@@ -24,7 +24,8 @@ pub(crate) struct Preference {
     races: Vec<bool>,
     /// Those that do not race. A process that made no step in the first run need not be here.
     loners: Vec<ProcessId>,
-    /// The processes that race, but not with all their steps: which of the first 64 race with nothing, as bits.
+    /// The processes that race, but not with all their steps: which of the first 64 race with
+    /// nothing, as bits.
     partly_free: Vec<(ProcessId, u64)>,
 }
 

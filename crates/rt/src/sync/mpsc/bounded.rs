@@ -1,5 +1,6 @@
-//! A channel with a bound, in a model. Senders that find no room leave their message with the channel and
-//! wait; a receiver that makes room lets one of them in, which is a choice. With a bound of 0 a message goes from hand to hand.
+//! A channel with a bound, in a model. Senders that find no room leave their message with the
+//! channel and wait; a receiver that makes room lets one of them in, which is a choice. With a
+//! bound of 0 a message goes from hand to hand.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -1,9 +1,10 @@
 //! `std::sync::mpsc`, explored.
 //!
-//! A channel without a bound hardly branches: the k-th message has a flag of its own, which its `send` sets and its
-//! `recv` waits for; so a receiver races with nobody, and only senders race, for places in the queue. That all
-//! senders are gone is the flag of the message that will never come. Nobody can tell in which order senders were cloned, so that is no step.
-//! With a bound (`bounded`), whoever cannot go on enlists, and all operations on the channel conflict.
+//! A channel without a bound hardly branches: the k-th message has a flag of its own, which its
+//! `send` sets and its `recv` waits for; so a receiver races with nobody, and only senders race,
+//! for places in the queue. That all senders are gone is the flag of the message that will never
+//! come. Nobody can tell in which order senders were cloned, so that is no step. With a bound
+//! (`bounded`), whoever cannot go on enlists, and all operations on the channel conflict.
 
 mod bounded;
 mod unbounded;
@@ -40,8 +41,9 @@ enum Receiving<T> {
     Bounded(Arc<Bounded<T>>),
 }
 
-// SAFETY: as with std: senders may be shared and receivers sent if messages can be sent. In a model all threads are coroutines of
-// one real thread, and what is inside is borrowed only between two steps.
+// SAFETY: as with std: senders may be shared and receivers sent if messages can be sent. In a model
+// all threads are coroutines of one real thread, and what is inside is borrowed only between two
+// steps.
 #[allow(unsafe_code)]
 mod send {
     use super::{Receiver, Sender, SyncSender};

@@ -26,7 +26,8 @@ pub(super) struct Unbounded<T> {
 }
 
 impl Inner {
-    /// The flag of the next message that is sent, which a sender touches; one that is not the last to go does not.
+    /// The flag of the next message that is sent, which a sender touches; one that is not the last
+    /// to go does not.
     pub fn claim_message(&self, channel: u32, into: &mut Claims) {
         into.extend(
             self.next_flag(channel)
