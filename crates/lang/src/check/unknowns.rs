@@ -11,7 +11,7 @@ use crate::code::shared::Shared;
 /// The unknown values of a program.
 ///
 /// ```
-/// let source = "var x: int  process { x := input() }";
+/// let source = "var x: i32  process { x := input() }";
 /// let unknowns = mazurka_lang::load(source, &[]).unwrap().unknowns();
 /// assert_eq!((unknowns.initial.len(), unknowns.inputs.len()), (1, 1));
 /// let codes: Vec<_> = unknowns.refused().iter().map(|refused| refused.code).collect();

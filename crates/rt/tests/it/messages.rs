@@ -51,7 +51,7 @@ fn a_failure_shows_its_steps() {
         message.matches("●").count() >= 3,
         "two racing steps and a legend"
     );
-    assert!(message.contains("let body = crate::lost_update;"));
+    assert!(message.contains("let body = crate::messages::lost_update;"));
     // Both updates, the joins, the last load: no step too many.
     let steps = message
         .lines()
