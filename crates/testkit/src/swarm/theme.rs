@@ -22,7 +22,7 @@ pub enum Theme {
     ForeignJoin,
     /// Locks that are taken in two orders.
     Crossed,
-    /// Arithmetic over unknown numbers, with large constants; see [`super::numbers`].
+    /// Arithmetic over unknown numbers, with large constants; see `swarm/numbers.rs`.
     Numbers,
 }
 
