@@ -78,8 +78,10 @@ impl Program {
     ) -> Result<SymbolicRecord, Refused> {
         let options = &options.started();
         let code = self.language.code().ok_or(Refused::NotMaz)?;
-        // As the prototype counts: leaving a loop that has used up its bound is a step.
-        let code = Arc::new(compile_symbolic(code.program(), code.source(), true));
+        // Without feasibility as the prototype counts: leaving a loop that has used up its bound
+        // is a step.
+        let exits = !wanted.feasible;
+        let code = Arc::new(compile_symbolic(code.program(), code.source(), exits));
         let mut machine = match wanted.feasible {
             true => symbolic_machine(&code, options, options.patience.clone())?,
             false => {
