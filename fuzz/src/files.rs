@@ -2,9 +2,11 @@
 
 use std::sync::OnceLock;
 
-use mazurka::{
-    Algorithm, Checkpoint, Limits, Options, Program, ProofFile, Recording, SolverChoice, quietly,
-};
+use mazurka::checkpoint::Checkpoint;
+use mazurka::prove::ProofFile;
+use mazurka::replay::Recording;
+use mazurka::solving::SolverChoice;
+use mazurka::{Algorithm, Limits, Options, Program, quietly};
 
 /// What records and checkpoints are about.
 pub fn program() -> &'static Program {

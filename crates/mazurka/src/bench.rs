@@ -64,7 +64,8 @@ impl Bench {
     /// Measures. If the watch breaks a search off, what was measured so far is the result.
     ///
     /// ```
-    /// use mazurka::{Bench, quietly};
+    /// use mazurka::quietly;
+    /// use mazurka::bench::Bench;
     /// let plan = Bench { quick: true, repeat: 1, filter: Some("writers".into()), ..Bench::default() };
     /// let measured = plan.run(&mut quietly()).unwrap();
     /// assert_eq!(measured.rows[0].program, "writers(5)");

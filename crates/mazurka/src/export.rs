@@ -9,9 +9,10 @@ use mazurka_lang::Sides;
 use mazurka_lang::{Code, Machine};
 
 use crate::front::{Front, Language};
+use crate::run::{Plan, RunRecord};
 use crate::search::everything;
 use crate::unknowns::given;
-use crate::{Algorithm, Options, Plan, Program, Refused, RunRecord, Watch, quietly};
+use crate::{Algorithm, Options, Program, Refused, Watch, quietly};
 
 /// Takes each test with its number, from 1.
 pub type TestSink<'a> = &'a mut dyn FnMut(u64, &RunRecord);

@@ -55,22 +55,3 @@ pub use mazurka_explore::{Algorithm, Progress, Watch};
 pub use mazurka_lang::Unknowns;
 pub use options::{Options, quietly};
 pub use program::{Program, Refused};
-
-// What the modules have, under the flat names that it had before there were modules.
-#[doc(hidden)]
-pub use {
-    bench::{Bench, Benchmark, NothingToMeasure},
-    checkpoint::{Checkpoint, ResumeError},
-    permute::{PermuteError, PermuteRecord, Permuting},
-    prove::{
-        DeadlockFree, ProofFile, ProofProblem, ProveError, ProveOptions, ProveRecord, goal_mistake,
-        proof,
-    },
-    reach::{BadProperty, Method, NotTranslated, ReachRecord, Reached, StateProperty},
-    replay::{Recording, RecordingError, ReplayError, ReplayProblem},
-    run::{NoPath, Plan, ProcessPath, Random, RunError, RunRecord, parse_input},
-    search::{Estimate, Scope, StopReason, TestSink, TreeTooLarge, Variant},
-    solving::{QueryLog, SolverChoice, Solving, second_solver},
-    symbolic::{Reduction, SymbolicOptions, SymbolicRecord},
-    unfold::{NetKind, NetTooLarge, UnfoldRecord},
-};

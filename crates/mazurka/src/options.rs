@@ -8,7 +8,7 @@ use mazurka_core::{Bound, Counts, Limits, Patience};
 use mazurka_explore::{Progress, Watch, broken_by};
 use mazurka_lang::Doubts;
 
-use crate::Solving;
+use crate::solving::Solving;
 
 /// How to search.
 #[derive(Clone, Debug, Default)]

@@ -20,8 +20,9 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::front::{Front, on_front};
+use crate::run::Plan;
 use crate::run::{go_on, wander};
-use crate::{Algorithm, Options, Plan, Program, Watch};
+use crate::{Algorithm, Options, Program, Watch};
 
 /// What to permute, and how much of it to list.
 #[derive(Clone, Debug)]
@@ -79,7 +80,9 @@ impl Program {
     /// `deterministic` is false or unknown.
     ///
     /// ```
-    /// use mazurka::{Options, Permuting, Plan, Program, quietly};
+    /// use mazurka::{Options, Program, quietly};
+    /// use mazurka::permute::Permuting;
+    /// use mazurka::run::Plan;
     /// // Errata E6: as recorded, with the choice first, nothing else can happen; but y can be 2.
     /// let source = "var x, y: int = 0  process { x := 1 }  process { y := 1 <| x == 0 |> y := 2 }";
     /// let program = Program::load("e6.maz", source, &[]).unwrap();

@@ -8,9 +8,11 @@ use mazurka_diagnostics::{Diagnostic, Span};
 use mazurka_lang::{Setting, Unknowns};
 use mazurka_smt::Missing;
 
+use crate::Options;
 use crate::front::Language;
+use crate::reach::NotTranslated;
+use crate::unfold::NetTooLarge;
 use crate::unknowns::ForAll;
-use crate::{NetTooLarge, NotTranslated, Options};
 
 /// A program, read once: checked and compiled, whatever is done with it.
 ///

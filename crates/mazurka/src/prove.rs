@@ -35,7 +35,9 @@ use mazurka_logic::{Formula, FormulaError, Outcome, Refutation, Rejected, Theore
 use mazurka_smt::{Effort, Embedded, Missing, Solver, Why};
 use serde::{Deserialize, Serialize};
 
-use crate::{Options, Plan, Program, Solving, Watch, parse_input};
+use crate::run::{Plan, parse_input};
+use crate::solving::Solving;
+use crate::{Options, Program, Watch};
 
 pub use mazurka_core::proof;
 pub use mazurka_logic::DeadlockFree;

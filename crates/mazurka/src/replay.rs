@@ -60,7 +60,7 @@ impl Recording {
     /// Reads a record.
     ///
     /// ```
-    /// use mazurka::Recording;
+    /// use mazurka::replay::Recording;
     /// let error = Recording::parse(r#"{"version": 99}"#).unwrap_err();
     /// assert!(error.to_string().starts_with("this record has version 99"));
     /// ```

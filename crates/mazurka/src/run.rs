@@ -196,7 +196,8 @@ impl Program {
     /// could not).
     ///
     /// ```
-    /// use mazurka::{Options, Plan, Program, quietly};
+    /// use mazurka::{Options, Program, quietly};
+    /// use mazurka::run::Plan;
     /// let source = "var x: int = 1  process { x > 0 |> x := x + 1 }  process { x := 5 <| x > 3 |> x := 2 * x }";
     /// let program = Program::load("path.maz", source, &[]).unwrap();
     /// let plan = Plan::Schedule("0 1".parse().unwrap());

@@ -25,8 +25,9 @@ use mazurka_core::record::{Record, VERSION, Witness};
 use mazurka_core::{Narrator, Semantics, Verdict};
 use mazurka_explore::{Findings, Goal, Parts, Saver, Search, Workers};
 
+use crate::checkpoint::{Checkpoint, ResumeError};
 use crate::front::{Front, Language, on_front};
-use crate::{Checkpoint, Options, Program, Refused, ResumeError, evidence, pick};
+use crate::{Options, Program, Refused, evidence, pick};
 
 pub use crate::export::TestSink;
 pub use crate::tree::TreeTooLarge;

@@ -32,7 +32,7 @@ pub type QueryLog = Arc<Mutex<dyn FnMut(&str) + Send>>;
 /// How conditions are decided.
 ///
 /// ```
-/// use mazurka::{SolverChoice, Solving};
+/// use mazurka::solving::{SolverChoice, Solving};
 /// let solving = Solving::from(SolverChoice::Embedded);
 /// assert!(!solving.cross_check);
 /// ```

@@ -61,7 +61,8 @@ impl Program {
     /// possible violate; where feasibility is not looked at, that is not known.
     ///
     /// ```
-    /// use mazurka::{Options, Program, SymbolicOptions, quietly};
+    /// use mazurka::{Options, Program, quietly};
+    /// use mazurka::symbolic::SymbolicOptions;
     /// let source = "var x, y: int  process { if x > y { x := y } }  process { y := y + 1 }";
     /// let program = Program::load("smaller.maz", source, &[]).unwrap();
     /// let found = program

@@ -21,7 +21,8 @@ use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 use mazurka_lang::{Property, SymbolicMachine};
 use mazurka_smt::{Answer, Effort, Kind, Sort, Term, Terms};
 
-use crate::{Refused, Solving};
+use crate::Refused;
+use crate::solving::Solving;
 
 /// What a property may not contain if a solver is to decide it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -22,9 +22,11 @@ use mazurka_lang::{Machine, SymbolicMachine};
 use serde::{Deserialize, Serialize};
 
 use crate::front::{Front, Language, on_front};
+use crate::run::Plan;
+use crate::search::TestSink;
 use crate::search::everything;
 use crate::unknowns::{ForAll, doubt, failures_and_deadlock, follow, given, over_numbers};
-use crate::{Algorithm, Options, Plan, Program, Refused, TestSink, Watch, quietly};
+use crate::{Algorithm, Options, Program, Refused, Watch, quietly};
 
 pub use mazurka_explore::NetKind;
 

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mazurka::record::{Record, WitnessKind};
-use mazurka::{Algorithm, Options, Program, Recording, Verdict, quietly};
+use mazurka::replay::Recording;
+use mazurka::{Algorithm, Options, Program, Verdict, quietly};
 
 fn program(source: &str) -> Program {
     Program::load("test.maz", source, &[]).unwrap_or_else(|mistakes| panic!("{mistakes:?}"))

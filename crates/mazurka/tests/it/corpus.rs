@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use mazurka::record::{Record, WitnessKind};
-use mazurka::{
-    Algorithm, Bound, NetKind, Options, Program, Recording, SolverChoice, StopReason,
-    SymbolicOptions, SymbolicRecord, Verdict, quietly,
-};
+use mazurka::replay::Recording;
+use mazurka::search::StopReason;
+use mazurka::solving::SolverChoice;
+use mazurka::symbolic::{SymbolicOptions, SymbolicRecord};
+use mazurka::unfold::NetKind;
+use mazurka::{Algorithm, Bound, Options, Program, Verdict, quietly};
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]

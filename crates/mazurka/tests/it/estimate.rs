@@ -4,7 +4,8 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use mazurka::{Algorithm, Bound, Estimate, Options, Program, Progress};
+use mazurka::search::Estimate;
+use mazurka::{Algorithm, Bound, Options, Program, Progress};
 
 /// With fewer traces there is nothing to estimate.
 const FEWEST_TRACES: i64 = 100;

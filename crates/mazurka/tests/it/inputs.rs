@@ -1,9 +1,10 @@
 //! Programs with inputs, as a user sees them.
 
 use mazurka::record::{Binding, WitnessKind};
-use mazurka::{
-    Algorithm, Bound, Options, Plan, Program, Recording, Refused, SolverChoice, Verdict, quietly,
-};
+use mazurka::replay::Recording;
+use mazurka::run::Plan;
+use mazurka::solving::SolverChoice;
+use mazurka::{Algorithm, Bound, Options, Program, Refused, Verdict, quietly};
 
 fn program(source: &str) -> Program {
     Program::load("test.maz", source, &[]).expect("a program")
@@ -331,14 +332,14 @@ fn an_interrupted_solver_verifies_nothing() {
     let program = Program::load("interrupted.maz", source, &[]).unwrap();
     let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
     let options = Options {
-        solver: mazurka::Solving {
+        solver: mazurka::solving::Solving {
             stop: Some(stop),
             ..SolverChoice::Embedded.into()
         },
         ..Options::default()
     };
     let watch = &mut quietly();
-    let net = mazurka::NetKind::Contextual;
+    let net = mazurka::unfold::NetKind::Contextual;
     let records = [
         program.check(&options, watch).unwrap(),
         program
@@ -347,7 +348,11 @@ fn an_interrupted_solver_verifies_nothing() {
         program.unfold(net, 0, &options, watch).unwrap().record,
         program.walk_states(0, &options, watch).unwrap().record,
         program
-            .symbolic(&mazurka::SymbolicOptions::default(), &options, watch)
+            .symbolic(
+                &mazurka::symbolic::SymbolicOptions::default(),
+                &options,
+                watch,
+            )
             .unwrap()
             .record,
     ];

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use mazurka::permute::{PermuteRecord, Permuting};
 use mazurka::record::{Ending, Permutations};
-use mazurka::{
-    Algorithm, Bound, Options, PermuteRecord, Permuting, Plan, Program, Verdict, quietly,
-};
+use mazurka::run::Plan;
+use mazurka::{Algorithm, Bound, Options, Program, Verdict, quietly};
 
 fn corpus() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -4,8 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mazurka::proof::Status;
-use mazurka::{DeadlockFree, Options, Program, ProofFile, ProveOptions, SolverChoice, quietly};
+use mazurka::prove::proof::Status;
+use mazurka::prove::{DeadlockFree, ProofFile, ProveOptions};
+use mazurka::solving::SolverChoice;
+use mazurka::{Options, Program, quietly};
 use serde::Deserialize;
 
 #[derive(Deserialize)]

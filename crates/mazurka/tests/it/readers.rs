@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::{env, fs};
 
-use mazurka::{
-    Algorithm, Limits, Options, ProofFile, ProveOptions, SolverChoice, Verdict, quietly,
-};
+use mazurka::prove::{ProofFile, ProveOptions};
+use mazurka::solving::SolverChoice;
+use mazurka::{Algorithm, Limits, Options, Verdict, quietly};
 use proptest::prelude::*;
 
 // What cargo-fuzz calls, too.

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mazurka::record::{Run, Witness, WitnessKind};
-use mazurka::{Algorithm, Limits, Options, Program, Recording, Schedule, quietly};
+use mazurka::replay::Recording;
+use mazurka::{Algorithm, Limits, Options, Program, Schedule, quietly};
 use mazurka_explore::{Findings, Goal, Search};
 use mazurka_lang::Machine;
 

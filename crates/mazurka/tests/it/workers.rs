@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::Path;
 
+use mazurka::checkpoint::{Checkpoint, ResumeError};
 use mazurka::record::Record;
-use mazurka::{Algorithm, Checkpoint, Options, Program, ResumeError, Verdict, quietly};
+use mazurka::{Algorithm, Options, Program, Verdict, quietly};
 
 /// Larger cases are for longer tests.
 const MOST_TRACES: u64 = 1_000;

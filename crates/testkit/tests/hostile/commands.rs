@@ -10,13 +10,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Once, OnceLock};
 use std::time::Duration;
 
-use mazurka::proof::Status;
+use mazurka::checkpoint::Checkpoint;
+use mazurka::permute::Permuting;
+use mazurka::prove::ProveOptions;
+use mazurka::prove::proof::Status;
+use mazurka::reach::{Method, Reached, StateProperty};
 use mazurka::record::{Ending, Record};
-use mazurka::{
-    Algorithm, Bound, Checkpoint, Limits, Method, NetKind, Options, Permuting, Plan, Program,
-    ProveOptions, Reached, Recording, Reduction, Refused, RunRecord, SolverChoice, StateProperty,
-    SymbolicOptions, Verdict, quietly, second_solver,
-};
+use mazurka::replay::Recording;
+use mazurka::run::{Plan, RunRecord};
+use mazurka::solving::{SolverChoice, second_solver};
+use mazurka::symbolic::{Reduction, SymbolicOptions};
+use mazurka::unfold::NetKind;
+use mazurka::{Algorithm, Bound, Limits, Options, Program, Refused, Verdict, quietly};
 use mazurka_core::Counts;
 
 use crate::any_start;

@@ -5,7 +5,10 @@ use std::fmt;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use mazurka::{Algorithm, Method, NetKind, Reduction, Verdict};
+use mazurka::reach::Method;
+use mazurka::symbolic::Reduction;
+use mazurka::unfold::NetKind;
+use mazurka::{Algorithm, Verdict};
 use mazurka_core::Counts;
 use mazurka_testkit::variants;
 

@@ -4,7 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use mazurka::{Algorithm, NetKind, Verdict};
+use mazurka::unfold::NetKind;
+use mazurka::{Algorithm, Verdict};
 use mazurka_testkit::Rng;
 use mazurka_testkit::oracle::ast::{Child, Expr, Item, ItemKind, Kind, Program, Stmt};
 use mazurka_testkit::oracle::{parse, print};

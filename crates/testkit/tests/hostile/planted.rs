@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use mazurka::record::{Ending, Run};
-use mazurka::{Algorithm, Options, Program, RunRecord, Verdict, quietly};
+use mazurka::run::RunRecord;
+use mazurka::{Algorithm, Options, Program, Verdict, quietly};
 use mazurka_testkit::features::{Feature, features};
 use mazurka_testkit::oracle::ast::{Expr, Init, ItemKind, Kind, Stmt};
 use mazurka_testkit::oracle::parse;

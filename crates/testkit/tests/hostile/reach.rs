@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use mazurka::reach::Method;
 use mazurka::record::Ending;
-use mazurka::{Algorithm, Method, NetKind, RunRecord, quietly};
+use mazurka::run::RunRecord;
+use mazurka::unfold::NetKind;
+use mazurka::{Algorithm, quietly};
 use mazurka_testkit::Rng;
 
 use crate::commands::{Command, Loaded, options};

@@ -122,5 +122,5 @@ pub fn named(bindings: &[Binding]) -> State {
 
 /// A value that is no number is shown as one that no variable has.
 fn value_of(text: &str) -> i128 {
-    mazurka::parse_input(text).unwrap_or(i128::MAX)
+    mazurka::run::parse_input(text).unwrap_or(i128::MAX)
 }
