@@ -2,7 +2,7 @@
 //!
 //! From weak to strong: `<==>`, `==>` (to the right), `||`, `&&`, comparisons, sums, products, `!`
 //! and `-`. A box or an update reaches as far to the right as it can up to `==>` or `<==>`, a
-//! quantifier up to the end.
+//! quantifier or `if e then f else g` up to the end.
 
 use mazurka_diagnostics::Span;
 use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, LocalId, Place, Program, Type, UnaryOp, VarId};
@@ -363,8 +363,35 @@ impl<'t> Parser<'t, '_> {
                 let value = i64::from(truth.eq_ignore_ascii_case("true"));
                 Ok(Read::Value(constant(value, Type::Bool, start)))
             }
+            Token::Name("if") => self.conditional(),
             Token::Name(_) => self.variable().map(Read::Value),
             _ => Err(self.unexpected("a formula")),
+        }
+    }
+
+    /// `if e then f else g`, which reaches as far to the right as it can.
+    fn conditional(&mut self) -> Parse<Read> {
+        let start = self.span;
+        self.bump()?;
+        let test = self.formula(0)?;
+        let test = self.as_type(test, Type::Bool)?;
+        self.word("then")?;
+        let then = self.formula(0)?;
+        self.word("else")?;
+        let other = self.formula(0)?;
+        let span = start.to(other.span());
+        let (then, other) = self.alike(then, other)?;
+        Ok(Read::Value(Expr {
+            ty: then.ty,
+            span,
+            kind: ExprKind::If(Box::new(test), Box::new(then), Box::new(other)),
+        }))
+    }
+
+    fn word(&mut self, word: &str) -> Parse<()> {
+        match self.token {
+            Token::Name(name) if name == word => self.bump(),
+            _ => Err(self.unexpected(&format!("`{word}`"))),
         }
     }
 
