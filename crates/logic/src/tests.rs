@@ -51,9 +51,13 @@ fn count(source: &str, goal: &str, options: &Options) -> (usize, usize) {
 fn a_goal_has_the_expressions_of_programs() {
     let source = "var x, y: int  var p: bool  process { if p { x := y } }";
     let closed = |goal: &str| prove(source, goal).is_ok();
-    assert!(closed("forall k: int. x == k ==> [*] x == (if p then y else k)"));
+    assert!(closed(
+        "forall k: int. x == k ==> [*] x == (if p then y else k)"
+    ));
     assert!(closed("p ==> {x := if p then y else x} x == y"));
-    assert!(!closed("forall k: int. x == k ==> [*] x == (if p then k else y)"));
+    assert!(!closed(
+        "forall k: int. x == k ==> [*] x == (if p then k else y)"
+    ));
     let program = mazurka_lang::load(source, &[]).unwrap();
     let wrong = |goal: &str| parse(goal, &program).unwrap_err().to_string();
     assert_eq!(wrong("x == if p y"), "unexpected `y`: expected `then`");

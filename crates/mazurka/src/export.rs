@@ -11,7 +11,7 @@ use mazurka_lang::{Code, Machine};
 use crate::front::{Front, Language};
 use crate::run::{Plan, RunRecord};
 use crate::search::everything;
-use crate::unknowns::given;
+use crate::unknowns::{Asked, given};
 use crate::{Algorithm, Options, Program, Refused, Watch, quietly};
 
 /// Takes each test with its number, from 1.
@@ -61,7 +61,7 @@ impl Program {
                 let mut each = |schedule| test(Some(code.clone()), schedule, Vec::new());
                 let observer = &mut Schedules(&mut each);
                 let found = everything(algorithm, options).run(&mut machine, watch, observer);
-                let record = self.judge("explore", algorithm, options, false, &mut machine, &found);
+                let record = self.explored(algorithm, options, &mut machine, &found);
                 (record, Some(code))
             }
             // Branches of ABS programs are not looked at.
@@ -70,7 +70,7 @@ impl Program {
                 let mut each = |schedule| test(None, schedule, Vec::new());
                 let observer = &mut Schedules(&mut each);
                 let found = everything(algorithm, options).run(&mut machine, watch, observer);
-                let record = self.judge("explore", algorithm, options, false, &mut machine, &found);
+                let record = self.explored(algorithm, options, &mut machine, &found);
                 (record, None)
             }
             Language::ForAll(program) => {
@@ -79,14 +79,12 @@ impl Program {
                     test(Some(run.code.clone()), run.schedule.clone(), inputs);
                 };
                 let tests = Some(&mut each as &mut dyn FnMut(&mazurka_lang::Concrete));
-                let record = self.search_for_all(
-                    program,
-                    Goal::Everything,
+                let asked = Asked {
                     algorithm,
-                    options,
-                    watch,
+                    goal: Goal::Everything,
                     tests,
-                )?;
+                };
+                let record = self.search_for_all(program, asked, options, watch)?;
                 (record, Some(&program.code))
             }
         };

@@ -22,7 +22,8 @@ use serde::{Deserialize, Serialize};
 use crate::front::{Front, on_front};
 use crate::run::Plan;
 use crate::run::{go_on, wander};
-use crate::{Algorithm, Options, Program, Watch};
+use crate::search::Head;
+use crate::{Algorithm, Options, Program, Watch, evidence};
 
 /// What to permute, and how much of it to list.
 #[derive(Clone, Debug)]
@@ -143,8 +144,8 @@ impl Program {
                     schedule: &schedule,
                     events: &recorded_events,
                     finished,
+                    listed: wanted.listed,
                 },
-                wanted,
                 options,
                 start,
                 watch,
@@ -153,14 +154,9 @@ impl Program {
         };
         let mut machine = collecting.tester;
         // The engine's name in the record is the paper's.
-        let judged = self.judge(
-            "permute",
-            Algorithm::Optimal,
-            options,
-            false,
-            &mut machine,
-            &findings,
-        );
+        let shown = evidence::witnesses(&mut machine, &findings, false);
+        let head = Head::new("permute", Algorithm::Optimal, options);
+        let judged = self.record_of(head, &findings, shown);
         let known = wanted.complete && judged.scope.exhaustive;
         let record = Record {
             algorithm: "fagiani".to_owned(),
@@ -260,6 +256,8 @@ struct Recorded<'a> {
     events: &'a [Event],
     /// Whether every process has ended in it.
     finished: bool,
+    /// How many classes of its permutations are listed at most.
+    listed: usize,
 }
 
 /// More pairs of classes than this are not compared.
@@ -270,7 +268,6 @@ impl Program {
     fn any_start(
         &self,
         recorded: &Recorded<'_>,
-        wanted: &Permuting,
         options: &Options,
         start: Instant,
         watch: &mut Watch<'_>,
@@ -288,7 +285,7 @@ impl Program {
         }
         let mut program = concolic.from_any_start(recorded.events);
         let mut found = FromAnyStart {
-            listed: wanted.listed,
+            listed: recorded.listed,
             length: schedule.0.len(),
             schedules: Vec::new(),
             outlooks: Vec::new(),

@@ -268,7 +268,15 @@ impl Theory<'_> {
         let (mut witnesses, mut bounds) = (Vec::new(), Vec::new());
         let mut counts = Counts::default();
         for goal in &wanted {
-            let found = self.attempt(goal.as_deref(), options, &counts, start, watch)?;
+            let limits = &options.limits;
+            let mut look = |goals: u64| {
+                let steps = counts.steps + goals;
+                match limits.steps {
+                    Some(most) if steps >= most => ControlFlow::Break(Bound::MaxSteps(most)),
+                    _ => look(limits, start, steps, watch),
+                }
+            };
+            let found = self.attempt(goal.as_deref(), options, &mut look)?;
             counts.steps += found.counts.schedules;
             counts.events += found.counts.goals;
             bounds.extend(found.bounds.iter().copied());
@@ -346,22 +354,10 @@ impl Theory<'_> {
         &self,
         goal: Option<&str>,
         options: &ProveOptions,
-        before: &Counts,
-        start: Instant,
-        watch: &mut Watch<'_>,
+        look: &mut dyn FnMut(u64) -> ControlFlow<Bound>,
     ) -> Result<Outcome, ProveError> {
         let formula = self.formula(goal)?;
         let mut solver = self.solver(&options.solver)?;
-        let limits = &options.limits;
-        let mut look = |goals: u64| {
-            let steps = before.steps + goals;
-            if limits.steps.is_some_and(|most| steps >= most) {
-                return ControlFlow::Break(
-                    limits.steps.map_or(Bound::Interrupted, Bound::MaxSteps),
-                );
-            }
-            look(limits, start, steps, watch)
-        };
         let search = mazurka_logic::Options {
             reduce: options.reduce,
             feasible: options.feasible,
@@ -374,7 +370,7 @@ impl Theory<'_> {
             &self.theorem(goal, &formula),
             &search,
             &mut *solver,
-            &mut look,
+            look,
         )?)
     }
 

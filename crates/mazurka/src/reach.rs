@@ -1,16 +1,19 @@
 //! `reach`: whether a state can be reached, searched for in the net.
 //!
 //! ```
-//! use mazurka::reach::{Method, Reached, StateProperty};
-//! use mazurka::unfold::NetKind;
+//! use mazurka::reach::{Method, Reach, Reached, StateProperty};
+//! use mazurka::unfold::{NetKind, Unfold};
 //! use mazurka::{Options, Program, quietly};
 //!
 //! let source = "var x: int = 0  process { x := x + 1 }  process { x := x * 2 }";
 //! let program = Program::load("twice.maz", source, &[]).unwrap();
-//! let how = (NetKind::Contextual, Method::Search);
+//! let how = Reach {
+//!     net: Unfold { kind: NetKind::Contextual, seed: 0 },
+//!     method: Method::Search,
+//! };
 //! let answer = |property: &str| {
 //!     let wanted = StateProperty::read(source, &[], property).unwrap();
-//!     let found = program.reach(&wanted, how, 0, &Options::default(), &mut quietly());
+//!     let found = program.reach(&wanted, how, &Options::default(), &mut quietly());
 //!     found.unwrap().answer
 //! };
 //! assert_eq!(answer("x == 2"), Reached::Reachable);
@@ -25,14 +28,14 @@ use mazurka_core::record::{Record, Run};
 use mazurka_core::{
     Bound, Execution, Narrator, ProcessId, ProcessPath, Schedule, StopReason, Verdict,
 };
-use mazurka_explore::{Findings, NetKind, Progress, Question, Structure, Unfold, Unfolding};
+use mazurka_explore::{Findings, Progress, Question, Structure, Unfold, Unfolding};
 use mazurka_lang::{Machine, Property, SymbolicMachine};
 use mazurka_smt::Term;
 use serde::{Deserialize, Serialize};
 
 use crate::front::{Front, Language};
 use crate::program::settings;
-use crate::search::everything;
+use crate::search::{Head, everything};
 use crate::translation::{self, Solved};
 use crate::unknowns::{ForAll, doubt, follow, gives_up};
 use crate::{Algorithm, Options, Program, Refused, Watch};
@@ -72,6 +75,15 @@ impl Method {
     }
 }
 
+/// Where to look for a state, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Reach {
+    /// The net that is searched.
+    pub net: Unfold,
+    /// How it is searched.
+    pub method: Method,
+}
+
 /// The record of a search for a state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReachRecord {
@@ -105,12 +117,14 @@ pub struct StateProperty {
 struct Asked<'a> {
     property: &'a Property,
     processes: Vec<ProcessPath>,
+    /// Since when the answer is looked for.
+    start: Instant,
     /// A number in the property left 64 bits somewhere.
     out_of_range: Cell<bool>,
 }
 
 impl<'a> Asked<'a> {
-    fn new(property: &'a Property) -> Self {
+    fn new(property: &'a Property, start: Instant) -> Self {
         let points = property.points().iter();
         let mut processes: Vec<_> = points.map(|(process, _)| process.clone()).collect();
         processes.sort();
@@ -118,6 +132,7 @@ impl<'a> Asked<'a> {
         Self {
             property,
             processes,
+            start,
             out_of_range: Cell::new(false),
         }
     }
@@ -245,34 +260,25 @@ impl Program {
     pub fn reach(
         &self,
         wanted: &StateProperty,
-        (kind, method): (NetKind, Method),
-        seed: u64,
+        how: Reach,
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<ReachRecord, Refused> {
         let start = Instant::now();
         let options = &options.started();
-        let asked = Asked::new(&wanted.property);
+        let asked = Asked::new(&wanted.property, start);
         let (looked, mut found) = match &self.language {
             Language::Maz(front) => {
                 let mut machine = front.machine(options);
-                let unfold = everything(Unfold { kind, seed }, options);
-                let mut net = unfold.run(&mut machine, watch, &mut ());
+                let mut net = everything(how.net, options).run(&mut machine, watch, &mut ());
                 let tick = &mut ticker(start, &net.found, options, watch);
-                let looked = match method {
+                let looked = match how.method {
                     Method::Search => net.reach(&mut machine, &asked, tick),
-                    Method::Smt => solve(
-                        &mut net,
-                        &mut machine,
-                        &asked,
-                        tick,
-                        options,
-                        |_, structure| {
-                            translation::solve(structure, asked.property, &options.solver)
-                        },
-                    )?,
+                    Method::Smt => solve(&mut net, &mut machine, &asked, tick, |_, structure| {
+                        translation::solve(structure, asked.property, &options.solver)
+                    })?,
                 };
-                let looked = note(looked, &mut net.found);
+                let looked = note(looked, options, &mut net.found);
                 let shown = looked
                     .0
                     .and_then(|schedule| shown(&mut machine, &schedule, &asked, &mut net.found));
@@ -285,10 +291,7 @@ impl Program {
                 };
                 (looked, net.found)
             }
-            Language::ForAll(program) => {
-                let how = (kind, method, seed);
-                self.reach_for_all(program, &asked, how, start, options, watch)?
-            }
+            Language::ForAll(program) => reach_for_all(program, &asked, how, options, watch)?,
             Language::Abs(_) => return Err(Refused::NotMaz),
         };
         let answer = match (&looked.run, found.bounds.is_empty()) {
@@ -301,8 +304,8 @@ impl Program {
         found.failures.clear();
         (found.deadlock, found.livelock) = (None, None);
         found.elapsed = start.elapsed();
-        let algorithm = Algorithm::Optimal;
-        let mut record = self.judge_with("reach", algorithm, options, &found, Vec::new());
+        let head = Head::new("reach", Algorithm::Optimal, options);
+        let mut record = self.record_of(head, &found, Vec::new());
         record.algorithm = "unfold".to_owned();
         record.deterministic = None;
         record.verdict = match answer {
@@ -314,64 +317,60 @@ impl Program {
             record,
             state: wanted.text.clone(),
             answer,
-            net: kind.to_string(),
-            method: method.name().to_owned(),
+            net: how.net.kind.to_string(),
+            method: how.method.name().to_owned(),
             tests,
             markings: looked.markings,
             run: looked.run,
         })
     }
+}
 
-    /// For some inputs, which are solved for.
-    fn reach_for_all(
-        &self,
-        program: &ForAll,
-        asked: &Asked<'_>,
-        (kind, method, seed): (NetKind, Method, u64),
-        start: Instant,
-        options: &Options,
-        watch: &mut Watch<'_>,
-    ) -> Result<(Looked, Findings), Refused> {
-        let mut machine = program.symbolic(options)?.starting_in_any_order();
-        let unfold = everything(Unfold { kind, seed }, options);
-        let mut net = unfold.run(&mut machine, watch, &mut ());
-        let mut tick = ticker(start, &net.found, options, watch);
-        let looked = match method {
-            Method::Search => net.reach(&mut machine, asked, &mut tick),
-            Method::Smt => solve(
-                &mut net,
-                &mut machine,
-                asked,
-                &mut tick,
-                options,
-                |machine, structure| {
-                    machine.back_to(0);
-                    translation::solve_for_inputs(machine, structure, asked.property)
-                },
-            )?,
+/// For some inputs, which are solved for.
+fn reach_for_all(
+    program: &ForAll,
+    asked: &Asked<'_>,
+    how: Reach,
+    options: &Options,
+    watch: &mut Watch<'_>,
+) -> Result<(Looked, Findings), Refused> {
+    let mut machine = program.symbolic(options)?.starting_in_any_order();
+    let mut net = everything(how.net, options).run(&mut machine, watch, &mut ());
+    let mut tick = ticker(asked.start, &net.found, options, watch);
+    let looked = match how.method {
+        Method::Search => net.reach(&mut machine, asked, &mut tick),
+        Method::Smt => solve(
+            &mut net,
+            &mut machine,
+            asked,
+            &mut tick,
+            |machine, structure| {
+                machine.back_to(0);
+                translation::solve_for_inputs(machine, structure, asked.property)
+            },
+        )?,
+    };
+    drop(tick);
+    let (schedule, markings) = note(looked, options, &mut net.found);
+    options.show();
+    let run = schedule.and_then(|schedule| {
+        follow(&mut machine, &schedule);
+        let lines = asked.lines(machine.processes(), |process| machine.line(process));
+        let run = machine.concrete_where(asked.property, &asked.points(&lines));
+        let Some(run) = run else {
+            net.found.add_bound(Bound::Undecided);
+            return None;
         };
-        drop(tick);
-        let (schedule, markings) = note(looked, &mut net.found);
-        options.show();
-        let run = schedule.and_then(|schedule| {
-            follow(&mut machine, &schedule);
-            let lines = asked.lines(machine.processes(), |process| machine.line(process));
-            let run = machine.concrete_where(asked.property, &asked.points(&lines));
-            let Some(run) = run else {
-                net.found.add_bound(Bound::Undecided);
-                return None;
-            };
-            let mut machine = Machine::new(run.code, options.limits.local);
-            let bounds = gives_up(&mut machine, &run.schedule, options);
-            let fits = bounds.is_empty();
-            bounds
-                .into_iter()
-                .for_each(|bound| net.found.add_bound(bound));
-            fits.then(|| shown(&mut machine, &run.schedule, asked, &mut net.found))?
-        });
-        doubt(&machine, options, &mut net.found, watch);
-        Ok((Looked { run, markings }, net.found))
-    }
+        let mut machine = Machine::new(run.code, options.limits.local);
+        let bounds = gives_up(&mut machine, &run.schedule, options);
+        let fits = bounds.is_empty();
+        bounds
+            .into_iter()
+            .for_each(|bound| net.found.add_bound(bound));
+        fits.then(|| shown(&mut machine, &run.schedule, asked, &mut net.found))?
+    });
+    doubt(&machine, options, &mut net.found, watch);
+    Ok((Looked { run, markings }, net.found))
 }
 
 /// Looks at the limits now and then.
@@ -413,7 +412,6 @@ fn solve<E: Execution, Q: Question<E>>(
     machine: &mut E,
     asked: &Q,
     tick: &mut dyn FnMut() -> ControlFlow<Bound>,
-    options: &Options,
     solver: impl FnOnce(&mut E, &Structure<Q::Value>) -> Result<Solved, Refused>,
 ) -> Result<Outcome, Refused> {
     let structure = match net.structure(machine, asked, tick) {
@@ -425,21 +423,21 @@ fn solve<E: Execution, Q: Question<E>>(
             let schedule = happened.map(|all| net.schedule_of_all(&all));
             ControlFlow::Continue((schedule, 0))
         }
-        None => ControlFlow::Break(match options.limits.time {
-            Some(limit) if options.solver.deadline.has_passed() => {
-                Bound::TimeLimit(limit.as_millis() as u64)
-            }
-            _ => Bound::Undecided,
-        }),
+        None => ControlFlow::Break(Bound::Undecided),
     })
 }
 
-/// Notes a bound that was hit.
-fn note(looked: Outcome, found: &mut Findings) -> (Option<Schedule>, u64) {
+/// Notes a bound that was hit; a solver that had no time left has hit the limit of time.
+fn note(looked: Outcome, options: &Options, found: &mut Findings) -> (Option<Schedule>, u64) {
     match looked {
         ControlFlow::Continue(answer) => answer,
         ControlFlow::Break(bound) => {
-            found.bounds.push(bound);
+            found.bounds.push(match (bound, options.limits.time) {
+                (Bound::Undecided, Some(limit)) if options.solver.deadline.has_passed() => {
+                    Bound::TimeLimit(limit.as_millis() as u64)
+                }
+                _ => bound,
+            });
             found.stopped = StopReason::Bound;
             (None, 0)
         }

@@ -27,6 +27,7 @@ use mazurka_explore::{Findings, Goal, Parts, Saver, Search, Workers};
 
 use crate::checkpoint::{Checkpoint, ResumeError};
 use crate::front::{Front, Language, on_front};
+use crate::unknowns::Asked;
 use crate::{Options, Program, Refused, evidence, pick};
 
 pub use crate::export::TestSink;
@@ -43,6 +44,34 @@ pub(crate) fn everything<A>(algorithm: A, options: &Options) -> Search<A> {
     }
 }
 
+/// Checkpoints of an exploration: where to go on, and what to do with new ones.
+pub struct Saving<'a> {
+    /// Where an earlier exploration was broken off.
+    pub from: Option<&'a Checkpoint>,
+    /// A new checkpoint is made not more often than this, and only if there is something new.
+    pub every: Duration,
+    /// Keeps a checkpoint, in case that the exploration does not come to an orderly end.
+    pub save: &'a mut dyn FnMut(Checkpoint),
+}
+
+/// What was asked for: the head of a record.
+#[derive(Clone, Copy)]
+pub(crate) struct Head<'a> {
+    command: &'static str,
+    algorithm: Algorithm,
+    options: &'a Options,
+}
+
+impl<'a> Head<'a> {
+    pub fn new(command: &'static str, algorithm: Algorithm, options: &'a Options) -> Self {
+        Self {
+            command,
+            algorithm,
+            options,
+        }
+    }
+}
+
 impl Program {
     /// The verdict, as soon as it is certain, by the engine that gets there first; the record says
     /// which. Failures, deadlocks and livelocks violate always, different results where the
@@ -50,9 +79,12 @@ impl Program {
     pub fn check(&self, options: &Options, watch: &mut Watch<'_>) -> Result<Record, Refused> {
         if let Language::ForAll(program) = &self.language {
             let deterministic = self.must_be_deterministic(options);
-            let goal = Goal::Verdict { deterministic };
-            let optimal = Algorithm::Optimal;
-            return self.search_for_all(program, goal, optimal, options, watch, None);
+            let asked = Asked {
+                algorithm: Algorithm::Optimal,
+                goal: Goal::Verdict { deterministic },
+                tests: None,
+            };
+            return self.search_for_all(program, asked, options, watch);
         }
         Ok(on_front!(self.language, front => self.check_on(front, options, watch)))
     }
@@ -63,14 +95,8 @@ impl Program {
         let mut machine = front.machine(options);
         let machines = || front.machine(options);
         let (algorithm, found) = pick::decide(&mut machine, &machines, options, goal, watch);
-        self.judge(
-            "check",
-            algorithm,
-            options,
-            deterministic,
-            &mut machine,
-            &found,
-        )
+        let shown = evidence::witnesses(&mut machine, &found, deterministic);
+        self.record_of(Head::new("check", algorithm, options), &found, shown)
     }
 
     /// The whole space with one engine, and its counts. Failures, deadlocks and livelocks violate.
@@ -81,8 +107,12 @@ impl Program {
         watch: &mut Watch<'_>,
     ) -> Result<Record, Refused> {
         if let Language::ForAll(program) = &self.language {
-            let goal = Goal::Everything;
-            return self.search_for_all(program, goal, algorithm, options, watch, None);
+            let asked = Asked {
+                algorithm,
+                goal: Goal::Everything,
+                tests: None,
+            };
+            return self.search_for_all(program, asked, options, watch);
         }
         Ok(on_front!(self.language, front => self.explore_on(front, algorithm, options, watch)))
     }
@@ -105,7 +135,7 @@ impl Program {
                 everything(stateless, options).share(&workers, watch)
             }
         };
-        self.judge("explore", algorithm, options, false, &mut machine, &found)
+        self.explored(algorithm, options, &mut machine, &found)
     }
 
     /// The same as [`explore`](Program::explore), in parts: if it is broken off, there is a
@@ -117,21 +147,23 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<(Record, Option<Checkpoint>), ResumeError> {
-        let never = Duration::MAX;
-        self.explore_saving(checkpoint, algorithm, options, watch, never, &mut |_| ())
+        let never = Saving {
+            from: checkpoint,
+            every: Duration::MAX,
+            save: &mut |_| (),
+        };
+        self.explore_saving(never, algorithm, options, watch)
     }
 
-    /// The same, and now and then there is a checkpoint to save, in case that nobody is there at
-    /// the end to get one: not more often than this, and only if there is something new.
+    /// The same, with checkpoints on the way.
     pub fn explore_saving(
         &self,
-        checkpoint: Option<&Checkpoint>,
+        saving: Saving<'_>,
         algorithm: Algorithm,
         options: &Options,
         watch: &mut Watch<'_>,
-        every: Duration,
-        save: &mut dyn FnMut(Checkpoint),
     ) -> Result<(Record, Option<Checkpoint>), ResumeError> {
+        let Saving { from, every, save } = saving;
         if !self.unknowns().is_empty() {
             return Err(ResumeError::Unknowns);
         }
@@ -140,56 +172,40 @@ impl Program {
         };
         let search = everything(stateless, options);
         on_front!(self.language, front => {
-            let parts = match checkpoint {
+            let mut parts = match from {
                 Some(checkpoint) => checkpoint.parts(self, front, search, options)?,
                 None => Parts::new(front.machine(options), search),
             };
+            let workers = Workers {
+                count: options.jobs,
+                programs: &|| front.machine(options),
+            };
             let save = &mut |parts: &Parts| save(Checkpoint::of(self, options, parts));
-            Ok(self.explore_parts(front, parts, options, watch, &mut Saver { every, save }))
+            let found = parts.run_saved(&workers, watch, &mut Saver { every, save });
+            let left = !parts.left.is_empty();
+            let checkpoint = left.then(|| Checkpoint::of(self, options, &parts));
+            let record = self.explored(algorithm, options, &mut front.machine(options), &found);
+            Ok((record, checkpoint))
         })
     }
 
-    fn explore_parts<F: Front>(
+    /// The record of an exploration, in which different results are no violation.
+    pub(crate) fn explored<M: Narrator + Semantics>(
         &self,
-        front: &F,
-        mut parts: Parts,
-        options: &Options,
-        watch: &mut Watch<'_>,
-        saver: &mut Saver<'_>,
-    ) -> (Record, Option<Checkpoint>) {
-        let algorithm = parts.search.algorithm.into();
-        let mut machine = front.machine(options);
-        let workers = Workers {
-            count: options.jobs,
-            programs: &|| front.machine(options),
-        };
-        let found = parts.run_saved(&workers, watch, saver);
-        let left = !parts.left.is_empty();
-        let checkpoint = left.then(|| Checkpoint::of(self, options, &parts));
-        let record = self.judge("explore", algorithm, options, false, &mut machine, &found);
-        (record, checkpoint)
-    }
-
-    pub(crate) fn judge<M: Narrator + Semantics>(
-        &self,
-        command: &str,
         algorithm: Algorithm,
         options: &Options,
-        deterministic: bool,
         machine: &mut M,
         found: &Findings,
     ) -> Record {
-        let shown = evidence::witnesses(machine, found, deterministic);
-        self.judge_with(command, algorithm, options, found, shown)
+        let shown = evidence::witnesses(machine, found, false);
+        self.record_of(Head::new("explore", algorithm, options), found, shown)
     }
 
     /// The record of a search, with its evidence. A finding without evidence must have left a
     /// bound.
-    pub(crate) fn judge_with(
+    pub(crate) fn record_of(
         &self,
-        command: &str,
-        algorithm: Algorithm,
-        options: &Options,
+        head: Head<'_>,
         found: &Findings,
         witnesses: Vec<Witness>,
     ) -> Record {
@@ -208,11 +224,11 @@ impl Program {
         Record {
             version: VERSION,
             program: self.record().clone(),
-            command: command.to_owned(),
-            algorithm: algorithm.to_string(),
-            options: Some(options.record(match algorithm {
-                Algorithm::Stateful => options.limits.depth,
-                _ => Some(options.limits.depth()),
+            command: head.command.to_owned(),
+            algorithm: head.algorithm.to_string(),
+            options: Some(head.options.record(match head.algorithm {
+                Algorithm::Stateful => head.options.limits.depth,
+                _ => Some(head.options.limits.depth()),
             })),
             verdict,
             scope: Scope {

@@ -71,7 +71,7 @@ impl Program {
         };
         let depth = depth.map_or(usize::MAX, |depth| depth as usize);
         let tree = growing.tree(&mut machine, depth);
-        let record = self.judge("explore", algorithm, options, false, &mut machine, &found);
+        let record = self.explored(algorithm, options, &mut machine, &found);
         Ok((record, tree))
     }
 }

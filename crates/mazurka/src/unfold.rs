@@ -4,12 +4,13 @@
 //! met them or not. docs/unfold.md tells more.
 //!
 //! ```
-//! use mazurka::unfold::NetKind;
+//! use mazurka::unfold::{NetKind, Unfold};
 //! use mazurka::{Options, Program, quietly};
 //!
 //! let source = "var x, y: int = 0  process { x := 1 }  process { y := 1 }";
 //! let program = Program::load("apart.maz", source, &[]).unwrap();
-//! let net = program.unfold(NetKind::Contextual, 0, &Options::default(), &mut quietly());
+//! let wanted = Unfold { kind: NetKind::Contextual, seed: 0 };
+//! let net = program.unfold(wanted, &Options::default(), &mut quietly());
 //! assert_eq!(net.unwrap().tests, 1);
 //! ```
 
@@ -17,18 +18,17 @@ use mazurka_core::record::{Binding, Net, NetCondition, NetEvent, Record};
 use mazurka_core::{
     Bound, Execution, Narrator, ProcessId, Schedule, Semantics, StopReason, Verdict,
 };
-use mazurka_explore::{Drawn, Findings, Observer, Unfold, Unfolding, WalkStates};
+use mazurka_explore::{Drawn, Findings, Observer, Unfolding, WalkStates};
 use mazurka_lang::{Machine, SymbolicMachine};
 use serde::{Deserialize, Serialize};
 
 use crate::front::{Front, Language, on_front};
 use crate::run::Plan;
-use crate::search::TestSink;
-use crate::search::everything;
+use crate::search::{Head, TestSink, everything};
 use crate::unknowns::{ForAll, doubt, failures_and_deadlock, follow, given, over_numbers};
-use crate::{Algorithm, Options, Program, Refused, Watch, quietly};
+use crate::{Algorithm, Options, Program, Refused, Watch, evidence, quietly};
 
-pub use mazurka_explore::NetKind;
+pub use mazurka_explore::{NetKind, Unfold};
 
 /// More events than this are no picture.
 const MOST_EVENTS: usize = 300;
@@ -69,17 +69,18 @@ impl Program {
     /// so of determinism it can only say that there is none.
     pub fn unfold(
         &self,
-        kind: NetKind,
-        seed: u64,
+        wanted: Unfold,
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<UnfoldRecord, Refused> {
         if let Language::ForAll(program) = &self.language {
-            let unfolded = self.unfold_for_all(program, kind, seed, options, watch, &mut ());
+            let unfolded = self.unfold_for_all(program, wanted, options, watch, &mut ());
             return Ok(unfolded?.0);
         }
         Ok(on_front!(self.language, front => {
-            self.unfold_on(front, kind, seed, options, watch, &mut ()).0
+            let mut machine = front.machine(options);
+            let mut net = everything(wanted, options).run(&mut machine, watch, &mut ());
+            self.net_record(wanted, &mut net, &mut machine, options)
         }))
     }
 
@@ -87,8 +88,7 @@ impl Program {
     /// there.
     pub fn unfold_tests(
         &self,
-        kind: NetKind,
-        seed: u64,
+        wanted: Unfold,
         options: &Options,
         watch: &mut Watch<'_>,
         sink: TestSink<'_>,
@@ -113,14 +113,16 @@ impl Program {
                         Err(bounds) => unwritten.extend(bounds),
                     };
                 let observer = &mut Each(complete);
-                let unfolded = self.unfold_for_all(program, kind, seed, options, watch, observer);
+                let unfolded = self.unfold_for_all(program, wanted, options, watch, observer);
                 let mut record = unfolded?.0;
                 record.record.add_bounds(unwritten);
                 record
             }
             _ => on_front!(self.language, front => {
                 let observer = &mut Each(|machine: &_| test(schedule_of(machine), &[]));
-                self.unfold_on(front, kind, seed, options, watch, observer).0
+                let mut machine = front.machine(options);
+                let mut net = everything(wanted, options).run(&mut machine, watch, observer);
+                self.net_record(wanted, &mut net, &mut machine, options)
             }),
         })
     }
@@ -143,22 +145,21 @@ impl Program {
         watch: &mut Watch<'_>,
     ) -> Result<UnfoldRecord, Refused> {
         let walk = everything(WalkStates { seed }, options);
+        let kind = NetKind::Stateful;
+        let wanted = Unfold { kind, seed };
         let (states, record) = match &self.language {
             Language::ForAll(program) => {
                 let options = &options.started();
                 let mut machine = program.symbolic(options)?.starting_in_any_order();
                 let mut walked = walk.run(&mut machine, watch, &mut ());
                 let record = self.judge_for_all(&mut walked.found, &mut machine, options, watch);
-                (
-                    walked.states,
-                    finish(record, NetKind::Stateful, &walked.found, 0, seed),
-                )
+                (walked.states, finish(record, wanted, &walked.found, 0))
             }
             _ => on_front!(self.language, front => {
                 let mut machine = front.machine(options);
                 let mut walked = walk.run(&mut machine, watch, &mut ());
                 let record = self.judge_net(&mut walked.found, &mut machine, options);
-                (walked.states, finish(record, NetKind::Stateful, &walked.found, 0, seed))
+                (walked.states, finish(record, wanted, &walked.found, 0))
             }),
         };
         Ok(UnfoldRecord {
@@ -170,8 +171,7 @@ impl Program {
     /// Builds a net from tests that is to be drawn.
     pub fn unfold_net(
         &self,
-        kind: NetKind,
-        seed: u64,
+        wanted: Unfold,
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<(UnfoldRecord, Net), Refused> {
@@ -181,36 +181,31 @@ impl Program {
         };
         if let Language::ForAll(program) = &self.language {
             let (record, mut net, mut machine) =
-                self.unfold_for_all(program, kind, seed, options, watch, &mut ())?;
+                self.unfold_for_all(program, wanted, options, watch, &mut ())?;
             small(&net)?;
             let told = |schedule: &Schedule| tell_for_inputs(&mut machine, schedule, options);
             let names = program.machine(options);
             return Ok((record, drawn(&names, &mut net, told)));
         }
         on_front!(self.language, front => {
-            let (record, mut net) = self.unfold_on(front, kind, seed, options, watch, &mut ());
-            small(&net)?;
             let mut machine = front.machine(options);
+            let mut net = everything(wanted, options).run(&mut machine, watch, &mut ());
+            let record = self.net_record(wanted, &mut net, &mut machine, options);
+            small(&net)?;
             let names = front.machine(options);
             Ok((record, drawn(&names, &mut net, |schedule| tell(&mut machine, schedule))))
         })
     }
 
-    fn unfold_on<F: Front, O: Observer<F::Machine>>(
+    fn net_record<M: Narrator + Semantics>(
         &self,
-        front: &F,
-        kind: NetKind,
-        seed: u64,
+        wanted: Unfold,
+        net: &mut Unfolding,
+        machine: &mut M,
         options: &Options,
-        watch: &mut Watch<'_>,
-        observer: &mut O,
-    ) -> (UnfoldRecord, Unfolding) {
-        let mut machine = front.machine(options);
-        let unfold = everything(Unfold { kind, seed }, options);
-        let mut net = unfold.run(&mut machine, watch, observer);
-        let record = self.judge_net(&mut net.found, &mut machine, options);
-        let record = finish(record, kind, &net.found, net.conditions(), seed);
-        (record, net)
+    ) -> UnfoldRecord {
+        let record = self.judge_net(&mut net.found, machine, options);
+        finish(record, wanted, &net.found, net.conditions())
     }
 
     /// For all inputs: a net over symbolic values, in which the sides of conditions are events. The
@@ -218,18 +213,16 @@ impl Program {
     fn unfold_for_all<O: Observer<SymbolicMachine>>(
         &self,
         program: &ForAll,
-        kind: NetKind,
-        seed: u64,
+        wanted: Unfold,
         options: &Options,
         watch: &mut Watch<'_>,
         observer: &mut O,
     ) -> Result<(UnfoldRecord, Unfolding, SymbolicMachine), Refused> {
         let options = &options.started();
         let mut machine = program.symbolic(options)?.starting_in_any_order();
-        let unfold = everything(Unfold { kind, seed }, options);
-        let mut net = unfold.run(&mut machine, watch, observer);
+        let mut net = everything(wanted, options).run(&mut machine, watch, observer);
         let record = self.judge_for_all(&mut net.found, &mut machine, options, watch);
-        let record = finish(record, kind, &net.found, net.conditions(), seed);
+        let record = finish(record, wanted, &net.found, net.conditions());
         Ok((record, net, machine))
     }
 
@@ -240,8 +233,9 @@ impl Program {
         options: &Options,
     ) -> Record {
         self.leave_final_states(found);
-        let algorithm = Algorithm::Optimal;
-        let mut record = self.judge("unfold", algorithm, options, false, machine, found);
+        let shown = evidence::witnesses(machine, found, false);
+        let head = Head::new("unfold", Algorithm::Optimal, options);
+        let mut record = self.record_of(head, found, shown);
         // Only what was met is known of final states.
         record.deterministic = record.deterministic.filter(|&all_agree| !all_agree);
         record
@@ -257,9 +251,9 @@ impl Program {
         self.leave_final_states(found);
         doubt(machine, options, found, watch);
         options.show();
-        let algorithm = Algorithm::Optimal;
         let shown = failures_and_deadlock(machine, options, found);
-        let mut record = self.judge_with("unfold", algorithm, options, found, shown);
+        let head = Head::new("unfold", Algorithm::Optimal, options);
+        let mut record = self.record_of(head, found, shown);
         // Results are terms here, and different terms may have equal values.
         record.deterministic = None;
         record
@@ -288,20 +282,14 @@ fn schedule_of<E: Execution>(program: &E) -> Schedule {
 }
 
 /// The record of an unfolding.
-fn finish(
-    mut record: Record,
-    net: NetKind,
-    found: &Findings,
-    conditions: u64,
-    seed: u64,
-) -> UnfoldRecord {
+fn finish(mut record: Record, wanted: Unfold, found: &Findings, conditions: u64) -> UnfoldRecord {
     record.algorithm = "unfold".to_owned();
     debug_assert!(record.verdict != Verdict::Verified || record.scope.bounds.is_empty());
     let counts = found.counts;
     UnfoldRecord {
         record,
-        net: net.to_string(),
-        seed,
+        net: wanted.kind.to_string(),
+        seed: wanted.seed,
         tests: counts.executions + counts.discarded,
         conditions,
         states: None,

@@ -25,6 +25,7 @@ use mazurka_lang::{Agreement, Code, Concrete, Machine, Observed, SymbolicMachine
 use mazurka_smt::Solver;
 
 use crate::front::Front;
+use crate::search::Head;
 use crate::{Algorithm, Options, Program, Refused, Watch, evidence};
 
 /// Conflicts after which the embedded solver gives up on a query: well below a second.
@@ -96,6 +97,16 @@ pub(crate) fn symbolic_machine(
 
 /// A run that is explored, as a test: how to run it again, with its inputs.
 pub(crate) type Sink<'a> = &'a mut dyn FnMut(&Concrete);
+
+/// What is asked about a program with unknown values.
+pub(crate) struct Asked<'a> {
+    /// How to explore.
+    pub algorithm: Algorithm,
+    /// What for.
+    pub goal: Goal,
+    /// Gets every run.
+    pub tests: Option<Sink<'a>>,
+}
 
 /// What final states show, compared as they come, and where tests go.
 struct Results<'a> {
@@ -191,12 +202,15 @@ impl Program {
     pub(crate) fn search_for_all(
         &self,
         program: &ForAll,
-        goal: Goal,
-        algorithm: Algorithm,
+        asked: Asked<'_>,
         options: &Options,
         watch: &mut Watch<'_>,
-        tests: Option<Sink<'_>>,
     ) -> Result<Record, Refused> {
+        let Asked {
+            algorithm,
+            goal,
+            tests,
+        } = asked;
         // The terms and what is known of them belong to one solver, so one worker explores.
         let options = &Options {
             jobs: 1,
@@ -248,7 +262,7 @@ impl Program {
             // What the search stopped at is not certain after all.
             found.stopped = StopReason::Bound;
         }
-        let mut record = self.judge_with(command, algorithm, options, &found, shown);
+        let mut record = self.record_of(Head::new(command, algorithm, options), &found, shown);
         let asked = machine.solver_statistics();
         record.solver = Some(SolverRecord {
             queries: asked.queries,

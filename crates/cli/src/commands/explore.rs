@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use mazurka::checkpoint::Checkpoint;
 use mazurka::record::Record;
-use mazurka::search::{TestSink, Variant};
+use mazurka::search::{Saving, TestSink, Variant};
 use mazurka::{Algorithm, Bound, Options, Program};
 
 use super::{Refusal, into_folder, jobs, view};
@@ -134,7 +134,6 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     if args.output.format.is_picture() {
         return draw(args, &program, algorithm, &options);
     }
-    let resumed = args.resume.as_deref().map(checkpoint).transpose()?;
     let save = args.checkpoint.as_ref().or(args.resume.as_ref());
     let Explored { record, told } = match (save, &args.tests) {
         (Some(_), Some(_)) => {
@@ -143,10 +142,7 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
             return Err(Refusal::Message(no.to_owned()));
         }
         (None, Some(folder)) => tests(args, folder, &program, algorithm, &options)?,
-        (Some(path), None) => {
-            let resumed = resumed.as_ref();
-            saving(args, path, resumed, &program, algorithm, &options)?
-        }
+        (Some(path), None) => saving(args, path, &program, algorithm, &options)?,
         (None, None) => {
             let record = watched(&options.limits, args.output.quiet, |watch| {
                 program.explore(algorithm, &options, watch)
@@ -182,16 +178,19 @@ fn checkpoint(path: &Path) -> Result<Checkpoint, String> {
 fn saving(
     args: &ExploreArgs,
     path: &Path,
-    resumed: Option<&Checkpoint>,
     program: &Program,
     algorithm: Algorithm,
     options: &Options,
 ) -> Result<Explored, Refusal> {
+    let resumed = args.resume.as_deref().map(checkpoint).transpose()?;
     let mut keeper = Keeper::default();
-    let keep = &mut |checkpoint: Checkpoint| keeper.keep(path, &checkpoint);
-    let every = args.checkpoint_every;
+    let saving = Saving {
+        from: resumed.as_ref(),
+        every: args.checkpoint_every,
+        save: &mut |checkpoint: Checkpoint| keeper.keep(path, &checkpoint),
+    };
     let explored = watched(&options.limits, args.output.quiet, |watch| {
-        program.explore_saving(resumed, algorithm, options, watch, every, keep)
+        program.explore_saving(saving, algorithm, options, watch)
     })?;
     let (record, checkpoint) = explored.map_err(|error| error.to_string())?;
     let told = match checkpoint {

@@ -1,8 +1,8 @@
 //! The command `reach`.
 
 use clap::{Args, ValueEnum};
-use mazurka::reach::{self, BadProperty, StateProperty};
-use mazurka::unfold::NetKind;
+use mazurka::reach::{self, BadProperty, Reach, StateProperty};
+use mazurka::unfold::{NetKind, Unfold};
 
 use super::{Refusal, unfold, view};
 use crate::args::{OutputArgs, SearchArgs, net};
@@ -77,9 +77,13 @@ pub(super) fn reach(args: &ReachArgs) -> Result<Exit, Refusal> {
         BadProperty::Point(_) | BadProperty::Nowhere(_) => Refusal::Message(bad.to_string()),
     })?;
     let options = args.search.options(1)?;
-    let method = (args.net, args.method.into());
+    let (kind, seed) = (args.net, args.seed);
+    let how = Reach {
+        net: Unfold { kind, seed },
+        method: args.method.into(),
+    };
     let whole = watched(&options.limits, args.output.quiet, |watch| {
-        program.reach(&wanted, method, args.seed, &options, watch)
+        program.reach(&wanted, how, &options, watch)
     })?;
     let whole = whole.map_err(|error| error.to_string())?;
     let (record, run) = (&whole.record, whole.run.as_ref());

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use mazurka::search::TestSink;
-use mazurka::unfold::NetKind;
+use mazurka::unfold::{NetKind, Unfold};
 use mazurka::{Options, Program};
 
 use super::explore::{ABOUT_FORMATS, FORMATS};
@@ -48,6 +48,15 @@ pub(crate) struct UnfoldArgs {
     output: OutputArgs,
 }
 
+impl UnfoldArgs {
+    fn wanted(&self) -> Unfold {
+        Unfold {
+            kind: self.net,
+            seed: self.seed,
+        }
+    }
+}
+
 /// Why a program cannot be unfolded.
 pub(super) fn refusal() -> Refusal {
     let text = "ABS programs cannot be unfolded: a task may wait for one that it did not create; \
@@ -62,6 +71,7 @@ pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
         return Err(refusal());
     }
     let options = args.search.options(1)?;
+    let wanted = args.wanted();
     let picture = args.output.format.is_picture();
     if args.tests.is_some() && (args.naive || picture) {
         let no = "--tests is for nets and --format text or json";
@@ -77,11 +87,10 @@ pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
     let unfolded = watched(&options.limits, args.output.quiet, |watch| {
         match &args.tests {
             _ if args.naive => program.walk_states(args.seed, &options, watch),
-            None => program.unfold(args.net, args.seed, &options, watch),
+            None => program.unfold(wanted, &options, watch),
             Some(folder) => {
-                let tests = |sink: TestSink<'_>| {
-                    program.unfold_tests(args.net, args.seed, &options, watch, sink)
-                };
+                let tests =
+                    |sink: TestSink<'_>| program.unfold_tests(wanted, &options, watch, sink);
                 into_folder(folder, tests).0
             }
         }
@@ -101,7 +110,7 @@ pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
 /// The net as a picture.
 fn draw(args: &UnfoldArgs, program: &Program, options: &Options) -> Result<Exit, Refusal> {
     let drawn = watched(&options.limits, args.output.quiet, |watch| {
-        program.unfold_net(args.net, args.seed, options, watch)
+        program.unfold_net(args.wanted(), options, watch)
     })?;
     let (whole, net) = drawn.map_err(|error| error.to_string())?;
     let draw = match args.output.format {

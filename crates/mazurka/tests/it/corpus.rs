@@ -11,7 +11,7 @@ use mazurka::replay::Recording;
 use mazurka::search::StopReason;
 use mazurka::solving::SolverChoice;
 use mazurka::symbolic::{SymbolicOptions, SymbolicRecord};
-use mazurka::unfold::NetKind;
+use mazurka::unfold::{NetKind, Unfold};
 use mazurka::{Algorithm, Bound, Options, Program, Verdict, quietly};
 use serde::Deserialize;
 
@@ -374,13 +374,13 @@ fn unfolded(program: &Program, explored: &Record, case: &Case, wrong: &mut Wrong
         let few = case.traces.is_some_and(|traces| traces < 20);
         for seed in 0..if few { 6 } else { 1 } {
             let unfolded = program
-                .unfold(kind, seed, &options, &mut quietly())
+                .unfold(Unfold { kind, seed }, &options, &mut quietly())
                 .expect("a record");
             let name = format!("{kind}, seed {seed}: failures");
             same_failures(&name, explored, &unfolded.record, wrong);
         }
         let unfolded = program
-            .unfold(kind, 0, &options, &mut quietly())
+            .unfold(Unfold { kind, seed: 0 }, &options, &mut quietly())
             .expect("a record");
         let counts = &unfolded.record.counts;
         wrong.compare(&unfolded.net, &case.deadlocks, &counts.deadlocks);
@@ -432,7 +432,14 @@ fn stateful(
     }
     let options = Options::default();
     let net = program
-        .unfold(NetKind::Stateful, 0, &options, &mut quietly())
+        .unfold(
+            Unfold {
+                kind: NetKind::Stateful,
+                seed: 0,
+            },
+            &options,
+            &mut quietly(),
+        )
         .expect("a record");
     let mut few = Options::default();
     few.limits.steps = Some(20_000);

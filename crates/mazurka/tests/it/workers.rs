@@ -5,6 +5,7 @@ use std::path::Path;
 
 use mazurka::checkpoint::{Checkpoint, ResumeError};
 use mazurka::record::Record;
+use mazurka::search::Saving;
 use mazurka::{Algorithm, Options, Program, Verdict, quietly};
 
 /// Larger cases are for longer tests.
@@ -274,14 +275,12 @@ fn every_checkpoint_on_the_way_leads_to_the_same_end() {
     let program = Program::load("orders.maz", &source, &[]).expect("a program");
     for algorithm in [Algorithm::Optimal, Algorithm::Naive] {
         let mut saved: Vec<Checkpoint> = Vec::new();
-        let done = program.explore_saving(
-            None,
-            algorithm,
-            &with_jobs(2),
-            &mut quietly(),
-            std::time::Duration::ZERO,
-            &mut |checkpoint| saved.push(checkpoint),
-        );
+        let saving = Saving {
+            from: None,
+            every: std::time::Duration::ZERO,
+            save: &mut |checkpoint| saved.push(checkpoint),
+        };
+        let done = program.explore_saving(saving, algorithm, &with_jobs(2), &mut quietly());
         let (whole, _) = done.expect("an engine that can be cut");
         assert!(!saved.is_empty());
         // They are many, and the last of them has nothing left.

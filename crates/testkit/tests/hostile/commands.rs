@@ -14,13 +14,13 @@ use mazurka::checkpoint::Checkpoint;
 use mazurka::permute::Permuting;
 use mazurka::prove::ProveOptions;
 use mazurka::prove::proof::Status;
-use mazurka::reach::{Method, Reached, StateProperty};
+use mazurka::reach::{Method, Reach, Reached, StateProperty};
 use mazurka::record::{Ending, Record};
 use mazurka::replay::Recording;
 use mazurka::run::{Plan, RunRecord};
 use mazurka::solving::{SolverChoice, second_solver};
 use mazurka::symbolic::{Reduction, SymbolicOptions};
-use mazurka::unfold::NetKind;
+use mazurka::unfold::{NetKind, Unfold};
 use mazurka::{Algorithm, Bound, Limits, Options, Program, Refused, Verdict, quietly};
 use mazurka_core::Counts;
 
@@ -361,14 +361,23 @@ fn run_on(
         Command::Explore(algorithm) => seen(&program.explore(*algorithm, options, watch)?),
         Command::Tests(algorithm) => tests(program, *algorithm, options)?,
         Command::Resume(algorithm, jobs) => resume(program, *algorithm, *jobs, options),
-        Command::Unfold(net, seed) => seen(&program.unfold(*net, *seed, options, watch)?.record),
+        Command::Unfold(kind, seed) => {
+            let (kind, seed) = (*kind, *seed);
+            seen(
+                &program
+                    .unfold(Unfold { kind, seed }, options, watch)?
+                    .record,
+            )
+        }
         Command::Walk(seed) => seen(&program.walk_states(*seed, options, watch)?.record),
-        Command::Reach(net, method, seed, property) => {
+        Command::Reach(kind, method, seed, property) => {
+            let (kind, method, seed) = (*kind, *method, *seed);
+            let net = Unfold { kind, seed };
             let wanted = match StateProperty::read(&loaded.text, &[], property) {
                 Ok(wanted) => wanted,
                 Err(bad) => return Ok(Outcome::Refused(bad.to_string())),
             };
-            let found = program.reach(&wanted, (*net, *method), *seed, options, watch)?;
+            let found = program.reach(&wanted, Reach { net, method }, options, watch)?;
             let mut seen = Seen::of(&found.record);
             let shown = found.run.is_some() == (found.answer == Reached::Reachable);
             seen.wrong = (!shown).then(|| "an answer without a run".to_owned());

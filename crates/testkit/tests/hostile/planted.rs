@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use mazurka::record::{Ending, Run};
 use mazurka::run::RunRecord;
+use mazurka::unfold::Unfold;
 use mazurka::{Algorithm, Options, Program, Verdict, quietly};
 use mazurka_testkit::features::{Feature, features};
 use mazurka_testkit::oracle::ast::{Expr, Init, ItemKind, Kind, Stmt};
@@ -88,7 +89,7 @@ fn failing(run: &Run) -> impl Iterator<Item = (String, usize, String)> {
 #[test]
 fn a_failure_dropped_with_a_discarded_test_is_caught() {
     caught("discarded tests", "unfold", &|command, text, seen| {
-        let (Command::Unfold(net, seed), Ok(program)) =
+        let (Command::Unfold(kind, seed), Ok(program)) =
             (command, Program::load("planted.maz", text, &[]))
         else {
             return;
@@ -100,8 +101,14 @@ fn a_failure_dropped_with_a_discarded_test_is_caught() {
                 kept.entry(step).or_insert(counts);
             }
         };
+        let (kind, seed) = (*kind, *seed);
         program
-            .unfold_tests(*net, *seed, &Options::default(), &mut quietly(), sink)
+            .unfold_tests(
+                Unfold { kind, seed },
+                &Options::default(),
+                &mut quietly(),
+                sink,
+            )
             .expect("a record");
         if !kept.is_empty() && kept.values().all(|kept| !kept) && !seen.deadlock {
             forget(seen);
