@@ -339,13 +339,16 @@ fn an_interrupted_solver_verifies_nothing() {
         ..Options::default()
     };
     let watch = &mut quietly();
-    let net = mazurka::unfold::NetKind::Contextual;
+    let net = mazurka::unfold::Unfold {
+        kind: mazurka::unfold::NetKind::Contextual,
+        seed: 0,
+    };
     let records = [
         program.check(&options, watch).unwrap(),
         program
             .explore(Algorithm::Optimal, &options, watch)
             .unwrap(),
-        program.unfold(net, 0, &options, watch).unwrap().record,
+        program.unfold(net, &options, watch).unwrap().record,
         program.walk_states(0, &options, watch).unwrap().record,
         program
             .symbolic(
@@ -363,5 +366,29 @@ fn an_interrupted_solver_verifies_nothing() {
             record.scope.bounds.contains(&Bound::Interrupted),
             "{record:?}"
         );
+    }
+}
+
+#[test]
+fn only_naive_counts_looks_at_a_process_that_has_not_ended() {
+    let source = "var x, z: int  process { spawn { x := 0 } z != 0 |> join }";
+    let program = Program::load("looks.maz", source, &[]).expect("a program");
+    let options = Options {
+        solver: SolverChoice::Embedded.into(),
+        ..Options::default()
+    };
+    for &algorithm in Algorithm::ALL {
+        let record = program.explore(algorithm, &options, &mut quietly());
+        let counts = record.expect("a record").counts;
+        assert_eq!(
+            (counts.deadlocks, counts.final_states),
+            (1, 1),
+            "{algorithm}"
+        );
+        let traces = match algorithm {
+            Algorithm::Naive => Some(3),
+            other => other.stateless().map(|_| 2),
+        };
+        assert_eq!(counts.traces, traces, "{algorithm}");
     }
 }
