@@ -398,6 +398,25 @@ impl Machine {
         Ok(event)
     }
 
+    /// What the cells of variables that the last step has written held before it.
+    pub(crate) fn before_last_step(&self) -> FxHashMap<u32, i64> {
+        let Some(taken) = self.taken.last() else {
+            return FxHashMap::default();
+        };
+        // The oldest note about a cell says what it held.
+        let own = self.undo[taken.undo..].iter().rev();
+        let cells = own.filter_map(|undo| match *undo {
+            Undo::Cell(cell, value) => Some((cell, value)),
+            _ => None,
+        });
+        let quickly = match taken.changed {
+            Changed::Cell(cell) => Some((cell, taken.value)),
+            Changed::Slot(_) | Changed::Else => None,
+        };
+        let variable = |&(cell, _): &(u32, i64)| cell < self.code.first_lock;
+        cells.chain(quickly).filter(variable).collect()
+    }
+
     /// Takes the last step back.
     #[inline]
     fn take_back(&mut self, taken: Taken) {

@@ -2,7 +2,7 @@
 
 use mazurka_core::record::{Binding, Change, Place, Step, Waiting};
 use mazurka_core::{
-    Access, AccessKind, Claims, Event, Execution, Mishap, Narrator, ProcessId, Status, StepError,
+    AccessKind, Claims, Event, Execution, Mishap, Narrator, ProcessId, Status, StepError,
 };
 
 use crate::check::hir::Type;
@@ -13,13 +13,43 @@ use crate::run::machine::Machine;
 use crate::run::{Heard, Listener, Stop, input_name};
 use crate::tell::pretty::Scope;
 use mazurka_diagnostics::Span;
+use rustc_hash::FxHashSet;
+
+/// How many guards, and how many actions, of one step are told: a loop in an atomic block may have
+/// millions.
+const MOST_TOLD: usize = 100;
 
 /// Writes down what it hears.
 #[derive(Default)]
 struct Scribe {
-    guards: Vec<String>,
-    actions: Vec<Told>,
+    guards: Few<String>,
+    actions: Few<Told>,
+    /// What the cells held when they were first read, in that order.
     reads: Vec<(u32, i64)>,
+    read: FxHashSet<u32>,
+}
+
+/// The first of many, and how many more there are.
+struct Few<T> {
+    first: Vec<T>,
+    more: usize,
+}
+
+impl<T> Default for Few<T> {
+    fn default() -> Self {
+        let (first, more) = (Vec::new(), 0);
+        Self { first, more }
+    }
+}
+
+impl<T> Few<T> {
+    /// Adds one; it is made only if it is told.
+    fn push(&mut self, make: impl FnOnce() -> T) {
+        match self.first.len() < MOST_TOLD {
+            true => self.first.push(make()),
+            false => self.more += 1,
+        }
+    }
 }
 
 enum Told {
@@ -47,7 +77,7 @@ impl Listener for Scribe {
             _ => None,
         };
         if let (Op::Load(_) | Op::LoadAt(_) | Op::Fetch { .. }, Some(cell)) = (op, cell(1)) {
-            self.reads.push((cell, heard.cells[cell as usize]));
+            self.note_read(cell, heard.cells[cell as usize]);
         }
         let Some(note) = code.notes.get(&pc) else {
             return;
@@ -59,34 +89,41 @@ impl Listener for Scribe {
         };
         match note {
             Note::Guard(_) if top == 0 => {}
-            Note::Guard(test) => self.guards.push(scope.expr(test)),
-            Note::Test(test) if top == 0 => self.guards.push(scope.negation(test)),
-            Note::Test(test) => self.guards.push(scope.expr(test)),
+            Note::Guard(test) => self.guards.push(|| scope.expr(test)),
+            Note::Test(test) if top == 0 => self.guards.push(|| scope.negation(test)),
+            Note::Test(test) => self.guards.push(|| scope.expr(test)),
             // Absorbed by a guard or not at all: then its accesses speak for it.
             Note::Action(_) if op == Op::BeginSimple && !heard.open => {}
-            Note::Action(Action::Spawn) => self.actions.push(Told::Spawn),
+            Note::Action(Action::Spawn) => self.actions.push(|| Told::Spawn),
             Note::Action(Action::Join(handle)) => {
                 let handle = handle.and_then(|handle| scope.handle(handle));
-                self.actions.push(Told::Join(handle));
+                self.actions.push(|| Told::Join(handle));
             }
-            Note::Action(action) => self.actions.push(Told::Text(scope.action(action))),
+            Note::Action(action) => self.actions.push(|| Told::Text(scope.action(action))),
             Note::Read | Note::Write if heard.merged => {}
-            Note::Read => {
+            Note::Read => self.actions.push(|| {
                 let name =
                     cell(1).map_or_else(|| "an element".to_owned(), |cell| code.cell_name(cell));
-                self.actions.push(Told::Text(format!("read {name}")));
-            }
-            Note::Write => {
-                let text = match cell(2) {
+                Told::Text(format!("read {name}"))
+            }),
+            Note::Write => self.actions.push(|| {
+                Told::Text(match cell(2) {
                     Some(cell) => format!(
                         "{} := {}",
                         code.cell_name(cell),
                         show(top, code.cell_type(cell))
                     ),
                     None => "write an element".to_owned(),
-                };
-                self.actions.push(Told::Text(text));
-            }
+                })
+            }),
+        }
+    }
+}
+
+impl Scribe {
+    fn note_read(&mut self, cell: u32, value: i64) {
+        if self.read.insert(cell) {
+            self.reads.push((cell, value));
         }
     }
 }
@@ -231,10 +268,9 @@ impl Narrator for Machine {
                 .line_column(&self.code.source)
                 .0
         });
-        let before = self.state.cells.clone();
         let mut scribe = Scribe::default();
         self.step_heard(process, outcomes, &mut scribe)?;
-        Ok(self.last_step(scribe, &before, line))
+        Ok(self.last_step(scribe, line))
     }
 
     fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
@@ -283,12 +319,17 @@ impl Narrator for Machine {
             .map(|(at, var)| {
                 let first = self.code.first_cells[at] as usize;
                 let cells = &self.state.cells[first..first + var.len.unwrap_or(1) as usize];
-                let values: Vec<String> = cells.iter().map(|&value| show(value, var.ty)).collect();
+                // An array may have a million elements, so they are written into one text.
+                let mut value = String::new();
+                for (at, &cell) in cells.iter().enumerate() {
+                    value += if at > 0 { ", " } else { "" };
+                    value += &show(cell, var.ty);
+                }
                 Binding {
                     name: var.name.clone(),
                     value: match var.len {
-                        Some(_) => format!("[{}]", values.join(", ")),
-                        None => values.concat(),
+                        Some(_) => format!("[{value}]"),
+                        None => value,
                     },
                 }
             })
@@ -297,43 +338,31 @@ impl Narrator for Machine {
 }
 
 impl Machine {
-    fn last_step(&self, scribe: Scribe, before: &[i64], line: usize) -> Step {
+    fn last_step(&self, scribe: Scribe, line: usize) -> Step {
         let event = &self.events()[self.events().len() - 1];
-        let changed = |access: &&Access| access.kind == AccessKind::Write;
-        let mut cells: Vec<u32> = event
-            .touched
-            .iter()
-            .filter(changed)
-            .map(|a| a.first)
-            .collect();
+        let before = self.before_last_step();
+        let mut cells: Vec<u32> = before.keys().copied().collect();
         cells.sort_unstable();
-        cells.dedup();
         let value = |cell: u32, value| show(value, self.code.cell_type(cell));
         let change = |cell: u32| {
-            let (from, to) = (before[cell as usize], self.state.cells[cell as usize]);
+            let (from, to) = (before[&cell], self.state.cells[cell as usize]);
             (from != to).then(|| Change {
                 name: self.code.cell_name(cell),
                 from: value(cell, from),
                 to: value(cell, to),
             })
         };
-        let mut reads: Vec<Binding> = Vec::new();
-        for (cell, read) in scribe.reads {
-            let name = self.code.cell_name(cell);
-            if !reads.iter().any(|known| known.name == name) {
-                reads.push(Binding {
-                    name,
-                    value: value(cell, read),
-                });
-            }
-        }
+        let reads = scribe.reads.into_iter().map(|(cell, read)| Binding {
+            name: self.code.cell_name(cell),
+            value: value(cell, read),
+        });
         Step {
             process: self.table.path(event.process).to_string(),
             outcomes: event.outcomes.iter().map(|o| o.value).collect(),
             label: self.label(scribe.guards, scribe.actions, event),
             line,
             enabled: Vec::new(),
-            reads,
+            reads: reads.collect(),
             changes: cells.into_iter().filter_map(change).collect(),
             mishap: event.mishaps.first().map(|mishap| self.explain(mishap).0),
             racing: false,
@@ -341,11 +370,11 @@ impl Machine {
         }
     }
 
-    fn label(&self, guards: Vec<String>, actions: Vec<Told>, event: &Event) -> String {
+    fn label(&self, guards: Few<String>, actions: Few<Told>, event: &Event) -> String {
         let name = |p: ProcessId| self.table.path(p).to_string();
         let mut spawned = event.spawned.iter();
         let mut texts: Vec<String> = Vec::new();
-        for action in actions {
+        for action in actions.first {
             texts.push(match action {
                 Told::Text(text) => text,
                 Told::Spawn => {
@@ -359,6 +388,9 @@ impl Machine {
                 }
             });
         }
+        if actions.more > 0 {
+            texts.push(format!("… and {} more", actions.more));
+        }
         let mut action = texts.join("; ");
         if action.is_empty() {
             action.push_str("skip");
@@ -367,7 +399,7 @@ impl Machine {
             let values: Vec<_> = event.outcomes.iter().map(|o| o.value.to_string()).collect();
             action = format!("{action} [chose {}]", values.join(", "));
         }
-        match &guards[..] {
+        match &guards.first[..] {
             [] => action,
             [one] => format!("{one} ▷ {action}"),
             // Each side of a conjunction as if it stood in parentheses where it needs them.
@@ -380,7 +412,10 @@ impl Machine {
                         text.clone()
                     }
                 };
-                let all: Vec<_> = many.iter().map(wrap).collect();
+                let mut all: Vec<_> = many.iter().map(wrap).collect();
+                if guards.more > 0 {
+                    all.push(format!("… and {} more", guards.more));
+                }
                 format!("{} ▷ {action}", all.join(" && "))
             }
         }

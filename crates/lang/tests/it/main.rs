@@ -5,4 +5,5 @@ mod concolic;
 mod grammar;
 mod limits;
 mod robust;
+mod telling;
 mod wrong;
