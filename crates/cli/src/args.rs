@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use mazurka::solving::SolverChoice;
+use mazurka::solving::{SolverChoice, Solving};
 use mazurka::unfold::NetKind;
 use mazurka::{Algorithm, Limits, Options};
 
@@ -91,6 +91,11 @@ impl LimitArgs {
         Options {
             limits,
             jobs,
+            solver: Solving {
+                stop: Some(watch::stop()),
+                ..Solving::default()
+            },
+            telling: watch::telling(),
             ..Options::default()
         }
     }

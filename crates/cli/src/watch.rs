@@ -31,6 +31,8 @@ const MOST_PATIENCE: Duration = Duration::from_secs(10);
 /// What a search that has met the limit of its memory may use besides, to say what it has found: a
 /// twelfth, and at least this.
 const ALLOWANCE: u64 = 16 << 20;
+/// How long a search may use more, since a table may grow by half at once, before it looks.
+const BEFORE_A_LOOK: Duration = Duration::from_millis(100);
 
 /// Signals that come so soon after the first are the same wish: `timeout` tells the program and
 /// then its group, so that the program hears it twice, and a terminal may do the same.
@@ -40,12 +42,19 @@ const SAME_WISH: Duration = Duration::from_millis(500);
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Set when there is more memory in use than there may be.
 static FULL: AtomicBool = AtomicBool::new(false);
+/// Set when a search is over, and what it has found is being told.
+static TELLING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 /// Set with one of these.
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// Set when all work is to end at once: that of a solver, and a long step too.
 pub(crate) fn stop() -> Arc<AtomicBool> {
     Arc::clone(&STOP)
+}
+
+/// To be set when a search is over, and what it has found is being told.
+pub(crate) fn telling() -> Arc<AtomicBool> {
+    Arc::clone(&TELLING)
 }
 
 /// Says why all work is to end.
@@ -82,6 +91,7 @@ impl Watcher {
             let no = "this system does not say how much memory is used; leave --memory-limit out";
             return Err(no.to_owned());
         }
+        TELLING.store(false, Ordering::SeqCst);
         // Without a handler Ctrl-C ends the program at once, which is no worse than before.
         let mut first = None;
         let _ = ctrlc::set_handler(move || {
@@ -133,6 +143,7 @@ impl Watcher {
 
     /// Takes the progress off the screen.
     fn finish(self) {
+        TELLING.store(true, Ordering::SeqCst);
         if let Some(bar) = self.bar {
             bar.finish_and_clear();
         }
@@ -146,9 +157,12 @@ fn insists(first: &mut Option<Instant>, now: Instant) -> bool {
 }
 
 /// Tells a long step or a solver of the limit of memory. And the last resort, where a search does
-/// not look as often as it should: the limits hold, even if what it has found is lost.
+/// not look as often as it should: the limits hold, even if what it has found is lost. What is
+/// being told was found, and is not lost: telling may use as much again, and what is told in a step
+/// is short.
 fn guard(memory: Option<u64>) {
     let most = memory.map(|limit| limit.saturating_add(ALLOWANCE.max(limit / 12)));
+    let mut full: Option<Instant> = None;
     let mut told: Option<(Instant, Duration)> = None;
     let mut pause = BETWEEN_GLANCES;
     loop {
@@ -165,10 +179,17 @@ fn guard(memory: Option<u64>) {
         };
         if used > limit {
             tell(&FULL);
+            full.get_or_insert_with(Instant::now);
         }
         pause = match used > limit / 5 * 4 {
             true => NEAR_THE_LIMIT,
             false => BETWEEN_GLANCES,
+        };
+        let waited = full.is_some_and(|full| full.elapsed() >= BEFORE_A_LOOK);
+        let patient = TELLING.load(Ordering::SeqCst) || !waited;
+        let most = match patient {
+            true => most.map(|most| most.saturating_add(limit)),
+            false => most,
         };
         if most.is_some_and(|most| used > most) {
             give_up("--memory-limit was reached");

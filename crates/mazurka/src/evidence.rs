@@ -1,5 +1,7 @@
 //! What a search found, told step by step.
 
+use std::time::{Duration, Instant};
+
 use mazurka_core::record::{Difference, Ending, Run, Witness, WitnessKind};
 use mazurka_core::{
     Bound, Execution, Limits, Mishap, MishapKind, Narrator, ReplayError, Schedule, Semantics,
@@ -22,6 +24,11 @@ pub(crate) struct Told {
 /// Runs a schedule and looks at what happened.
 pub(crate) fn tell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Result<Told, ReplayError> {
     let run = machine.narrate(schedule)?;
+    Ok(assess(machine, run))
+}
+
+/// Looks at what happened in the current run, which has been told.
+pub(crate) fn assess<M: Narrator>(machine: &M, run: Run) -> Told {
     let mut failures = machine.initial_mishaps().to_vec();
     for (at, event) in machine.events().iter().enumerate() {
         if !event.mishaps.is_empty() && !past_is_discarded(machine, at) {
@@ -41,12 +48,12 @@ pub(crate) fn tell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Result<
         failures.extend(machine.final_mishaps());
     }
     failures.retain(|mishap| mishap.kind == MishapKind::Failure);
-    Ok(Told {
+    Told {
         run,
         failures,
         deadlocked: ready.is_empty() && stuck && !halted,
         ready,
-    })
+    }
 }
 
 /// Why the evaluator gave up in the current run, if it did.
@@ -92,29 +99,59 @@ pub(crate) fn retell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Told 
     }
 }
 
+/// How much time there is to make evidence easy to read.
+pub(crate) struct Hurry {
+    start: Instant,
+    left: Option<Duration>,
+}
+
+/// So many runs are tried at least to make one easier to read.
+const TRIED: u32 = 16;
+
+impl Hurry {
+    /// So much time is left from now on, if there is a limit.
+    pub fn of(left: Option<Duration>) -> Self {
+        let start = Instant::now();
+        Self { start, left }
+    }
+
+    /// Whether there is time to make a run easier to read that was told in so much time. If not,
+    /// it is shown as it was found.
+    fn allows(&self, took: Duration) -> bool {
+        let left = self
+            .left
+            .map(|left| left.saturating_sub(self.start.elapsed()));
+        left.is_none_or(|left| left > took * TRIED)
+    }
+}
+
 /// The evidence for everything found: failures first, then the deadlock, the livelock, two results
 /// that differ.
 pub(crate) fn witnesses<M: Narrator + Semantics>(
     machine: &mut M,
     found: &Findings,
     deterministic: bool,
+    hurry: &Hurry,
 ) -> Vec<Witness> {
     let mut all = Vec::new();
     for finding in &found.failures {
         if let Some(mishap) = finding.mishap {
-            retell(machine, &finding.schedule);
             let violation = Violation::Failure(mishap.site);
-            let schedule = minimise(machine, &finding.schedule, &violation);
-            let told = retell(machine, &schedule);
-            all.push(failure(machine, told.run, &mishap));
+            let (run, took) = least(machine, &finding.schedule, |_| violation, hurry);
+            let mut shown = explained(machine, run, &mishap);
+            if hurry.allows(took) {
+                mark(
+                    &mut shown.runs[0],
+                    &racing(machine, &Violation::Failure(mishap.site)),
+                );
+            }
+            all.push(shown);
         }
     }
     if let Some(finding) = &found.deadlock {
-        retell(machine, &finding.schedule);
-        let violation = Violation::Deadlock(with_status(machine, Status::Waiting));
-        let schedule = minimise(machine, &finding.schedule, &violation);
-        let told = retell(machine, &schedule);
-        all.push(deadlock(machine, told.run));
+        let stuck = |machine: &M| Violation::Deadlock(with_status(machine, Status::Waiting));
+        let (run, _) = least(machine, &finding.schedule, stuck, hurry);
+        all.push(deadlock(machine, run));
     }
     if let Some(finding) = &found.livelock {
         let told = retell(machine, &finding.schedule);
@@ -127,17 +164,48 @@ pub(crate) fn witnesses<M: Narrator + Semantics>(
         }
     }
     if let ([first, second], true) = (&found.finals[..], deterministic) {
+        let start = Instant::now();
         retell(machine, &first.schedule);
         retell(machine, &second.schedule);
-        let (first, second) = closest(machine, &first.schedule, &second.schedule);
+        let (first, second) = match hurry.allows(start.elapsed()) {
+            true => closest(machine, &first.schedule, &second.schedule),
+            false => (first.schedule.clone(), second.schedule.clone()),
+        };
         all.push(nondeterminism(machine, &first, &second));
     }
     all
 }
 
+/// A run that shows a violation as easily as the time allows, and how long it takes to tell it. The
+/// machine stands at its end.
+fn least<M: Narrator>(
+    machine: &mut M,
+    schedule: &Schedule,
+    violation: impl FnOnce(&M) -> Violation,
+    hurry: &Hurry,
+) -> (Run, Duration) {
+    let start = Instant::now();
+    let told = retell(machine, schedule);
+    let took = start.elapsed();
+    if !hurry.allows(took) {
+        return (told.run, took);
+    }
+    drop(told);
+    let violation = violation(machine);
+    let schedule = minimise(machine, schedule, &violation);
+    (retell(machine, &schedule).run, took)
+}
+
 /// A failure of a run that has just been told.
-pub(crate) fn failure<M: Narrator>(machine: &mut M, mut run: Run, mishap: &Mishap) -> Witness {
-    mark(&mut run, &racing(machine, &Violation::Failure(mishap.site)));
+pub(crate) fn failure<M: Narrator>(machine: &mut M, run: Run, mishap: &Mishap) -> Witness {
+    let mut shown = explained(machine, run, mishap);
+    let racing = racing(machine, &Violation::Failure(mishap.site));
+    mark(&mut shown.runs[0], &racing);
+    shown
+}
+
+/// The same, without the steps that race.
+fn explained<M: Narrator>(machine: &M, run: Run, mishap: &Mishap) -> Witness {
     let (message, place) = machine.explain(mishap);
     Witness {
         kind: WitnessKind::Failure,

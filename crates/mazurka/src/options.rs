@@ -1,6 +1,8 @@
 //! What a caller can ask for.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mazurka_core::record::OptionsRecord;
@@ -26,6 +28,8 @@ pub struct Options {
     pub solver: Solving,
     /// How long a search waits for one step. It sets it by its time limit.
     pub patience: Patience,
+    /// Is set when a search is over and what it has found is being told.
+    pub telling: Arc<AtomicBool>,
 }
 
 impl Options {
@@ -42,6 +46,7 @@ impl Options {
     pub(crate) fn show(&self) {
         self.solver.show();
         self.patience.wait_again();
+        self.telling.store(true, Ordering::SeqCst);
     }
 
     /// What the solver could not decide, as bounds of the search. If it was broken off, the watch

@@ -23,7 +23,7 @@ use crate::front::{Front, on_front};
 use crate::run::Plan;
 use crate::run::{go_on, wander};
 use crate::search::Head;
-use crate::{Algorithm, Options, Program, Watch, evidence};
+use crate::{Algorithm, Options, Program, Watch, search};
 
 /// What to permute, and how much of it to list.
 #[derive(Clone, Debug)]
@@ -154,7 +154,7 @@ impl Program {
         };
         let mut machine = collecting.tester;
         // The engine's name in the record is the paper's.
-        let shown = evidence::witnesses(&mut machine, &findings, false);
+        let shown = search::shown(&mut machine, &findings, false, options);
         let head = Head::new("permute", Algorithm::Optimal, options);
         let judged = self.record_of(head, &findings, shown);
         let known = wanted.complete && judged.scope.exhaustive;

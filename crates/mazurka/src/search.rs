@@ -26,6 +26,7 @@ use mazurka_core::{Narrator, Semantics, Verdict};
 use mazurka_explore::{Findings, Goal, Parts, Saver, Search, Workers};
 
 use crate::checkpoint::{Checkpoint, ResumeError};
+use crate::evidence::Hurry;
 use crate::front::{Front, Language, on_front};
 use crate::unknowns::Asked;
 use crate::{Options, Program, Refused, evidence, pick};
@@ -42,6 +43,19 @@ pub(crate) fn everything<A>(algorithm: A, options: &Options) -> Search<A> {
         limits: options.limits.clone(),
         goal: Goal::Everything,
     }
+}
+
+/// The evidence for what was found, made in what is left of the time.
+pub(crate) fn shown<M: Narrator + Semantics>(
+    machine: &mut M,
+    found: &Findings,
+    deterministic: bool,
+    options: &Options,
+) -> Vec<Witness> {
+    options.show();
+    let left = options.limits.time;
+    let hurry = Hurry::of(left.map(|time| time.saturating_sub(found.elapsed)));
+    evidence::witnesses(machine, found, deterministic, &hurry)
 }
 
 /// Checkpoints of an exploration: where to go on, and what to do with new ones.
@@ -95,7 +109,7 @@ impl Program {
         let mut machine = front.machine(options);
         let machines = || front.machine(options);
         let (algorithm, found) = pick::decide(&mut machine, &machines, options, goal, watch);
-        let shown = evidence::witnesses(&mut machine, &found, deterministic);
+        let shown = shown(&mut machine, &found, deterministic, options);
         self.record_of(Head::new("check", algorithm, options), &found, shown)
     }
 
@@ -197,7 +211,7 @@ impl Program {
         machine: &mut M,
         found: &Findings,
     ) -> Record {
-        let shown = evidence::witnesses(machine, found, false);
+        let shown = shown(machine, found, false, options);
         self.record_of(Head::new("explore", algorithm, options), found, shown)
     }
 

@@ -26,7 +26,7 @@ use crate::front::{Front, Language, on_front};
 use crate::run::Plan;
 use crate::search::{Head, TestSink, everything};
 use crate::unknowns::{ForAll, doubt, failures_and_deadlock, follow, given, over_numbers};
-use crate::{Algorithm, Options, Program, Refused, Watch, evidence, quietly};
+use crate::{Algorithm, Options, Program, Refused, Watch, quietly, search};
 
 pub use mazurka_explore::{NetKind, Unfold};
 
@@ -233,7 +233,7 @@ impl Program {
         options: &Options,
     ) -> Record {
         self.leave_final_states(found);
-        let shown = evidence::witnesses(machine, found, false);
+        let shown = search::shown(machine, found, false, options);
         let head = Head::new("unfold", Algorithm::Optimal, options);
         let mut record = self.record_of(head, found, shown);
         // Only what was met is known of final states.

@@ -174,7 +174,14 @@ pub fn first_difference(one: &[Event], other: &[Event]) -> Option<[[usize; 2]; 2
         .map(|(at, e)| (key(e), at))
         .collect();
     let places: Vec<Option<usize>> = one.iter().map(|e| known.get(&key(e)).copied()).collect();
+    // The last place of what comes before: only what overtakes it differs.
+    let mut last = places.first().copied().flatten();
     for later in 1..one.len() {
+        let overtakes = places[later] < last;
+        last = last.max(places[later]);
+        if !overtakes {
+            continue;
+        }
         for earlier in (0..later).rev() {
             let (Some(a), Some(b)) = (places[earlier], places[later]) else {
                 continue;
