@@ -1,7 +1,7 @@
 //! A program that can tell in words what it does.
 
 use crate::record::{Binding, Ending, Place, Run, Step, Waiting};
-use crate::{Execution, Mishap, ProcessId, ProcessPath, Schedule, Status, StepError};
+use crate::{Execution, Mishap, MishapKind, ProcessId, ProcessPath, Schedule, Status, StepError};
 
 /// A program that can tell in words what it does.
 ///
@@ -33,9 +33,23 @@ pub trait Narrator: Execution {
 
     /// Runs a schedule from the start and tells every step.
     fn narrate(&mut self, schedule: &Schedule) -> Result<Run, ReplayError> {
+        self.narrate_while(schedule, &mut |_| true)
+    }
+
+    /// The same, as long as this says that there may be one more step. It gets the number of steps
+    /// that have been told. The run, and its schedule, end where it says no, or where a step is
+    /// broken off.
+    fn narrate_while(
+        &mut self,
+        schedule: &Schedule,
+        go_on: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<Run, ReplayError> {
         self.back_to(0);
-        let mut steps = Vec::with_capacity(schedule.0.len());
+        let mut steps = Vec::new();
         for (at, scheduled) in schedule.0.iter().enumerate() {
+            if !go_on(at) {
+                break;
+            }
             let enabled = names_with(self, Status::Ready);
             let fail = |reason| ReplayError {
                 step: at + 1,
@@ -60,15 +74,30 @@ pub trait Narrator: Execution {
                 }
                 Ok(step) => step,
             };
+            let broken = |mishap: &Mishap| mishap.kind == MishapKind::BrokenOff;
+            if self.events()[at].mishaps.iter().any(broken) {
+                self.back_to(at);
+                break;
+            }
             steps.push(Step { enabled, ..step });
         }
-        Ok(Run {
+        match schedule.0.get(..steps.len()) {
+            Some(made) if made.len() < schedule.0.len() => {
+                Ok(self.told(&Schedule(made.to_vec()), steps))
+            }
+            _ => Ok(self.told(schedule, steps)),
+        }
+    }
+
+    /// The current run, which is that of a schedule and whose steps have been told.
+    fn told(&self, schedule: &Schedule, steps: Vec<Step>) -> Run {
+        Run {
             schedule: schedule.to_string(),
             inputs: self.inputs(),
             ending: ending(self),
             steps,
             state: self.bindings(false),
-        })
+        }
     }
 }
 

@@ -15,6 +15,11 @@ pub(crate) trait Front: Sync {
 
     /// A machine in the initial state.
     fn machine(&self, options: &Options) -> Self::Machine;
+
+    /// The same for one run: a long step is broken off when the options no longer wait for it.
+    fn machine_for_a_run(&self, options: &Options) -> Self::Machine {
+        self.machine(options)
+    }
 }
 
 /// A program of one of the languages.
@@ -47,6 +52,12 @@ impl Front for Arc<Code> {
     fn machine(&self, options: &Options) -> Machine {
         Machine::new(Arc::clone(self), options.limits.local)
     }
+
+    fn machine_for_a_run(&self, options: &Options) -> Machine {
+        let mut machine = self.machine(options);
+        machine.set_patience(options.patience.clone());
+        machine
+    }
 }
 
 impl Front for Arc<mazurka_abs::Code> {
@@ -77,7 +88,10 @@ impl Language {
     /// What tells runs over symbolic initial values, if the language has that.
     pub fn concolic(&self, options: &Options) -> Option<Concolic> {
         match self {
-            Language::Maz(code) => Some(Concolic::new(code, options.limits.local)),
+            Language::Maz(code) => {
+                let patience = options.patience.clone();
+                Some(Concolic::until(code, options.limits.local, patience))
+            }
             Language::Abs(_) | Language::ForAll(_) => None,
         }
     }
@@ -91,6 +105,7 @@ impl Language {
                     code,
                     options.limits.local,
                     deadline,
+                    options.patience.clone(),
                 ))
             }
             Language::Abs(_) | Language::ForAll(_) => None,

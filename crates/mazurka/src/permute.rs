@@ -8,20 +8,19 @@ use std::time::Instant;
 
 use mazurka_core::record::{
     self, AnyStartPermutations, Ending, OrderedEvent, PaperPermutations, PartialOrder,
-    PermutationClass, PermutationDisagreement, PermutationResult, Record,
+    PermutationClass, PermutationDisagreement, PermutationResult, Record, Run, Step,
 };
 use mazurka_core::{
-    Bound, Counts, Event, Execution, Fingerprint, Labelled, Limits, Narrator, Patience,
-    ReplayError, Schedule, Scope, StopReason, ending, immediate_predecessors,
+    Bound, Counts, Event, Execution, Fingerprint, Labelled, Limits, Narrator, Patience, ProcessId,
+    ProcessPath, Random, ReplayError, Schedule, Scope, StopReason, ending, immediate_predecessors,
 };
-use mazurka_explore::{Extent, Goal, Observer, Permute, Progress, Search};
+use mazurka_explore::{Extent, Goal, Observer, Permute, Progress, Search, is_broken_off};
 use mazurka_lang::{AnyStart, Concolic, Disagreement, LabelledMachine, Machine, Outlook};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::front::{Front, on_front};
-use crate::run::Plan;
-use crate::run::{go_on, wander};
+use crate::run::{Plan, by_chance, follow, go_on, names, one_of, tell};
 use crate::search::Head;
 use crate::{Algorithm, Options, Program, Watch, search};
 
@@ -113,14 +112,15 @@ impl Program {
         if wanted.paper {
             labelled = labelled.with_names();
         }
-        let (schedule, bound) = self.record_run(wanted, &mut labelled, options, watch)?;
+        // What is shown is run to the end of each step.
+        let mut tester = labelled.machine().clone();
+        tester.set_patience(Patience::default());
+        let (recorded, bound) = record_run(wanted, &mut labelled, &mut tester, options, watch)?;
+        let schedule = Schedule::of(labelled.events(), labelled.processes());
         let finished = labelled.is_final();
         let recorded_events = labelled.events().to_vec();
         let branches = (0..labelled.events().len()).filter(|&at| labelled.branches(at));
         let branches = branches.map(|at| at + 1).collect();
-        // What is shown is run to the end of each step.
-        let mut tester = labelled.machine().clone();
-        tester.set_patience(Patience::default());
         let mut collecting = Collecting {
             concolic: self.language.concolic(options),
             ..Collecting::new(tester, schedule.0.len(), wanted)
@@ -167,10 +167,6 @@ impl Program {
             deterministic: judged.deterministic.filter(|same| known || !same),
             ..judged
         };
-        let recorded = match machine.narrate(&schedule) {
-            Ok(run) => run,
-            Err(error) => panic!("the recorded run does not run again: {error}"),
-        };
         Ok(PermuteRecord {
             record,
             permutations: record::Permutations {
@@ -197,35 +193,6 @@ impl Program {
         })
     }
 
-    /// Makes the run to record, to its end.
-    fn record_run(
-        &self,
-        wanted: &Permuting,
-        labelled: &mut LabelledMachine,
-        options: &Options,
-        watch: &mut Watch<'_>,
-    ) -> Result<(Schedule, Option<mazurka_core::Bound>), PermuteError> {
-        let bound = match &wanted.plan {
-            Plan::Seed(seed) => {
-                labelled.set_patience(options.patience.clone());
-                wander(labelled, *seed, options, watch)
-            }
-            Plan::Schedule(schedule) => {
-                let mut machine = labelled.machine().clone();
-                machine.narrate(schedule).map_err(PermuteError::Schedule)?;
-                follow(labelled, schedule);
-                labelled.set_patience(options.patience.clone());
-                go_on(labelled, options, watch, &mut |labelled, ready| {
-                    if let Err(error) = labelled.step(ready[0], &[]) {
-                        panic!("a ready process cannot step: {error}");
-                    }
-                })
-            }
-        };
-        let schedule = Schedule::of(labelled.events(), labelled.processes());
-        Ok((schedule, bound))
-    }
-
     /// The partial order of one of the listed classes, from 1.
     pub fn partial_order(
         &self,
@@ -247,6 +214,70 @@ impl Program {
             let mut machine = front.machine(options);
             order_of(&mut machine, &schedule).map_err(PermuteError::Schedule)
         })
+    }
+}
+
+/// Makes the run to record, to its end, and tells it with another machine.
+fn record_run(
+    wanted: &Permuting,
+    labelled: &mut LabelledMachine,
+    teller: &mut Machine,
+    options: &Options,
+    watch: &mut Watch<'_>,
+) -> Result<(Run, Option<Bound>), PermuteError> {
+    let (mut steps, mut bound) = (Vec::new(), None);
+    let mut random = None;
+    match &wanted.plan {
+        Plan::Seed(seed) => random = Some(Random::new(*seed)),
+        Plan::Schedule(schedule) => {
+            let told = tell(teller, schedule, options, watch);
+            let (run, reached) = told.map_err(PermuteError::Schedule)?;
+            (steps, bound) = (run.steps, reached);
+            follow(labelled, &Schedule::of(teller.events(), teller.processes()));
+        }
+    }
+    labelled.set_patience(options.patience.clone());
+    if bound.is_none() {
+        bound = go_on(labelled, options, watch, &mut |labelled, ready| {
+            let enabled = names(labelled, ready);
+            one_more(labelled, ready, random.as_mut());
+            let event = &labelled.events()[teller.events().len()];
+            // Such a step is taken back.
+            if !is_broken_off(&event.mishaps) {
+                let step = tell_as(teller, labelled.processes().path(event.process), event);
+                steps.push(Step { enabled, ..step });
+            }
+        });
+    }
+    let schedule = Schedule::of(teller.events(), teller.processes());
+    Ok((teller.told(&schedule, steps), bound))
+}
+
+/// A step of one of these, by chance or of the first.
+fn one_more(labelled: &mut LabelledMachine, ready: &[ProcessId], random: Option<&mut Random>) {
+    match random {
+        Some(random) => {
+            let process = one_of(ready, random);
+            by_chance(labelled, random, &mut |labelled, outcomes| {
+                labelled.step(process, outcomes).map(|_| ())
+            });
+        }
+        None => {
+            if let Err(error) = labelled.step(ready[0], &[]) {
+                panic!("a ready process cannot step: {error}");
+            }
+        }
+    }
+}
+
+/// Makes a step that another machine has made, and tells it.
+fn tell_as(teller: &mut Machine, path: &ProcessPath, event: &Event) -> Step {
+    let outcomes: Vec<i64> = event.outcomes.iter().map(|o| o.value).collect();
+    let process = teller.processes().find(path);
+    let told = process.map(|process| teller.tell(process, &outcomes));
+    match told {
+        Some(Ok(step)) => step,
+        _ => panic!("a step of {path} cannot be told"),
     }
 }
 
@@ -402,20 +433,6 @@ impl Observer<AnyStart> for FromAnyStart {
             self.schedules.push((schedule.to_string(), ending(program)));
             self.outlooks.push(program.outlook());
         }
-    }
-}
-
-/// Follows a schedule that is known to fit.
-fn follow<E: Execution>(program: &mut E, schedule: &Schedule) {
-    program.back_to(0);
-    for step in &schedule.0 {
-        let process = program.processes().find(&step.process);
-        let made = process.map(|process| program.step(process, &step.outcomes).is_ok());
-        assert_eq!(
-            made,
-            Some(true),
-            "a schedule that fitted does not: {schedule}"
-        );
     }
 }
 

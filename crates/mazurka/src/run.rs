@@ -17,11 +17,13 @@
 //! assert_eq!(verdict("0 1"), Verdict::Violated);
 //! ```
 
+use std::ops::ControlFlow;
 use std::time::Instant;
 
-use mazurka_core::record::{Ending, PathRecord, Record, Run, VERSION};
+use mazurka_core::record::{Ending, PathRecord, Record, Run, Step, VERSION};
 use mazurka_core::{
-    Bound, Counts, Execution, Labelled, ProcessId, ReplayError, Scope, Status, StopReason, Verdict,
+    Bound, Counts, Execution, Labelled, Narrator, ProcessId, ReplayError, Scope, Status, StepError,
+    StopReason, Verdict,
 };
 use mazurka_explore::{Progress, broken_by, is_broken_off};
 use mazurka_lang::UnfitInput;
@@ -98,7 +100,7 @@ impl Program {
             // What an input is, is known where it is asked for.
             let mut machine = program.machine(options);
             if let Ok(schedule) = record.run.schedule.parse() {
-                evidence::tell(&mut machine, &schedule)?;
+                follow(&mut machine, &schedule);
             }
             machine.check_inputs(&options.inputs)?;
         }
@@ -113,16 +115,30 @@ impl Program {
         watch: &mut Watch<'_>,
     ) -> Result<RunRecord, ReplayError> {
         let start = Instant::now();
-        let mut machine = front.machine(options);
-        let mut bounds = Vec::new();
-        let schedule = match plan {
-            Plan::Schedule(schedule) => schedule.clone(),
+        let options = &options.started();
+        let mut machine = front.machine_for_a_run(options);
+        let (run, bound) = match plan {
+            Plan::Schedule(schedule) => tell(&mut machine, schedule, options, watch)?,
             Plan::Seed(seed) => {
-                bounds.extend(wander(&mut machine, *seed, options, watch));
-                Schedule::of(machine.events(), machine.processes())
+                let mut steps = Vec::new();
+                let mut random = Random::new(*seed);
+                let bound = go_on(&mut machine, options, watch, &mut |machine, ready| {
+                    let enabled = names(machine, ready);
+                    let process = one_of(ready, &mut random);
+                    let step = by_chance(machine, &mut random, &mut |machine, outcomes| {
+                        machine.tell(process, outcomes)
+                    });
+                    steps.push(Step { enabled, ..step });
+                });
+                // A step that was broken off has been taken back.
+                steps.truncate(machine.events().len());
+                let schedule = Schedule::of(machine.events(), machine.processes());
+                (machine.told(&schedule, steps), bound)
             }
         };
-        let mut told = evidence::tell(&mut machine, &schedule)?;
+        options.show();
+        let mut bounds: Vec<Bound> = bound.into_iter().collect();
+        let mut told = evidence::assess(&machine, run);
         bounds.extend(evidence::bounds_of_run(&machine, &options.limits));
         bounds.dedup();
         let mut witnesses = Vec::new();
@@ -230,17 +246,65 @@ impl Program {
     }
 }
 
-/// Lets processes step by chance until none can, or a bound is hit.
-pub(crate) fn wander<E: Execution>(
-    machine: &mut E,
-    seed: u64,
+/// Runs a schedule, and tells it, to its end or to a bound.
+pub(crate) fn tell<M: Narrator>(
+    machine: &mut M,
+    schedule: &Schedule,
     options: &Options,
     watch: &mut Watch<'_>,
-) -> Option<Bound> {
-    let mut random = Random::new(seed);
-    go_on(machine, options, watch, &mut |machine, ready| {
-        let process = ready[random.below(ready.len() as u64) as usize];
-        step(machine, process, &mut random);
+) -> Result<(Run, Option<Bound>), ReplayError> {
+    let start = Instant::now();
+    let mut bound = None;
+    let run = machine.narrate_while(schedule, &mut |steps| {
+        bound = look(options, start, steps, watch).break_value();
+        bound.is_none()
+    })?;
+    if bound.is_none() && run.steps.len() < schedule.0.len() {
+        let shows = look(options, start, run.steps.len(), watch).break_value();
+        bound = Some(shows.unwrap_or_else(|| broken_by(&options.limits)));
+    }
+    Ok((run, bound))
+}
+
+/// Makes the steps of a schedule that is known to fit.
+pub(crate) fn follow<E: Execution>(program: &mut E, schedule: &Schedule) {
+    program.back_to(0);
+    for step in &schedule.0 {
+        let process = program.processes().find(&step.process);
+        let made = process.map(|process| program.step(process, &step.outcomes).is_ok());
+        assert_eq!(
+            made,
+            Some(true),
+            "a schedule that fitted does not: {schedule}"
+        );
+    }
+}
+
+/// The names of some processes.
+pub(crate) fn names<E: Execution>(program: &E, some: &[ProcessId]) -> Vec<String> {
+    let name = |&process: &ProcessId| program.processes().path(process).to_string();
+    some.iter().map(name).collect()
+}
+
+/// Whether one more step may be made, by the clock and by the watch.
+fn look(
+    options: &Options,
+    start: Instant,
+    steps: usize,
+    watch: &mut Watch<'_>,
+) -> ControlFlow<Bound> {
+    let elapsed = start.elapsed();
+    if let Some(time) = options.limits.time.filter(|&most| elapsed >= most) {
+        return ControlFlow::Break(Bound::TimeLimit(time.as_millis() as u64));
+    }
+    watch(&Progress {
+        counts: Counts {
+            steps: steps as u64,
+            ..Counts::default()
+        },
+        elapsed,
+        done: None,
+        estimate: None,
     })
 }
 
@@ -268,46 +332,40 @@ pub(crate) fn go_on<E: Execution>(
         if limits.steps.is_some_and(|most| depth as u64 >= most) {
             return limits.steps.map(Bound::MaxSteps);
         }
-        let elapsed = start.elapsed();
-        if limits.time.is_some_and(|most| elapsed >= most) {
-            return limits
-                .time
-                .map(|most| Bound::TimeLimit(most.as_millis() as u64));
-        }
-        let progress = Progress {
-            counts: Counts {
-                steps: depth as u64,
-                ..Counts::default()
-            },
-            elapsed,
-            done: None,
-            estimate: None,
-        };
-        if let std::ops::ControlFlow::Break(bound) = watch(&progress) {
+        if let ControlFlow::Break(bound) = look(options, start, depth, watch) {
             return Some(bound);
         }
         step(machine, &ready);
         let last = machine.events().last();
         if last.is_some_and(|event| is_broken_off(&event.mishaps)) {
             machine.back_to(depth);
-            let shows = watch(&progress).break_value();
+            let shows = look(options, start, depth, watch).break_value();
             return Some(shows.unwrap_or_else(|| broken_by(limits)));
         }
     }
 }
 
+/// One of these, by chance.
+pub(crate) fn one_of(ready: &[ProcessId], random: &mut Random) -> ProcessId {
+    ready[random.below(ready.len() as u64) as usize]
+}
+
 /// One step, with a value by chance for each of its `choose` expressions. What a `choose` can give
 /// shows only when the step has been made, so the step is made again for each.
-fn step<E: Execution>(machine: &mut E, process: ProcessId, random: &mut Random) {
+pub(crate) fn by_chance<E: Execution, T>(
+    machine: &mut E,
+    random: &mut Random,
+    make: &mut dyn FnMut(&mut E, &[i64]) -> Result<T, StepError>,
+) -> T {
     let depth = machine.events().len();
     let mut outcomes: SmallVec<[i64; 1]> = SmallVec::new();
     loop {
-        let event = match machine.step(process, &outcomes) {
-            Ok(event) => event,
+        let made = match make(machine, &outcomes) {
+            Ok(made) => made,
             Err(error) => panic!("a ready process cannot step: {error}"),
         };
-        let Some(open) = event.outcomes.get(outcomes.len()) else {
-            return;
+        let Some(open) = machine.events()[depth].outcomes.get(outcomes.len()) else {
+            return made;
         };
         let width = open.end.wrapping_sub(open.value) as u64;
         outcomes.push(open.value.wrapping_add(random.below(width.max(1)) as i64));

@@ -71,6 +71,12 @@ impl Front for ForAll {
             options.limits.local,
         )
     }
+
+    fn machine_for_a_run(&self, options: &Options) -> Machine {
+        let mut machine = self.machine(options);
+        machine.set_patience(options.patience.clone());
+        machine
+    }
 }
 
 impl ForAll {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use mazurka_core::record::Binding;
-use mazurka_core::{Event, Execution, Schedule, ScheduledStep, StepError};
+use mazurka_core::{
+    Event, Execution, Mishap, MishapKind, Patience, Schedule, ScheduledStep, StepError,
+};
 use mazurka_smt::{Deadline, Effort, Embedded, Solver};
 
 use super::any_start::{AnyStart, Recorded};
@@ -14,6 +16,12 @@ use crate::code::compile::compile_symbolic;
 /// Every prefix of every permutation is a query, so none may take long; what is given up is
 /// reported.
 const CONFLICTS: u64 = 2_000;
+
+/// Whether something with these mishaps was broken off.
+fn is_broken_off(mishaps: &[Mishap]) -> bool {
+    let mut kinds = mishaps.iter().map(|mishap| mishap.kind);
+    kinds.any(|kind| kind == MishapKind::BrokenOff)
+}
 
 /// A step of a run that was followed.
 #[derive(Clone, Debug)]
@@ -44,31 +52,47 @@ pub struct Concolic {
 impl Concolic {
     /// Before any step. `max_local`: how many jumps and calls one step may take.
     pub fn new(code: &Code, max_local: u64) -> Self {
-        Self::with(code, max_local, None)
+        Self::until(code, max_local, Patience::default())
+    }
+
+    /// The same, and a run with a step that takes longer than this cannot be followed.
+    pub fn until(code: &Code, max_local: u64, patience: Patience) -> Self {
+        Self::with(code, max_local, None, patience)
     }
 
     /// The same with a solver, for [`from_any_start`](Self::from_any_start).
     pub fn solving(code: &Code, max_local: u64) -> Self {
-        Self::solving_until(code, max_local, Deadline::default())
+        Self::solving_until(code, max_local, Deadline::default(), Patience::default())
     }
 
     /// The same with a solver that gives up then.
-    pub fn solving_until(code: &Code, max_local: u64, deadline: Deadline) -> Self {
+    pub fn solving_until(
+        code: &Code,
+        max_local: u64,
+        deadline: Deadline,
+        patience: Patience,
+    ) -> Self {
         let effort = Effort {
             conflicts: CONFLICTS,
             deadline,
             ..Effort::default()
         };
-        Self::with(code, max_local, Some(Box::new(Embedded::new(effort))))
+        let solver = Box::new(Embedded::new(effort));
+        Self::with(code, max_local, Some(solver), patience)
     }
 
-    fn with(code: &Code, max_local: u64, solver: Option<Box<dyn Solver>>) -> Self {
+    fn with(
+        code: &Code,
+        max_local: u64,
+        solver: Option<Box<dyn Solver>>,
+        patience: Patience,
+    ) -> Self {
         let mut program = (*code.program).clone();
         for var in &mut program.vars {
             var.init = None;
         }
         let symbolic = compile_symbolic(&program, &code.source, false);
-        let mut machine = SymbolicMachine::new(Arc::new(symbolic), max_local, solver);
+        let mut machine = SymbolicMachine::until(Arc::new(symbolic), max_local, solver, patience);
         machine.start_from(&code.initial[..code.first_lock as usize]);
         Self {
             machine,
@@ -78,16 +102,23 @@ impl Concolic {
 
     /// Follows a run. What it has in common with the last one is not made again. The error says
     /// that the run cannot be followed over terms, which is no fault of the program: a `choose`
-    /// between bounds that are not known, numbers beyond 64 bits.
+    /// between bounds that are not known, numbers beyond 64 bits, a step that was broken off.
     pub fn follow(&mut self, schedule: &Schedule) -> Result<(), StepError> {
         let pairs = self.run.iter().zip(&schedule.0);
         let same = pairs.take_while(|(made, step)| made.step == **step).count();
         self.run.truncate(same);
         self.machine.back_to(same);
+        if is_broken_off(self.machine.initial_mishaps()) {
+            return Err(StepError::NotReady);
+        }
         for step in &schedule.0[same..] {
             let process = self.machine.processes().find(&step.process);
             let process = process.ok_or(StepError::NotReady)?;
             let way = self.machine.step_from(process, &step.outcomes)?;
+            if is_broken_off(&self.machine.events()[self.run.len()].mishaps) {
+                self.machine.back_to(self.run.len());
+                return Err(StepError::NotReady);
+            }
             self.run.push(Followed {
                 step: step.clone(),
                 way,
