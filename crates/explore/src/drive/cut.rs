@@ -29,6 +29,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::time::Instant;
 
 use mazurka_core::{
     Claims, Execution, Limits, ProcessId, ProcessPath, Schedule, ScheduledStep, Status,
@@ -41,6 +42,8 @@ use crate::relations::catalogue::conflict;
 
 /// How many parts are cut at most.
 const CUTS: usize = 4096;
+/// A part that would fall into more than this is not cut: a `choose` may have a billion outcomes.
+const MOST_CHILDREN: usize = 4096;
 
 /// A part of the search space.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,15 +112,18 @@ pub(crate) fn cut<E: Execution>(program: E, parts: usize, sleep: bool, limits: &
         },
         place: Vec::new(),
     });
+    let start = Instant::now();
     for _ in 0..CUTS {
-        if pieces.len() >= parts {
+        // Steps may be slow. What is left uncut is explored all the same.
+        let late = limits.time.is_some_and(|most| start.elapsed() >= most);
+        if pieces.len() >= parts || late {
             break;
         }
         let Some(piece) = pieces.pop() else { break };
         let deep = piece.part.prefix.0.len() as u64 >= limits.depth();
         let children = match deep {
             true => Vec::new(),
-            false => children(&mut rest, &piece.part, sleep, &mut result.steps),
+            false => children(&mut rest, &piece.part, sleep, &mut result.steps).unwrap_or_default(),
         };
         if children.is_empty() {
             uncut.push(piece);
@@ -136,14 +142,14 @@ pub(crate) fn cut<E: Execution>(program: E, parts: usize, sleep: bool, limits: &
     result
 }
 
-/// The parts of a part, one for each process that can run and each of its outcomes; none if its
-/// runs end there.
+/// The parts of a part, one for each process that can run and each of its outcomes. An empty list
+/// if its runs end there, and none if there are too many.
 fn children<E: Execution>(
     rest: &mut Suffix<E>,
     part: &Part,
     sleep: bool,
     steps: &mut u64,
-) -> Vec<Part> {
+) -> Option<Vec<Part>> {
     let made = rest.start_after(&part.prefix);
     made.expect("a schedule that could be made can be made again");
     *steps += part.prefix.0.len() as u64;
@@ -163,6 +169,9 @@ fn children<E: Execution>(
             outcomes = next;
             *steps += 1;
             rest.back_to(0);
+            if children.len() > MOST_CHILDREN {
+                return None;
+            }
         }
         let share = part.share / awake.len() as f64 / (children.len() - first) as f64;
         for child in &mut children[first..] {
@@ -172,7 +181,7 @@ fn children<E: Execution>(
             asleep.push(process);
         }
     }
-    children
+    Some(children)
 }
 
 /// The part after one more step, and the outcomes that this step can have next.

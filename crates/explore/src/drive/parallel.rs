@@ -43,6 +43,8 @@ use crate::drive::suffix::Suffix;
 const PARTS: usize = 256;
 /// Steps of the first attempt, without parts: some milliseconds.
 const FIRST_ATTEMPT: u64 = 1 << 17;
+/// Up to so many executions are counted exactly, so one worker makes them.
+const FEW: u64 = 1 << 16;
 /// How often the watch is called where nothing happens.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
@@ -174,7 +176,11 @@ impl Parts {
         let mut unsaved = false;
         let already = self.found.elapsed;
         let Workers { count, programs } = *workers;
-        let workers = count.clamp(1, self.left.len().max(1));
+        let few = self.search.limits.executions.is_some_and(|n| n <= FEW);
+        let workers = match few {
+            true => 1,
+            false => count.clamp(1, self.left.len().max(1)),
+        };
         let desk = Desk::new(self, workers);
         let (time, goal) = (self.search.limits.time, self.search.goal);
         let (sender, receiver) = channel();
@@ -428,6 +434,21 @@ impl<'a> Desk<'a> {
             .or(executions.map(Bound::MaxExecutions))
     }
 
+    /// The limit that leaves nothing for another part, if there is one. A part need not make a
+    /// step to count: its prefix may be a whole execution.
+    fn spent(&self) -> Option<Bound> {
+        let limits = &self.search.limits;
+        let steps = limits
+            .steps
+            .filter(|&most| self.sum(|slot| &slot.steps) >= most);
+        let executions = limits
+            .executions
+            .filter(|&most| self.sum(|slot| &slot.executions) >= most);
+        steps
+            .map(Bound::MaxSteps)
+            .or(executions.map(Bound::MaxExecutions))
+    }
+
     fn work<E, O>(
         &self,
         worker: usize,
@@ -442,6 +463,13 @@ impl<'a> Desk<'a> {
         let mut rest = Suffix::new(programs());
         let mut start = Start::default();
         loop {
+            if let Some(bound) = self.spent() {
+                // The end of a part may be the end of them all.
+                if self.next.load(Ordering::Relaxed) < self.parts.len() {
+                    self.stop(bound);
+                }
+                return;
+            }
             let at = self.next.fetch_add(1, Ordering::Relaxed);
             let given_up = || at > self.last.load(Ordering::Relaxed);
             if at >= self.parts.len() || self.stopped.load(Ordering::Relaxed) || given_up() {
@@ -580,8 +608,12 @@ impl Search<Stateless> {
             time: limits.time.map(|most| most.saturating_sub(attempt.elapsed)),
             ..limits.clone()
         });
+        let start = Instant::now();
         let mut parts = Parts::new(program, rest);
-        parts.found.elapsed = attempt.elapsed;
+        // To cut takes time, too.
+        let time = &mut parts.search.limits.time;
+        *time = time.map(|most| most.saturating_sub(start.elapsed()));
+        parts.found.elapsed = attempt.elapsed + start.elapsed();
         parts.found.counts.steps += attempt.counts.steps;
         let mut found = parts.finish(workers, watch);
         for bound in &mut found.bounds {
