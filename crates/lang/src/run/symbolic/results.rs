@@ -1,6 +1,6 @@
 //! Whether two runs can have the same inputs and different results.
 
-use mazurka_smt::{Answer, Model, Sort, Term};
+use mazurka_smt::{Answer, Model, Sort, Term, Why};
 use rustc_hash::FxHashSet;
 
 use crate::run::input_name;
@@ -71,7 +71,14 @@ impl SymbolicMachine {
                 Agreement::Unknown("an input has two types".to_owned())
             }
             Answer::Sat(model) => Agreement::Differ(Valuation(model)),
-            Answer::Unknown(why) => Agreement::Unknown(why.to_string()),
+            Answer::Unknown(why) => {
+                let text = why.to_string();
+                // A limit has cut the search. What no solver knows is the caller's to judge.
+                if why == Why::Time {
+                    logic.doubt(why);
+                }
+                Agreement::Unknown(text)
+            }
         }
     }
 
