@@ -29,7 +29,7 @@
 //! ([`Builder::resolve`]).
 
 use mazurka_core::{Claims, ProcessId, Status, Wait};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::configuration::Examiner;
 use super::net::{Claimed, Group, Input, NONE, Net, NetKind, Node, Phase, Place, Thread};
@@ -54,6 +54,35 @@ pub(crate) struct Done {
     pub locks: Vec<(u32, bool)>,
     /// The process itself, then those that it started.
     pub next: Vec<Next>,
+}
+
+/// Where an extension, or an event, meets others, if it has many conditions: a step that claims
+/// a whole array meets another such step through every element, and only the first one counts.
+struct Meetings(Option<FxHashMap<u32, Option<u32>>>);
+
+/// With fewer conditions it is quicker to try each.
+const MANY_CONDITIONS: usize = 32;
+
+impl Meetings {
+    /// Of something with so many conditions.
+    fn of(conditions: usize) -> Self {
+        Self((conditions >= MANY_CONDITIONS).then(FxHashMap::default))
+    }
+
+    /// Forgets what it knows.
+    fn clear(&mut self) {
+        if let Some(known) = &mut self.0 {
+            known.clear();
+        }
+    }
+
+    /// Whether it may meet the other one through this condition.
+    fn is_at(&mut self, condition: u32, other: u32, meets: impl FnOnce() -> Option<u32>) -> bool {
+        let Some(known) = &mut self.0 else {
+            return true;
+        };
+        *known.entry(other).or_insert_with(meets) == Some(condition)
+    }
 }
 
 /// A net that grows.
@@ -131,7 +160,9 @@ impl Builder {
         self.clock = clock;
         self.preset = preset;
         let mut known = vec![first];
+        let mut meetings = Meetings::of(places.len());
         while let Some(extension) = known.pop() {
+            meetings.clear();
             for at in 0..places.len() {
                 let condition = self.net.preset(extension)[at].condition;
                 let mut group = self.net.condition(condition).takers;
@@ -145,7 +176,9 @@ impl Builder {
                     let mut arc = if process == own { NONE } else { arcs };
                     while arc != NONE {
                         let Input { owner, next, .. } = self.net.arcs[arc as usize];
-                        known.extend(self.fire(extension, owner, condition));
+                        if meetings.is_at(condition, owner, || self.meets(extension, owner)) {
+                            known.extend(self.fire(extension, owner, condition));
+                        }
                         arc = next;
                     }
                     group = next;
@@ -157,6 +190,7 @@ impl Builder {
     /// Finds the extensions that a new event makes possible for other processes.
     pub fn spread(&mut self, event: u32) {
         let node = *self.net.event(event);
+        let mut meetings = Meetings::of(node.input_count as usize);
         for arc in node.inputs..node.inputs + node.input_count {
             let Input {
                 condition, write, ..
@@ -175,7 +209,9 @@ impl Builder {
                 let mut used = if process == node.process { NONE } else { arcs };
                 while used != NONE {
                     let Input { owner, next, .. } = self.net.uses[used as usize];
-                    self.fire(owner, event, condition);
+                    if meetings.is_at(condition, owner, || self.meets(owner, event)) {
+                        self.fire(owner, event, condition);
+                    }
                     used = next;
                 }
                 group = next;
@@ -206,6 +242,28 @@ impl Builder {
         self.preset = preset;
         self.clock = clock;
         found
+    }
+
+    /// The first condition through which an extension meets an event: only there does
+    /// [`replace`](Self::replace) go on.
+    fn meets(&self, extension: u32, event: u32) -> Option<u32> {
+        let net = &self.net;
+        let (preset, claimed) = (net.preset(extension), net.claimed(extension));
+        let replicated = net.kind == NetKind::Replicated;
+        for input in net.inputs(event) {
+            let place = net.condition(input.condition).place;
+            let Ok(at) = claimed.binary_search_by_key(&place, |c| c.place) else {
+                continue;
+            };
+            match preset[at].condition == input.condition {
+                true if input.write || (claimed[at].write && replicated) => {
+                    return Some(input.condition);
+                }
+                false if input.write || replicated => return None,
+                _ => {}
+            }
+        }
+        None
     }
 
     /// The conditions of an extension after an event; false if the event cannot follow there, or is
