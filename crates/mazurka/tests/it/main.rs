@@ -5,6 +5,7 @@ mod check;
 mod corpus;
 mod estimate;
 mod inputs;
+mod limits;
 mod permute;
 mod prove;
 mod readers;
