@@ -258,7 +258,7 @@ fn one_more(labelled: &mut LabelledMachine, ready: &[ProcessId], random: Option<
     match random {
         Some(random) => {
             let process = one_of(ready, random);
-            by_chance(labelled, random, &mut |labelled, outcomes| {
+            by_chance(labelled, random, |labelled, outcomes| {
                 labelled.step(process, outcomes).map(|_| ())
             });
         }

@@ -125,7 +125,7 @@ impl Program {
                 let bound = go_on(&mut machine, options, watch, &mut |machine, ready| {
                     let enabled = names(machine, ready);
                     let process = one_of(ready, &mut random);
-                    let step = by_chance(machine, &mut random, &mut |machine, outcomes| {
+                    let step = by_chance(machine, &mut random, |machine, outcomes| {
                         machine.tell(process, outcomes)
                     });
                     steps.push(Step { enabled, ..step });
@@ -355,7 +355,7 @@ pub(crate) fn one_of(ready: &[ProcessId], random: &mut Random) -> ProcessId {
 pub(crate) fn by_chance<E: Execution, T>(
     machine: &mut E,
     random: &mut Random,
-    make: &mut dyn FnMut(&mut E, &[i64]) -> Result<T, StepError>,
+    mut make: impl FnMut(&mut E, &[i64]) -> Result<T, StepError>,
 ) -> T {
     let depth = machine.events().len();
     let mut outcomes: SmallVec<[i64; 1]> = SmallVec::new();
