@@ -3,11 +3,12 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use mazurka::checkpoint::Checkpoint;
+use mazurka::permute::Permuting;
 use mazurka::record::Ending;
-use mazurka::{
-    Algorithm, Bound, Checkpoint, Limits, NetKind, Options, Permuting, Plan, Program, Verdict,
-    quietly,
-};
+use mazurka::run::Plan;
+use mazurka::unfold::{NetKind, Unfold};
+use mazurka::{Algorithm, Bound, Limits, Options, Program, Verdict, quietly};
 
 fn load(source: &str) -> Program {
     Program::load("limits.maz", source, &[]).expect("a program")
@@ -163,16 +164,20 @@ fn nets_over_whole_arrays_have_all_failures() {
     let explored = long.explore(Algorithm::Naive, &Options::default(), &mut quietly());
     let failures = explored.expect("a search").counts.failures;
     assert!(failures > 3, "{failures}");
-    for &net in NetKind::ALL {
+    for &kind in NetKind::ALL {
         let unfolded = |program: &Program| {
-            let unfolded = program.unfold(net, 0, &Options::default(), &mut quietly());
+            let unfolded = program.unfold(
+                Unfold { kind, seed: 0 },
+                &Options::default(),
+                &mut quietly(),
+            );
             unfolded.expect("a net").record
         };
         let (short, long) = (unfolded(&short), unfolded(&long));
-        assert_eq!(short.counts, long.counts, "{net}");
-        if net == NetKind::Replicated {
+        assert_eq!(short.counts, long.counts, "{kind}");
+        if kind == NetKind::Replicated {
             assert_eq!(long.counts.failures, failures);
         }
-        assert_eq!(long.verdict, Verdict::Violated, "{net}");
+        assert_eq!(long.verdict, Verdict::Violated, "{kind}");
     }
 }
