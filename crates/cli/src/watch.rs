@@ -31,6 +31,9 @@ const MOST_PATIENCE: Duration = Duration::from_secs(10);
 /// What a search that has met the limit of its memory may use besides, to say what it has found: a
 /// twelfth, and at least this.
 const ALLOWANCE: u64 = 16 << 20;
+/// What may be used besides while this is told, and as long as the search has not looked: as much
+/// as the limit, and at most this.
+const MOST_FOR_TELLING: u64 = 64 << 20;
 /// How long a search may use more, since a table may grow by half at once, before it looks.
 const BEFORE_A_LOOK: Duration = Duration::from_millis(100);
 
@@ -158,8 +161,7 @@ fn insists(first: &mut Option<Instant>, now: Instant) -> bool {
 
 /// Tells a long step or a solver of the limit of memory. And the last resort, where a search does
 /// not look as often as it should: the limits hold, even if what it has found is lost. What is
-/// being told was found, and is not lost: telling may use as much again, and what is told in a step
-/// is short.
+/// being told was found, and is not lost: telling may use some more.
 fn guard(memory: Option<u64>) {
     let most = memory.map(|limit| limit.saturating_add(ALLOWANCE.max(limit / 12)));
     let mut full: Option<Instant> = None;
@@ -188,7 +190,7 @@ fn guard(memory: Option<u64>) {
         let waited = full.is_some_and(|full| full.elapsed() >= BEFORE_A_LOOK);
         let patient = TELLING.load(Ordering::SeqCst) || !waited;
         let most = match patient {
-            true => most.map(|most| most.saturating_add(limit)),
+            true => most.map(|most| most.saturating_add(limit.min(MOST_FOR_TELLING))),
             false => most,
         };
         if most.is_some_and(|most| used > most) {

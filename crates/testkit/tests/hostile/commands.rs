@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use mazurka::checkpoint::Checkpoint;
 use mazurka::permute::Permuting;
-use mazurka::prove::ProveOptions;
 use mazurka::prove::proof::Status;
+use mazurka::prove::{ProofProblem, ProveOptions};
 use mazurka::reach::{Method, Reach, Reached, StateProperty};
 use mazurka::record::{Ending, Record};
 use mazurka::replay::Recording;
@@ -569,6 +569,8 @@ fn prove(loaded: &Loaded, reduce: bool, options: &Options) -> Outcome {
             });
             if found.goals.iter().all(|goal| goal.status == Status::Proved)
                 && let Err(problem) = program.check_proof(&file, options, &mut quietly())
+                // A machine that is busy may not come to the end in time.
+                && !matches!(problem, ProofProblem::BrokenOff { .. })
             {
                 seen.wrong = Some(format!("the proof is rejected: {problem}"));
             }
