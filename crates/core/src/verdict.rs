@@ -77,6 +77,8 @@ pub enum Bound {
     Interrupted,
     /// An algorithm that loses states was run as its paper prints it.
     AsPrinted,
+    /// Only so many executions, drawn at random, were looked at.
+    Sampled(u64),
 }
 
 impl fmt::Display for Bound {
@@ -104,6 +106,8 @@ impl fmt::Display for Bound {
             ),
             Bound::Interrupted => f.write_str("interrupted"),
             Bound::AsPrinted => f.write_str("--paper loses states"),
+            Bound::Sampled(1) => f.write_str("only one execution was drawn at random"),
+            Bound::Sampled(n) => write!(f, "only {n} executions were drawn at random"),
         }
     }
 }

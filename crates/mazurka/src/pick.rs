@@ -116,6 +116,7 @@ fn ends_all(bound: &Bound) -> bool {
         | Bound::IntWithin(_)
         | Bound::Undecided
         | Bound::AsPrinted
+        | Bound::Sampled(_)
         | Bound::Unfold(_) => false,
     }
 }

@@ -34,6 +34,9 @@ pub fn advice(bound: &Bound) -> &'static str {
             "simplify the conditions, declare the variables `i32` or smaller, or try another --solver"
         }
         Bound::AsPrinted => "leave --paper out",
+        Bound::Sampled(_) => {
+            "draw more (--max-executions) or others (--seed); what covers all is `mazurka check`, or another --algorithm"
+        }
         Bound::Unfold(_) => {
             "give the loop an invariant: `while e invariant I { … }`, or raise --unfold"
         }

@@ -1,24 +1,15 @@
-//! Schedules drawn at random, for programs too large to explore.
+//! Schedules drawn at random, for programs too large to explore: explore's walks, evenly
+//! (`explore/src/algorithms/random.rs`) or by priorities (`pct.rs` there).
 //!
-//! Evenly: in every state each thread that can go on is as likely as any other. Or by priorities:
-//! Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with probabilistic
-//! guarantees of finding bugs", ASPLOS 2010: a mistake that needs d ordering constraints is found
-//! by a run with probability at least 1/(n·k^(d-1)), with n threads and k steps.
-//!
-//! | paper | here |
-//! |---|---|
-//! | d | `depth` |
-//! | k | the longest run so far |
-//! | priority change points | `changes` |
-//!
-//! Deviation: a thread that spins is suspended (spin.rs), so a thread of high priority cannot
-//! starve the one it waits for.
+//! A thread that spins is suspended (spin.rs), so a thread of high priority cannot starve the one
+//! it waits for.
 
+use std::ops::ControlFlow;
 use std::panic::Location;
 use std::rc::Rc;
 
-use mazurka_core::{Bound, Execution, ProcessId, Random, Schedule, Status};
-use mazurka_explore::Violation;
+use mazurka_core::{Bound, Execution, Limits, Random, Schedule, StopReason};
+use mazurka_explore::{Evenly, Findings, Goal, Lot, Priorities, Search, Violation, WalkOn, Walks};
 
 use crate::builder::{Builder, Summary};
 use crate::check::{fail, persevere};
@@ -56,67 +47,6 @@ where
     Builder::new().check_pct(f, executions, depth);
 }
 
-/// Who goes on.
-trait Lot {
-    /// A run begins.
-    fn begin(&mut self, random: &mut Random);
-
-    fn draw(&mut self, ready: &[ProcessId], step: u64, random: &mut Random) -> ProcessId;
-}
-
-struct Evenly;
-
-impl Lot for Evenly {
-    fn begin(&mut self, _random: &mut Random) {}
-
-    fn draw(&mut self, ready: &[ProcessId], _step: u64, random: &mut Random) -> ProcessId {
-        ready[random.below(ready.len() as u64) as usize]
-    }
-}
-
-struct Priorities {
-    depth: usize,
-    /// Higher goes first; 0: not given yet. Those below `depth` are for threads that were moved
-    /// down.
-    of: Vec<u64>,
-    changes: Vec<u64>,
-    longest: u64,
-}
-
-impl Lot for Priorities {
-    fn begin(&mut self, random: &mut Random) {
-        self.of.clear();
-        self.changes.clear();
-        for _ in 1..self.depth {
-            self.changes.push(random.below(self.longest.max(1)));
-        }
-    }
-
-    fn draw(&mut self, ready: &[ProcessId], step: u64, random: &mut Random) -> ProcessId {
-        self.longest = self.longest.max(step + 1);
-        for process in ready {
-            if self.of.len() <= process.index() {
-                self.of.resize(process.index() + 1, 0);
-            }
-            if self.of[process.index()] == 0 {
-                self.of[process.index()] = self.depth as u64 + 1 + random.below(1 << 32);
-            }
-        }
-        let highest = |of: &[u64]| {
-            let best = ready.iter().max_by_key(|p| of[p.index()]);
-            *best.expect("somebody is ready")
-        };
-        let mut first = highest(&self.of);
-        for (at, change) in self.changes.iter().enumerate() {
-            if *change == step {
-                self.of[first.index()] = at as u64 + 1;
-                first = highest(&self.of);
-            }
-        }
-        first
-    }
-}
-
 impl Builder {
     /// Runs a closure under random schedules; see [`check_random()`].
     #[track_caller]
@@ -133,17 +63,11 @@ impl Builder {
     where
         F: Fn() + Send + Sync + 'static,
     {
-        let lot = Priorities {
-            depth,
-            of: Vec::new(),
-            changes: Vec::new(),
-            longest: 0,
-        };
-        self.sample(f, executions, lot)
+        self.sample(f, executions, Priorities::new(depth))
     }
 
     #[track_caller]
-    fn sample<F>(&self, f: F, executions: u64, mut lot: impl Lot) -> Summary
+    fn sample<F>(&self, f: F, executions: u64, lot: impl Lot) -> Summary
     where
         F: Fn() + Send + Sync + 'static,
     {
@@ -158,48 +82,33 @@ impl Builder {
         let mut simulator = self.simulator(Rc::new(f));
         let mut random = Random::new(self.seed);
         simulator.inner(|inner| inner.lottery = Some(Random::new(random.next())));
-        let start = std::time::Instant::now();
-        let mut bounds = Vec::new();
-        let mut done = 0;
-        while done < executions && bounds.is_empty() {
-            let end = persevere(&mut simulator, |simulator| {
-                simulator.restart_execution();
-                lot.begin(&mut random);
-                run(simulator, &mut lot, &mut random, self.limits().depth())
-            });
-            done += 1;
-            let violation = match end {
-                End::Fine => None,
-                End::Failure(site) => Some(Violation::Failure(site)),
-                End::Deadlock => {
-                    let schedule = Schedule::of(simulator.events(), simulator.processes());
-                    Some(report::deadlock(&mut simulator, &schedule))
-                }
-                End::TooDeep => {
-                    bounds.push(Bound::MaxDepth(self.limits().depth()));
-                    None
-                }
-                End::Lost => {
-                    bounds.push(Bound::MaxLocal(self.decisions()));
-                    None
-                }
-            };
-            if let Some(violation) = violation {
-                simulator.searching = false;
-                simulator.inner(|inner| inner.lottery = None);
-                let schedule = Schedule::of(simulator.events(), simulator.processes());
-                fail(&mut simulator, &schedule, &violation, done, &about);
-            }
-            if self
-                .time_limit
-                .is_some_and(|limit| start.elapsed() >= limit)
-            {
-                let limit = self.time_limit.unwrap_or_default();
-                bounds.push(Bound::TimeLimit(limit.as_millis() as u64));
-            }
-            if self.max_executions.is_some_and(|most| done >= most) && done < executions {
-                bounds.push(Bound::MaxExecutions(done));
-            }
+        let most = self.max_executions.unwrap_or(u64::MAX).min(executions);
+        let mut walks = Walks::new(lot, random, Some(most))
+            .program_chooses()
+            .ends_at_bound();
+        let found = self.walk(&mut simulator, &mut walks);
+        if found.stopped == StopReason::Certain {
+            simulator.searching = false;
+            simulator.inner(|inner| inner.lottery = None);
+            let schedule = Schedule::of(simulator.events(), simulator.processes());
+            let failure = simulator.failing().map(Violation::Failure);
+            let violation = failure.unwrap_or_else(|| report::deadlock(&mut simulator, &schedule));
+            fail(
+                &mut simulator,
+                &schedule,
+                &violation,
+                walks.begun().max(1),
+                &about,
+            );
+        }
+        let mut bounds = found.bounds;
+        // A closure without steps has one execution, and all that are drawn are this one.
+        let done = match found.counts.steps {
+            0 if bounds.is_empty() => most,
+            _ => walks.begun(),
+        };
+        if most == done && done < executions {
+            bounds.push(Bound::MaxExecutions(done));
         }
         self.say(Summary {
             executions: done,
@@ -208,40 +117,21 @@ impl Builder {
             ..simulator.inner(|inner| Summary::of(inner))
         })
     }
-}
 
-/// How a random run ends.
-enum End {
-    Fine,
-    Failure(u32),
-    Deadlock,
-    TooDeep,
-    /// A thread decided more about inputs than it may.
-    Lost,
-}
-
-fn run(simulator: &mut Simulator, lot: &mut impl Lot, random: &mut Random, most: u64) -> End {
-    let mut ready = Vec::new();
-    loop {
-        if let Some(site) = simulator.failing() {
-            return End::Failure(site);
-        }
-        ready.clear();
-        let all = simulator.processes().in_order().iter();
-        ready.extend(all.filter(|&&p| simulator.status(p) == Status::Ready));
-        let step = simulator.events().len() as u64;
-        if ready.is_empty() {
-            let mut all = simulator.processes().in_order().iter();
-            return match simulator.is_final() {
-                true => End::Fine,
-                false if all.any(|&p| simulator.status(p) == Status::Lost) => End::Lost,
-                false => End::Deadlock,
-            };
-        }
-        if step >= most {
-            return End::TooDeep;
-        }
-        let process = lot.draw(&ready, step, random);
-        let _made = simulator.step(process, &[]);
+    /// Makes the walks. If something is learned that should have been known from the start, the
+    /// next walk begins in place of the current one.
+    fn walk<L: Lot>(&self, simulator: &mut Simulator, walks: &mut Walks<L>) -> Findings {
+        let search = Search {
+            algorithm: WalkOn::new(walks),
+            limits: Limits {
+                executions: None,
+                ..self.limits()
+            },
+            goal: Goal::Verdict {
+                deterministic: false,
+            },
+        };
+        let go_on = &mut |_: &_| ControlFlow::Continue(());
+        persevere(simulator, |simulator| search.run(simulator, go_on, &mut ()))
     }
 }

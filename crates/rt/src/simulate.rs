@@ -213,15 +213,6 @@ impl Simulator {
             finished.then(|| self.final_mishaps().first().map(|mishap| mishap.site))?
         })
     }
-
-    /// The next step is the first one of an execution of its own.
-    pub fn restart_execution(&mut self) {
-        self.back_to(0);
-        if self.live.get() == Some(0) && self.stage.told.borrow().is_empty() {
-            return;
-        }
-        self.live.set(None);
-    }
 }
 
 impl Stage {

@@ -300,6 +300,7 @@ fn broken_off(record: &Record) -> bool {
         | Bound::Undecided
         | Bound::FinalStates
         | Bound::AsPrinted
+        | Bound::Sampled(_)
         | Bound::Unfold(_) => false,
     })
 }

@@ -7,7 +7,9 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use mazurka_core::{Bound, Counts, Execution, Limits, Mishap, MishapKind, ProcessId, Status};
+use mazurka_core::{
+    Bound, Counts, Event, Execution, Limits, Mishap, MishapKind, ProcessId, Status,
+};
 
 use crate::drive::estimate::Estimate;
 use crate::drive::findings::{Findings, Ledger};
@@ -44,6 +46,12 @@ pub trait Policy<E: Execution> {
     /// could, the run counts as blocked. What the `choose` expressions of the step are to give goes
     /// to `outcomes`, which is empty; what is not given is the least value.
     fn next(&mut self, program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId>;
+
+    /// The step that was chosen has been made with these outcomes. Returns true if it is to be
+    /// taken back and made again with the outcomes as they are now.
+    fn amend(&mut self, _event: &Event, _outcomes: &mut Vec<i64>) -> bool {
+        false
+    }
 
     /// Whether the state that was entered last is covered elsewhere, even if nobody can go on.
     fn known(&self) -> bool {
@@ -266,11 +274,17 @@ impl Driver<'_> {
                     if counted && let ControlFlow::Break(bound) = self.check_counts() {
                         return self.break_off(bound);
                     }
-                    let failed = match program.step(process, &outcomes) {
-                        Ok(event) => !event.mishaps.is_empty(),
-                        Err(error) => panic!("an explorer chose an impossible step: {error}"),
+                    let failed = loop {
+                        let event = match program.step(process, &outcomes) {
+                            Ok(event) => event,
+                            Err(error) => panic!("an explorer chose an impossible step: {error}"),
+                        };
+                        self.ledger.found.counts.steps += 1;
+                        if !policy.amend(event, &mut outcomes) {
+                            break !event.mishaps.is_empty();
+                        }
+                        program.back_to(depth);
                     };
-                    self.ledger.found.counts.steps += 1;
                     self.ledger.found.counts.events += 1;
                     until_check -= 1;
                     if !P::UNIQUE
@@ -310,7 +324,8 @@ impl Driver<'_> {
                         }
                         policy.leaf(program, end);
                     }
-                    if depth == 0 {
+                    // Where the verdict is certain the program stays in the run that shows it.
+                    if depth == 0 || self.ledger.certain {
                         return;
                     }
                     let left = policy.leave_to(program);

@@ -9,10 +9,10 @@ use std::rc::Rc;
 
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use mazurka_core::{
-    Access, AccessKind, Claims, Event, Execution, Fingerprint, Limits, Mishap, ProcessId,
+    Access, AccessKind, Bound, Claims, Event, Execution, Fingerprint, Limits, Mishap, ProcessId,
     ProcessTable, Status, StepError, Wait,
 };
-use mazurka_explore::{Findings, Goal, Search, Stateless};
+use mazurka_explore::{Engine, Findings, Goal, Pct, RandomWalks, Search, Stateless};
 
 /// Tells the scheduler what comes next, and waits for its turn.
 struct Turn<'a>(&'a Yielder<(), Access>);
@@ -337,4 +337,47 @@ fn control_flow_depends_on_what_was_read() {
         vec![producer, consumer]
     };
     check(3, build, (2, 0, 2));
+}
+
+/// What a sample of two threads finds that take two locks in two orders.
+fn sampled<F>(build: F, algorithm: impl Engine<Simulator<F>, Found = Findings>) -> Findings
+where
+    F: Fn(&[Shared]) -> Vec<Body>,
+{
+    let search = Search {
+        algorithm,
+        limits: Limits {
+            executions: Some(60),
+            ..Limits::default()
+        },
+        goal: Goal::Everything,
+    };
+    let mut program = Simulator::new(2, build);
+    search.run(&mut program, &mut |_| ControlFlow::Continue(()), &mut ())
+}
+
+#[test]
+fn samples() {
+    let build = |cells: &[Shared]| {
+        let taker = |k: usize| {
+            let locks = [cells[k].clone(), cells[1 - k].clone()];
+            body(move |turn| {
+                locks.iter().for_each(|lock| lock.lock(turn));
+                locks.iter().for_each(|lock| lock.unlock(turn));
+            })
+        };
+        (0..2).map(taker).collect()
+    };
+    let draw = |seed| {
+        let random = sampled(build, RandomWalks { seed });
+        [random, sampled(build, Pct { seed, depth: 2 })]
+    };
+    for (found, again) in draw(5).iter().zip(draw(5)) {
+        assert_eq!(found.bounds, [Bound::Sampled(60)]);
+        assert_eq!(found.counts.executions, 60);
+        // Both orders without a deadlock, and the deadlock.
+        assert_eq!((found.counts.traces, found.counts.deadlocks), (Some(3), 1));
+        assert_eq!(found.counts, again.counts);
+        assert_eq!(found.deadlock, again.deadlock);
+    }
 }

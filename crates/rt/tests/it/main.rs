@@ -7,5 +7,6 @@ mod found;
 mod hunt;
 mod messages;
 mod random;
+mod samples;
 mod signatures;
 mod statics;

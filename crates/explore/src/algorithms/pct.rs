@@ -1,0 +1,112 @@
+//! Schedules by random priorities (PCT).
+//!
+//! Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with probabilistic
+//! guarantees of finding bugs", ASPLOS 2010. Each process gets a random priority, and the ready one
+//! with the highest runs. At d-1 random steps of the run the process that would go on falls below
+//! all others. A bug that needs d ordering constraints is found by one run with probability at
+//! least 1/(n·k^(d-1)).
+//!
+//! | paper | here |
+//! |---|---|
+//! | n | the processes that were ready in the run |
+//! | k | the steps of the longest run so far |
+//! | d | [`Pct::depth`] |
+//! | priorities d … d+n-1 | random numbers above d, given when a process is first ready |
+//! | priority change points k₁ … k_{d-1} | `changes` |
+//! | priority i after change point kᵢ | `at + 1` |
+//!
+//! Where it deviates:
+//!
+//! - The paper takes n and k as given. Here nobody knows them before: priorities are drawn when a
+//!   process shows up (two may be equal, with probability below n²/2³³), and k is what was seen. So
+//!   the first run changes no priority after its first step, and the guarantee holds from the run
+//!   on that is preceded by one of the longest.
+//! - The paper's scheduler lets a thread fall that seems to spin. Here the program has to tell that
+//!   a process waits, as `mazurka-rt` does for spin loops; a busy loop in `.maz` ends at the limit
+//!   of steps.
+//! - Nothing of the paper says what a `choose` gives; it is drawn evenly.
+
+use mazurka_core::{Execution, ProcessId, Random};
+
+use super::sample::{Lot, sample};
+use crate::drive::driver::Observer;
+use crate::drive::findings::Findings;
+use crate::drive::search::{Engine, Session};
+
+/// Runs a program under schedules with random priorities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Pct {
+    /// Names the walks.
+    pub seed: u64,
+    /// How many things must happen in a certain order for a bug that is to be found.
+    pub depth: usize,
+}
+
+impl Pct {
+    /// Those of the first seed, for the depth that most bugs of the paper's evaluation need at most.
+    pub const FIRST: Self = Self { seed: 0, depth: 3 };
+}
+
+impl<E: Execution> Engine<E> for Pct {
+    type Found = Findings;
+
+    fn search<O: Observer<E>>(&self, session: Session<'_, '_, E, O>) -> Findings {
+        sample(session, Priorities::new(self.depth), self.seed)
+    }
+}
+
+/// The ready process with the highest priority.
+#[derive(Clone, Debug)]
+pub struct Priorities {
+    depth: usize,
+    /// Higher goes first; 0: not given yet. Those below `depth` are for processes that fell.
+    of: Vec<u64>,
+    changes: Vec<u64>,
+    longest: u64,
+}
+
+impl Priorities {
+    /// For bugs that need `depth` things to happen in a certain order.
+    pub fn new(depth: usize) -> Self {
+        Self {
+            depth,
+            of: Vec::new(),
+            changes: Vec::new(),
+            longest: 0,
+        }
+    }
+}
+
+impl Lot for Priorities {
+    fn begin(&mut self, random: &mut Random) {
+        self.of.clear();
+        self.changes.clear();
+        for _ in 1..self.depth {
+            self.changes.push(random.below(self.longest.max(1)));
+        }
+    }
+
+    fn draw(&mut self, ready: &[ProcessId], step: u64, random: &mut Random) -> ProcessId {
+        self.longest = self.longest.max(step + 1);
+        for process in ready {
+            if self.of.len() <= process.index() {
+                self.of.resize(process.index() + 1, 0);
+            }
+            if self.of[process.index()] == 0 {
+                self.of[process.index()] = self.depth as u64 + 1 + random.below(1 << 32);
+            }
+        }
+        let highest = |of: &[u64]| {
+            let best = ready.iter().max_by_key(|p| of[p.index()]);
+            *best.expect("a process is ready")
+        };
+        let mut first = highest(&self.of);
+        for (at, change) in self.changes.iter().enumerate() {
+            if *change == step {
+                self.of[first.index()] = at as u64 + 1;
+                first = highest(&self.of);
+            }
+        }
+        first
+    }
+}

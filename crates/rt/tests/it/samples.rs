@@ -1,0 +1,132 @@
+//! Random schedules: a seed names the same ones in every version.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use mazurka_rt::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use mazurka_rt::sync::{Arc, Mutex, RwLock};
+use mazurka_rt::{Builder, Summary, choose, thread};
+
+/// What the executions of a sampling have written down, one after the other.
+type Log = std::sync::Arc<std::sync::Mutex<Vec<String>>>;
+
+/// Three threads, an `RwLock` (at which a search starts again), and a choice.
+fn body(log: &Log) -> impl Fn() + Send + Sync + 'static {
+    let log = log.clone();
+    move || {
+        let shared = Arc::new((AtomicU32::new(0), RwLock::new(0)));
+        let order = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
+        let threads: Vec<_> = ["a", "b", "c"]
+            .into_iter()
+            .map(|name| {
+                let (shared, order) = (shared.clone(), order.clone());
+                thread::spawn(move || {
+                    shared.0.fetch_add(1, SeqCst);
+                    order.lock().unwrap().push_str(name);
+                    *shared.1.write().unwrap() += 1;
+                    order.lock().unwrap().push_str(name);
+                    let chosen = choose(0..3);
+                    order.lock().unwrap().push_str(&format!("{name}{chosen}"));
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|one| one.join().unwrap());
+        log.lock().unwrap().push(order.lock().unwrap().clone());
+    }
+}
+
+fn logged(sample: impl Fn(Builder, Box<dyn Fn() + Send + Sync>) -> Summary) -> Vec<String> {
+    let log = Log::default();
+    let builder = Builder {
+        seed: 7,
+        quiet: true,
+        ..Builder::default()
+    };
+    let summary = sample(builder, Box::new(body(&log)));
+    assert_eq!((summary.executions, summary.is_complete()), (6, false));
+    assert!(summary.bounds.is_empty());
+    log.lock().unwrap().clone()
+}
+
+#[test]
+fn a_seed_names_the_same_schedules_in_every_version() {
+    let evenly = logged(|builder, body| builder.check_random(body, 6));
+    let by_priority = logged(|builder, body| builder.check_pct(body, 6, 3));
+    // The first of each is the end of an execution that was given up at the `RwLock`.
+    let expected = [
+        "aaa2bbb1ccc1 cbabab1a1cc0 abccbc2b2aa2 bacbb0cc2aa1 cbcabb0aa0c2 cbabcc2ab2a0 bcbab0cc2aa0",
+        "caaa2bbb1cc1 ccc1aaa1bbb0 ccc2aaa2bbb2 aaa0ccc2bbb1 ccc0bbb0aaa2 aaa2bbb2ccc0 caaa0bbb2cc0",
+    ];
+    assert_eq!([evenly.join(" "), by_priority.join(" ")], expected);
+}
+
+/// An update is lost, or two locks are taken in two orders.
+fn wrong(deadlock: bool) -> impl Fn() + Send + Sync + 'static {
+    move || {
+        let x = Arc::new(AtomicU32::new(0));
+        let locks = Arc::new([Mutex::new(()), Mutex::new(())]);
+        let threads: Vec<_> = (0..2)
+            .map(|k| {
+                let (x, locks) = (x.clone(), locks.clone());
+                thread::spawn(move || match deadlock {
+                    true => {
+                        let _one = locks[k].lock().unwrap();
+                        let _other = locks[1 - k].lock().unwrap();
+                    }
+                    false => x.store(x.load(SeqCst) + 1, SeqCst),
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|one| one.join().unwrap());
+        assert!(deadlock || x.load(SeqCst) == 2, "an update was lost");
+    }
+}
+
+/// After how many executions it was found, and the schedule to replay.
+fn found(sample: impl FnOnce(Builder) -> Summary, seed: u64) -> String {
+    let builder = Builder {
+        seed,
+        quiet: true,
+        ..Builder::default()
+    };
+    let result = catch_unwind(AssertUnwindSafe(|| sample(builder)));
+    let message = result.expect_err("it must be found");
+    let message = message.downcast::<String>().expect("a text");
+    let between = |start: &str, end: &str| {
+        let (_, rest) = message.split_once(start).expect("the start");
+        rest.split_once(end).expect("the end").0.to_owned()
+    };
+    let after = between("found after ", " execution");
+    format!("{after}: {}", between("MAZURKA_REPLAY=\"", "\""))
+}
+
+#[test]
+fn a_seed_finds_the_same_mistake_in_every_version() {
+    let mut all = Vec::new();
+    for seed in 1..4 {
+        for deadlock in [false, true] {
+            all.push(found(
+                |builder| builder.check_random(wrong(deadlock), 1000),
+                seed,
+            ));
+            all.push(found(
+                |builder| builder.check_pct(wrong(deadlock), 1000, 2),
+                seed,
+            ));
+        }
+    }
+    let expected = [
+        "2: 0.0 0.1 0.1 0.0 0 0 0",
+        "15: 0.0 0.1 0.1 0.0 0 0 0",
+        "2: 0.1 0.0",
+        "15: 0.0 0.1",
+        "2: 0.0 0.1 0.1 0.0 0 0 0",
+        "11: 0.1 0.0 0.0 0.1 0 0 0",
+        "2: 0.0 0.1",
+        "11: 0.1 0.0",
+        "2: 0.0 0.1 0.1 0.0 0 0 0",
+        "13: 0.1 0.0 0.0 0.1 0 0 0",
+        "2: 0.1 0.0",
+        "5: 0.1 0.0",
+    ];
+    assert_eq!(all, expected);
+}
