@@ -136,10 +136,12 @@ pub(crate) struct OutputArgs {
     pub quiet: bool,
 }
 
-/// Reads the name of an algorithm, and lists them in `--help` and completions.
-pub(crate) fn algorithm() -> impl TypedValueParser<Value = Algorithm> {
-    let names = Algorithm::ALL
-        .iter()
+/// Reads the name of one of these algorithms, and lists them in `--help` and completions.
+pub(crate) fn algorithm<'a>(
+    offered: impl IntoIterator<Item = &'a Algorithm>,
+) -> impl TypedValueParser<Value = Algorithm> {
+    let names = offered
+        .into_iter()
         .map(|a| PossibleValue::new(a.name()).help(a.summary()));
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Algorithm>())
 }

@@ -145,6 +145,14 @@ fn hex(fingerprint: &Fingerprint) -> Hex {
     Hex(fingerprint.bits())
 }
 
+/// Why an engine explores in one go.
+fn why(algorithm: Algorithm) -> &'static str {
+    match algorithm.samples() {
+        true => "it draws executions at random, and another --seed draws others",
+        false => "it compares states with each other",
+    }
+}
+
 /// Why a search cannot go on from a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeError {
@@ -195,9 +203,7 @@ pub enum ResumeError {
         here: String,
     },
     /// This engine cannot be interrupted.
-    #[error(
-        "`{0}` cannot go on from a checkpoint: it compares states with each other; leave --checkpoint and --resume out"
-    )]
+    #[error("`{0}` cannot go on from a checkpoint: {why}; leave --checkpoint and --resume out", why = why(*.0))]
     Engine(Algorithm),
 }
 

@@ -25,10 +25,9 @@ use mazurka_core::{
     Bound, Counts, Execution, Labelled, Narrator, ProcessId, ReplayError, Scope, Status, StepError,
     StopReason, Verdict,
 };
-use mazurka_explore::{Progress, broken_by, is_broken_off};
+use mazurka_explore::{Progress, broken_by, draw_outcome, is_broken_off};
 use mazurka_lang::UnfitInput;
 use serde::{Deserialize, Serialize};
-use smallvec::SmallVec;
 
 use crate::front::{Front, Language, on_front};
 use crate::{Options, Program, Watch, evidence};
@@ -358,17 +357,15 @@ pub(crate) fn by_chance<E: Execution, T>(
     mut make: impl FnMut(&mut E, &[i64]) -> Result<T, StepError>,
 ) -> T {
     let depth = machine.events().len();
-    let mut outcomes: SmallVec<[i64; 1]> = SmallVec::new();
+    let mut outcomes = Vec::new();
     loop {
         let made = match make(machine, &outcomes) {
             Ok(made) => made,
             Err(error) => panic!("a ready process cannot step: {error}"),
         };
-        let Some(open) = machine.events()[depth].outcomes.get(outcomes.len()) else {
+        if !draw_outcome(&machine.events()[depth], &mut outcomes, random) {
             return made;
-        };
-        let width = open.end.wrapping_sub(open.value) as u64;
-        outcomes.push(open.value.wrapping_add(random.below(width.max(1)) as i64));
+        }
         machine.back_to(depth);
     }
 }

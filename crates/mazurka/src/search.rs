@@ -18,6 +18,10 @@
 //! assert_eq!(executions(Algorithm::Naive), 2);
 //! assert_eq!(executions(Algorithm::Optimal), 1);
 //! ```
+//!
+//! Where the space is too large, [`Algorithm::SAMPLING`] draws executions at random, as many as
+//! [`Limits::executions`] says. What they find is certain; that they find nothing means little, so
+//! the verdict is then inconclusive, and its bounds have a [`Bound::Sampled`].
 
 use std::time::Duration;
 
@@ -34,7 +38,7 @@ use crate::{Options, Program, Refused, evidence, pick};
 pub use crate::export::TestSink;
 pub use crate::tree::TreeTooLarge;
 pub use mazurka_core::{Bound, Limits, Scope, StopReason};
-pub use mazurka_explore::{Algorithm, Estimate, Progress, Variant, Watch};
+pub use mazurka_explore::{Algorithm, Estimate, Pct, Progress, RandomWalks, Variant, Watch};
 
 /// A search through the whole space, within the limits of the options.
 pub(crate) fn everything<A>(algorithm: A, options: &Options) -> Search<A> {
@@ -113,7 +117,8 @@ impl Program {
         self.record_of(Head::new("check", algorithm, options), &found, shown)
     }
 
-    /// The whole space with one engine, and its counts. Failures, deadlocks and livelocks violate.
+    /// The whole space with one engine (or a sample of it, if the engine draws executions at
+    /// random), and its counts. Failures, deadlocks and livelocks violate.
     pub fn explore(
         &self,
         algorithm: Algorithm,

@@ -28,7 +28,7 @@ changes no exit code.")]
 pub(crate) struct BenchArgs {
     /// Measure this engine on all programs (repeatable), and not those that have figures to compare
     /// with
-    #[arg(long, value_name = "ALGORITHM", value_parser = algorithm())]
+    #[arg(long, value_name = "ALGORITHM", value_parser = algorithm(Algorithm::ALL))]
     algorithm: Vec<Algorithm>,
     /// Only programs whose name contains this: `fib`, `writers(9)`
     #[arg(long, value_name = "NAME")]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use mazurka::checkpoint::Checkpoint;
 use mazurka::record::Record;
-use mazurka::search::{Saving, TestSink, Variant};
+use mazurka::search::{Pct, RandomWalks, Saving, TestSink, Variant};
 use mazurka::{Algorithm, Bound, Options, Program};
 
 use super::{Refusal, into_folder, jobs, view};
@@ -42,6 +42,7 @@ pub(super) const ABOUT_FORMATS: &str =
   mazurka explore readers.maz --algorithm naive --set N=3
   mazurka explore readers.maz --algorithm stateful --format json
   mazurka explore buffer.maz --algorithm context --no-guide
+  mazurka explore huge.maz --algorithm pct --seed 7 --max-executions 5000
   mazurka explore readers.maz --set N=2 --format svg > readers.svg
   mazurka explore large.maz --checkpoint later.json --time-limit 1h
   mazurka explore large.maz --resume later.json
@@ -54,12 +55,14 @@ pub(crate) struct ExploreArgs {
     #[command(flatten)]
     program: ProgramArgs,
     /// The engine
-    #[arg(long, value_parser = algorithm(), default_value_t = Algorithm::Optimal)]
+    #[arg(long, value_parser = algorithm(Algorithm::ALL.iter().chain(Algorithm::SAMPLING)), default_value_t = Algorithm::Optimal)]
     algorithm: Algorithm,
     #[command(flatten)]
     context: ContextArgs,
+    #[command(flatten)]
+    sampling: SamplingArgs,
     /// Workers that explore at the same time (the cores unless given); they change no result.
-    /// `context` and `stateful` have one
+    /// `context`, `stateful`, `random` and `pct` have one
     #[arg(long, short, value_name = "N", value_parser = values::count)]
     jobs: Option<u64>,
     /// If the search is broken off by Ctrl-C or a limit, save here what is needed to go on; and now
@@ -97,6 +100,19 @@ struct ContextArgs {
     paper: bool,
 }
 
+/// What executions to draw.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "With --algorithm random or pct (--max-executions: how many)")]
+struct SamplingArgs {
+    /// Draws others for another number, and the same for the same [default: 0]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// For pct: how many things must happen in a certain order for a bug that is to be found
+    /// [default: 3]
+    #[arg(long, value_name = "N", value_parser = values::count)]
+    depth: Option<u64>,
+}
+
 impl ExploreArgs {
     /// The engine, with its switches; the error is that it has none.
     fn algorithm(&self) -> Result<Algorithm, String> {
@@ -105,18 +121,39 @@ impl ExploreArgs {
             no_guide,
             paper,
         } = self.context;
-        match self.algorithm {
-            Algorithm::Context(best) => Ok(Algorithm::Context(Variant {
+        let SamplingArgs { seed, depth } = self.sampling;
+        let engine = self.algorithm;
+        if !matches!(engine, Algorithm::Context(_)) && (no_anticipate || no_guide || paper) {
+            return Err(format!(
+                "--no-anticipate, --no-guide and --paper are for --algorithm context, not {engine}"
+            ));
+        }
+        if !engine.samples() && seed.is_some() {
+            return Err(format!(
+                "--seed is for --algorithm random and pct, not {engine}"
+            ));
+        }
+        if !matches!(engine, Algorithm::Pct(_)) && depth.is_some() {
+            return Err(format!(
+                "--depth is for --algorithm pct, not {engine}; --max-depth limits the steps of an execution"
+            ));
+        }
+        Ok(match engine {
+            Algorithm::Context(best) => Algorithm::Context(Variant {
                 anticipate: !no_anticipate,
                 guide: !no_guide,
                 paper,
                 ..best
-            })),
-            other if no_anticipate || no_guide || paper => Err(format!(
-                "--no-anticipate, --no-guide and --paper are for --algorithm context, not {other}"
-            )),
-            other => Ok(other),
-        }
+            }),
+            Algorithm::Random(first) => Algorithm::Random(RandomWalks {
+                seed: seed.unwrap_or(first.seed),
+            }),
+            Algorithm::Pct(first) => Algorithm::Pct(Pct {
+                seed: seed.unwrap_or(first.seed),
+                depth: depth.map_or(first.depth, |depth| depth as usize),
+            }),
+            other => other,
+        })
     }
 }
 
@@ -158,7 +195,7 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     })?;
     if !args.output.quiet {
         told.iter().for_each(|told| output::complain(told));
-        if save.is_none() && !algorithm.compares_states() && broken_off(&record) {
+        if save.is_none() && algorithm.stateless().is_some() && broken_off(&record) {
             output::complain(
                 "to be able to go on from where a search ends, start it with --checkpoint FILE",
             );

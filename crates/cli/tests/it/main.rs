@@ -14,6 +14,7 @@ mod pictures;
 mod prove;
 mod record;
 mod replay;
+mod sampling;
 mod snapshots;
 mod support;
 mod symbolic;

@@ -1,6 +1,7 @@
 //! The engines by name, and by what they need of a program.
 //!
-//! [`Stateless`] are those for any program; [`Algorithm`] has those as well that compare states.
+//! [`Stateless`] are those that cover any program; [`Algorithm`] has those as well that compare
+//! states, and those that only sample.
 
 use std::ops::ControlFlow;
 use std::str::FromStr;
@@ -13,6 +14,8 @@ use crate::algorithms::dpor::Dpor;
 use crate::algorithms::livelock::Map;
 use crate::algorithms::naive::Naive;
 use crate::algorithms::optimal::Optimal;
+use crate::algorithms::pct::Pct;
+use crate::algorithms::random::RandomWalks;
 use crate::algorithms::sleep::Sleep;
 use crate::algorithms::source::Source;
 use crate::algorithms::stateful::{SleepSets, Stateful};
@@ -44,10 +47,14 @@ pub enum Algorithm {
     Context(Variant),
     /// Each state once.
     Stateful,
+    /// Some executions, drawn evenly.
+    Random(RandomWalks),
+    /// Some executions, drawn by priorities.
+    Pct(Pct),
 }
 
 impl Algorithm {
-    /// All of them.
+    /// All that cover the whole space.
     pub const ALL: &[Algorithm] = &[
         Algorithm::Naive,
         Algorithm::Sleep,
@@ -56,6 +63,12 @@ impl Algorithm {
         Algorithm::Optimal,
         Algorithm::CONTEXT,
         Algorithm::Stateful,
+    ];
+
+    /// Those that draw some executions at random, with the first seed.
+    pub const SAMPLING: &[Algorithm] = &[
+        Algorithm::Random(RandomWalks::FIRST),
+        Algorithm::Pct(Pct::FIRST),
     ];
 
     /// Context-sensitive exploration with all that is good about it.
@@ -71,31 +84,34 @@ impl Algorithm {
             Algorithm::Optimal => "optimal",
             Algorithm::Context(_) => "context",
             Algorithm::Stateful => "stateful",
+            Algorithm::Random(_) => "random",
+            Algorithm::Pct(_) => "pct",
         }
     }
 }
 
 impl Algorithm {
-    /// Itself, if it needs no program with states: only then can several workers explore.
+    /// Itself, if it covers the space of any program: only then can several workers share it.
     pub fn stateless(self) -> Option<Stateless> {
-        self.split().ok()
+        match self {
+            Algorithm::Naive => Some(Stateless::Naive),
+            Algorithm::Sleep => Some(Stateless::Sleep),
+            Algorithm::Dpor => Some(Stateless::Dpor),
+            Algorithm::Source => Some(Stateless::Source),
+            Algorithm::Optimal => Some(Stateless::Optimal),
+            Algorithm::Context(_) | Algorithm::Stateful => None,
+            Algorithm::Random(_) | Algorithm::Pct(_) => None,
+        }
     }
 
     /// Whether it compares states, so that it needs a program with states, and one worker explores.
     pub fn compares_states(self) -> bool {
-        self.split().is_err()
+        matches!(self, Algorithm::Context(_) | Algorithm::Stateful)
     }
 
-    fn split(self) -> Result<Stateless, Comparing> {
-        match self {
-            Algorithm::Naive => Ok(Stateless::Naive),
-            Algorithm::Sleep => Ok(Stateless::Sleep),
-            Algorithm::Dpor => Ok(Stateless::Dpor),
-            Algorithm::Source => Ok(Stateless::Source),
-            Algorithm::Optimal => Ok(Stateless::Optimal),
-            Algorithm::Context(variant) => Err(Comparing::Context(variant)),
-            Algorithm::Stateful => Err(Comparing::Stateful),
-        }
+    /// Whether it only draws some executions, so that it verifies nothing.
+    pub fn samples(self) -> bool {
+        matches!(self, Algorithm::Random(_) | Algorithm::Pct(_))
     }
 
     /// What it does, in a few words.
@@ -108,6 +124,8 @@ impl Algorithm {
             Algorithm::Optimal => "each trace exactly once (wakeup trees)",
             Algorithm::Context(_) => "source sets; orders that lead to equal states are tried once",
             Algorithm::Stateful => "each state once (fingerprints); finds livelocks",
+            Algorithm::Random(_) => "some executions, drawn evenly; verifies nothing",
+            Algorithm::Pct(_) => "some executions, drawn by priorities; verifies nothing",
         }
     }
 }
@@ -163,19 +181,31 @@ impl std::fmt::Display for Stateless {
     }
 }
 
-/// The algorithms that compare states.
-enum Comparing {
-    Context(Variant),
-    Stateful,
-}
-
 impl std::fmt::Display for Algorithm {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())?;
         match self {
             Algorithm::Context(variant) => variant.fmt(f),
+            Algorithm::Random(RandomWalks { seed }) => in_name(f, "seed", *seed, 0),
+            Algorithm::Pct(Pct { seed, depth }) => {
+                in_name(f, "seed", *seed, Pct::FIRST.seed)?;
+                in_name(f, "depth", *depth as u64, Pct::FIRST.depth as u64)
+            }
             _ => Ok(()),
         }
+    }
+}
+
+/// Writes a flag into a name, unless it is the default.
+fn in_name(
+    f: &mut std::fmt::Formatter<'_>,
+    flag: &str,
+    value: u64,
+    default: u64,
+) -> std::fmt::Result {
+    match value == default {
+        true => Ok(()),
+        false => write!(f, " --{flag} {value}"),
     }
 }
 
@@ -185,7 +215,8 @@ pub struct UnknownAlgorithm(pub String);
 
 impl std::fmt::Display for UnknownAlgorithm {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<_> = Algorithm::ALL.iter().map(|a| a.name()).collect();
+        let all = Algorithm::ALL.iter().chain(Algorithm::SAMPLING);
+        let names: Vec<_> = all.map(|a| a.name()).collect();
         write!(
             f,
             "there is no algorithm `{}`; there are {}",
@@ -201,8 +232,8 @@ impl FromStr for Algorithm {
     type Err = UnknownAlgorithm;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.iter().find(|algorithm| algorithm.name() == name);
-        found
+        let mut all = Self::ALL.iter().chain(Self::SAMPLING);
+        all.find(|algorithm| algorithm.name() == name)
             .copied()
             .ok_or_else(|| UnknownAlgorithm(name.to_owned()))
     }
@@ -245,10 +276,16 @@ impl<E: Semantics> Engine<E> for Algorithm {
     type Found = Findings;
 
     fn search<O: Observer<E>>(&self, session: Session<'_, '_, E, O>) -> Findings {
-        match self.split() {
-            Ok(stateless) => stateless.search(session),
-            Err(Comparing::Context(variant)) => in_context(session, variant),
-            Err(Comparing::Stateful) => each_state(session),
+        match *self {
+            Algorithm::Naive => Stateless::Naive.search(session),
+            Algorithm::Sleep => Stateless::Sleep.search(session),
+            Algorithm::Dpor => Stateless::Dpor.search(session),
+            Algorithm::Source => Stateless::Source.search(session),
+            Algorithm::Optimal => Stateless::Optimal.search(session),
+            Algorithm::Context(variant) => in_context(session, variant),
+            Algorithm::Stateful => each_state(session),
+            Algorithm::Random(walks) => walks.search(session),
+            Algorithm::Pct(pct) => pct.search(session),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use mazurka::{Algorithm, Options, Program, quietly};
+use mazurka::{Algorithm, Options, Program, Verdict, quietly};
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
@@ -40,6 +40,9 @@ const MANY_TRACES: u64 = 10_000;
 /// A search that is longer is cut, and only what it found until then is compared.
 const STEPS: u64 = 1_000_000;
 
+/// Executions that an engine draws that only samples.
+const DRAWN: u64 = 30;
+
 /// One program with one set of constants and one algorithm.
 struct Job {
     name: String,
@@ -48,7 +51,7 @@ struct Job {
     algorithm: Algorithm,
 }
 
-fn jobs() -> Vec<Job> {
+fn jobs(algorithms: &[Algorithm]) -> Vec<Job> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let corpus = here.ancestors().nth(2).expect("the workspace");
     let entries = fs::read_dir(corpus.join("corpus/maz")).expect("the corpus");
@@ -69,7 +72,7 @@ fn jobs() -> Vec<Job> {
         for case in &expect.case {
             let many = case.traces.is_some_and(|traces| traces > MANY_TRACES);
             let set: Vec<String> = case.set.iter().map(|(k, v)| format!(" {k}={v}")).collect();
-            for &algorithm in Algorithm::ALL {
+            for &algorithm in algorithms {
                 let too_slow = many && counts_traces(algorithm) && algorithm != Algorithm::Optimal;
                 if algorithm != Algorithm::Naive && !too_slow {
                     jobs.push(Job {
@@ -101,6 +104,8 @@ fn run(job: &Job) -> (Vec<String>, bool) {
     };
     let mut options = Options::default();
     options.limits.steps = Some(STEPS);
+    let samples = job.algorithm.samples();
+    options.limits.executions = samples.then_some(DRAWN);
     let record = program
         .explore(job.algorithm, &options, &mut quietly())
         .expect("a record");
@@ -120,8 +125,10 @@ fn run(job: &Job) -> (Vec<String>, bool) {
     };
     number("final states", case.final_states, counts.final_states);
     if counts_traces(job.algorithm) {
-        number("traces", case.traces, counts.traces.unwrap_or(0));
         number("executions", case.traces, counts.executions);
+    }
+    if counts_traces(job.algorithm) || samples {
+        number("traces", case.traces, counts.traces.unwrap_or(0));
         number("deadlocks", case.deadlocks, counts.deadlocks);
         number("failures", case.failures, counts.failures);
         if case.discarded == Some(0) {
@@ -141,14 +148,14 @@ fn run(job: &Job) -> (Vec<String>, bool) {
             "deterministic: expected {expected}, found {found:?}"
         ));
     }
+    if samples && record.verdict == Verdict::Verified {
+        wrong.push("verified by a sample".to_owned());
+    }
     (wrong, cut)
 }
 
-#[test]
-fn every_algorithm_agrees_on_the_corpus() {
-    let jobs = jobs();
-    let all = jobs.len();
-    assert!(all > 500, "most of the corpus was not found");
+/// Runs all of them; the names of those that were cut.
+fn run_all(jobs: Vec<Job>) -> Vec<String> {
     let jobs = Mutex::new(jobs);
     let done = Mutex::new((Vec::new(), Vec::new()));
     let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
@@ -173,12 +180,29 @@ fn every_algorithm_agrees_on_the_corpus() {
     });
     let (mut wrong, cut) = done.into_inner().expect("no worker panics");
     wrong.sort();
-    println!("{} of {all} searches were cut: {cut:?}", cut.len());
-    assert!(cut.len() * 10 < all, "too many searches were cut: {cut:?}");
     assert!(
         wrong.is_empty(),
         "{} searches:\n{}",
         wrong.len(),
         wrong.join("\n")
     );
+    cut
+}
+
+#[test]
+fn every_algorithm_agrees_on_the_corpus() {
+    let jobs = jobs(Algorithm::ALL);
+    let all = jobs.len();
+    assert!(all > 500, "most of the corpus was not found");
+    let cut = run_all(jobs);
+    println!("{} of {all} searches were cut: {cut:?}", cut.len());
+    assert!(cut.len() * 10 < all, "too many searches were cut: {cut:?}");
+}
+
+#[test]
+fn samples_find_nothing_that_is_not_there_and_verify_nothing() {
+    let jobs = jobs(Algorithm::SAMPLING);
+    let all = jobs.len();
+    assert!(all > 100, "most of the corpus was not found");
+    assert_eq!(run_all(jobs).len(), all, "no sample is exhaustive");
 }
