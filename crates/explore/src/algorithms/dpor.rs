@@ -6,7 +6,7 @@
 //!
 //! | paper | here |
 //! |---|---|
-//! | S, pre(S, i) | the current execution, [`Order`]; the node with the number i of [`Path`] |
+//! | S, pre(S, i) | the current execution, `Order`; the node with the number i of `Path` |
 //! | next(s, p) | what `program.claims` tells of p |
 //! | i →_S p | i is in `order.program_past` of p |
 //! | i = max { i : S_i is dependent and may be co-enabled with next(s, p), i ↛_S p } | the highest of [`Dpor::races`] |
@@ -49,37 +49,23 @@
 
 use mazurka_core::{Claims, Event, Execution, ProcessId, Status, Wait};
 
-use crate::algorithms::path::{Mark, Path};
-use crate::drive::driver::Policy;
+use crate::algorithms::path::Mark;
+use crate::algorithms::reducing::{Reducing, Reverses, pending};
 use crate::relations::catalogue::conflict;
-use crate::relations::order::Order;
 use crate::relations::set::{Set, for_each};
 
-/// The policy.
+/// Flanagan and Godefroid's reversals.
 #[derive(Debug)]
-pub(crate) struct Dpor<S> {
-    order: Order<S>,
-    path: Path,
-    overflow: bool,
-}
+pub(crate) struct Persistent;
+
+/// The policy.
+pub(crate) type Dpor<S> = Reducing<S, Persistent>;
 
 impl<S: Set> Dpor<S> {
-    pub fn new() -> Self {
-        Self {
-            order: Order::new(),
-            path: Path::new(),
-            overflow: false,
-        }
-    }
-
     /// Looks at the next steps of all processes, as far as the last event matters to them.
     fn next_steps(&mut self, program: &impl Execution, event: &Event) {
         let mut claims = Claims::new();
-        for &process in program.processes().in_order() {
-            let status = program.status(process);
-            if !matches!(status, Status::Ready | Status::Waiting) {
-                continue;
-            }
+        for (process, status) in pending(program) {
             program.claims(process, &mut claims);
             let new = process == event.process || event.spawned.contains(&process);
             if !new && !conflict(&claims, &event.claims) {
@@ -167,50 +153,14 @@ impl<S: Set> Dpor<S> {
     }
 }
 
-impl<E: Execution, S: Set> Policy<E> for Dpor<S> {
-    const UNIQUE: bool = true;
-
-    fn enter(&mut self, program: &E) {
-        if let Some(event) = program.events().last() {
-            // One more for a step that is not made.
-            self.overflow |= program.events().len() + 1 >= S::CAPACITY;
-            if self.overflow {
-                return;
-            }
-            self.order.push(event);
-            match event.wait {
-                Wait::Lock => self.reverse_last(event.process),
-                Wait::Process => self.reverse_join(event.process),
-                Wait::Never | Wait::Guard => {}
-            }
-            self.next_steps(program, event);
+impl<S: Set> Reverses<S> for Persistent {
+    fn push<E: Execution>(search: &mut Dpor<S>, program: &E, event: &Event) {
+        search.order.push(event);
+        match event.wait {
+            Wait::Lock => search.reverse_last(event.process),
+            Wait::Process => search.reverse_join(event.process),
+            Wait::Never | Wait::Guard => {}
         }
-        self.path.enter(program);
-    }
-
-    fn next(&mut self, _program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
-        if self.overflow {
-            return None;
-        }
-        self.path.next(outcomes)
-    }
-
-    fn put_to_sleep(&mut self, program: &E, process: ProcessId) {
-        self.path.put_to_sleep(program, process);
-    }
-
-    fn leave(&mut self, program: &E) {
-        if let Some(event) = program.events().last().filter(|_| !self.overflow) {
-            self.path.leave(event);
-            self.order.pop(event);
-        }
-    }
-
-    fn progress(&self) -> Option<f64> {
-        Some(self.path.progress())
-    }
-
-    fn overflowed(&self) -> bool {
-        self.overflow
+        search.next_steps(program, event);
     }
 }

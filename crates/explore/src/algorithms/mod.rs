@@ -1,9 +1,11 @@
 //! The algorithms, each a policy of the driver: who runs next.
 //!
-//! What several of them share is here too: the states on the current path with their sleep sets
-//! (`path`), walks by chance (`sample`), and the graph of states in which livelocks are looked for
-//! (`graph`).
+//! What several of them share is here too: the states on the current path with all their ready
+//! processes (`branches`) or with their sleep sets (`path`), the search that reverses races
+//! (`reducing`), walks by chance (`sample`), and the graph of states in which livelocks are looked
+//! for (`graph`).
 
+pub(crate) mod branches;
 pub(crate) mod context;
 pub(crate) mod dpor;
 pub(crate) mod engine;
@@ -15,6 +17,7 @@ pub(crate) mod path;
 pub(crate) mod pct;
 pub(crate) mod preempt;
 pub(crate) mod random;
+pub(crate) mod reducing;
 pub(crate) mod sample;
 pub(crate) mod sleep;
 pub(crate) mod source;

@@ -5,73 +5,35 @@
 //! outcomes of their `choose` expressions. So the first schedule found of anything is the least
 //! one.
 
-use mazurka_core::{Event, Execution, ProcessId, Status};
+use mazurka_core::{Event, Execution, ProcessId};
 use smallvec::SmallVec;
 
+use super::branches::Branches;
 use crate::Policy;
 
 /// The policy that runs everything.
 #[derive(Debug, Default)]
 pub struct Naive {
-    nodes: Vec<Node>,
-    /// The ready processes of all nodes on the path, one after the other.
-    ready: Vec<ProcessId>,
-}
-
-#[derive(Debug)]
-struct Node {
-    /// Where its ready processes start and which of them is next.
-    first: usize,
-    next: usize,
-    end: usize,
-    /// The process that just came back has these outcomes left to try.
-    again: Option<SmallVec<[i64; 1]>>,
+    branches: Branches,
 }
 
 impl<E: Execution> Policy<E> for Naive {
     const UNIQUE: bool = false;
 
     fn enter(&mut self, program: &E) {
-        let first = self.ready.len();
-        let processes = program.processes().in_order().iter();
-        self.ready
-            .extend(processes.filter(|&&p| program.status(p) == Status::Ready));
-        self.nodes.push(Node {
-            first,
-            next: first,
-            end: self.ready.len(),
-            again: None,
-        });
+        self.branches.enter(program);
     }
 
     fn next(&mut self, _program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
-        let node = self.nodes.last_mut()?;
-        match node.again.take() {
-            Some(again) => outcomes.extend(again),
-            None if node.next == node.end => return None,
-            None => node.next += 1,
-        }
-        Some(self.ready[node.next - 1])
+        self.branches.next(outcomes)
     }
 
     fn leave(&mut self, program: &E) {
-        if let Some(node) = self.nodes.pop() {
-            self.ready.truncate(node.first);
-        }
-        if let (Some(node), Some(event)) = (self.nodes.last_mut(), program.events().last()) {
-            node.again = next_outcomes(event);
-        }
+        self.branches.leave(program);
     }
 
     fn progress(&self) -> Option<f64> {
-        let mut done = 0.0;
-        let mut share = 1.0;
-        for node in &self.nodes {
-            let width = (node.end - node.first).max(1) as f64;
-            share /= width;
-            done += share * (node.next.saturating_sub(node.first + 1)) as f64;
-        }
-        Some(done)
+        Some(self.branches.progress())
     }
 }
 

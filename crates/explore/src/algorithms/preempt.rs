@@ -10,9 +10,9 @@
 //! | preempting context switch | another process runs though the last one could |
 //! | c | [`FewPreemptions::most`] |
 
-use mazurka_core::{Execution, ProcessId, Status};
+use mazurka_core::{Execution, ProcessId};
 
-use super::naive::next_outcomes;
+use super::branches::Branches;
 use crate::drive::driver::{Observer, Policy};
 use crate::drive::findings::Findings;
 use crate::drive::search::{Engine, Session};
@@ -46,22 +46,12 @@ impl<E: Execution> Engine<E> for FewPreemptions {
     }
 }
 
-struct Node {
-    /// Its ready processes: the range in `Preempting::ready`, and which is next.
-    first: usize,
-    next: usize,
-    end: usize,
-    /// Preemptions so far.
-    preemptions: u32,
-    /// What the process that was run last is to choose next.
-    again: Option<Vec<i64>>,
-}
-
 /// The policy.
 struct Preempting {
     most: u32,
-    nodes: Vec<Node>,
-    ready: Vec<ProcessId>,
+    branches: Branches,
+    /// Preemptions before each state on the path.
+    preemptions: Vec<u32>,
     /// Whether the bound left anything out.
     cut: bool,
 }
@@ -70,8 +60,8 @@ impl Preempting {
     fn new(most: u32) -> Self {
         Self {
             most,
-            nodes: Vec::new(),
-            ready: Vec::new(),
+            branches: Branches::default(),
+            preemptions: Vec::new(),
             cut: false,
         }
     }
@@ -81,54 +71,33 @@ impl<E: Execution> Policy<E> for Preempting {
     const UNIQUE: bool = false;
 
     fn enter(&mut self, program: &E) {
-        let first = self.ready.len();
-        let all = program.processes().in_order().iter();
-        self.ready
-            .extend(all.filter(|&&p| program.status(p) == Status::Ready));
-        let last = program.events().last().map(|event| event.process);
-        let before = self.nodes.last().map_or(0, |node| node.preemptions);
-        let mut preemptions = before;
+        let mut preemptions = self.preemptions.last().copied().unwrap_or(0);
         // Was the step that led here a preemption? Its process is not the one of the step before,
         // which could have gone on.
-        if let (Some(node), [.., one, other]) = (self.nodes.last(), program.events()) {
-            let could = &self.ready[node.first..node.end];
-            if one.process != other.process && could.contains(&one.process) {
-                preemptions += 1;
-            }
-        }
-        if preemptions == self.most
-            && let Some(last) = last
-            && self.ready[first..].contains(&last)
+        if let [.., one, other] = program.events()
+            && one.process != other.process
+            && self.branches.last().contains(&one.process)
         {
-            self.cut |= self.ready.len() - first > 1;
-            self.ready.truncate(first);
-            self.ready.push(last);
+            preemptions += 1;
         }
-        self.nodes.push(Node {
-            first,
-            next: first,
-            end: self.ready.len(),
-            preemptions,
-            again: None,
-        });
+        self.branches.enter(program);
+        let ready = self.branches.last();
+        if preemptions == self.most
+            && let Some(last) = program.events().last().map(|event| event.process)
+            && ready.contains(&last)
+        {
+            self.cut |= ready.len() > 1;
+            self.branches.try_only(last);
+        }
+        self.preemptions.push(preemptions);
     }
 
     fn next(&mut self, _program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
-        let node = self.nodes.last_mut()?;
-        match node.again.take() {
-            Some(again) => outcomes.extend(again),
-            None if node.next == node.end => return None,
-            None => node.next += 1,
-        }
-        Some(self.ready[node.next - 1])
+        self.branches.next(outcomes)
     }
 
     fn leave(&mut self, program: &E) {
-        if let Some(node) = self.nodes.pop() {
-            self.ready.truncate(node.first);
-        }
-        if let (Some(node), Some(event)) = (self.nodes.last_mut(), program.events().last()) {
-            node.again = next_outcomes(event).map(|values| values.to_vec());
-        }
+        self.branches.leave(program);
+        self.preemptions.pop();
     }
 }

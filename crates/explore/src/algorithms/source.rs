@@ -6,13 +6,13 @@
 //!
 //! | paper | here |
 //! |---|---|
-//! | E | the current execution, [`Order`] |
+//! | E | the current execution, `Order` |
 //! | e →_E e' | `Occurrence::before` |
 //! | e ≾_E.p next_\[E\](p) (reversible race) | `Occurrence::races` |
 //! | pre(E, e) | the node with the number of e's position |
 //! | v = notdep(e, E).p | [`Reversal`] |
 //! | I_\[E'\](v) (initials) | [`Reversal::is_initial`] |
-//! | backtrack(E) | the candidates of a state of [`Path`] with `Mark::Wanted` and `Mark::Taken` |
+//! | backtrack(E) | the candidates of a state of `Path` with `Mark::Wanted` and `Mark::Taken` |
 //! | sleep(E) | those with `Mark::Taken` (of which the one being run is none) and `Mark::Asleep` |
 //!
 //! Where it deviates:
@@ -36,31 +36,21 @@
 //! other states. And the testkit's rule that an awake initial is added although another one sleeps:
 //! 6 philosophers have 1291 blocked runs with it and none without.
 
-use mazurka_core::{Claims, Execution, ProcessId, Status, Wait};
+use mazurka_core::{Claims, Event, Execution, ProcessId, Status, Wait};
 
-use crate::algorithms::path::Path;
-use crate::drive::driver::{End, Policy};
-use crate::relations::order::Order;
+use crate::algorithms::reducing::{Reducing, Reverses, pending};
+use crate::drive::driver::End;
 use crate::relations::reversal::Reversal;
 use crate::relations::set::{Set, for_each};
 
-/// The policy.
+/// Source-DPOR's reversals.
 #[derive(Debug)]
-pub(crate) struct Source<S> {
-    pub order: Order<S>,
-    pub path: Path,
-    pub overflow: bool,
-}
+pub(crate) struct SourceSets;
+
+/// The policy.
+pub(crate) type Source<S> = Reducing<S, SourceSets>;
 
 impl<S: Set> Source<S> {
-    pub fn new() -> Self {
-        Self {
-            order: Order::new(),
-            path: Path::new(),
-            overflow: false,
-        }
-    }
-
     /// Makes sure that the last event, which is a step of this process, is also tried before each
     /// that it races with.
     fn reverse_races(&mut self, process: ProcessId, claims: &Claims) {
@@ -73,7 +63,7 @@ impl<S: Set> Source<S> {
     }
 
     /// Runs everything wherever somebody could have changed what a guarded step waits for.
-    pub fn expand_rivals(&mut self, process: ProcessId, claims: &Claims) {
+    fn expand_rivals(&mut self, process: ProcessId, claims: &Claims) {
         let Self { order, path, .. } = self;
         order.for_each_rival(process, claims, |at| path.want_all(at));
     }
@@ -81,11 +71,7 @@ impl<S: Set> Source<S> {
     /// The steps that processes wait to make, or could make, at the end of a run.
     fn pending(&mut self, program: &impl Execution) {
         let mut claims = Claims::new();
-        for &process in program.processes().in_order() {
-            let status = program.status(process);
-            if !matches!(status, Status::Ready | Status::Waiting) {
-                continue;
-            }
+        for (process, status) in pending(program) {
             match program.wait(process) {
                 Wait::Guard => {
                     program.claims(process, &mut claims);
@@ -103,57 +89,21 @@ impl<S: Set> Source<S> {
     }
 }
 
-impl<E: Execution, S: Set> Policy<E> for Source<S> {
-    const UNIQUE: bool = true;
-
-    fn enter(&mut self, program: &E) {
-        if let Some(event) = program.events().last() {
-            // One more for a step that is not made.
-            self.overflow |= program.events().len() + 1 >= S::CAPACITY;
-            if self.overflow {
-                return;
-            }
-            let guarded = event.wait == Wait::Guard;
-            if guarded {
-                self.expand_rivals(event.process, &event.claims);
-            }
-            self.order.push(event);
-            if !guarded {
-                self.reverse_races(event.process, &event.claims);
-            }
+impl<S: Set> Reverses<S> for SourceSets {
+    fn push<E: Execution>(search: &mut Source<S>, _program: &E, event: &Event) {
+        let guarded = event.wait == Wait::Guard;
+        if guarded {
+            search.expand_rivals(event.process, &event.claims);
         }
-        self.path.enter(program);
-    }
-
-    fn next(&mut self, _program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
-        if self.overflow {
-            return None;
-        }
-        self.path.next(outcomes)
-    }
-
-    fn put_to_sleep(&mut self, program: &E, process: ProcessId) {
-        self.path.put_to_sleep(program, process);
-    }
-
-    fn leave(&mut self, program: &E) {
-        if let Some(event) = program.events().last().filter(|_| !self.overflow) {
-            self.path.leave(event);
-            self.order.pop(event);
+        search.order.push(event);
+        if !guarded {
+            search.reverse_races(event.process, &event.claims);
         }
     }
 
-    fn leaf(&mut self, program: &E, end: End) {
-        if !self.overflow && end != End::Final {
-            self.pending(program);
+    fn end<E: Execution>(search: &mut Source<S>, program: &E, end: End) {
+        if end != End::Final {
+            search.pending(program);
         }
-    }
-
-    fn progress(&self) -> Option<f64> {
-        Some(self.path.progress())
-    }
-
-    fn overflowed(&self) -> bool {
-        self.overflow
     }
 }

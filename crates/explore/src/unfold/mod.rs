@@ -60,16 +60,8 @@ pub struct Unfold {
 impl<E: Execution> Engine<E> for Unfold {
     type Found = Unfolding;
 
-    fn search<O: Observer<E>>(&self, search: Search<'_, '_, E, O>) -> Unfolding {
-        let Search {
-            program,
-            limits,
-            goal,
-            watch,
-            observer,
-            ..
-        } = search;
-        let session = Session::new(&mut *program, &limits, goal, watch, observer);
+    fn search<O: Observer<E>>(&self, mut search: Search<'_, '_, E, O>) -> Unfolding {
+        let session = Session::new(&mut search);
         let (builder, stateful, found) = match self.kind {
             NetKind::Stateful => {
                 let (builder, stateful, found) = Prefix::new(session, self.seed).unfold();
@@ -83,7 +75,7 @@ impl<E: Execution> Engine<E> for Unfold {
         Unfolding {
             builder,
             stateful,
-            processes: program.processes().clone(),
+            processes: search.program.processes().clone(),
             found,
         }
     }
@@ -100,17 +92,8 @@ pub struct WalkStates {
 impl<E: Execution> Engine<E> for WalkStates {
     type Found = Walked;
 
-    fn search<O: Observer<E>>(&self, search: Search<'_, '_, E, O>) -> Walked {
-        let Search {
-            program,
-            limits,
-            goal,
-            watch,
-            observer,
-            ..
-        } = search;
-        let session = Session::new(program, &limits, goal, watch, observer);
-        Walk::new(session, self.seed).walk()
+    fn search<O: Observer<E>>(&self, mut search: Search<'_, '_, E, O>) -> Walked {
+        Walk::new(Session::new(&mut search), self.seed).walk()
     }
 }
 

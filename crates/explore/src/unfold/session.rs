@@ -10,9 +10,10 @@ use mazurka_core::{AccessKind, Bound, Counts, Event, Execution, Limits, ProcessI
 
 use super::deadlocks::{self, Hunter};
 use super::extensions::{Builder, Done, Next};
-use crate::drive::driver::{End, Goal, Observer, Progress, Watch};
+use crate::drive::driver::{End, Observer, Progress, Watch};
 use crate::drive::findings::{Findings, Ledger};
 use crate::drive::pace::Pace;
+use crate::drive::search::Session as Search;
 
 /// How often limits are looked at, in steps.
 const STEPS_BETWEEN_CHECKS: u32 = 128;
@@ -29,20 +30,23 @@ pub(crate) struct Session<'a, 'w, E> {
 }
 
 impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
-    pub fn new(
-        program: &'a mut E,
-        limits: &'a Limits,
-        goal: Goal,
-        watch: &'a mut Watch<'w>,
-        observer: &'a mut dyn Observer<E>,
-    ) -> Self {
+    pub fn new<O: Observer<E>>(search: &'a mut Search<'_, 'w, E, O>) -> Self {
+        let Search {
+            program,
+            limits,
+            goal,
+            watch,
+            observer,
+            ..
+        } = search;
         program.back_to(0);
         Self {
             program,
             limits,
-            ledger: Ledger::new(limits, goal, true, false, true),
-            watch,
-            observer,
+            ledger: Ledger::new(limits, *goal, true, false, true),
+            // Not the references to these, which would do as well, and not live long enough.
+            watch: &mut **watch,
+            observer: &mut **observer,
             start: Instant::now(),
             pace: Pace::new(STEPS_BETWEEN_CHECKS),
         }

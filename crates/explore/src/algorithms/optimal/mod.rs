@@ -64,6 +64,7 @@ use self::insert::Cover;
 use self::preference::Preference;
 use self::wakeup::{Forest, Key, NONE, Step};
 use crate::algorithms::naive::next_outcomes;
+use crate::algorithms::reducing::pending;
 use crate::drive::driver::{End, Policy};
 use crate::relations::catalogue::Catalogue;
 use crate::relations::order::Order;
@@ -359,11 +360,7 @@ impl<S: Set> Optimal<S> {
     /// The steps that processes wait to make at the end of a run.
     fn pending<E: Execution>(&mut self, program: &E) {
         let mut claims = Claims::new();
-        for &process in program.processes().in_order() {
-            let status = program.status(process);
-            if !matches!(status, Status::Ready | Status::Waiting) {
-                continue;
-            }
+        for (process, status) in pending(program) {
             match program.wait(process) {
                 Wait::Never | Wait::Process => {}
                 Wait::Lock if status == Status::Ready => {}

@@ -1,0 +1,90 @@
+//! The states on the current path with all their ready processes: what the algorithms share that
+//! try everything.
+
+use mazurka_core::{Execution, ProcessId, Status};
+use smallvec::SmallVec;
+
+use super::naive::next_outcomes;
+
+/// The ready processes of the states on the path, and how far each state has got with them.
+#[derive(Debug, Default)]
+pub(super) struct Branches {
+    states: Vec<Branching>,
+    /// The ready processes of all states on the path, one after the other.
+    ready: Vec<ProcessId>,
+}
+
+#[derive(Debug)]
+struct Branching {
+    /// Where its ready processes start and which of them is next.
+    first: usize,
+    next: usize,
+    end: usize,
+    /// The process that just came back has these outcomes left to try.
+    again: Option<SmallVec<[i64; 1]>>,
+}
+
+impl Branches {
+    /// The program has reached a state: all its ready processes are to be tried.
+    pub fn enter<E: Execution>(&mut self, program: &E) {
+        let first = self.ready.len();
+        let processes = program.processes().in_order().iter();
+        self.ready
+            .extend(processes.filter(|&&p| program.status(p) == Status::Ready));
+        self.states.push(Branching {
+            first,
+            next: first,
+            end: self.ready.len(),
+            again: None,
+        });
+    }
+
+    /// The processes to try in the last state.
+    pub fn last(&self) -> &[ProcessId] {
+        self.states
+            .last()
+            .map_or(&[], |state| &self.ready[state.first..state.end])
+    }
+
+    /// Tries only this one in the last state, in which nothing has been tried.
+    pub fn try_only(&mut self, process: ProcessId) {
+        if let Some(state) = self.states.last_mut() {
+            self.ready.truncate(state.first);
+            self.ready.push(process);
+            state.end = self.ready.len();
+        }
+    }
+
+    /// What to try next in the last state.
+    pub fn next(&mut self, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
+        let state = self.states.last_mut()?;
+        match state.again.take() {
+            Some(again) => outcomes.extend(again),
+            None if state.next == state.end => return None,
+            None => state.next += 1,
+        }
+        Some(self.ready[state.next - 1])
+    }
+
+    /// The last step of the program is about to be taken back.
+    pub fn leave<E: Execution>(&mut self, program: &E) {
+        if let Some(state) = self.states.pop() {
+            self.ready.truncate(state.first);
+        }
+        if let (Some(state), Some(event)) = (self.states.last_mut(), program.events().last()) {
+            state.again = next_outcomes(event);
+        }
+    }
+
+    /// The part of the tree that has been left behind, if all branches are of one size.
+    pub fn progress(&self) -> f64 {
+        let mut done = 0.0;
+        let mut share = 1.0;
+        for state in &self.states {
+            let width = (state.end - state.first).max(1) as f64;
+            share /= width;
+            done += share * (state.next.saturating_sub(state.first + 1)) as f64;
+        }
+        done
+    }
+}

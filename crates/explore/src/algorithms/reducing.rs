@@ -1,0 +1,98 @@
+//! The search that runs one process from each state, and more where races ask for it.
+//!
+//! No paper here: `dpor` and `source` each name theirs. Both keep the current execution with its
+//! races and the states on the way; they differ in what a new event asks for ([`Reverses`]).
+
+use std::marker::PhantomData;
+
+use mazurka_core::{Event, Execution, ProcessId, Status};
+
+use crate::algorithms::path::Path;
+use crate::drive::driver::{End, Policy};
+use crate::relations::order::Order;
+use crate::relations::set::Set;
+
+/// What a search asks for where it meets races.
+pub(crate) trait Reverses<S: Set>: Sized {
+    /// Adds an event to the execution, and asks for the reversals of its races.
+    fn push<E: Execution>(search: &mut Reducing<S, Self>, program: &E, event: &Event);
+
+    /// The run ends here.
+    fn end<E: Execution>(_search: &mut Reducing<S, Self>, _program: &E, _end: End) {}
+}
+
+/// The policy.
+#[derive(Debug)]
+pub(crate) struct Reducing<S, R> {
+    pub order: Order<S>,
+    pub path: Path,
+    /// A run has more events than the sets have room for.
+    pub overflow: bool,
+    reverses: PhantomData<R>,
+}
+
+impl<S: Set, R> Reducing<S, R> {
+    pub fn new() -> Self {
+        Self {
+            order: Order::new(),
+            path: Path::new(),
+            overflow: false,
+            reverses: PhantomData,
+        }
+    }
+}
+
+impl<E: Execution, S: Set, R: Reverses<S>> Policy<E> for Reducing<S, R> {
+    const UNIQUE: bool = true;
+
+    fn enter(&mut self, program: &E) {
+        if let Some(event) = program.events().last() {
+            // One more for a step that is not made.
+            self.overflow |= program.events().len() + 1 >= S::CAPACITY;
+            if self.overflow {
+                return;
+            }
+            R::push(self, program, event);
+        }
+        self.path.enter(program);
+    }
+
+    fn next(&mut self, _program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
+        if self.overflow {
+            return None;
+        }
+        self.path.next(outcomes)
+    }
+
+    fn put_to_sleep(&mut self, program: &E, process: ProcessId) {
+        self.path.put_to_sleep(program, process);
+    }
+
+    fn leave(&mut self, program: &E) {
+        if let Some(event) = program.events().last().filter(|_| !self.overflow) {
+            self.path.leave(event);
+            self.order.pop(event);
+        }
+    }
+
+    fn leaf(&mut self, program: &E, end: End) {
+        if !self.overflow {
+            R::end(self, program, end);
+        }
+    }
+
+    fn progress(&self) -> Option<f64> {
+        Some(self.path.progress())
+    }
+
+    fn overflowed(&self) -> bool {
+        self.overflow
+    }
+}
+
+/// The processes that can make a step or wait to make one.
+pub(crate) fn pending<E: Execution>(program: &E) -> impl Iterator<Item = (ProcessId, Status)> {
+    let all = program.processes().in_order().iter();
+    all.map(|&process| (process, program.status(process)))
+        .filter(|(_, status)| matches!(status, Status::Ready | Status::Waiting))
+}
