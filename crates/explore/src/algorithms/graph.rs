@@ -97,6 +97,16 @@ fn sort(edges: &mut [Edge], states: usize, looks: &mut Looks<'_>) -> ControlFlow
     ControlFlow::Continue(())
 }
 
+/// Where a way may go, and when it is at its end.
+pub(crate) struct Route<A, S, P> {
+    /// The edges that it may take.
+    pub along: A,
+    /// It ends in such a state,
+    pub to: S,
+    /// or past such an edge.
+    pub past: P,
+}
+
 impl Graph {
     /// A graph of so many states.
     pub fn new(
@@ -192,17 +202,21 @@ impl Graph {
         ControlFlow::Continue(component)
     }
 
-    /// A shortest way along `allowed` edges to a state that is `wanted`, or past an edge that is.
-    /// Where several are equally short, it rather stays with a process than changes to another one.
-    pub fn way(
+    /// A shortest way. Where several are equally short, it rather stays with a process than changes
+    /// to another one.
+    pub fn way<A, S, P>(
         &self,
         from: u32,
-        allowed: impl Fn(&Edge) -> bool,
-        wanted_state: impl Fn(u32) -> bool,
-        wanted_edge: impl Fn(&Edge) -> bool,
+        route: &Route<A, S, P>,
         looks: &mut Looks<'_>,
-    ) -> ControlFlow<Bound, Option<Vec<Edge>>> {
-        if wanted_state(from) {
+    ) -> ControlFlow<Bound, Option<Vec<Edge>>>
+    where
+        A: Fn(&Edge) -> bool,
+        S: Fn(u32) -> bool,
+        P: Fn(&Edge) -> bool,
+    {
+        let Route { along, to, past } = route;
+        if to(from) {
             return ControlFlow::Continue(Some(Vec::new()));
         }
         let mut came: rustc_hash::FxHashMap<u32, usize> = rustc_hash::FxHashMap::default();
@@ -226,10 +240,10 @@ impl Graph {
             for place in places().filter(stays).chain(places().filter(changes)) {
                 looks.pass()?;
                 let edge = &self.edges[place];
-                if !allowed(edge) {
+                if !along(edge) {
                     continue;
                 }
-                if wanted_edge(edge) || wanted_state(edge.to) {
+                if past(edge) || to(edge.to) {
                     return ControlFlow::Continue(Some(trace_back(&came, place)));
                 }
                 if edge.to != from && !came.contains_key(&edge.to) {
@@ -299,7 +313,12 @@ mod tests {
         ];
         let edges = edges.map(|(from, process, to)| edge(from, process, to));
         let graph = graph(6, edges.to_vec());
-        let way = unlimited(|looks| graph.way(0, |_| true, |state| state == 5, |_| false, looks));
+        let route = Route {
+            along: |_: &Edge| true,
+            to: |state| state == 5,
+            past: |_: &Edge| false,
+        };
+        let way = unlimited(|looks| graph.way(0, &route, looks));
         let processes: Vec<u32> = way.expect("a way").iter().map(|e| e.process.0).collect();
         assert_eq!(processes, [1, 1, 0, 0]);
     }
@@ -346,16 +365,15 @@ mod tests {
     fn ways_are_shortest() {
         let edges = vec![edge(0, 0, 1), edge(1, 0, 2), edge(0, 1, 2), edge(2, 0, 0)];
         let graph = graph(3, edges);
-        let all = |_: &Edge| true;
-        let none = |_: &Edge| false;
-        let way = unlimited(|looks| graph.way(0, all, |s| s == 2, none, looks));
-        assert_eq!(way, Some(vec![edge(0, 1, 2)]));
-        let only = |e: &Edge| e.process == ProcessId(0);
-        let way = unlimited(|looks| graph.way(0, only, |s| s == 2, none, looks));
-        assert_eq!(way, Some(vec![edge(0, 0, 1), edge(1, 0, 2)]));
-        let way = unlimited(|looks| graph.way(0, none, |s| s == 2, none, looks));
-        assert_eq!(way, None);
-        let way = unlimited(|looks| graph.way(0, all, |s| s == 0, none, looks));
-        assert_eq!(way, Some(vec![]));
+        let way = |along: fn(&Edge) -> bool, end| {
+            let to = |state| state == end;
+            let past = |_: &Edge| false;
+            unlimited(|looks| graph.way(0, &Route { along, to, past }, looks))
+        };
+        assert_eq!(way(|_| true, 2), Some(vec![edge(0, 1, 2)]));
+        let first = |e: &Edge| e.process == ProcessId(0);
+        assert_eq!(way(first, 2), Some(vec![edge(0, 0, 1), edge(1, 0, 2)]));
+        assert_eq!(way(|_| false, 2), None);
+        assert_eq!(way(|_| true, 0), Some(vec![]));
     }
 }

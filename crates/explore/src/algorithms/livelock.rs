@@ -29,7 +29,7 @@ use hashbrown::hash_table::Entry;
 use mazurka_core::{Bound, Fingerprint, ProcessId, Schedule, Semantics, Status};
 use smallvec::SmallVec;
 
-use crate::algorithms::graph::{Edge, Graph, Looks};
+use crate::algorithms::graph::{Edge, Graph, Looks, Route};
 use crate::algorithms::naive::next_outcomes;
 use crate::algorithms::stateful::{Memory, Met, Step};
 use crate::drive::findings::Finding;
@@ -192,7 +192,14 @@ fn lasso(graph: &Graph, looks: &mut Looks<'_>) -> ControlFlow<Bound, Option<Vec<
     if !fair.contains(&true) {
         return ControlFlow::Continue(None);
     }
-    let Some(prefix) = graph.way(0, |_| true, in_fair, |_| false, looks)? else {
+    let anywhere = |_: &Edge| true;
+    let nothing = |_: &Edge| false;
+    let into_fair = Route {
+        along: anywhere,
+        to: in_fair,
+        past: nothing,
+    };
+    let Some(prefix) = graph.way(0, &into_fair, looks)? else {
         return ControlFlow::Continue(None);
     };
     let start = prefix.last().map_or(0, |edge| edge.to);
@@ -204,9 +211,12 @@ fn lasso(graph: &Graph, looks: &mut Looks<'_>) -> ControlFlow<Bound, Option<Vec<
     let mut lasso = prefix;
     let mut here = start;
     while !waiting.is_empty() {
-        let turn_in = |state: u32| waiting.iter().any(|&p| !ready(graph, state, p));
-        let turn = |edge: &Edge| waiting.contains(&edge.process);
-        let Some(way) = graph.way(here, inside, turn_in, turn, looks)? else {
+        let turn = Route {
+            along: inside,
+            to: |state| waiting.iter().any(|&p| !ready(graph, state, p)),
+            past: |edge: &Edge| waiting.contains(&edge.process),
+        };
+        let Some(way) = graph.way(here, &turn, looks)? else {
             return ControlFlow::Continue(None);
         };
         for edge in way {
@@ -215,7 +225,12 @@ fn lasso(graph: &Graph, looks: &mut Looks<'_>) -> ControlFlow<Bound, Option<Vec<
             lasso.push(edge);
         }
     }
-    let back = graph.way(here, inside, |state| state == start, |_| false, looks)?;
+    let home = Route {
+        along: inside,
+        to: |state| state == start,
+        past: nothing,
+    };
+    let back = graph.way(here, &home, looks)?;
     ControlFlow::Continue(back.map(|back| {
         lasso.extend(back);
         lasso

@@ -347,6 +347,12 @@ impl Slot {
     }
 }
 
+/// What a worker works with, part after part.
+struct Workplace<E> {
+    rest: Suffix<E>,
+    start: Start,
+}
+
 /// What the workers share.
 struct Desk<'a> {
     parts: &'a [Part],
@@ -460,8 +466,10 @@ impl<'a> Desk<'a> {
         O: Observer<Suffix<E>>,
     {
         let _foreign = foreign_memory();
-        let mut rest = Suffix::new(programs());
-        let mut start = Start::default();
+        let mut workplace = Workplace {
+            rest: Suffix::new(programs()),
+            start: Start::default(),
+        };
         loop {
             if let Some(bound) = self.spent() {
                 // The end of a part may be the end of them all.
@@ -487,7 +495,7 @@ impl<'a> Desk<'a> {
                     false => ControlFlow::Continue(()),
                 }
             };
-            let found = self.explore(&mut rest, &mut start, at, &mut watch, &mut observer);
+            let found = self.explore(&mut workplace, at, &mut watch, &mut observer);
             slot.set(&Counts::default());
             let all = &self.slots[self.slots.len() - 1];
             all.executions
@@ -504,8 +512,7 @@ impl<'a> Desk<'a> {
     /// Explores one part.
     fn explore<E, O>(
         &self,
-        rest: &mut Suffix<E>,
-        start: &mut Start,
+        workplace: &mut Workplace<E>,
         at: usize,
         watch: &mut Watch<'_>,
         observer: &mut O,
@@ -514,6 +521,7 @@ impl<'a> Desk<'a> {
         E: Execution,
         O: Observer<Suffix<E>>,
     {
+        let Workplace { rest, start } = workplace;
         let part = &self.parts[at];
         let made = rest.start_after(&part.prefix);
         made.expect("a part of this program");

@@ -10,6 +10,19 @@ use crate::drive::prints::Prints;
 /// no more than they do.
 const MOST_LOOKS: usize = 32;
 
+/// A prefix that deviates from a seed: it has so many labels of each process of the seed, and then
+/// another one.
+pub(crate) struct Deviation<'a> {
+    pub seed: &'a Seed,
+    pub made: &'a [u32],
+    /// Whose label the last one is.
+    pub process: ProcessId,
+    /// The print of the steps of that process.
+    pub chain: Fingerprint,
+    /// The labels of all processes.
+    pub labels: Fingerprint,
+}
+
 /// What is left of seeds when their permutations are done.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
@@ -44,22 +57,15 @@ impl Known {
     }
 
     /// Whether a prefix that deviates must be run to an end: it is new, and not the beginning of a
-    /// seed, as far as one looks. The prefix has so many labels of each process of a seed, and then
-    /// another one, with which the steps of its process have this print.
-    pub fn is_new(
-        &mut self,
-        labels: Fingerprint,
-        seed: &Seed,
-        made: &[u32],
-        process: ProcessId,
-        chain: Fingerprint,
-    ) -> bool {
-        if !self.deviations.insert(labels) {
+    /// seed, as far as one looks.
+    pub fn is_new(&mut self, prefix: &Deviation<'_>) -> bool {
+        let (seed, made) = (prefix.seed, prefix.made);
+        if !self.deviations.insert(prefix.labels) {
             return false;
         }
         let begins = |other: &u32| {
             let other = &self.chains[*other as usize];
-            let mut others = (0..made.len()).filter(|&q| q != process.index());
+            let mut others = (0..made.len()).filter(|&q| q != prefix.process.index());
             others.all(|q| match made[q].checked_sub(1) {
                 None => true,
                 Some(last) => {
@@ -68,7 +74,7 @@ impl Known {
                 }
             })
         };
-        let with = self.with.get(&chain).into_iter().flatten();
+        let with = self.with.get(&prefix.chain).into_iter().flatten();
         !with.rev().take(MOST_LOOKS).any(begins)
     }
 }

@@ -72,7 +72,7 @@ use crate::Findings;
 use crate::algorithms::naive::next_outcomes;
 use crate::drive::driver::{End, Observer, Policy};
 use crate::drive::search::{Engine, Session};
-use known::Known;
+use known::{Deviation, Known};
 use seed::{Seed, conflict, print};
 
 pub use printed::PrintedForms;
@@ -375,7 +375,13 @@ impl Fagiani {
             self.open(program);
         } else if !agrees
             && self.complete
-            && (self.seeds).is_new(labels, &self.seed, &self.made, process, chain)
+            && self.seeds.is_new(&Deviation {
+                seed: &self.seed,
+                made: &self.made,
+                process,
+                chain,
+                labels,
+            })
         {
             self.push(Kind::Records, labels);
             self.follow.start(self.made.len());

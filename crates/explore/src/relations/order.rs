@@ -94,6 +94,17 @@ fn numbers(access: Access) -> impl Iterator<Item = usize> {
     access.cells().map(move |cell| 2 * cell + writes)
 }
 
+/// What an execution is extended by.
+struct Extension<'a, S> {
+    process: ProcessId,
+    claims: &'a [Access],
+    touched: &'a [Access],
+    /// Its program past.
+    program: S,
+    acquires: bool,
+    guarded: bool,
+}
+
 impl<S: Set> Order<S> {
     pub fn new() -> Self {
         Self {
@@ -274,8 +285,14 @@ impl<S: Set> Order<S> {
         let acquires = event.wait == Wait::Lock && !event.claims.is_empty();
         let guarded = event.wait == Wait::Guard;
         let program = self.program_past(event.process, &event.joined);
-        let (claims, touched) = (&event.claims, &event.touched);
-        self.extend(event.process, claims, touched, program, acquires, guarded);
+        self.extend(Extension {
+            process: event.process,
+            claims: &event.claims,
+            touched: &event.touched,
+            program,
+            acquires,
+            guarded,
+        });
         if !event.spawned.is_empty() {
             self.spawn(&event.spawned, self.events.len() as u32);
         }
@@ -318,19 +335,26 @@ impl<S: Set> Order<S> {
     /// Extends the execution by an acquisition that is not made because it has to wait.
     pub fn push_virtual(&mut self, process: ProcessId, claims: &[Access]) {
         let program = self.program_past(process, &[]);
-        self.extend(process, claims, &[], program, true, false);
+        self.extend(Extension {
+            process,
+            claims,
+            touched: &[],
+            program,
+            acquires: true,
+            guarded: false,
+        });
     }
 
     #[inline(always)]
-    fn extend(
-        &mut self,
-        process: ProcessId,
-        claims: &[Access],
-        touched: &[Access],
-        program: S,
-        acquires: bool,
-        guarded: bool,
-    ) {
+    fn extend(&mut self, extension: Extension<'_, S>) {
+        let Extension {
+            process,
+            claims,
+            touched,
+            program,
+            acquires,
+            guarded,
+        } = extension;
         let at = self.events.len();
         let single = single(claims);
         self.make_room_for(process, claims);

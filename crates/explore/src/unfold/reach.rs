@@ -118,6 +118,14 @@ pub(crate) struct Slice<'a, V> {
     births: Vec<u32>,
 }
 
+/// What it takes to look at what events do.
+struct Looking<'a, E, Q> {
+    examiner: &'a mut Examiner,
+    program: &'a mut E,
+    question: &'a Q,
+    tick: &'a mut dyn FnMut() -> ControlFlow<Bound>,
+}
+
 impl<'a, V: Copy + Default> Slice<'a, V> {
     /// Collects values and lines by running the events that change them.
     pub fn new<E: Execution, Q: Question<E, Value = V>>(
@@ -156,8 +164,14 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
                 slice.lines[number] = question.line(program, thread.process);
             }
         }
+        let mut looking = Looking {
+            examiner,
+            program,
+            question,
+            tick,
+        };
         for event in 0..net.events.len() as u32 {
-            slice.run(event, examiner, program, question, tick)?;
+            slice.run(event, &mut looking)?;
         }
         ControlFlow::Continue(slice)
     }
@@ -166,11 +180,14 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
     fn run<E: Execution, Q: Question<E, Value = V>>(
         &mut self,
         event: u32,
-        examiner: &mut Examiner,
-        program: &mut E,
-        question: &Q,
-        tick: &mut dyn FnMut() -> ControlFlow<Bound>,
+        looking: &mut Looking<'_, E, Q>,
     ) -> ControlFlow<Bound> {
+        let Looking {
+            examiner,
+            program,
+            question,
+            tick,
+        } = looking;
         let net = self.net;
         let node = net.event(event);
         let outputs = node.outputs..node.outputs + node.output_count;
@@ -186,7 +203,7 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
             return ControlFlow::Continue(());
         }
         tick()?;
-        let there = self.bring(examiner, program, net.past(node.extension))
+        let there = self.bring(examiner, *program, net.past(node.extension))
             && program.step(node.process, net.chosen(event)).is_ok();
         if !there && program.has_conditions() {
             // The solver once knew a way, and now does not: it has its doubts, and says so.

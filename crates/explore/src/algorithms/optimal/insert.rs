@@ -16,6 +16,12 @@ pub(super) enum Cover {
     Nobody { after: u32 },
 }
 
+/// A new branch while it grows: its first and its last node.
+struct Chain {
+    top: u32,
+    bottom: u32,
+}
+
 impl<S: Set> Optimal<S> {
     /// Adds a branch for v to the wakeup tree of a state.
     pub(super) fn add(&mut self, node: usize, after: u32, v: &Reversal<S>, run: &[Event]) {
@@ -110,23 +116,26 @@ impl<S: Set> Optimal<S> {
 
     /// A new branch for v: its events in their order, the reversed one last.
     fn chain(&mut self, v: &Reversal<S>, run: &[Event]) -> u32 {
-        let (mut top, mut bottom) = (NONE, NONE);
+        let mut chain = Chain {
+            top: NONE,
+            bottom: NONE,
+        };
         let mut others = v.all.clone();
         others.remove(v.last);
         for_each(&others, |at| {
             let key = self.key_at(at);
-            self.append(&mut top, &mut bottom, at, key, run);
+            self.append(&mut chain, at, key, run);
         });
         // The reversed step may see other values, and have other outcomes to choose from.
         if v.all.contains(v.last) {
-            self.append(&mut top, &mut bottom, v.last, 0, run);
+            self.append(&mut chain, v.last, 0, run);
         }
-        top
+        chain.top
     }
 
     /// Adds the event at a position to the bottom of a new branch.
     #[inline]
-    fn append(&mut self, top: &mut u32, bottom: &mut u32, at: usize, key: Key, run: &[Event]) {
+    fn append(&mut self, chain: &mut Chain, at: usize, key: Key, run: &[Event]) {
         let event = &self.order.events[at];
         let process = event.process;
         let claims = match run.get(at) {
@@ -139,11 +148,11 @@ impl<S: Set> Optimal<S> {
             key,
             inherited: false,
         });
-        match *bottom {
-            NONE => *top = added,
+        match chain.bottom {
+            NONE => chain.top = added,
             bottom => self.forest.nodes[bottom as usize].child = added,
         }
-        *bottom = added;
+        chain.bottom = added;
     }
 
     /// The outcomes of the event at a position.
