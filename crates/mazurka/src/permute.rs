@@ -4,7 +4,6 @@
 //! and run, up to equivalence. [`Program::permute`] has an example; docs/permute.md tells more.
 
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 use mazurka_core::record::{
     self, AnyStartPermutations, Ending, OrderedEvent, PaperPermutations, PartialOrder,
@@ -14,7 +13,7 @@ use mazurka_core::{
     Bound, Counts, Event, Execution, Fingerprint, Labelled, Limits, Narrator, Patience, ProcessId,
     ProcessPath, Random, ReplayError, Schedule, Scope, StopReason, ending, immediate_predecessors,
 };
-use mazurka_explore::{Extent, Goal, Observer, Permute, Progress, Search, is_broken_off};
+use mazurka_explore::{Budget, Extent, Goal, Observer, Permute, Search, is_broken_off};
 use mazurka_lang::{AnyStart, Concolic, Disagreement, LabelledMachine, Machine, Outlook};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -105,8 +104,8 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<PermuteRecord, PermuteError> {
-        let start = Instant::now();
         let options = &options.started();
+        let budget = Budget::new(&options.limits);
         let labelled = self.language.labelled(options);
         let mut labelled = labelled.ok_or(PermuteError::NoLabels)?;
         if wanted.paper {
@@ -129,11 +128,10 @@ impl Program {
             complete: wanted.complete,
             printed: wanted.paper,
         };
-        let limits = left(&options.limits, start);
-        let permute = permuting(&schedule, extent, limits);
+        let permute = permuting(&schedule, extent, budget.left());
         let found = permute.run(&mut labelled, watch, &mut collecting);
         let (mut findings, counts) = (found.findings, found.counts);
-        restate(&mut findings.bounds, &options.limits);
+        budget.restate(&mut findings.bounds);
         if let Some(bound) = bound.filter(|bound| !findings.bounds.contains(bound)) {
             findings.bounds.push(bound);
             findings.stopped = StopReason::Bound;
@@ -147,7 +145,7 @@ impl Program {
                     listed: wanted.listed,
                 },
                 options,
-                start,
+                budget,
                 watch,
             )?),
             false => None,
@@ -300,7 +298,7 @@ impl Program {
         &self,
         recorded: &Recorded<'_>,
         options: &Options,
-        start: Instant,
+        budget: Budget<'_>,
         watch: &mut Watch<'_>,
     ) -> Result<AnyStartPermutations, PermuteError> {
         let schedule = recorded.schedule;
@@ -321,10 +319,9 @@ impl Program {
             schedules: Vec::new(),
             outlooks: Vec::new(),
         };
-        let limits = left(&options.limits, start);
-        let permute = permuting(schedule, Extent::default(), limits);
+        let permute = permuting(schedule, Extent::default(), budget.left());
         let mut permuted = permute.run(&mut program, watch, &mut found);
-        restate(&mut permuted.findings.bounds, &options.limits);
+        budget.restate(&mut permuted.findings.bounds);
         if program.varies() {
             return Err(refuse(
                 "which element of an array the recorded run touches, or which lock it takes, depends on the initial values",
@@ -340,7 +337,7 @@ impl Program {
         let pairs = (0..found.outlooks.len()).flat_map(|j| (0..j).map(move |i| (i, j)));
         let mut all = found.outlooks.len() as u64 == permuted.counts.executable;
         for (first, second) in pairs.clone().take(MOST_PAIRS) {
-            if let ControlFlow::Break(bound) = look(&options.limits, start, watch) {
+            if let ControlFlow::Break(bound) = budget.look(Counts::default(), watch) {
                 undecided.push(bound.to_string());
                 all = false;
                 break;
@@ -384,38 +381,6 @@ fn permuting(schedule: &Schedule, extent: Extent, limits: Limits) -> Search<Perm
         limits,
         goal: Goal::Everything,
     }
-}
-
-/// The limits for what is done after something else: the time that is left.
-fn left(limits: &Limits, start: Instant) -> Limits {
-    Limits {
-        time: limits.time.map(|time| time.saturating_sub(start.elapsed())),
-        ..limits.clone()
-    }
-}
-
-/// Says of a limit of time what the user said, not what was left of it.
-fn restate(bounds: &mut Vec<Bound>, limits: &Limits) {
-    for bound in bounds.iter_mut() {
-        if let (Bound::TimeLimit(ms), Some(time)) = (bound, limits.time) {
-            *ms = time.as_millis() as u64;
-        }
-    }
-    bounds.dedup();
-}
-
-/// Whether there is time left for one more question.
-fn look(limits: &Limits, start: Instant, watch: &mut Watch<'_>) -> ControlFlow<Bound> {
-    let elapsed = start.elapsed();
-    if let Some(time) = limits.time.filter(|&time| elapsed >= time) {
-        return ControlFlow::Break(Bound::TimeLimit(time.as_millis() as u64));
-    }
-    watch(&Progress {
-        counts: Counts::default(),
-        elapsed,
-        done: None,
-        estimate: None,
-    })
 }
 
 /// Collects permutations from any initial values.
@@ -556,27 +521,5 @@ impl Observer<LabelledMachine> for Collecting {
                 schedule: schedule.to_string(),
             });
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::time::Duration;
-
-    #[test]
-    fn a_limit_is_that_of_the_user() {
-        let limits = Limits {
-            time: Some(Duration::from_secs(5)),
-            ..Limits::default()
-        };
-        let mut bounds = vec![Bound::TimeLimit(17), Bound::TimeLimit(5000)];
-        restate(&mut bounds, &limits);
-        assert_eq!(bounds, [Bound::TimeLimit(5000)]);
-        let before = Instant::now().checked_sub(Duration::from_secs(3));
-        let left = left(&limits, before.expect("a clock"))
-            .time
-            .expect("a limit");
-        assert!(left <= Duration::from_secs(2), "{left:?}");
     }
 }

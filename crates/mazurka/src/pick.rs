@@ -15,10 +15,8 @@
 //! end. The engines agree on every verdict, because they explore the same executions; only one of
 //! them can see a livelock, but the others then reach a bound.
 
-use std::time::{Duration, Instant};
-
 use mazurka_core::{Bound, Limits, Semantics, StopReason};
-use mazurka_explore::{Findings, Goal, Parts, Search, Stateless, Workers};
+use mazurka_explore::{Budget, Findings, Goal, Parts, Search, Stateless, Workers};
 
 use crate::{Algorithm, Options, Watch};
 
@@ -38,7 +36,7 @@ pub(crate) fn decide<M: Semantics>(
     watch: &mut Watch<'_>,
 ) -> (Algorithm, Findings) {
     let limits = &options.limits;
-    let start = Instant::now();
+    let all = Budget::new(limits);
     let mut parts = None;
     let mut engines = vec![Algorithm::Optimal, Algorithm::Stateful, Algorithm::CONTEXT];
     if machine.may_repeat() {
@@ -50,8 +48,7 @@ pub(crate) fn decide<M: Semantics>(
             let mut steps = limits.steps.map_or(budget, |most| most.min(budget));
             let mut attempt = Limits {
                 steps: Some(steps),
-                time: limits.time.map(|most| most.saturating_sub(start.elapsed())),
-                ..limits.clone()
+                ..all.left()
             };
             // Limits of what is counted stay exact without parts.
             let whole = limits.steps.is_some() || limits.executions.is_some();
@@ -83,8 +80,8 @@ pub(crate) fn decide<M: Semantics>(
                     search.run(machine, watch, &mut ())
                 }
             };
-            found.elapsed = start.elapsed();
-            restore_time(&mut found.bounds, limits.time);
+            found.elapsed = all.elapsed();
+            all.restate(&mut found.bounds);
             let decided = found.stopped != StopReason::Bound;
             if decided || found.bounds.iter().any(ends_all) {
                 return (algorithm, found);
@@ -118,14 +115,5 @@ fn ends_all(bound: &Bound) -> bool {
         | Bound::AsPrinted
         | Bound::Sampled(_)
         | Bound::Unfold(_) => false,
-    }
-}
-
-/// The time that an attempt had left stands for the whole time.
-fn restore_time(bounds: &mut [Bound], time: Option<Duration>) {
-    for bound in bounds {
-        if let (Bound::TimeLimit(left), Some(most)) = (bound, time) {
-            *left = most.as_millis() as u64;
-        }
     }
 }

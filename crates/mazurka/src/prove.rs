@@ -19,7 +19,6 @@
 //! ```
 
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 use mazurka_core::proof::{GoalOutcome, OpenGoal, Proof, Status, VERSION};
 use mazurka_core::record::{
@@ -28,13 +27,14 @@ use mazurka_core::record::{
 use mazurka_core::{Bound, Counts, Limits, Scope, StopReason, Verdict};
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
-use mazurka_explore::Progress;
+use mazurka_explore::Budget;
 use mazurka_lang::Setting;
 use mazurka_lang::hir::{self, Atomicity};
 use mazurka_logic::{Formula, FormulaError, Outcome, Refutation, Rejected, Theorem, Unsupported};
 use mazurka_smt::{Effort, Embedded, Missing, Solver, Why};
 use serde::{Deserialize, Serialize};
 
+use crate::run::steps_made;
 use crate::run::{Plan, parse_input};
 use crate::solving::Solving;
 use crate::{Options, Program, Watch};
@@ -247,7 +247,7 @@ impl Theory<'_> {
         options: &ProveOptions,
         watch: &mut Watch<'_>,
     ) -> Result<(ProveRecord, ProofFile), ProveError> {
-        let start = Instant::now();
+        let budget = Budget::new(&options.limits);
         let options = &ProveOptions {
             solver: options.solver.started(&options.limits),
             ..options.clone()
@@ -268,13 +268,10 @@ impl Theory<'_> {
         let (mut witnesses, mut bounds) = (Vec::new(), Vec::new());
         let mut counts = Counts::default();
         for goal in &wanted {
-            let limits = &options.limits;
             let mut look = |goals: u64| {
                 let steps = counts.steps + goals;
-                match limits.steps {
-                    Some(most) if steps >= most => ControlFlow::Break(Bound::MaxSteps(most)),
-                    _ => look(limits, start, steps, watch),
-                }
+                budget.may_step(steps)?;
+                budget.look(steps_made(steps), watch)
             };
             let found = self.attempt(goal.as_deref(), options, &mut look)?;
             counts.steps += found.counts.schedules;
@@ -330,7 +327,7 @@ impl Theory<'_> {
             },
             deterministic: None,
             counts,
-            seconds: start.elapsed().as_secs_f64(),
+            seconds: budget.elapsed().as_secs_f64(),
             solver: None,
             witnesses,
         };
@@ -513,8 +510,8 @@ impl Theory<'_> {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<Vec<DeadlockFree>, ProofProblem> {
-        let start = Instant::now();
         let Options { solver, limits, .. } = options;
+        let budget = Budget::new(limits);
         if file.version != VERSION {
             return Err(Rejected::Version(file.version).into());
         }
@@ -532,7 +529,7 @@ impl Theory<'_> {
             let theorem = self.theorem(proof.goal.as_deref(), &formula);
             let look = &mut |goals: usize| {
                 let checked = before + goals as u64;
-                let stopped = look(limits, start, checked, watch);
+                let stopped = budget.look(steps_made(checked), watch);
                 stopped.map_break(|bound| ProofProblem::BrokenOff { bound, checked })
             };
             match mazurka_logic::check_proof_watched(proof, &theorem, &mut *solver, look) {
@@ -543,23 +540,6 @@ impl Theory<'_> {
         }
         Ok(shown)
     }
-}
-
-/// Looks at the time since a start, and at what the watch says.
-fn look(limits: &Limits, start: Instant, steps: u64, watch: &mut Watch<'_>) -> ControlFlow<Bound> {
-    let elapsed = start.elapsed();
-    if let Some(most) = limits.time.filter(|&most| elapsed >= most) {
-        return ControlFlow::Break(Bound::TimeLimit(most.as_millis() as u64));
-    }
-    watch(&Progress {
-        counts: Counts {
-            steps,
-            ..Counts::default()
-        },
-        elapsed,
-        done: None,
-        estimate: None,
-    })
 }
 
 fn setting((name, value): &(String, String)) -> Setting {

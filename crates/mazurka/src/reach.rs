@@ -22,13 +22,12 @@
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 use mazurka_core::record::{Record, Run};
 use mazurka_core::{
     Bound, Execution, Narrator, ProcessId, ProcessPath, Schedule, StopReason, Verdict,
 };
-use mazurka_explore::{Findings, Progress, Question, Structure, Unfold, Unfolding};
+use mazurka_explore::{Budget, Findings, Question, Structure, Unfold, Unfolding};
 use mazurka_lang::{Machine, Property, SymbolicMachine};
 use mazurka_smt::Term;
 use serde::{Deserialize, Serialize};
@@ -117,14 +116,14 @@ pub struct StateProperty {
 struct Asked<'a> {
     property: &'a Property,
     processes: Vec<ProcessPath>,
-    /// Since when the answer is looked for.
-    start: Instant,
+    /// What the answer may cost.
+    budget: Budget<'a>,
     /// A number in the property left 64 bits somewhere.
     out_of_range: Cell<bool>,
 }
 
 impl<'a> Asked<'a> {
-    fn new(property: &'a Property, start: Instant) -> Self {
+    fn new(property: &'a Property, budget: Budget<'a>) -> Self {
         let points = property.points().iter();
         let mut processes: Vec<_> = points.map(|(process, _)| process.clone()).collect();
         processes.sort();
@@ -132,7 +131,7 @@ impl<'a> Asked<'a> {
         Self {
             property,
             processes,
-            start,
+            budget,
             out_of_range: Cell::new(false),
         }
     }
@@ -264,14 +263,14 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<ReachRecord, Refused> {
-        let start = Instant::now();
         let options = &options.started();
-        let asked = Asked::new(&wanted.property, start);
+        let budget = Budget::new(&options.limits);
+        let asked = Asked::new(&wanted.property, budget);
         let (looked, mut found) = match &self.language {
             Language::Maz(front) => {
                 let mut machine = front.machine(options);
                 let mut net = everything(how.net, options).run(&mut machine, watch, &mut ());
-                let tick = &mut ticker(start, &net.found, options, watch);
+                let tick = &mut ticker(budget, &net.found, watch);
                 let looked = match how.method {
                     Method::Search => net.reach(&mut machine, &asked, tick),
                     Method::Smt => solve(&mut net, &mut machine, &asked, tick, |_, structure| {
@@ -303,7 +302,7 @@ impl Program {
         // The question is about this state alone.
         found.failures.clear();
         (found.deadlock, found.livelock) = (None, None);
-        found.elapsed = start.elapsed();
+        found.elapsed = budget.elapsed();
         let head = Head::new("reach", Algorithm::Optimal, options);
         let mut record = self.record_of(head, &found, Vec::new());
         record.algorithm = "unfold".to_owned();
@@ -336,7 +335,7 @@ fn reach_for_all(
 ) -> Result<(Looked, Findings), Refused> {
     let mut machine = program.symbolic(options)?.starting_in_any_order();
     let mut net = everything(how.net, options).run(&mut machine, watch, &mut ());
-    let mut tick = ticker(asked.start, &net.found, options, watch);
+    let mut tick = ticker(asked.budget, &net.found, watch);
     let looked = match how.method {
         Method::Search => net.reach(&mut machine, asked, &mut tick),
         Method::Smt => solve(
@@ -375,9 +374,8 @@ fn reach_for_all(
 
 /// Looks at the limits now and then.
 fn ticker<'a>(
-    start: Instant,
+    budget: Budget<'a>,
     found: &Findings,
-    options: &'a Options,
     watch: &'a mut Watch<'_>,
 ) -> impl FnMut() -> ControlFlow<Bound> + 'a {
     let counts = found.counts;
@@ -387,18 +385,7 @@ fn ticker<'a>(
         if !ticks.is_multiple_of(64) {
             return ControlFlow::Continue(());
         }
-        let elapsed = start.elapsed();
-        match options.limits.time {
-            Some(limit) if elapsed >= limit => {
-                ControlFlow::Break(Bound::TimeLimit(limit.as_millis() as u64))
-            }
-            _ => watch(&Progress {
-                counts,
-                elapsed,
-                done: None,
-                estimate: None,
-            }),
-        }
+        budget.look(counts, watch)
     }
 }
 

@@ -17,7 +17,6 @@
 //! assert_eq!(verdict("0 1"), Verdict::Violated);
 //! ```
 
-use std::ops::ControlFlow;
 use std::time::Instant;
 
 use mazurka_core::record::{Ending, PathRecord, Record, Run, Step, VERSION};
@@ -25,7 +24,7 @@ use mazurka_core::{
     Bound, Counts, Execution, Labelled, Narrator, ProcessId, ReplayError, Scope, Status, StepError,
     StopReason, Verdict,
 };
-use mazurka_explore::{Progress, broken_by, draw_outcome, is_broken_off};
+use mazurka_explore::{Budget, draw_outcome, is_broken_off};
 use mazurka_lang::UnfitInput;
 use serde::{Deserialize, Serialize};
 
@@ -252,15 +251,15 @@ pub(crate) fn tell<M: Narrator>(
     options: &Options,
     watch: &mut Watch<'_>,
 ) -> Result<(Run, Option<Bound>), ReplayError> {
-    let start = Instant::now();
+    let budget = Budget::new(&options.limits);
     let mut bound = None;
     let run = machine.narrate_while(schedule, &mut |steps| {
-        bound = look(options, start, steps, watch).break_value();
+        bound = budget.look(steps_made(steps as u64), watch).break_value();
         bound.is_none()
     })?;
-    if bound.is_none() && run.steps.len() < schedule.0.len() {
-        let shows = look(options, start, run.steps.len(), watch).break_value();
-        bound = Some(shows.unwrap_or_else(|| broken_by(&options.limits)));
+    let told = run.steps.len();
+    if bound.is_none() && told < schedule.0.len() {
+        bound = Some(budget.why_broken(steps_made(told as u64), watch));
     }
     Ok((run, bound))
 }
@@ -285,26 +284,12 @@ pub(crate) fn names<E: Execution>(program: &E, some: &[ProcessId]) -> Vec<String
     some.iter().map(name).collect()
 }
 
-/// Whether one more step may be made, by the clock and by the watch.
-fn look(
-    options: &Options,
-    start: Instant,
-    steps: usize,
-    watch: &mut Watch<'_>,
-) -> ControlFlow<Bound> {
-    let elapsed = start.elapsed();
-    if let Some(time) = options.limits.time.filter(|&most| elapsed >= most) {
-        return ControlFlow::Break(Bound::TimeLimit(time.as_millis() as u64));
+/// The counts of a run, or of a proof, with so many steps.
+pub(crate) fn steps_made(steps: u64) -> Counts {
+    Counts {
+        steps,
+        ..Counts::default()
     }
-    watch(&Progress {
-        counts: Counts {
-            steps: steps as u64,
-            ..Counts::default()
-        },
-        elapsed,
-        done: None,
-        estimate: None,
-    })
 }
 
 /// Makes steps until no process can, or a bound is hit.
@@ -315,7 +300,7 @@ pub(crate) fn go_on<E: Execution>(
     step: &mut dyn FnMut(&mut E, &[ProcessId]),
 ) -> Option<Bound> {
     let limits = &options.limits;
-    let start = Instant::now();
+    let budget = Budget::new(limits);
     let mut ready: Vec<ProcessId> = Vec::new();
     loop {
         let depth = machine.events().len();
@@ -328,18 +313,17 @@ pub(crate) fn go_on<E: Execution>(
         if depth as u64 >= limits.depth() {
             return Some(Bound::MaxDepth(limits.depth()));
         }
-        if limits.steps.is_some_and(|most| depth as u64 >= most) {
-            return limits.steps.map(Bound::MaxSteps);
-        }
-        if let ControlFlow::Break(bound) = look(options, start, depth, watch) {
-            return Some(bound);
+        let counts = steps_made(depth as u64);
+        let reached = budget.may_step(counts.steps).break_value();
+        let reached = reached.or_else(|| budget.look(counts, watch).break_value());
+        if reached.is_some() {
+            return reached;
         }
         step(machine, &ready);
         let last = machine.events().last();
         if last.is_some_and(|event| is_broken_off(&event.mishaps)) {
             machine.back_to(depth);
-            let shows = look(options, start, depth, watch).break_value();
-            return Some(shows.unwrap_or_else(|| broken_by(limits)));
+            return Some(budget.why_broken(counts, watch));
         }
     }
 }

@@ -74,3 +74,13 @@ fn it_can_be_drawn() {
     assert_eq!(said.code, 0, "{said:?}");
     assert!(said.out.starts_with("digraph"), "{said:?}");
 }
+
+/// The engine makes several steps at a time to compare states, and may pass a limit by some.
+#[test]
+fn a_limit_is_named_as_it_was_given() {
+    let file = "corpus/maz/equal-writes/program.maz";
+    let flags = ["--set", "N=8", "--max-steps", "37", "--format", "json"];
+    let record = explore(file, &flags).json();
+    let bounds = serde_json::json!([{"bound": "max-steps", "value": 37}]);
+    assert_eq!(record["scope"]["bounds"], bounds);
+}

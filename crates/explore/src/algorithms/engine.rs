@@ -5,7 +5,6 @@
 
 use std::ops::ControlFlow;
 use std::str::FromStr;
-use std::time::Instant;
 
 use mazurka_core::{Bound, Execution, Semantics, StopReason};
 
@@ -19,7 +18,8 @@ use crate::algorithms::random::RandomWalks;
 use crate::algorithms::sleep::Sleep;
 use crate::algorithms::source::Source;
 use crate::algorithms::stateful::{SleepSets, Stateful};
-use crate::drive::driver::{Observer, Policy, Progress};
+use crate::drive::budget::Budget;
+use crate::drive::driver::{Observer, Policy};
 use crate::drive::findings::Findings;
 use crate::drive::search::{Engine, Session};
 use crate::relations::set::{Fixed, Growing};
@@ -325,20 +325,9 @@ fn look_for_livelocks<E: Semantics, O>(
     map: Map,
     found: &mut Findings,
 ) {
-    let (start, before, counts) = (Instant::now(), found.elapsed, found.counts);
-    let (time, watch) = (session.limits.time, &mut *session.watch);
-    let look = &mut || {
-        let elapsed = before + start.elapsed();
-        if let Some(limit) = time.filter(|&limit| elapsed >= limit) {
-            return ControlFlow::Break(Bound::TimeLimit(limit.as_millis() as u64));
-        }
-        watch(&Progress {
-            counts,
-            elapsed,
-            done: None,
-            estimate: None,
-        })
-    };
+    let budget = Budget::after(found.elapsed, &session.limits);
+    let (counts, watch) = (found.counts, &mut *session.watch);
+    let look = &mut || budget.look(counts, watch);
     match map.livelock(session.program, look) {
         ControlFlow::Continue(livelock) => found.livelock = livelock,
         ControlFlow::Break(bound) => {
@@ -347,19 +336,19 @@ fn look_for_livelocks<E: Semantics, O>(
             found.broken_off = true;
         }
     }
-    found.elapsed += start.elapsed();
+    found.elapsed = budget.elapsed();
 }
 
 impl<E: Execution, O: Observer<E>> Session<'_, '_, E, O> {
     /// None if the policy has no room for the program's runs.
     fn attempt<P: Policy<E>>(&mut self, mut policy: P) -> Option<Findings> {
-        let start = Instant::now();
+        let limits = self.limits.clone();
+        let budget = Budget::new(&limits);
         let findings = self.explore(&mut policy);
         if !policy.overflowed() {
             return Some(findings);
         }
-        let left = |time: std::time::Duration| time.saturating_sub(start.elapsed());
-        self.limits.time = self.limits.time.map(left);
+        self.limits = budget.left();
         None
     }
 }

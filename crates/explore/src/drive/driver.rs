@@ -5,14 +5,16 @@
 //! [`Policy`]: it only says who runs next.
 
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mazurka_core::{
     Bound, Counts, Event, Execution, Limits, Mishap, MishapKind, ProcessId, Status,
 };
 
+use crate::drive::budget::Budget;
 use crate::drive::estimate::Estimate;
 use crate::drive::findings::{Findings, Ledger};
+use crate::drive::pace::Pace;
 use crate::drive::search::Session;
 
 /// An algorithm: what to run next.
@@ -179,8 +181,7 @@ pub struct Progress {
 }
 
 /// How often limits are looked at, in steps: at most so many, and fewer if the steps are slow.
-const STEPS_BETWEEN_CHECKS: u64 = 4096;
-const TIME_BETWEEN_CHECKS: Duration = Duration::from_millis(20);
+const STEPS_BETWEEN_LOOKS: u32 = 4096;
 
 /// Called every now and then: it may show progress, and break off the search.
 pub type Watch<'a> = dyn FnMut(&Progress) -> ControlFlow<Bound> + 'a;
@@ -200,62 +201,54 @@ pub(crate) fn drive<E: Execution, P: Policy<E>, O: Observer<E>>(
     } = session;
     let mut driver = Driver {
         limits,
-        start: Instant::now(),
+        budget: Budget::new(limits),
         ledger: Ledger::new(limits, *goal, P::UNIQUE, P::MERGES, P::EVERY_TRACE),
+        asleep: &start.asleep,
+        watch: *watch,
     };
-    driver.run(*program, &start.asleep, policy, *watch, *observer);
+    driver.run(*program, policy, *observer);
     driver.ledger.found.stored = policy.stored();
-    let elapsed = driver.start.elapsed();
-    driver.ledger.finish(elapsed)
+    driver.ledger.finish(driver.budget.elapsed())
 }
 
-struct Driver<'a> {
+struct Driver<'a, 'w> {
     limits: &'a Limits,
-    start: Instant,
+    budget: Budget<'a>,
     ledger: Ledger<'a>,
+    /// The processes that sleep at the start.
+    asleep: &'a [ProcessId],
+    watch: &'a mut Watch<'w>,
 }
 
-impl Driver<'_> {
+impl Driver<'_, '_> {
     fn run<E: Execution, P: Policy<E>, O: Observer<E>>(
         &mut self,
         program: &mut E,
-        asleep: &[ProcessId],
         policy: &mut P,
-        watch: &mut Watch<'_>,
         observer: &mut O,
     ) {
         program.back_to(0);
         observer.start(program);
         let before = self.start(program);
         if is_broken_off(program.initial_mishaps()) {
-            let bound = self.why_broken(watch);
-            return self.break_off(bound);
+            return self.broken_off();
         }
         policy.enter(program);
-        for &process in asleep {
+        for &process in self.asleep {
             policy.put_to_sleep(program, process);
         }
         let most_events = self.limits.depth();
         let deepest = most_events.saturating_sub(before as u64);
-        let counted = self.limits.executions.is_some() || self.limits.steps.is_some();
+        let counted = self.budget.counts();
         let mut outcomes = Vec::new();
         let mut depth = 0;
         let mut fresh = true;
-        let mut batch = 1;
-        let mut until_check = 0;
-        let mut checked = self.start;
+        let mut pace = Pace::new(STEPS_BETWEEN_LOOKS);
         while !self.ledger.certain {
-            if until_check == 0 {
-                let now = Instant::now();
-                batch = match now - checked > TIME_BETWEEN_CHECKS {
-                    true => (batch / 2).max(1),
-                    false => (batch * 2).min(STEPS_BETWEEN_CHECKS),
-                };
-                checked = now;
-                until_check = batch;
-                if let ControlFlow::Break(bound) = self.check_limits(policy.progress(), watch) {
-                    return self.break_off(bound);
-                }
+            if pace.is_over()
+                && let ControlFlow::Break(bound) = self.look(policy.progress())
+            {
+                return self.break_off(bound);
             }
             let too_deep = fresh
                 && depth as u64 >= deepest
@@ -271,7 +264,7 @@ impl Driver<'_> {
             };
             match chosen {
                 Some(process) => {
-                    if counted && let ControlFlow::Break(bound) = self.check_counts() {
+                    if counted && let ControlFlow::Break(bound) = self.may_step() {
                         return self.break_off(bound);
                     }
                     let failed = loop {
@@ -286,15 +279,14 @@ impl Driver<'_> {
                         program.back_to(depth);
                     };
                     self.ledger.found.counts.events += 1;
-                    until_check -= 1;
+                    pace.step();
                     if !P::UNIQUE
                         && let Some(hasher) = &mut self.ledger.hasher
                     {
                         hasher.push(&program.events()[depth], program.processes());
                     }
                     if failed && is_broken_off(&program.events()[depth].mishaps) {
-                        let bound = self.why_broken(watch);
-                        return self.break_off(bound);
+                        return self.broken_off();
                     }
                     if failed {
                         self.ledger.mishaps(program, before + depth);
@@ -368,45 +360,22 @@ impl Driver<'_> {
         self.ledger.found.broken_off = true;
     }
 
-    /// Which limit has broken off a step: one that shows now, or the time, of which the step may
-    /// have another opinion by a little.
-    fn why_broken(&mut self, watch: &mut Watch<'_>) -> Bound {
-        match self.check_limits(None, watch) {
-            ControlFlow::Break(bound) => bound,
-            ControlFlow::Continue(()) => broken_by(self.limits),
-        }
+    /// A step was broken off.
+    fn broken_off(&mut self) {
+        let counts = self.ledger.counts();
+        let bound = self.budget.why_broken(counts, self.watch);
+        self.break_off(bound);
     }
 
     /// Whether another step may be made.
-    fn check_counts(&self) -> ControlFlow<Bound> {
-        let Counts {
-            executions, steps, ..
-        } = self.ledger.found.counts;
-        match self.limits {
-            limits if limits.executions.is_some_and(|most| executions >= most) => {
-                ControlFlow::Break(Bound::MaxExecutions(executions))
-            }
-            limits if limits.steps.is_some_and(|most| steps >= most) => {
-                ControlFlow::Break(Bound::MaxSteps(steps))
-            }
-            _ => ControlFlow::Continue(()),
-        }
+    fn may_step(&self) -> ControlFlow<Bound> {
+        let counts = &self.ledger.found.counts;
+        self.budget.may_run(counts.executions)?;
+        self.budget.may_step(counts.steps)
     }
 
-    fn check_limits(&mut self, done: Option<f64>, watch: &mut Watch<'_>) -> ControlFlow<Bound> {
-        let elapsed = self.start.elapsed();
-        if let Some(limit) = self.limits.time
-            && elapsed >= limit
-        {
-            return ControlFlow::Break(Bound::TimeLimit(limit.as_millis() as u64));
-        }
-        let counts = self.ledger.counts();
-        watch(&Progress {
-            counts,
-            elapsed,
-            done,
-            estimate: done.and_then(|done| Estimate::at(counts.executions, done)),
-        })
+    fn look(&mut self, done: Option<f64>) -> ControlFlow<Bound> {
+        self.budget.look_at(self.ledger.counts(), done, self.watch)
     }
 }
 
@@ -414,12 +383,6 @@ impl Driver<'_> {
 pub fn is_broken_off(mishaps: &[Mishap]) -> bool {
     let mut kinds = mishaps.iter().map(|mishap| mishap.kind);
     kinds.any(|kind| kind == MishapKind::BrokenOff)
-}
-
-/// Which limit has broken off a step where none is known to be reached.
-pub fn broken_by(limits: &Limits) -> Bound {
-    let time = limits.time.map(|time| time.as_millis() as u64);
-    time.map_or(Bound::Interrupted, Bound::TimeLimit)
 }
 
 fn discarded<E: Execution>(program: &E) -> bool {

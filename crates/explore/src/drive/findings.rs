@@ -12,6 +12,7 @@ use mazurka_core::{
     Schedule, StopReason, TraceHasher, canonical_order,
 };
 
+use crate::drive::budget::broken_by;
 use crate::drive::driver::{End, Goal};
 use crate::drive::prints::Prints;
 
@@ -343,9 +344,7 @@ impl<'a> Ledger<'a> {
             MishapKind::LocalLimit => return self.found.bound(Bound::MaxLocal(self.limits.local)),
             MishapKind::Undecided => return self.found.bound(Bound::Undecided),
             MishapKind::BrokenOff => {
-                return self
-                    .found
-                    .bound(crate::drive::driver::broken_by(self.limits));
+                return self.found.bound(broken_by(self.limits));
             }
             MishapKind::Failure => {}
         }

@@ -1,6 +1,7 @@
 //! What all searches share: the loop, its limits and findings, and workers that explore a space in
 //! parts.
 
+pub(crate) mod budget;
 pub(crate) mod cut;
 pub mod driver;
 pub(crate) mod estimate;

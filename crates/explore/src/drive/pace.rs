@@ -29,15 +29,31 @@ impl Pace {
 
     /// Whether to look before this step.
     pub fn is_due(&mut self) -> bool {
+        let over = self.is_over();
+        if !over {
+            self.step();
+        }
+        over
+    }
+
+    /// Whether to look now; if so, some steps may follow.
+    #[inline]
+    pub fn is_over(&mut self) -> bool {
         if self.left > 0 {
-            self.left -= 1;
             return false;
         }
         self.rest(Instant::now());
         true
     }
 
+    /// A step has been made since the last look.
+    #[inline]
+    pub fn step(&mut self) {
+        self.left = self.left.saturating_sub(1);
+    }
+
     /// It is looked at now: how many steps may be made until the next look?
+    #[cold]
     fn rest(&mut self, now: Instant) {
         self.batch = match now.saturating_duration_since(self.last) > BETWEEN_LOOKS {
             true => self.batch / 4,

@@ -31,6 +31,7 @@ use std::time::{Duration, Instant};
 use mazurka_core::{Bound, Counts, Execution, Limits, Status, StepError, StopReason};
 
 use crate::algorithms::engine::Stateless;
+use crate::drive::budget::Budget;
 use crate::drive::cut::{Part, cut};
 use crate::drive::driver::{Goal, Observer, Progress, Watch};
 use crate::drive::estimate::Estimate;
@@ -171,8 +172,9 @@ impl Parts {
         E: Execution,
         O: Observer<Suffix<E>> + Send,
     {
-        let start = Instant::now();
-        let mut saved = start;
+        let limits = self.search.limits.clone();
+        let budget = Budget::new(&limits);
+        let mut saved = Instant::now();
         let mut unsaved = false;
         let already = self.found.elapsed;
         let Workers { count, programs } = *workers;
@@ -181,8 +183,8 @@ impl Parts {
             true => 1,
             false => count.clamp(1, self.left.len().max(1)),
         };
-        let desk = Desk::new(self, workers);
-        let (time, goal) = (self.search.limits.time, self.search.goal);
+        let desk = Desk::new(self, budget, workers);
+        let goal = self.search.goal;
         let (sender, receiver) = channel();
         let mut done: Vec<Option<(Findings, O)>> = self.left.iter().map(|_| None).collect();
         std::thread::scope(|scope| {
@@ -203,9 +205,9 @@ impl Parts {
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => break,
                 }
-                let elapsed = already + start.elapsed();
-                if let Some(limit) = time.filter(|&limit| start.elapsed() >= limit) {
-                    desk.stop(Bound::TimeLimit(limit.as_millis() as u64));
+                let elapsed = already + budget.elapsed();
+                if let ControlFlow::Break(bound) = budget.time() {
+                    desk.stop(bound);
                 }
                 if let After::Saved(saver) = &mut after
                     && unsaved
@@ -238,7 +240,7 @@ impl Parts {
             () if findings.bounds.is_empty() => StopReason::Complete,
             () => StopReason::Bound,
         };
-        self.found.elapsed = already + start.elapsed();
+        self.found.elapsed = already + budget.elapsed();
         findings.elapsed = self.found.elapsed;
         findings.sort();
         result
@@ -357,6 +359,7 @@ struct Workplace<E> {
 struct Desk<'a> {
     parts: &'a [Part],
     search: &'a Search<Stateless>,
+    budget: Budget<'a>,
     most_steps: Option<u64>,
     /// The next part to be taken.
     next: AtomicUsize,
@@ -371,10 +374,11 @@ struct Desk<'a> {
 }
 
 impl<'a> Desk<'a> {
-    fn new(parts: &'a Parts, workers: usize) -> Self {
+    fn new(parts: &'a Parts, budget: Budget<'a>, workers: usize) -> Self {
         Self {
             parts: &parts.left,
             search: &parts.search,
+            budget,
             most_steps: parts.most_steps,
             next: AtomicUsize::new(0),
             last: AtomicUsize::new(usize::MAX),
@@ -428,31 +432,16 @@ impl<'a> Desk<'a> {
 
     /// The limit that all workers together have reached, if they have.
     fn reached(&self) -> Option<Bound> {
-        let limits = &self.search.limits;
-        let steps = limits
-            .steps
-            .filter(|&most| self.sum(|slot| &slot.steps) > most);
-        let executions = limits
-            .executions
-            .filter(|&most| self.sum(|slot| &slot.executions) > most);
-        steps
-            .map(Bound::MaxSteps)
-            .or(executions.map(Bound::MaxExecutions))
+        let executions = self.sum(|slot| &slot.executions);
+        self.budget.passed(self.sum(|slot| &slot.steps), executions)
     }
 
     /// The limit that leaves nothing for another part, if there is one. A part need not make a
     /// step to count: its prefix may be a whole execution.
     fn spent(&self) -> Option<Bound> {
-        let limits = &self.search.limits;
-        let steps = limits
-            .steps
-            .filter(|&most| self.sum(|slot| &slot.steps) >= most);
-        let executions = limits
-            .executions
-            .filter(|&most| self.sum(|slot| &slot.executions) >= most);
-        steps
-            .map(Bound::MaxSteps)
-            .or(executions.map(Bound::MaxExecutions))
+        let steps = self.budget.may_step(self.sum(|slot| &slot.steps));
+        let executions = self.budget.may_run(self.sum(|slot| &slot.executions));
+        steps.break_value().or(executions.break_value())
     }
 
     fn work<E, O>(
@@ -599,6 +588,7 @@ impl Search<Stateless> {
             return self.run(&mut program, watch, &mut ());
         }
         let limits = &self.limits;
+        let budget = Budget::new(limits);
         let steps = limits
             .steps
             .map_or(FIRST_ATTEMPT, |most| most.min(FIRST_ATTEMPT));
@@ -613,23 +603,19 @@ impl Search<Stateless> {
         }
         let rest = self.within(Limits {
             steps: limits.steps.map(|most| most - steps),
-            time: limits.time.map(|most| most.saturating_sub(attempt.elapsed)),
-            ..limits.clone()
+            ..budget.left()
         });
-        let start = Instant::now();
         let mut parts = Parts::new(program, rest);
         // To cut takes time, too.
-        let time = &mut parts.search.limits.time;
-        *time = time.map(|most| most.saturating_sub(start.elapsed()));
-        parts.found.elapsed = attempt.elapsed + start.elapsed();
+        parts.search.limits.time = budget.left().time;
+        parts.found.elapsed = budget.elapsed();
         parts.found.counts.steps += attempt.counts.steps;
         let mut found = parts.finish(workers, watch);
+        budget.restate(&mut found.bounds);
         for bound in &mut found.bounds {
-            *bound = match (*bound, limits.steps, limits.time) {
-                (Bound::MaxSteps(_), Some(most), _) => Bound::MaxSteps(most),
-                (Bound::TimeLimit(_), _, Some(most)) => Bound::TimeLimit(most.as_millis() as u64),
-                (other, ..) => other,
-            };
+            if let (Bound::MaxSteps(_), Some(most)) = (*bound, limits.steps) {
+                *bound = Bound::MaxSteps(most);
+            }
         }
         found
     }

@@ -37,7 +37,7 @@
 
 use std::ops::ControlFlow;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 mod reduction;
 
@@ -49,7 +49,8 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use crate::algorithms::naive::next_outcomes;
-use crate::drive::driver::{End, Progress, Watch, broken_by, is_broken_off};
+use crate::drive::budget::{Budget, broken_by};
+use crate::drive::driver::{End, Watch, is_broken_off};
 use crate::drive::pace::Pace;
 
 pub use reduction::{Reduction, UnknownReduction};
@@ -145,7 +146,7 @@ impl SymbolicSearch {
             limits: &self.limits,
             watch,
             audience,
-            start: Instant::now(),
+            budget: Budget::new(&self.limits),
             pace: Pace::new(STEPS_BETWEEN_CHECKS),
             made: None,
             open: 1,
@@ -191,7 +192,7 @@ impl SymbolicSearch {
         if !found.bounds.is_empty() {
             found.stopped = StopReason::Bound;
         }
-        found.elapsed = search.start.elapsed();
+        found.elapsed = search.budget.elapsed();
         found
     }
 }
@@ -284,7 +285,7 @@ struct Search<'a, 'w, E: Symbolic> {
     limits: &'a Limits,
     watch: &'a mut Watch<'w>,
     audience: &'a mut dyn Audience<E>,
-    start: Instant,
+    budget: Budget<'a>,
     pace: Pace,
     /// Breadth first: the steps to the state that is being expanded, of which the program has no
     /// events.
@@ -662,45 +663,27 @@ impl<E: Symbolic> Search<'_, '_, E> {
     }
 
     fn look_at_limits(&mut self) -> ControlFlow<Bound> {
-        let most = self.limits.steps;
-        if most.is_some_and(|most| self.found.steps >= most) {
-            return ControlFlow::Break(Bound::MaxSteps(self.found.steps));
-        }
-        let most = self.limits.executions;
-        if most.is_some_and(|most| self.found.states >= most) {
-            return ControlFlow::Break(Bound::MaxExecutions(self.found.states));
-        }
+        self.budget.may_step(self.found.steps)?;
+        self.budget.may_run(self.found.states)?;
         match self.pace.is_due() {
-            true => self.look(),
+            true => self.budget.look(self.counts(), self.watch),
             false => ControlFlow::Continue(()),
         }
     }
 
     /// Which limit has broken off a step.
     fn why_broken(&mut self) -> Bound {
-        match self.look() {
-            ControlFlow::Break(bound) => bound,
-            ControlFlow::Continue(()) => broken_by(self.limits),
-        }
+        self.budget.why_broken(self.counts(), self.watch)
     }
 
-    fn look(&mut self) -> ControlFlow<Bound> {
-        let elapsed = self.start.elapsed();
-        if let Some(limit) = self.limits.time.filter(|&limit| elapsed >= limit) {
-            return ControlFlow::Break(Bound::TimeLimit(limit.as_millis() as u64));
+    fn counts(&self) -> Counts {
+        Counts {
+            executions: self.found.states,
+            deadlocks: self.found.deadlocks,
+            steps: self.found.steps,
+            events: self.found.steps,
+            ..Counts::default()
         }
-        (self.watch)(&Progress {
-            counts: Counts {
-                executions: self.found.states,
-                deadlocks: self.found.deadlocks,
-                steps: self.found.steps,
-                events: self.found.steps,
-                ..Counts::default()
-            },
-            elapsed,
-            done: None,
-            estimate: None,
-        })
     }
 }
 

@@ -4,13 +4,13 @@
 //! No paper: what all nets need of the program, whichever way they choose tests.
 
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 use mazurka_core::{AccessKind, Bound, Counts, Event, Execution, Limits, ProcessId, Status, Wait};
 
 use super::deadlocks::{self, Hunter};
 use super::extensions::{Builder, Done, Next};
-use crate::drive::driver::{End, Observer, Progress, Watch};
+use crate::drive::budget::Budget;
+use crate::drive::driver::{End, Observer, Watch};
 use crate::drive::findings::{Findings, Ledger};
 use crate::drive::pace::Pace;
 use crate::drive::search::Session as Search;
@@ -25,7 +25,7 @@ pub(crate) struct Session<'a, 'w, E> {
     pub ledger: Ledger<'a>,
     watch: &'a mut Watch<'w>,
     observer: &'a mut dyn Observer<E>,
-    start: Instant,
+    budget: Budget<'a>,
     pace: Pace,
 }
 
@@ -47,7 +47,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
             // Not the references to these, which would do as well, and not live long enough.
             watch: &mut **watch,
             observer: &mut **observer,
-            start: Instant::now(),
+            budget: Budget::new(limits),
             pace: Pace::new(STEPS_BETWEEN_CHECKS),
         }
     }
@@ -67,7 +67,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
 
     /// What was found. Tests do not tell how many traces there are.
     pub fn finish(self) -> Findings {
-        let mut found = self.ledger.finish(self.start.elapsed());
+        let mut found = self.ledger.finish(self.budget.elapsed());
         found.counts.traces = None;
         found
     }
@@ -79,21 +79,13 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
 
     /// Whether another test may be run.
     pub fn may_run(&self) -> ControlFlow<Bound> {
-        let executions = self.ledger.found.counts.executions;
-        match self.limits.executions {
-            Some(most) if executions >= most => {
-                ControlFlow::Break(Bound::MaxExecutions(executions))
-            }
-            _ => ControlFlow::Continue(()),
-        }
+        self.budget.may_run(self.ledger.found.counts.executions)
     }
 
     /// Counts a step, and looks at the limits now and then.
     pub fn tick(&mut self) -> ControlFlow<Bound> {
         let counts = &mut self.ledger.found.counts;
-        if self.limits.steps.is_some_and(|most| counts.steps >= most) {
-            return ControlFlow::Break(Bound::MaxSteps(counts.steps));
-        }
+        self.budget.may_step(counts.steps)?;
         counts.steps += 1;
         self.look_now_and_then()
     }
@@ -103,15 +95,13 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
         if !self.pace.is_due() {
             return ControlFlow::Continue(());
         }
-        let counts = self.ledger.counts();
-        look(self.limits, self.start, counts, self.watch)
+        self.budget.look(self.ledger.counts(), self.watch)
     }
 
     /// The deadlocked executions that a net represents, by their clocks.
     pub fn deadlocks(&mut self, builder: &mut Builder) -> Vec<Vec<u32>> {
         let mut hunt = Hunt {
-            limits: self.limits,
-            start: self.start,
+            budget: self.budget,
             watch: &mut *self.watch,
             counts: self.ledger.counts(),
             pace: Pace::new(STEPS_BETWEEN_CHECKS),
@@ -129,8 +119,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
 
 /// Collects deadlocks within the limits.
 struct Hunt<'a, 'w> {
-    limits: &'a Limits,
-    start: Instant,
+    budget: Budget<'a>,
     watch: &'a mut Watch<'w>,
     counts: Counts,
     pace: Pace,
@@ -145,31 +134,10 @@ impl Hunter for Hunt<'_, '_> {
 
     fn tick(&mut self) -> ControlFlow<Bound> {
         match self.pace.is_due() {
-            true => look(self.limits, self.start, self.counts, self.watch),
+            true => self.budget.look(self.counts, self.watch),
             false => ControlFlow::Continue(()),
         }
     }
-}
-
-/// Looks at the limits.
-fn look(
-    limits: &Limits,
-    start: Instant,
-    counts: Counts,
-    watch: &mut Watch<'_>,
-) -> ControlFlow<Bound> {
-    let elapsed = start.elapsed();
-    if let Some(limit) = limits.time
-        && elapsed >= limit
-    {
-        return ControlFlow::Break(Bound::TimeLimit(limit.as_millis() as u64));
-    }
-    watch(&Progress {
-        counts,
-        elapsed,
-        done: None,
-        estimate: None,
-    })
 }
 
 /// What a process will do next.

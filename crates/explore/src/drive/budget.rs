@@ -1,0 +1,228 @@
+//! What a search may spend: steps, executions, time and memory.
+//!
+//! Every loop asks here whether it may go on, so a limit means the same for all of them. A new
+//! limit is a field of [`Limits`], a [`Bound`] that names it, and a question here.
+//!
+//! The memory is that of the whole process. Who can measure it is the watch, which
+//! [`look`](Budget::look) asks.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use mazurka_core::{Bound, Counts, Limits};
+
+use super::driver::{Progress, Watch};
+use super::estimate::Estimate;
+
+/// The limits of a search that has started.
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use mazurka_core::{Bound, Limits};
+/// use mazurka_explore::Budget;
+///
+/// let limits = Limits { steps: Some(2), ..Limits::default() };
+/// let budget = Budget::new(&limits);
+/// assert_eq!(budget.may_step(1), ControlFlow::Continue(()));
+/// assert_eq!(budget.may_step(2), ControlFlow::Break(Bound::MaxSteps(2)));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Budget<'a> {
+    limits: &'a Limits,
+    start: Instant,
+    /// Time that was spent before.
+    before: Duration,
+}
+
+impl<'a> Budget<'a> {
+    /// A search starts now.
+    pub fn new(limits: &'a Limits) -> Self {
+        Self::after(Duration::ZERO, limits)
+    }
+
+    /// A search goes on now that has taken some time already.
+    pub(crate) fn after(before: Duration, limits: &'a Limits) -> Self {
+        Self {
+            limits,
+            start: Instant::now(),
+            before,
+        }
+    }
+
+    /// The time since the start.
+    pub fn elapsed(&self) -> Duration {
+        self.before + self.start.elapsed()
+    }
+
+    /// The limits for what comes next: of the time what is left.
+    pub fn left(&self) -> Limits {
+        let left = |time: Duration| time.saturating_sub(self.elapsed());
+        Limits {
+            time: self.limits.time.map(left),
+            ..self.limits.clone()
+        }
+    }
+
+    /// Names the limit of time in bounds as it was given, not as it was left to a part of the
+    /// search.
+    pub fn restate(&self, bounds: &mut Vec<Bound>) {
+        if let Some(time) = self.limits.time {
+            for bound in bounds.iter_mut() {
+                if let Bound::TimeLimit(ms) = bound {
+                    *ms = time.as_millis() as u64;
+                }
+            }
+            bounds.dedup();
+        }
+    }
+
+    /// Whether there are limits of what is counted.
+    pub(crate) fn counts(&self) -> bool {
+        self.limits.executions.is_some() || self.limits.steps.is_some()
+    }
+
+    /// Whether another step may be made after so many. The bound names the limit, which those who
+    /// make several steps at a time may have passed.
+    #[inline]
+    pub fn may_step(&self, made: u64) -> ControlFlow<Bound> {
+        match self.limits.steps {
+            Some(most) if made >= most => ControlFlow::Break(Bound::MaxSteps(most)),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Whether there may be another execution after so many.
+    #[inline]
+    pub fn may_run(&self, made: u64) -> ControlFlow<Bound> {
+        match self.limits.executions {
+            Some(most) if made >= most => ControlFlow::Break(Bound::MaxExecutions(most)),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    /// The limit that several who count together have passed, as it was given.
+    pub(crate) fn passed(&self, steps: u64, executions: u64) -> Option<Bound> {
+        let most_steps = self.limits.steps.filter(|&most| steps > most);
+        let most_executions = self.limits.executions.filter(|&most| executions > most);
+        let bound = most_steps.map(Bound::MaxSteps);
+        bound.or(most_executions.map(Bound::MaxExecutions))
+    }
+
+    /// Whether there is time left; and the time since the start.
+    pub fn time(&self) -> ControlFlow<Bound, Duration> {
+        let elapsed = self.elapsed();
+        match self.limits.time {
+            Some(limit) if elapsed >= limit => {
+                ControlFlow::Break(Bound::TimeLimit(limit.as_millis() as u64))
+            }
+            _ => ControlFlow::Continue(elapsed),
+        }
+    }
+
+    /// Looks at the time, and lets the watch look at what was counted.
+    pub fn look(&self, counts: Counts, watch: &mut Watch<'_>) -> ControlFlow<Bound> {
+        self.look_at(counts, None, watch)
+    }
+
+    /// The same, of a search of which this part is done, if known.
+    pub(crate) fn look_at(
+        &self,
+        counts: Counts,
+        done: Option<f64>,
+        watch: &mut Watch<'_>,
+    ) -> ControlFlow<Bound> {
+        let elapsed = self.time()?;
+        watch(&Progress {
+            counts,
+            elapsed,
+            done,
+            estimate: done.and_then(|done| Estimate::at(counts.executions, done)),
+        })
+    }
+
+    /// Which limit has broken off a step: one that shows now, or the time, of which the step may
+    /// have another opinion by a little.
+    pub fn why_broken(&self, counts: Counts, watch: &mut Watch<'_>) -> Bound {
+        let shows = self.look(counts, watch).break_value();
+        shows.unwrap_or_else(|| broken_by(self.limits))
+    }
+}
+
+/// Which limit has broken off a step where none is known to be reached.
+pub fn broken_by(limits: &Limits) -> Bound {
+    let time = limits.time.map(|time| time.as_millis() as u64);
+    time.map_or(Bound::Interrupted, Bound::TimeLimit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn quietly(_: &Progress) -> ControlFlow<Bound> {
+        ControlFlow::Continue(())
+    }
+
+    #[test]
+    fn what_is_not_limited_may_be_spent() {
+        let limits = Limits::default();
+        let budget = Budget::new(&limits);
+        assert!(!budget.counts());
+        assert!(budget.may_step(u64::MAX).is_continue());
+        assert!(budget.may_run(u64::MAX).is_continue());
+        assert_eq!(budget.passed(u64::MAX, u64::MAX), None);
+        assert!(budget.look(Counts::default(), &mut quietly).is_continue());
+        let why = budget.why_broken(Counts::default(), &mut quietly);
+        assert_eq!(why, Bound::Interrupted);
+    }
+
+    #[test]
+    fn each_limit_has_its_bound() {
+        let limits = Limits {
+            steps: Some(3),
+            executions: Some(2),
+            time: Some(Duration::from_millis(5)),
+            ..Limits::default()
+        };
+        let budget = Budget::after(Duration::from_millis(5), &limits);
+        assert!(budget.counts());
+        assert!(budget.may_step(2).is_continue());
+        for made in [3, 4] {
+            assert_eq!(
+                budget.may_step(made),
+                ControlFlow::Break(Bound::MaxSteps(3))
+            );
+        }
+        let none_left = ControlFlow::Break(Bound::MaxExecutions(2));
+        assert_eq!(budget.may_run(2), none_left);
+        assert_eq!(budget.passed(3, 2), None);
+        assert_eq!(budget.passed(4, 3), Some(Bound::MaxSteps(3)));
+        assert_eq!(budget.passed(3, 3), Some(Bound::MaxExecutions(2)));
+        let never = &mut |_: &Progress| panic!("the time is over");
+        let looked = budget.look(Counts::default(), never);
+        assert_eq!(looked, ControlFlow::Break(Bound::TimeLimit(5)));
+        assert_eq!(budget.left().time, Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn a_limit_is_that_of_the_user() {
+        let limits = Limits {
+            time: Some(Duration::from_secs(5)),
+            ..Limits::default()
+        };
+        let budget = Budget::after(Duration::from_secs(3), &limits);
+        let left = budget.left().time.expect("a limit");
+        assert!(left <= Duration::from_secs(2), "{left:?}");
+        let mut bounds = vec![Bound::TimeLimit(17), Bound::TimeLimit(5000)];
+        budget.restate(&mut bounds);
+        assert_eq!(bounds, [Bound::TimeLimit(5000)]);
+    }
+
+    #[test]
+    fn the_watch_has_a_say() {
+        let limits = Limits::default();
+        let memory = ControlFlow::Break(Bound::MemoryLimit(1));
+        let looked = Budget::new(&limits).look(Counts::default(), &mut |_| memory);
+        assert_eq!(looked, memory);
+    }
+}
