@@ -131,7 +131,7 @@ impl Machine {
             return;
         };
         if self.code.object.is_some() {
-            into.push(Access::write(0).over(u32::MAX));
+            into.push(Access::ANYTHING);
             return;
         }
         let met = &mut *self.futures.met.borrow_mut();

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use mazurka_core::{
     Access, Blocker, Claims, Event, Execution, Fingerprint, Mishap, ProcessId, ProcessTable,
-    Semantics, Status, StepError, Wait, add_claim,
+    Promises, Semantics, Status, StepError, Wait, add_claim,
 };
 
 use rustc_hash::FxHashMap;
@@ -113,7 +113,7 @@ impl Machine {
         // What some guarded step may touch: objects are created as the program runs, so that may be
         // anything.
         let guards = match code.guarded || code.object.is_some() {
-            true => vec![Access::write(0).over(u32::MAX)],
+            true => vec![Access::ANYTHING],
             false => Vec::new(),
         };
         Self {
@@ -479,6 +479,22 @@ impl Clone for Machine {
     }
 }
 
+impl Promises for Machine {
+    fn guards(&self) -> &[Access] {
+        &self.guards
+    }
+
+    fn future(&self, process: ProcessId, into: &mut Claims) {
+        self.future_of(process, into);
+    }
+
+    fn blocker(&self, process: ProcessId) -> Blocker {
+        let task = self.task(process).filter(|_| self.code.object.is_none());
+        let obstacle = task.and_then(|task| self.waits_for(process, task));
+        obstacle.unwrap_or(Blocker::Anything)
+    }
+}
+
 impl Execution for Machine {
     fn processes(&self) -> &ProcessTable {
         &self.names.tasks
@@ -539,20 +555,6 @@ impl Execution for Machine {
             true => Wait::Process,
             false => Wait::Never,
         }
-    }
-
-    fn guards(&self) -> &[Access] {
-        &self.guards
-    }
-
-    fn blocker(&self, process: ProcessId) -> Blocker {
-        let task = self.task(process).filter(|_| self.code.object.is_none());
-        let obstacle = task.and_then(|task| self.waits_for(process, task));
-        obstacle.unwrap_or(Blocker::Anything)
-    }
-
-    fn future(&self, process: ProcessId, into: &mut Claims) {
-        self.future_of(process, into);
     }
 
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {

@@ -36,9 +36,12 @@ pub struct Access {
 }
 
 impl Access {
+    /// A write of everything: what conflicts with any other access.
+    pub const ANYTHING: Self = Self::write(0).over(u32::MAX);
+
     /// An access of one cell.
     #[inline]
-    pub fn new(kind: AccessKind, first: u32) -> Self {
+    pub const fn new(kind: AccessKind, first: u32) -> Self {
         Self {
             first,
             len: 1,
@@ -48,18 +51,18 @@ impl Access {
 
     /// A read of one cell.
     #[inline]
-    pub fn read(cell: u32) -> Self {
+    pub const fn read(cell: u32) -> Self {
         Self::new(AccessKind::Read, cell)
     }
 
     /// A write of one cell.
     #[inline]
-    pub fn write(cell: u32) -> Self {
+    pub const fn write(cell: u32) -> Self {
         Self::new(AccessKind::Write, cell)
     }
 
     /// The same over `len` cells.
-    pub fn over(self, len: u32) -> Self {
+    pub const fn over(self, len: u32) -> Self {
         Self { len, ..self }
     }
 

@@ -44,7 +44,7 @@ pub use happens_before::HappensBefore;
 pub use narrator::{Narrator, ReplayError, ReplayReason, ending, names_with, with_status};
 pub use patience::Patience;
 pub use process::{ParseProcessError, ProcessId, ProcessPath, ProcessTable};
-pub use program::{Blocker, Execution, Labelled, Semantics, Status, StepError, Symbolic};
+pub use program::{Blocker, Execution, Labelled, Promises, Semantics, Status, StepError, Symbolic};
 pub use random::Random;
 pub use schedule::{ParseScheduleError, Schedule, ScheduledStep};
 pub use verdict::{Bound, Counts, Limits, Scope, StopReason, Verdict};

@@ -1,4 +1,8 @@
-//! The two ways to be a program.
+//! What a program must say, and what it may say besides.
+//!
+//! Every program is an [`Execution`]. Its [`Promises`] make engines better, and each has an answer
+//! that is always safe. One whose states can be kept is [`Semantics`], and there are two kinds of
+//! these: [`Labelled`] and [`Symbolic`].
 
 use std::hash::Hash;
 
@@ -45,13 +49,35 @@ pub enum StepError {
     NoSuchOutcome,
 }
 
-/// A program in the middle of one of its executions.
+/// What a program can promise, so that engines explore less. What is not promised costs time, and
+/// is never wrong: an empty `impl` is a right one.
+pub trait Promises {
+    /// What steps that wait for a [`Wait::Guard`] may touch, in any execution; empty if there are
+    /// none.
+    fn guards(&self) -> &[Access] {
+        &[Access::ANYTHING]
+    }
+
+    /// What the process, and all that it may still start, may touch from here to the end of any
+    /// execution. Replaces the content of `into`. It may be too much, never too little.
+    fn future(&self, _process: ProcessId, into: &mut Claims) {
+        into.clear();
+        into.push(Access::ANYTHING);
+    }
+
+    /// What a waiting process waits for.
+    fn blocker(&self, _process: ProcessId) -> Blocker {
+        Blocker::Anything
+    }
+}
+
+/// A program in the middle of one of its executions: what every program must say.
 ///
 /// An explorer asks for the [`status`](Execution::status) of the processes, lets one of them
 /// [`step`](Execution::step), looks at the event, and returns to an earlier depth with
 /// [`back_to`](Execution::back_to). Whether going back undoes, restores or runs again is the
 /// program's own business. Equal schedules (with equal outcomes) give equal events, always.
-pub trait Execution {
+pub trait Execution: Promises {
     /// The processes met so far in any execution.
     fn processes(&self) -> &ProcessTable;
 
@@ -82,23 +108,6 @@ pub trait Execution {
         let children = children.filter(|&child| table.parent(child) == Some(process));
         into.clear();
         into.extend(children.filter(|&child| self.status(child) != Status::Unborn));
-    }
-
-    /// What steps that wait for a [`Wait::Guard`] may touch, in any execution; empty if there are
-    /// none.
-    fn guards(&self) -> &[Access];
-
-    /// What the process, and all that it may still start, may touch from here to the end of any
-    /// execution. Replaces the content of `into`. It may be too much, never too little; everything,
-    /// unless the program knows better.
-    fn future(&self, _process: ProcessId, into: &mut Claims) {
-        into.clear();
-        into.push(Access::write(0).over(u32::MAX));
-    }
-
-    /// What a waiting process waits for.
-    fn blocker(&self, _process: ProcessId) -> Blocker {
-        Blocker::Anything
     }
 
     /// Whether the outcomes of a step are the sides of conditions over inputs, of which some

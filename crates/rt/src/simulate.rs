@@ -17,7 +17,7 @@ use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult};
 use mazurka_core::{
     Access, Claims, Event, Execution, Fingerprint, Mishap, MishapKind, ProcessId, ProcessTable,
-    Status, StepError, Wait,
+    Promises, Status, StepError, Wait,
 };
 
 use crate::builder::Builder;
@@ -432,6 +432,12 @@ impl Drop for Simulator {
     }
 }
 
+impl Promises for Simulator {
+    fn guards(&self) -> &[Access] {
+        &self.guards
+    }
+}
+
 impl Execution for Simulator {
     fn processes(&self) -> &ProcessTable {
         &self.table
@@ -457,10 +463,6 @@ impl Execution for Simulator {
     fn wait(&self, process: ProcessId) -> Wait {
         self.revive();
         self.stage.world.inner.borrow().wait(process)
-    }
-
-    fn guards(&self) -> &[Access] {
-        &self.guards
     }
 
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {

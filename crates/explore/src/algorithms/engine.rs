@@ -345,7 +345,7 @@ impl<E: Execution, O: Observer<E>> Session<'_, '_, E, O> {
         let limits = self.limits.clone();
         let budget = Budget::new(&limits);
         let findings = self.explore(&mut policy);
-        if !policy.overflowed() {
+        if !policy.gives_up() {
             return Some(findings);
         }
         self.limits = budget.left();

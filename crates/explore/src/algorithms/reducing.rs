@@ -85,7 +85,7 @@ impl<E: Execution, S: Set, R: Reverses<S>> Policy<E> for Reducing<S, R> {
         Some(self.path.progress())
     }
 
-    fn overflowed(&self) -> bool {
+    fn gives_up(&self) -> bool {
         self.overflow
     }
 }

@@ -77,8 +77,8 @@ pub trait Policy<E: Execution> {
     /// elsewhere.
     fn put_to_sleep(&mut self, _program: &E, _process: ProcessId) {}
 
-    /// Whether the policy must be given up for one with room for longer runs.
-    fn overflowed(&self) -> bool {
+    /// Whether the policy gives the search up: it ends at once, and means nothing.
+    fn gives_up(&self) -> bool {
         false
     }
 
@@ -298,7 +298,7 @@ impl Driver<'_, '_> {
                     fresh = true;
                 }
                 None => {
-                    if policy.overflowed() {
+                    if policy.gives_up() {
                         return;
                     }
                     if fresh {

@@ -5,8 +5,8 @@
 //! runs look at [`Execution::whole`].
 
 use mazurka_core::{
-    Access, Claims, Event, Execution, Fingerprint, Mishap, ProcessId, ProcessTable, Schedule,
-    Status, StepError, Wait,
+    Access, Blocker, Claims, Event, Execution, Fingerprint, Mishap, ProcessId, ProcessTable,
+    Promises, Schedule, Status, StepError, Wait,
 };
 
 /// The rest of a program after some steps.
@@ -32,6 +32,21 @@ impl<E: Execution> Suffix<E> {
         }
         self.before = prefix.0.len();
         Ok(())
+    }
+}
+
+impl<E: Execution> Promises for Suffix<E> {
+    #[inline(always)]
+    fn guards(&self) -> &[Access] {
+        self.program.guards()
+    }
+
+    fn future(&self, process: ProcessId, into: &mut Claims) {
+        self.program.future(process, into);
+    }
+
+    fn blocker(&self, process: ProcessId) -> Blocker {
+        self.program.blocker(process)
     }
 }
 
@@ -61,9 +76,12 @@ impl<E: Execution> Execution for Suffix<E> {
         self.program.wait(process)
     }
 
-    #[inline(always)]
-    fn guards(&self) -> &[Access] {
-        self.program.guards()
+    fn joins(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
+        self.program.joins(process, into);
+    }
+
+    fn has_conditions(&self) -> bool {
+        self.program.has_conditions()
     }
 
     #[inline(always)]

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use mazurka_core::{
     Access, AccessKind, Bound, Claims, Event, Execution, Fingerprint, Limits, Mishap, ProcessId,
-    ProcessTable, Status, StepError, Wait,
+    ProcessTable, Promises, Status, StepError, Wait,
 };
 use mazurka_explore::{Engine, Findings, Goal, Pct, RandomWalks, Search, Stateless};
 
@@ -109,6 +109,12 @@ impl<F: Fn(&[Shared]) -> Vec<Body>> Simulator<F> {
     }
 }
 
+impl<F: Fn(&[Shared]) -> Vec<Body>> Promises for Simulator<F> {
+    fn guards(&self) -> &[Access] {
+        &[]
+    }
+}
+
 impl<F: Fn(&[Shared]) -> Vec<Body>> Execution for Simulator<F> {
     fn processes(&self) -> &ProcessTable {
         &self.table
@@ -137,10 +143,6 @@ impl<F: Fn(&[Shared]) -> Vec<Body>> Execution for Simulator<F> {
             Some(AccessKind::Acquire) => Wait::Lock,
             _ => Wait::Never,
         }
-    }
-
-    fn guards(&self) -> &[Access] {
-        &[]
     }
 
     fn step(&mut self, process: ProcessId, _outcomes: &[i64]) -> Result<&Event, StepError> {

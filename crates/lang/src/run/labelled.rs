@@ -6,7 +6,7 @@
 
 use mazurka_core::{
     Access, Claims, Event, Execution, Fingerprint, Labelled, Mishap, Patience, ProcessId,
-    ProcessTable, Status, StepError, Wait, add_claim,
+    ProcessTable, Promises, Status, StepError, Wait, add_claim,
 };
 
 use crate::check::hir::{Expr, ExprKind, Place};
@@ -159,6 +159,12 @@ fn add_variables(named: &mut Claims, scope: &Scope<'_>, expr: &Expr) {
     });
 }
 
+impl Promises for LabelledMachine {
+    fn guards(&self) -> &[Access] {
+        self.machine.guards()
+    }
+}
+
 impl Execution for LabelledMachine {
     fn processes(&self) -> &ProcessTable {
         self.machine.processes()
@@ -178,10 +184,6 @@ impl Execution for LabelledMachine {
 
     fn wait(&self, process: ProcessId) -> Wait {
         self.machine.wait(process)
-    }
-
-    fn guards(&self) -> &[Access] {
-        self.machine.guards()
     }
 
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {

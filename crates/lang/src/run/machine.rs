@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use mazurka_core::{
     Access, AccessKind, Blocker, Claims, Event, Execution, Fingerprint, Mishap, MishapKind,
-    Patience, ProcessId, ProcessTable, Semantics, Status, StepError, Wait, add_claim,
+    Patience, ProcessId, ProcessTable, Promises, Semantics, Status, StepError, Wait, add_claim,
 };
 
 use rustc_hash::FxHashMap;
@@ -650,6 +650,29 @@ fn claims_with(
     }
 }
 
+impl Promises for Machine {
+    fn guards(&self) -> &[Access] {
+        &self.code.guards
+    }
+
+    fn future(&self, process: ProcessId, into: &mut Claims) {
+        into.clear();
+        let Some(state) = self.state.processes.get(process.index()) else {
+            return;
+        };
+        if state.registers.life == Life::Alive {
+            let reach = self.code.reach();
+            for pc in state.stands_at() {
+                reach.add_from(pc, into);
+            }
+        }
+    }
+
+    fn blocker(&self, process: ProcessId) -> Blocker {
+        self.blocker_of(process)
+    }
+}
+
 impl Execution for Machine {
     fn processes(&self) -> &ProcessTable {
         &self.table
@@ -691,30 +714,9 @@ impl Execution for Machine {
         step.map_or(Wait::Never, |step| self.code.steps[step as usize].wait)
     }
 
-    fn guards(&self) -> &[Access] {
-        &self.code.guards
-    }
-
-    fn blocker(&self, process: ProcessId) -> Blocker {
-        self.blocker_of(process)
-    }
-
     fn joins(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
         into.clear();
         self.joinable(process, into);
-    }
-
-    fn future(&self, process: ProcessId, into: &mut Claims) {
-        into.clear();
-        let Some(state) = self.state.processes.get(process.index()) else {
-            return;
-        };
-        if state.registers.life == Life::Alive {
-            let reach = self.code.reach();
-            for pc in state.stands_at() {
-                reach.add_from(pc, into);
-            }
-        }
     }
 
     #[inline(always)]

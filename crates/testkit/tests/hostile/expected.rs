@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mazurka_core::Execution;
+use mazurka_core::Promises;
 use mazurka_testkit::machine;
 use mazurka_testkit::oracle::ast::{Child, Expr, Init, Item, ItemKind, Kind, Program, Stmt, Ty};
 use mazurka_testkit::oracle::{Answer, FailureKind, Limits, Truth, judge, parse};

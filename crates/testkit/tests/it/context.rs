@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::common::programs;
-use mazurka_core::{Access, Bound, Claims, Execution, Fingerprint, Limits, Semantics, StopReason};
+use mazurka_core::{
+    Access, Bound, Claims, Execution, Fingerprint, Limits, Promises, Semantics, StopReason,
+};
 use mazurka_explore::{Algorithm, Findings, Goal, Observer, Search, Variant};
 use mazurka_lang::Machine;
 use mazurka_testkit::{
@@ -177,7 +179,7 @@ fn cuts_stay_where_they_are() {
     }
 }
 
-/// `Execution::future` says too much perhaps, never too little.
+/// `Promises::future` says too much perhaps, never too little.
 #[test]
 fn what_a_process_does_was_in_its_future() {
     let limit = Limit {

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::common::{programs, silently};
-use mazurka_core::{Execution, Limits};
+use mazurka_core::{Limits, Promises};
 use mazurka_explore::{Algorithm, Goal, Search};
 use mazurka_lang::Machine;
 use mazurka_testkit::{

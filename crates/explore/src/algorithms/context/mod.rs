@@ -12,7 +12,7 @@
 //! | v.u | the steps that happen before p from e on, those after e last: [`Context::start_sequence`] |
 //! | s_\[E.p\] = s_\[E'.v.u\] (line 13) | asked when the sequence has been made, as in section 6.2: [`Sequences::follow`], [`Semantics::covers`] |
 //! | E ⊨ p ♦ v (line 15) | nothing left of the sequence conflicts with p; if something does, `look_around` |
-//! | O (section 5.3) | `Execution::future` |
+//! | O (section 5.3) | `Promises::future` |
 //! | (nothing) | whom what follows a cut asks for: [`Wants`] |
 //! | anticipating cuts, guiding | [`Variant::anticipate`], [`Variant::guide`] |
 //!
@@ -75,7 +75,7 @@
 //! Proved is what is said above, for steps that need not wait. Locks and guards are treated as in
 //! `source`, and the futures of a cut include whatever waits; that this is enough is tested, not
 //! proved: on the corpus and on tens of thousands of random programs, with all switches
-//! (testkit/tests/context.rs). That the language keeps the promises of `Execution::future`,
+//! (testkit/tests/context.rs). That the language keeps the promises of `Promises::future`,
 //! `Semantics::cell` and `Semantics::process` is tested there too. Two states with one sum would be
 //! taken for one: see `stateful` for the odds.
 //!
@@ -530,7 +530,7 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
         Some(self.source.path.progress())
     }
 
-    fn overflowed(&self) -> bool {
+    fn gives_up(&self) -> bool {
         self.overflowed()
     }
 

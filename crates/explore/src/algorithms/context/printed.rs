@@ -168,7 +168,7 @@ impl<E: Semantics, S: Set> Policy<E> for Printed<S> {
         self.source.leaf(program, end);
     }
 
-    fn overflowed(&self) -> bool {
+    fn gives_up(&self) -> bool {
         self.source.overflow
     }
 }

@@ -698,7 +698,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         self.shared = self.order.len();
     }
 
-    fn overflowed(&self) -> bool {
+    fn gives_up(&self) -> bool {
         self.overflow
     }
 }

@@ -9,7 +9,7 @@
 use mazurka_core::record::Binding;
 use mazurka_core::{
     Access, Claims, Event, Execution, Fingerprint, Labelled, Mishap, ProcessId, ProcessTable,
-    Status, StepError, Wait,
+    Promises, Status, StepError, Wait,
 };
 use mazurka_smt::{Answer, Term};
 
@@ -209,6 +209,12 @@ impl AnyStart {
     }
 }
 
+impl Promises for AnyStart {
+    fn guards(&self) -> &[Access] {
+        self.machine.guards()
+    }
+}
+
 impl Execution for AnyStart {
     fn processes(&self) -> &ProcessTable {
         self.machine.processes()
@@ -230,10 +236,6 @@ impl Execution for AnyStart {
 
     fn wait(&self, process: ProcessId) -> Wait {
         self.machine.wait(process)
-    }
-
-    fn guards(&self) -> &[Access] {
-        self.machine.guards()
     }
 
     fn step(&mut self, process: ProcessId, _outcomes: &[i64]) -> Result<&Event, StepError> {

@@ -49,7 +49,7 @@ use std::sync::Arc;
 
 use mazurka_core::{
     Access, AccessKind, Claims, Event, Execution, Fingerprint, Mishap, MishapKind, Patience,
-    ProcessId, ProcessTable, Semantics, Status, StepError, Symbolic, Wait, add_claim,
+    ProcessId, ProcessTable, Promises, Semantics, Status, StepError, Symbolic, Wait, add_claim,
 };
 use mazurka_smt::{Kind, Solver, Term};
 
@@ -623,6 +623,28 @@ fn broken(
     })
 }
 
+impl Promises for SymbolicMachine {
+    fn guards(&self) -> &[Access] {
+        &self.guards
+    }
+
+    fn future(&self, process: ProcessId, into: &mut Claims) {
+        into.clear();
+        // Of those that have not started nothing is known.
+        if self.unstarted > 0 {
+            return into.push(Access::ANYTHING);
+        }
+        if let Some(state) = self.state.processes.get(process.index())
+            && state.registers.life == Life::Alive
+        {
+            let reach = self.code.reach();
+            for (pc, _) in state.stands_at(&self.logic.borrow().terms) {
+                reach.add_from(pc, into);
+            }
+        }
+    }
+}
+
 impl Execution for SymbolicMachine {
     fn processes(&self) -> &ProcessTable {
         &self.table
@@ -677,10 +699,6 @@ impl Execution for SymbolicMachine {
         }
     }
 
-    fn guards(&self) -> &[Access] {
-        &self.guards
-    }
-
     fn joins(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
         into.clear();
         self.joinable(process, into);
@@ -688,22 +706,6 @@ impl Execution for SymbolicMachine {
 
     fn has_conditions(&self) -> bool {
         true
-    }
-
-    fn future(&self, process: ProcessId, into: &mut Claims) {
-        into.clear();
-        // Of those that have not started nothing is known.
-        if self.unstarted > 0 {
-            return into.push(Access::write(0).over(u32::MAX));
-        }
-        if let Some(state) = self.state.processes.get(process.index())
-            && state.registers.life == Life::Alive
-        {
-            let reach = self.code.reach();
-            for (pc, _) in state.stands_at(&self.logic.borrow().terms) {
-                reach.add_from(pc, into);
-            }
-        }
     }
 
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
