@@ -34,7 +34,7 @@ impl Inner {
         }
     }
 
-    /// A new execution.
+    /// Starts a new execution.
     pub fn begin(&mut self) {
         self.epoch = next_epoch();
         self.in_step = false;
@@ -52,7 +52,7 @@ impl Inner {
         }
     }
 
-    /// What the threads that have started are about to do.
+    /// Returns the first access of each thread that has started.
     pub fn opening(&self) -> impl Iterator<Item = Option<Access>> {
         let started = self
             .threads
@@ -61,8 +61,8 @@ impl Inner {
         started.map(|thread| thread.pending.access)
     }
 
-    /// Whether an execution begins as one before did. If inputs decide how it begins, that cannot
-    /// be told.
+    /// Whether the execution begins as an earlier one did. True if inputs decide how it begins,
+    /// since then this cannot be told.
     pub fn opens_like(&self, before: &[Option<Access>]) -> bool {
         #[cfg(feature = "symbolic")]
         if !self.unknowns.path.is_empty() {
@@ -71,7 +71,7 @@ impl Inner {
         self.opening().eq(before.iter().copied())
     }
 
-    /// A thread begins.
+    /// Starts a thread.
     pub fn birth(&mut self, process: ProcessId, start: &Start, table: &ProcessTable) {
         while self.threads.len() <= process.index() {
             let path = table.path(ProcessId(self.threads.len() as u32)).clone();
@@ -96,7 +96,7 @@ impl Inner {
         self.alive += 1;
     }
 
-    /// The current thread has ended.
+    /// Ends the current thread.
     pub fn death(&mut self, panicked: bool) {
         self.unwinds(false);
         let process = self.current;
@@ -115,7 +115,7 @@ impl Inner {
         self.alive -= 1;
     }
 
-    /// A thread is going to make its step.
+    /// Begins the step of a thread.
     pub fn begin_step(&mut self, process: ProcessId, wanted: &[i64]) {
         self.deed.clear();
         #[cfg(feature = "symbolic")]
@@ -131,7 +131,7 @@ impl Inner {
         }
     }
 
-    /// Fills in what is known of an event before it is made.
+    /// Fills in the parts of an event that are known before its step.
     #[inline]
     pub fn prepare(&self, process: ProcessId, event: &mut Event) {
         event.wait = self.wait(process);
@@ -143,7 +143,7 @@ impl Inner {
         }
     }
 
-    /// Fills in what is known of it afterwards.
+    /// Fills in the parts of an event that are known after its step.
     #[inline]
     pub fn complete(&mut self, event: &mut Event) {
         let deed = &mut self.deed;
@@ -155,7 +155,7 @@ impl Inner {
         event.spawned.append(&mut deed.spawned);
         event.joined.append(&mut deed.joined);
         event.mishaps.append(&mut deed.mishaps);
-        // A single access has a number of its own, so that nobody need look it up.
+        // A single access has a number of its own, which saves explorers a lookup.
         if let [access] = event.claims[..]
             && access.len == 1
         {
@@ -163,7 +163,7 @@ impl Inner {
         }
     }
 
-    /// A failure of the current thread.
+    /// Notes a failure of the current thread.
     pub fn failed(&mut self, failure: Failure) {
         if self.recording {
             self.deed.panic = Some(failure.clone());
@@ -173,7 +173,7 @@ impl Inner {
         self.unwinds(true);
     }
 
-    /// The current thread has begun or ended to unwind.
+    /// Notes that the current thread has begun or finished unwinding.
     pub fn unwinds(&mut self, unwinds: bool) {
         let before = std::mem::replace(&mut self.me().unwinding, unwinds);
         self.unwinding = self.unwinding + usize::from(unwinds) - usize::from(before);
@@ -181,11 +181,11 @@ impl Inner {
 
     /// Whether the current thread unwinds.
     ///
-    /// Threads of a model make steps while they unwind, as real ones do, and others come in
-    /// between. But all share one real thread, and std knows only whether that panics. So std is
-    /// asked while no other thread of the model unwinds; else it is what the panic hook and the end
-    /// of the thread have told. Then a panic that the thread has caught itself in the meantime
-    /// still counts.
+    /// Threads of a model make steps while they unwind, as real ones do, and other threads run in
+    /// between. But all of them share one real thread, and std only knows whether that one panics.
+    /// So std is asked if no other thread of the model unwinds; otherwise the panic hook and the
+    /// end of the thread have told. In the latter case a panic that the thread has caught itself in
+    /// the meantime still counts.
     #[inline]
     pub fn is_unwinding(&mut self) -> bool {
         let known = self.me().unwinding;
@@ -199,7 +199,7 @@ impl Inner {
         unwinding
     }
 
-    /// What a thread is about to do.
+    /// Describes what a thread is about to do.
     pub fn describe(&self, process: ProcessId) -> String {
         let status = self.status(process);
         let Some(thread) = self.threads.get(process.index()) else {
@@ -239,7 +239,7 @@ impl ThreadState {
 }
 
 impl Deed {
-    /// What is wanted of its next choice.
+    /// Returns the value that the next choice must take, if it is prescribed.
     pub fn given(&self) -> Option<i64> {
         self.wanted.get(self.outcomes.len()).copied()
     }

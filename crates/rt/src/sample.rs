@@ -1,9 +1,9 @@
 //! Schedules drawn at random, for programs too large to explore.
 //!
-//! Evenly: in every state each thread that can go on is as likely as any other. Or by priorities:
-//! Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with probabilistic
-//! guarantees of finding bugs", ASPLOS 2010: a mistake that needs d ordering constraints is found
-//! by a run with probability at least 1/(n·k^(d-1)), with n threads and k steps.
+//! Uniformly: in every state each ready thread is equally likely. Or by priorities: Burckhardt,
+//! Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with probabilistic guarantees of
+//! finding bugs", ASPLOS 2010. A run finds a bug that needs d ordering constraints with probability
+//! at least 1/(n·k^(d-1)), for n threads and k steps.
 //!
 //! | paper | here |
 //! |---|---|
@@ -25,7 +25,7 @@ use crate::check::{fail, persevere};
 use crate::report;
 use crate::simulate::Simulator;
 
-/// Runs a closure under so many random schedules.
+/// Runs a closure under `executions` random schedules.
 ///
 /// ```
 /// use mazurka_rt::{check_random, thread};
@@ -40,8 +40,8 @@ where
     Builder::new().check_random(f, executions);
 }
 
-/// Runs a closure under so many schedules with random priorities, which find mistakes that need
-/// `depth` things to happen in a certain order.
+/// Runs a closure under `executions` schedules with random priorities, which find bugs that need
+/// `depth` events in a certain order.
 ///
 /// ```
 /// use mazurka_rt::{check_pct, thread};
@@ -56,9 +56,9 @@ where
     Builder::new().check_pct(f, executions, depth);
 }
 
-/// Who goes on.
+/// Chooses the thread that runs next.
 trait Lot {
-    /// A run begins.
+    /// Starts a run.
     fn begin(&mut self, random: &mut Random);
 
     fn draw(&mut self, ready: &[ProcessId], step: u64, random: &mut Random) -> ProcessId;
@@ -76,8 +76,8 @@ impl Lot for Evenly {
 
 struct Priorities {
     depth: usize,
-    /// Higher goes first; 0: not given yet. Those below `depth` are for threads that were moved
-    /// down.
+    /// Priority of each thread: higher runs first; 0: not given yet. Priorities below `depth` are
+    /// for threads that were moved down.
     of: Vec<u64>,
     changes: Vec<u64>,
     longest: u64,
@@ -104,7 +104,7 @@ impl Lot for Priorities {
         }
         let highest = |of: &[u64]| {
             let best = ready.iter().max_by_key(|p| of[p.index()]);
-            *best.expect("somebody is ready")
+            *best.expect("a thread is ready")
         };
         let mut first = highest(&self.of);
         for (at, change) in self.changes.iter().enumerate() {
@@ -210,13 +210,13 @@ impl Builder {
     }
 }
 
-/// How a random run ends.
+/// How a random run ended.
 enum End {
     Fine,
     Failure(u32),
     Deadlock,
     TooDeep,
-    /// A thread decided more about inputs than it may.
+    /// A thread made more decisions about inputs than `max_decisions` allows.
     Lost,
 }
 

@@ -183,7 +183,7 @@ fn a_thread_that_spins_for_ever_is_named() {
                 thread::yield_now();
             }
         },
-        "in a loop for a change that nobody will make",
+        "in a loop for a change that no thread will make",
     );
 }
 
