@@ -1,11 +1,10 @@
-//! Stateful unfolding: the net stops where a state comes again, and most of its events are
+//! Stateful unfolding: the net stops where a state is reached again, and most of its events are
 //! predicted, not run.
 //!
 //! Thesis, Fig. 7.6 and section 7.1. Extensions of the replicated net become events in the order ≺
-//! of Esparza, Römer and Vogler. An event whose causes lead to a marking that another event has led
-//! to before is a *terminal*: nothing is added after it. What an event does is predicted by the
-//! [model](super::model); only where that does not know, a test is run, and the model learns from
-//! all of it.
+//! of Esparza, Römer and Vogler. An event is a *terminal* if its causes lead to a marking that an
+//! earlier event has led to: nothing is added after it. The [model](super::model) predicts the
+//! effect of an event; only if it cannot, a test is run, and the model learns from all of it.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -14,8 +13,8 @@
 //! | visited | `visited` |
 //! | EXTENDMODEL | [`Lessons::test`] |
 //!
-//! Deviation: the thesis runs a test if the model does not know all that can be done in St(e); here
-//! only if it does not know what the extension itself does, so fewer tests are run.
+//! Deviation: the thesis runs a test if the model does not know all steps from St(e). Here a test
+//! is run only if the model does not know the step of the extension itself, so fewer tests are run.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -33,9 +32,9 @@ use super::session::Session;
 use crate::drive::driver::End;
 use crate::drive::findings::Findings;
 
-/// Where an extension stands in the order ≺: how many causes it has, then their labels in order,
-/// then their labels layer by layer (the Foata normal form). Labels start at 1, so that 0 can end a
-/// layer.
+/// The position of an extension in the order ≺: the number of its causes, then their labels in
+/// order, then their labels layer by layer (the Foata normal form). Labels start at 1, so that 0
+/// can end a layer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     size: usize,
@@ -44,12 +43,12 @@ struct Rank {
     extension: u32,
 }
 
-/// What only a stateful net has.
+/// The additional results of a stateful net.
 #[derive(Debug, Default)]
 pub(crate) struct Stateful {
-    /// How many local states and steps its model has.
+    /// Numbers of local states and of steps of its model.
     pub model: (usize, usize),
-    /// Events that lead to a state which another has led to before.
+    /// Events that lead to a state which an earlier event has led to.
     pub terminals: Vec<u32>,
 }
 
@@ -59,15 +58,16 @@ pub(crate) struct Prefix<'a, 'w, E> {
     builder: Builder,
     queue: BinaryHeap<Reverse<Rank>>,
     visited: FxHashSet<Fingerprint>,
-    /// For each condition its valuation, for each thread its local state.
+    /// For each condition, its valuation.
     valuations: Vec<u32>,
+    /// For each thread, its local state.
     locals: Vec<u32>,
-    /// For each event its label and its layer.
+    /// For each event, its label and its layer.
     labels: Vec<(u32, u32)>,
     known_labels: FxHashMap<(u32, Vec<u32>), u32>,
-    /// Failing steps that a test has shown to count.
+    /// Failing steps whose failure a test has confirmed.
     shown: FxHashSet<u32>,
-    /// Events that lead to a state which another has led to before.
+    /// Events that lead to a state which an earlier event has led to.
     terminals: Vec<u32>,
 }
 
@@ -95,7 +95,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         }
     }
 
-    /// Unfolds until nothing is left.
+    /// Adds events until no extension is left.
     pub fn unfold(mut self) -> (Builder, Stateful, Findings) {
         self.lessons.session.start();
         if self.builder.pending.is_empty() {
@@ -122,7 +122,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         (self.builder, stateful, found)
     }
 
-    /// Ranks what is new.
+    /// Ranks the new extensions.
     fn enqueue(&mut self) {
         self.valuations.resize(self.builder.net.conditions.len(), 0);
         for extension in std::mem::take(&mut self.builder.pending) {
@@ -131,7 +131,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         }
     }
 
-    /// The valuations of the cells that an extension claims.
+    /// Returns the valuations of the cells that an extension claims.
     fn claimed(&self, extension: u32) -> Vec<u32> {
         let net = &self.builder.net;
         let inputs = net.preset(extension).iter();
@@ -149,7 +149,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         self.locals[self.builder.net.extension(extension).thread as usize]
     }
 
-    /// The label of an extension: its transition in the model.
+    /// Returns the label of an extension: its transition in the model.
     fn label(&mut self, extension: u32) -> u32 {
         let key = (self.local(extension), self.claimed(extension));
         let next = self.known_labels.len() as u32 + 1;
@@ -187,7 +187,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         }
     }
 
-    /// The layer of an extension: behind all of its causes.
+    /// Returns the layer of an extension: the one after the layers of all its causes.
     fn layer(&self, extension: u32) -> u32 {
         let last = self
             .builder
@@ -200,7 +200,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             .unwrap_or(0)
     }
 
-    /// Adds the events of an extension, which comes next in the order.
+    /// Adds the events of an extension, which is the next in the order.
     fn add(&mut self, extension: u32, size: usize) -> ControlFlow<Bound> {
         if self.builder.net.extension(extension).phase != Phase::Pending {
             return ControlFlow::Continue(());
@@ -231,8 +231,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         }
     }
 
-    /// Whether conditions over inputs decide what an extension becomes, or whether anybody gets
-    /// there.
+    /// Whether conditions over inputs decide which events an extension has, or whether any inputs
+    /// lead to it.
     fn has_conditions(&self, extension: u32) -> bool {
         let net = &self.builder.net;
         self.lessons.session.program.has_conditions() && {
@@ -252,7 +252,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         }
     }
 
-    /// The valuation of a cell that an extension claims; 1 for a process that has ended.
+    /// Returns the valuation of a cell that an extension claims; 1 for a process that has ended.
     fn seen(&self, extension: u32, wanted: Place) -> u32 {
         let net = &self.builder.net;
         let same = |claim: &super::net::Claimed| net.places[claim.place as usize] == wanted;
@@ -260,15 +260,14 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         at.map_or(0, |at| self.claimed(extension)[at])
     }
 
-    /// The known steps from the local state and the valuations of an extension.
+    /// Returns the known steps from the local state and the valuations of an extension.
     fn known(&self, extension: u32) -> Vec<u32> {
         let valuation = |cell: u32| self.seen(extension, Place::Cell(cell));
         let local = self.local(extension);
         self.lessons.model.predict(local, &valuation).collect()
     }
 
-    /// Adds an event for each side that an extension has; those that the model does not know are
-    /// tested.
+    /// Adds an event for each side of an extension; sides that the model does not know are tested.
     fn add_sides(&mut self, extension: u32) -> ControlFlow<Bound> {
         let (causes, process) = self.causes(extension);
         let net = &self.builder.net;
@@ -302,8 +301,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         ControlFlow::Continue(())
     }
 
-    /// The steps of an extension that are known and possible, and outcomes to be tried, if not all
-    /// are known.
+    /// Returns the known steps of an extension that are possible, and outcomes to try if some are
+    /// not known.
     fn predicted(&mut self, extension: u32) -> (Vec<u32>, Option<SmallVec<[i64; 1]>>) {
         let net = &self.builder.net;
         let (local, claimed) = (self.local(extension), self.claimed(extension));
@@ -336,11 +335,11 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         (known, untried)
     }
 
-    /// Makes a known step of an extension an event.
+    /// Turns a known step of an extension into an event.
     fn insert(&mut self, extension: u32, step: u32) -> ControlFlow<Bound> {
         let learned = self.lessons.model.step(step).clone();
         if learned.fails && !self.shown.contains(&step) {
-            // Whether it counts depends on its causes, so it is run.
+            // Whether the failure counts depends on the causes, so the step is run.
             let depth = self.causes(extension).0.len();
             self.test(extension, &learned.done.outcomes)?;
             if self.lessons.has_failed(depth) {
@@ -378,7 +377,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         ControlFlow::Continue(())
     }
 
-    /// The state after a configuration.
+    /// Returns the state after a configuration.
     fn marking(&mut self, clock: &[u32]) -> Marking {
         let Builder { net, examiner, .. } = &mut self.builder;
         let places: Vec<u32> = (0..net.places.len() as u32).collect();
@@ -402,8 +401,9 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         marking
     }
 
-    /// Runs a test to an extension, makes its step with these outcomes and goes on to the end; all
-    /// of it is learned. False if the step is not possible: that is no test.
+    /// Runs a test to an extension, makes its step with these outcomes, and goes on to the end; the
+    /// model learns from all of it. Returns false if the step is not possible, which does not count
+    /// as a test.
     fn test(&mut self, extension: u32, outcomes: &[i64]) -> ControlFlow<Bound, bool> {
         let (causes, process) = self.causes(extension);
         let net = &self.builder.net;
@@ -412,7 +412,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         self.lessons.test(steps, process, outcomes)
     }
 
-    /// The causes of an extension in an order in which they can happen, and whose step it is.
+    /// Returns the causes of an extension in an order in which they can happen, and the process of
+    /// its step.
     fn causes(&mut self, extension: u32) -> (Vec<u32>, ProcessId) {
         let Builder { net, examiner, .. } = &mut self.builder;
         let past = net.past(extension).to_vec();
@@ -422,8 +423,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         (schedule, process)
     }
 
-    /// Deadlocked states that the prefix represents; each is run, and counts if some inputs lead
-    /// there.
+    /// Finds the deadlocked states that the prefix represents. Each is run, and counts if some
+    /// inputs lead to it.
     fn find_deadlocks(&mut self) {
         let clocks = self.lessons.session.deadlocks(&mut self.builder);
         let mut known = FxHashSet::default();

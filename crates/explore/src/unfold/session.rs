@@ -1,7 +1,6 @@
-//! A program under test: its limits, its books, and what it tells about its processes and its
-//! steps.
+//! A program under test: its limits, its findings, and queries about its processes and steps.
 //!
-//! No paper: what all nets need of the program, whichever way they choose tests.
+//! No paper. This is what all nets need of the program, however they choose tests.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -14,10 +13,10 @@ use crate::drive::driver::{End, Goal, Observer, Progress, Watch};
 use crate::drive::findings::{Findings, Ledger};
 use crate::drive::pace::Pace;
 
-/// How often limits are looked at, in steps.
+/// Number of steps between two checks of the limits.
 const STEPS_BETWEEN_CHECKS: u32 = 128;
 
-/// A program under test, within limits, and the books on it.
+/// A program under test, its limits and its findings.
 pub(crate) struct Session<'a, 'w, E> {
     pub program: &'a mut E,
     pub limits: &'a Limits,
@@ -48,12 +47,12 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
         }
     }
 
-    /// Looks at what is wrong before any step.
+    /// Records the mishaps of the initial state.
     pub fn start(&mut self) {
         self.ledger.initial_mishaps(self.program);
     }
 
-    /// A test has come to an end.
+    /// Records the end of a test.
     pub fn end(&mut self, end: End) {
         self.ledger.end(self.program, end);
         if end != End::Cut {
@@ -61,7 +60,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
         }
     }
 
-    /// What was found. Tests do not tell how many traces there are.
+    /// Returns the findings. The number of traces is unknown, because tests are fewer.
     pub fn finish(self) -> Findings {
         let mut found = self.ledger.finish(self.start.elapsed());
         found.counts.traces = None;
@@ -84,7 +83,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
         }
     }
 
-    /// Counts a step, and looks at the limits now and then.
+    /// Counts a step, and checks the limits at intervals.
     pub fn tick(&mut self) -> ControlFlow<Bound> {
         let counts = &mut self.ledger.found.counts;
         if self.limits.steps.is_some_and(|most| counts.steps >= most) {
@@ -94,7 +93,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
         self.look_now_and_then()
     }
 
-    /// Looks at the limits now and then.
+    /// Checks the limits at intervals.
     pub fn look_now_and_then(&mut self) -> ControlFlow<Bound> {
         if !self.pace.is_due() {
             return ControlFlow::Continue(());
@@ -103,7 +102,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
         look(self.limits, self.start, counts, self.watch)
     }
 
-    /// The deadlocked executions that a net represents, by their clocks.
+    /// Returns the clocks of the deadlocked executions that a net represents.
     pub fn deadlocks(&mut self, builder: &mut Builder) -> Vec<Vec<u32>> {
         let mut hunt = Hunt {
             limits: self.limits,
@@ -147,7 +146,7 @@ impl Hunter for Hunt<'_, '_> {
     }
 }
 
-/// Looks at the limits.
+/// Checks the limits.
 fn look(
     limits: &Limits,
     start: Instant,
@@ -168,7 +167,7 @@ fn look(
     })
 }
 
-/// What a process will do next.
+/// Returns the next step of a process.
 pub(crate) fn next<E: Execution>(program: &E, process: ProcessId) -> Next {
     let status = program.status(process);
     let mut next = Next {
@@ -188,10 +187,10 @@ pub(crate) fn next<E: Execution>(program: &E, process: ProcessId) -> Next {
     next
 }
 
-/// What the last step of a program did.
+/// Returns the effects of the last step of a program.
 pub(crate) fn done<E: Execution>(program: &E, event: &Event) -> Done {
     let mut locks: Vec<(u32, bool)> = Vec::new();
-    // A step that stays has taken back what it did.
+    // A step that stays has undone its effects.
     let touched = event.touched.iter().filter(|_| !event.stayed);
     for access in touched {
         let held = match access.kind {

@@ -1,9 +1,9 @@
 //! The naive stateful search: the reachable markings of the model, one after the other.
 //!
-//! Thesis, Fig. 7.5. Depth first over the states of the [model](super::model), of which most steps
-//! are predicted; where the model does not know what a process does, a test is run. All orders of
-//! independent steps are gone through, and only states tell that they lead to the same. So this is
-//! for few processes, and to compare the stateful net with.
+//! Thesis, Fig. 7.5. A depth-first search over the states of the [model](super::model). Most steps
+//! are predicted; if the model does not know the step of a process, a test is run. The search tries
+//! all orders of independent steps, and recognises that they lead to the same state only when it
+//! gets there. So it is for few processes, and for comparisons with the stateful net.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -15,7 +15,7 @@
 //!
 //! Deviations. There is no first random test: the initial state asks for one. A test is run for
 //! each process whose step is not known, not for the state as a whole, so fewer are run. The
-//! experiments of section 8.3.3 add sleep sets, which save steps and no states; they are left out.
+//! experiments of section 8.3.3 add sleep sets, which save steps but no states; they are left out.
 
 use std::ops::ControlFlow;
 
@@ -30,32 +30,31 @@ use super::session::Session;
 use crate::drive::driver::End;
 use crate::drive::findings::Findings;
 
-/// What a walk through the states of a program's model has come to.
+/// The results of a walk through the states of a program's model.
 #[derive(Debug)]
 pub struct Walked {
-    /// How many states were visited.
+    /// Number of states visited.
     pub states: u64,
-    /// How many local states and steps the model has.
+    /// Numbers of local states and of steps of the model.
     pub model: (usize, usize),
-    /// What was found. Counts of executions are tests, events are steps between states, deadlocks
-    /// are states.
+    /// The findings. Executions are tests, events are steps between states, deadlocks are states.
     pub found: Findings,
 }
 
-/// A state on the way, and the steps from it that are left.
+/// A state on the current path, and the steps from it that are left.
 struct Visited {
     marking: Marking,
     left: Vec<u32>,
 }
 
-/// Walks through the states of a model.
+/// A walk through the states of a model.
 pub(crate) struct Walk<'a, 'w, E> {
     lessons: Lessons<'a, 'w, E>,
     visited: FxHashSet<Fingerprint>,
     /// The steps that lead to the current state.
     path: Vec<u32>,
     way: Vec<Visited>,
-    /// Failing steps that a test has shown to count.
+    /// Failing steps whose failure a test has confirmed.
     shown: FxHashSet<u32>,
     edges: u64,
     deadlocks: u64,
@@ -74,7 +73,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         }
     }
 
-    /// Walks until nothing is left.
+    /// Walks until no step is left.
     pub fn walk(mut self) -> Walked {
         self.lessons.session.start();
         let start = self.lessons.start.clone();
@@ -111,7 +110,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         self.lessons.session.look_now_and_then()?;
         self.edges += 1;
         if self.lessons.model.step(step).fails && !self.shown.contains(&step) {
-            // Whether it counts depends on what was before, so it is run.
+            // Whether the failure counts depends on the steps before, so the step is run.
             let process = self.process(step);
             let outcomes = self.lessons.model.step(step).done.outcomes.clone();
             self.test(process, &outcomes)?;
@@ -128,7 +127,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         ControlFlow::Continue(())
     }
 
-    /// Visits a state, unless it was visited before.
+    /// Visits a state, unless it has been visited before.
     fn enter(&mut self, marking: Marking) -> ControlFlow<Bound> {
         if !self.visited.insert(marking.fingerprint()) {
             return ControlFlow::Continue(());
@@ -165,7 +164,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         ControlFlow::Continue(())
     }
 
-    /// The steps of a process from a state; tests are run until they are known.
+    /// Returns the steps of a process from a state; tests are run until they are known.
     fn enabled(&mut self, marking: &Marking, process: ProcessId) -> ControlFlow<Bound, Vec<u32>> {
         let local = marking.locals[process.index()];
         let valuation = |cell: u32| marking.cell(cell);
@@ -203,14 +202,14 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         }
     }
 
-    /// Whether conditions over inputs decide which of some known steps there are.
+    /// Whether conditions over inputs decide which of some known steps are possible.
     fn has_conditions(&self, known: &[u32]) -> bool {
         let decides = |step: &u32| !self.lessons.model.step(*step).done.outcomes.is_empty();
         self.lessons.session.program.has_conditions()
             && (known.is_empty() || known.iter().chain(&self.path).any(decides))
     }
 
-    /// The steps of a process for the sides that are possible; those that the model does not know
+    /// Returns the steps of a process for the feasible sides; sides that the model does not know
     /// are tested.
     fn sides(&mut self, marking: &Marking, process: ProcessId) -> ControlFlow<Bound, Vec<u32>> {
         let steps = self.steps();
@@ -237,7 +236,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         ControlFlow::Continue(found)
     }
 
-    /// The process that makes a step.
+    /// Returns the process that makes a step.
     fn process(&self, step: u32) -> ProcessId {
         let model = &self.lessons.model;
         model.local(model.step(step).locals[0]).next.process
@@ -252,7 +251,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         self.lessons.test(steps, process, outcomes)
     }
 
-    /// The way to the current state.
+    /// Returns the steps to the current state.
     fn steps(&self) -> Vec<(ProcessId, Vec<i64>)> {
         let outcomes = |step: u32| self.lessons.model.step(step).done.outcomes.clone();
         let path = self.path.iter();
@@ -260,7 +259,8 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
             .collect()
     }
 
-    /// Nobody can go on. If somebody waits, it is run, to see whether that is a deadlock.
+    /// Handles a state without enabled steps. If a process waits, the state is run, to check
+    /// whether it is a deadlock.
     fn end(&mut self, waiting: bool) -> ControlFlow<Bound> {
         let steps = self.steps();
         let session = &mut self.lessons.session;
@@ -276,7 +276,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
                 session.ledger.deadlock(session.program);
             }
         } else if self.path.is_empty() {
-            // Nobody makes a step: that is a run, too.
+            // A run without steps is a run, too.
             let end = End::of(session.program);
             session.end(end);
         }
