@@ -1,6 +1,6 @@
-//! The engines by name, and by what they need of a program.
+//! The engines by name, and by their requirements on a program.
 //!
-//! [`Stateless`] are those for any program; [`Algorithm`] has those as well that compare states.
+//! [`Stateless`] lists those for any program; [`Algorithm`] also has those that compare states.
 
 use std::ops::ControlFlow;
 use std::str::FromStr;
@@ -21,7 +21,7 @@ use crate::drive::findings::Findings;
 use crate::drive::search::{Engine, Session};
 use crate::relations::set::{Fixed, Growing};
 
-/// How to explore.
+/// An algorithm of exploration.
 ///
 /// ```
 /// use mazurka_explore::Algorithm;
@@ -32,22 +32,22 @@ use crate::relations::set::{Fixed, Growing};
 pub enum Algorithm {
     /// All interleavings.
     Naive,
-    /// All interleavings but those that sleep sets rule out.
+    /// All interleavings except those that sleep sets rule out.
     Sleep,
-    /// Persistent sets, found on the way.
+    /// Persistent sets, computed from races.
     Dpor,
-    /// Source sets, found on the way.
+    /// Source sets, computed from races.
     Source,
     /// Each trace exactly once.
     Optimal,
-    /// Source sets, and sleep sequences to states that are known.
+    /// Source sets, and sleep sequences to known states.
     Context(Variant),
     /// Each state once.
     Stateful,
 }
 
 impl Algorithm {
-    /// All of them.
+    /// All algorithms.
     pub const ALL: &[Algorithm] = &[
         Algorithm::Naive,
         Algorithm::Sleep,
@@ -58,10 +58,10 @@ impl Algorithm {
         Algorithm::Stateful,
     ];
 
-    /// Context-sensitive exploration with all that is good about it.
+    /// Context-sensitive exploration with both optimisations.
     pub const CONTEXT: Algorithm = Algorithm::Context(Variant::BEST);
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Naive => "naive",
@@ -76,12 +76,14 @@ impl Algorithm {
 }
 
 impl Algorithm {
-    /// Itself, if it needs no program with states: only then can several workers explore.
+    /// Returns it as a [`Stateless`] algorithm, if it needs no states: only then can several
+    /// workers explore.
     pub fn stateless(self) -> Option<Stateless> {
         self.split().ok()
     }
 
-    /// Whether it compares states, so that it needs a program with states, and one worker explores.
+    /// Whether it compares states: then it needs a program with states, and only one worker
+    /// explores.
     pub fn compares_states(self) -> bool {
         self.split().is_err()
     }
@@ -98,7 +100,7 @@ impl Algorithm {
         }
     }
 
-    /// What it does, in a few words.
+    /// Returns a description in a few words.
     pub fn summary(self) -> &'static str {
         match self {
             Algorithm::Naive => "all interleavings",
@@ -112,7 +114,7 @@ impl Algorithm {
     }
 }
 
-/// How to explore a program that keeps no states, or whose states are not looked at.
+/// An algorithm for programs whose states are not compared.
 ///
 /// ```
 /// use mazurka_explore::{Algorithm, Stateless};
@@ -124,18 +126,18 @@ impl Algorithm {
 pub enum Stateless {
     /// All interleavings.
     Naive,
-    /// All interleavings but those that sleep sets rule out.
+    /// All interleavings except those that sleep sets rule out.
     Sleep,
-    /// Persistent sets, found on the way.
+    /// Persistent sets, computed from races.
     Dpor,
-    /// Source sets, found on the way.
+    /// Source sets, computed from races.
     Source,
     /// Each trace exactly once.
     Optimal,
 }
 
 impl Stateless {
-    /// All of them.
+    /// All stateless algorithms.
     pub const ALL: &[Stateless] = &[
         Stateless::Naive,
         Stateless::Sleep,
@@ -179,7 +181,7 @@ impl std::fmt::Display for Algorithm {
     }
 }
 
-/// A name that is no algorithm's.
+/// The error for an unknown name of an algorithm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownAlgorithm(pub String);
 
@@ -208,7 +210,8 @@ impl FromStr for Algorithm {
     }
 }
 
-/// As narrow as the runs allow: if one turns out longer, it starts anew, with more room.
+/// Explores with sets as narrow as the runs allow: if a run is longer, the search restarts with
+/// wider ones.
 macro_rules! in_widths {
     ($session:ident, $policy:ident $(, $option:expr)?) => {
         loop {
@@ -261,7 +264,7 @@ fn in_context<E: Semantics, O: Observer<E>>(
         return in_widths!(session, Context, variant);
     }
     let mut found = in_widths!(session, Printed, variant.last_first);
-    // Nothing that it did not find is certain.
+    // The printed algorithm may miss states, so the search is never complete.
     found.bounds.push(Bound::AsPrinted);
     found.stopped = match found.stopped {
         StopReason::Complete => StopReason::Bound,
@@ -314,7 +317,7 @@ fn look_for_livelocks<E: Semantics, O>(
 }
 
 impl<E: Execution, O: Observer<E>> Session<'_, '_, E, O> {
-    /// None if the policy has no room for the program's runs.
+    /// Explores with a policy; none if the program's runs are too long for it.
     fn attempt<P: Policy<E>>(&mut self, mut policy: P) -> Option<Findings> {
         let start = Instant::now();
         let findings = self.explore(&mut policy);
