@@ -1,7 +1,7 @@
-//! The algorithms, each a policy of the driver: who runs next.
+//! The algorithms. Each is a policy of the driver: it chooses the next process.
 //!
-//! What several of them share is here too: the states on the current path with their sleep sets
-//! (`path`), and the graph of states in which livelocks are looked for (`graph`).
+//! Their common parts are here too: the states on the current path with their sleep sets (`path`),
+//! and the graph of states in which livelocks are searched (`graph`).
 
 pub(crate) mod context;
 pub(crate) mod dpor;
