@@ -1,16 +1,15 @@
-//! All interleavings, without any reduction: the brute force that every other engine is compared
-//! with.
+//! All interleavings, without reduction: the brute force that every other engine is compared with.
 //!
-//! No paper: depth first over the ready processes in the order of their names, and over the
-//! outcomes of their `choose` expressions. So the first schedule found of anything is the least
-//! one.
+//! No paper: a depth-first search over the ready processes in the order of their names, and over
+//! the outcomes of their `choose` expressions. So the first schedule that shows something is the
+//! least one.
 
 use mazurka_core::{Event, Execution, ProcessId, Status};
 use smallvec::SmallVec;
 
 use crate::Policy;
 
-/// The policy that runs everything.
+/// The policy that runs every process from every state.
 #[derive(Debug, Default)]
 pub struct Naive {
     nodes: Vec<Node>,
@@ -20,11 +19,12 @@ pub struct Naive {
 
 #[derive(Debug)]
 struct Node {
-    /// Where its ready processes start and which of them is next.
+    /// Index of its first ready process.
     first: usize,
+    /// Index of the next one to run.
     next: usize,
     end: usize,
-    /// The process that just came back has these outcomes left to try.
+    /// The outcomes that the process run last has left to try.
     again: Option<SmallVec<[i64; 1]>>,
 }
 
@@ -75,7 +75,8 @@ impl<E: Execution> Policy<E> for Naive {
     }
 }
 
-/// The outcomes to try after those of an event, in lexicographic order; none after the last.
+/// Returns the outcomes to try after those of an event, in lexicographic order; none after the
+/// last.
 pub fn next_outcomes(event: &Event) -> Option<SmallVec<[i64; 1]>> {
     let last = event.outcomes.iter().rposition(|o| o.value + 1 < o.end)?;
     let mut values: SmallVec<[i64; 1]> = event.outcomes[..=last].iter().map(|o| o.value).collect();
