@@ -1,9 +1,9 @@
 //! All schedules with few preemptions.
 //!
 //! Musuvathi and Qadeer, "Iterative context bounding for systematic testing of multithreaded
-//! programs", PLDI 2007: most mistakes need few interruptions of processes that could go on. No
-//! reduction: what is equivalent to a schedule within the bound may itself lie beyond it, so an
-//! explorer that reduces would lose some.
+//! programs", PLDI 2007: most bugs need few preemptions, that is, interruptions of processes that
+//! could go on. No reduction: a schedule within the bound may be equivalent to one beyond it, so a
+//! reducing explorer would lose traces.
 //!
 //! | paper | here |
 //! |---|---|
@@ -20,16 +20,16 @@ use crate::drive::search::{Engine, Session};
 /// Explores all schedules with few preemptions.
 #[derive(Clone, Copy, Debug)]
 pub struct FewPreemptions {
-    /// So many at most.
+    /// The greatest number of preemptions.
     pub most: u32,
 }
 
-/// What was found with few preemptions.
+/// The findings of a search with few preemptions.
 #[derive(Debug)]
 pub struct Preempted {
-    /// What was found.
+    /// The findings.
     pub found: Findings,
-    /// Whether the bound left anything out.
+    /// Whether the bound left out any schedule.
     pub cut: bool,
 }
 
@@ -47,13 +47,14 @@ impl<E: Execution> Engine<E> for FewPreemptions {
 }
 
 struct Node {
-    /// Its ready processes: the range in `Preempting::ready`, and which is next.
+    /// Its ready processes: the range in `Preempting::ready`.
     first: usize,
+    /// The next one to run.
     next: usize,
     end: usize,
-    /// Preemptions so far.
+    /// Number of preemptions so far.
     preemptions: u32,
-    /// What the process that was run last is to choose next.
+    /// The outcomes that the process run last is to choose next.
     again: Option<Vec<i64>>,
 }
 
@@ -62,7 +63,7 @@ struct Preempting {
     most: u32,
     nodes: Vec<Node>,
     ready: Vec<ProcessId>,
-    /// Whether the bound left anything out.
+    /// Whether the bound left out any schedule.
     cut: bool,
 }
 
@@ -88,8 +89,8 @@ impl<E: Execution> Policy<E> for Preempting {
         let last = program.events().last().map(|event| event.process);
         let before = self.nodes.last().map_or(0, |node| node.preemptions);
         let mut preemptions = before;
-        // Was the step that led here a preemption? Its process is not the one of the step before,
-        // which could have gone on.
+        // The step that led here is a preemption if the process of the step before it could have
+        // gone on.
         if let (Some(node), [.., one, other]) = (self.nodes.last(), program.events()) {
             let could = &self.ready[node.first..node.end];
             if one.process != other.process && could.contains(&one.process) {
