@@ -65,7 +65,12 @@ impl Bench {
     ///
     /// ```
     /// use mazurka::{Bench, quietly};
-    /// let plan = Bench { quick: true, repeat: 1, filter: Some("writers".into()), ..Bench::default() };
+    /// let plan = Bench {
+    ///     quick: true,
+    ///     repeat: 1,
+    ///     filter: Some("writers".into()),
+    ///     ..Bench::default()
+    /// };
     /// let measured = plan.run(&mut quietly()).unwrap();
     /// assert_eq!(measured.rows[0].program, "writers(5)");
     /// assert_eq!(measured.rows[0].counts.traces, Some(120));
@@ -397,7 +402,7 @@ mod tests {
     #[test]
     fn a_name_that_is_none_lists_the_names() {
         let plan = Bench {
-            filter: Some("nobody".to_owned()),
+            filter: Some("no such program".to_owned()),
             ..Bench::default()
         };
         let error = plan.run(&mut quietly()).expect_err("no such program");

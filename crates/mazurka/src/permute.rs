@@ -81,7 +81,8 @@ impl Program {
     /// ```
     /// use mazurka::{Options, Permuting, Plan, Program, quietly};
     /// // Errata E6: as recorded, with the choice first, nothing else can happen; but y can be 2.
-    /// let source = "var x, y: int = 0  process { x := 1 }  process { y := 1 <| x == 0 |> y := 2 }";
+    /// let source = "var x, y: int = 0
+    ///     process { x := 1 } process { y := 1 <| x == 0 |> y := 2 }";
     /// let program = Program::load("e6.maz", source, &[]).unwrap();
     /// let mut wanted = Permuting {
     ///     plan: Plan::Schedule("1 0".parse().unwrap()),

@@ -197,7 +197,8 @@ impl Program {
     ///
     /// ```
     /// use mazurka::{Options, Plan, Program, quietly};
-    /// let source = "var x: int = 1  process { x > 0 |> x := x + 1 }  process { x := 5 <| x > 3 |> x := 2 * x }";
+    /// let source = "var x: int = 1
+    ///     process { x > 0 |> x := x + 1 } process { x := 5 <| x > 3 |> x := 2 * x }";
     /// let program = Program::load("path.maz", source, &[]).unwrap();
     /// let plan = Plan::Schedule("0 1".parse().unwrap());
     /// let ran = program.run(&plan, &Options::default(), &mut quietly()).unwrap();

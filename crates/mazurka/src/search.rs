@@ -120,8 +120,8 @@ impl Program {
         self.explore_saving(checkpoint, algorithm, options, watch, never, &mut |_| ())
     }
 
-    /// The same, and now and then there is a checkpoint to save, in case that nobody is there at
-    /// the end to get one: not more often than this, and only if there is something new.
+    /// The same, and saves a checkpoint at intervals, in case the process does not live until the
+    /// end: not more often than this, and only if there is something new.
     pub fn explore_saving(
         &self,
         checkpoint: Option<&Checkpoint>,
