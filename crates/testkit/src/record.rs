@@ -153,7 +153,7 @@ impl Recorder {
         self.hasher.trace()
     }
 
-    /// Nobody can make a step.
+    /// Records a state in which no process can make a step.
     pub fn complete<E: Execution>(&mut self, program: &E) {
         let processes = program.processes().in_order();
         let any = |status: Status| processes.iter().any(|&p| program.status(p) == status);

@@ -42,7 +42,7 @@ pub struct Switches {
     /// Steps that wait race with the last conflicting event only, as if a guard could not
     /// have been open before that.
     pub only_last_writer: bool,
-    /// Steps that wait are looked at only where nobody can make a step.
+    /// Steps that wait are looked at only where no process can make a step.
     pub pending_only_at_ends: bool,
     /// Errata E12: the execution ends where a process fails or assumes something false.
     pub stop_at_mishap: bool,

@@ -1,7 +1,8 @@
 //! Every command of Mazurka as a function from a program to what it says.
 //!
-//! The commands run in this process, through the library that the binary is made of: a hundred thousand programs times forty
-//! commands would be four million processes. A panic is what the binary calls an internal error (exit code 4).
+//! The commands run in this process, through the library that the binary is made of: a hundred
+//! thousand programs times forty commands would be four million processes. A panic is what the
+//! binary calls an internal error (exit code 4).
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -276,7 +277,8 @@ pub fn attempt(
         .map_err(|_| LAST.with(|last| format!("internal error: {}", last.borrow())))
 }
 
-/// What a command says that has a defect. A refusal becomes an answer if the defect makes a proof of it.
+/// What a command says that has a defect. A refusal becomes an answer if the defect makes a proof
+/// of it.
 fn planted(command: &Command, loaded: &Loaded, plant: &Plant) -> Outcome {
     let mut outcome = run(command, loaded);
     let mut made = Box::new(Seen::nothing());

@@ -30,7 +30,8 @@ pub struct Expected {
     pub exact: bool,
     /// Whether a fair scheduler can follow a cycle for ever.
     pub livelock: bool,
-    /// Whether runs are very long, or have no end. The oracle does not say so: an engine has met it.
+    /// Whether runs are very long, or have no end. The oracle does not say so: an engine has met
+    /// it.
     pub endless: bool,
     /// What the text says.
     pub stated: Stated,
@@ -64,8 +65,8 @@ pub enum Unknown {
     TooLarge,
     /// The text is no program.
     Refused,
-    /// No initial values satisfy what the program requires. If it is hard to see, over numbers of many bits, a command may
-    /// leave it open.
+    /// No initial values satisfy what the program requires. If it is hard to see, over numbers of
+    /// many bits, a command may leave it open.
     Impossible { hard: bool },
 }
 

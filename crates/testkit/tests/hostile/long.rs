@@ -1,6 +1,7 @@
 //! The long run: slices that can be resumed, and the table of feature pairs.
 //!
-//! The state is a text file to which every finished slice adds its lines, so a run that is killed loses one slice.
+//! The state is a text file to which every finished slice adds its lines, so a run that is killed
+//! loses one slice.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -20,8 +20,8 @@ use generators::Generator;
 use metamorphic::{Change, difference};
 use tour::{Tour, tour};
 
-/// From one seed to the next where there are few programs. It has no divisor in common with the numbers that decide which programs
-/// get the expensive commands.
+/// From one seed to the next where there are few programs. It has no divisor in common with the
+/// numbers that decide which programs get the expensive commands.
 const STRIDE: u64 = 53;
 
 /// How many programs of a generator every `cargo test` looks at.
@@ -61,7 +61,8 @@ fn commands_agree_on_swarms() {
     slice(Generator::Swarm);
 }
 
-/// Questions that the embedded solver answers within a range only, or not at all: what it does not find was taken for impossible.
+/// Questions that the embedded solver answers within a range only, or not at all: what it does not
+/// find was taken for impossible.
 #[test]
 fn what_the_solver_does_not_decide_is_not_taken_for_impossible() {
     let all = [
@@ -141,8 +142,8 @@ fn nothing_changes_for_long() {
     nothing_changes(told.seed, told.programs, 1);
 }
 
-/// For those who change a generator: `MAZURKA_PROGRAMS=20000 cargo test --profile long -p mazurka-testkit --test hostile
-/// table_of_pairs -- --ignored --nocapture`
+/// For those who change a generator: `MAZURKA_PROGRAMS=20000 cargo test --profile long -p
+/// mazurka-testkit --test hostile table_of_pairs -- --ignored --nocapture`
 #[test]
 #[ignore = "prints a table"]
 fn table_of_pairs() {

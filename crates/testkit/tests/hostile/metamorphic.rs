@@ -105,7 +105,8 @@ fn wrap(mut program: Program, rng: &mut Rng) -> Option<String> {
     Some(print(&program))
 }
 
-/// The statements of blocks that may move: guards and choices bind their statement closely, so these stay.
+/// The statements of blocks that may move: guards and choices bind their statement closely, so
+/// these stay.
 fn candidates<'a>(body: &'a mut [Stmt], shared: &BTreeSet<String>, found: &mut Vec<&'a mut Stmt>) {
     for stmt in body {
         let movable = match &stmt.kind {
