@@ -115,7 +115,7 @@ impl<T: ?Sized> UnsafeCell<T> {
                 message: message.clone(),
                 place: place.to_string(),
             });
-            inner.deed.mishaps.push(Mishap {
+            inner.effects.mishaps.push(Mishap {
                 process: Some(current),
                 kind: MishapKind::Failure,
                 site,

@@ -4,7 +4,7 @@ use mazurka_core::{Access, Event, Mishap, MishapKind, ProcessId, ProcessTable, S
 
 use crate::builder::Builder;
 use crate::names::{Names, next_epoch};
-use crate::world::{Deed, Failure, Inner, Life, Pending, Place, Start, ThreadState, Until};
+use crate::world::{Failure, Inner, Life, Pending, Place, Start, StepEffects, ThreadState, Until};
 
 impl Inner {
     pub fn new(wishes: &Builder) -> Self {
@@ -18,7 +18,7 @@ impl Inner {
             real_panic: false,
             cells: Vec::new(),
             names: Names::default(),
-            deed: Deed::default(),
+            effects: StepEffects::default(),
             recording: false,
             clocks: Default::default(),
             failures: Vec::new(),
@@ -43,7 +43,7 @@ impl Inner {
         self.real_panic = std::thread::panicking();
         self.clocks.reset();
         self.names.regions.clear();
-        self.deed.clear();
+        self.effects.clear();
         #[cfg(feature = "symbolic")]
         self.unknowns.begin();
         for thread in &mut self.threads {
@@ -105,7 +105,7 @@ impl Inner {
         thread.life = Life::Ended;
         if panicked && process == ProcessId(0) {
             thread.life = Life::Failed;
-            self.deed.mishaps.extend(failure.map(|site| Mishap {
+            self.effects.mishaps.extend(failure.map(|site| Mishap {
                 process: Some(process),
                 kind: MishapKind::Failure,
                 site,
@@ -117,16 +117,16 @@ impl Inner {
 
     /// Begins the step of a thread.
     pub fn begin_step(&mut self, process: ProcessId, wanted: &[i64]) {
-        self.deed.clear();
+        self.effects.clear();
         #[cfg(feature = "symbolic")]
         self.unknowns.decisions.clear();
-        self.deed.wanted.extend_from_slice(wanted);
+        self.effects.wanted.extend_from_slice(wanted);
         let thread = &mut self.threads[process.index()];
         thread.steps += 1;
-        self.deed.made = Some(thread.pending);
+        self.effects.made = Some(thread.pending);
         if let Until::Ended(child) = thread.pending.until {
             thread.spin.progress();
-            self.deed.joined.push(child);
+            self.effects.joined.push(child);
             self.clocks.order(child, process);
         }
     }
@@ -146,15 +146,15 @@ impl Inner {
     /// Fills in the parts of an event that are known after its step.
     #[inline]
     pub fn complete(&mut self, event: &mut Event) {
-        let deed = &mut self.deed;
-        if deed.untouched {
+        let effects = &mut self.effects;
+        if effects.untouched {
             event.touched.clear();
         }
-        event.touched.append(&mut deed.touched);
-        event.outcomes.append(&mut deed.outcomes);
-        event.spawned.append(&mut deed.spawned);
-        event.joined.append(&mut deed.joined);
-        event.mishaps.append(&mut deed.mishaps);
+        event.touched.append(&mut effects.touched);
+        event.outcomes.append(&mut effects.outcomes);
+        event.spawned.append(&mut effects.spawned);
+        event.joined.append(&mut effects.joined);
+        event.mishaps.append(&mut effects.mishaps);
         // A single access has a number of its own, which saves explorers a lookup.
         if let [access] = event.claims[..]
             && access.len == 1
@@ -166,7 +166,7 @@ impl Inner {
     /// Notes a failure of the current thread.
     pub fn failed(&mut self, failure: Failure) {
         if self.recording {
-            self.deed.panic = Some(failure.clone());
+            self.effects.panic = Some(failure.clone());
         }
         let site = self.failure(failure);
         self.me().failure = Some(site);
@@ -238,7 +238,7 @@ impl ThreadState {
     }
 }
 
-impl Deed {
+impl StepEffects {
     /// Returns the value that the next choice must take, if it is prescribed.
     pub fn given(&self) -> Option<i64> {
         self.wanted.get(self.outcomes.len()).copied()

@@ -143,7 +143,7 @@ impl Simulator {
             self.stage.abandon(&self.table);
         }
         let mut inner = self.stage.world.inner.borrow_mut();
-        self.initial = std::mem::take(&mut inner.deed.mishaps);
+        self.initial = std::mem::take(&mut inner.effects.mishaps);
         self.opening = inner.opening().collect();
         // Explorers only ask whether there are guarded accesses, not which.
         self.guards.clear();
@@ -317,7 +317,7 @@ impl Stage {
                     }
                     let mut inner = self.world.inner.borrow_mut();
                     inner.names.last_child = child;
-                    inner.deed.spawned.push(child);
+                    inner.effects.spawned.push(child);
                 }
                 CoroutineResult::Return(()) => {
                     self.stacks.borrow_mut().put(coroutine.into_stack());
@@ -360,7 +360,7 @@ impl Stage {
             }
             inner.begin_step(process, &[]);
             let wanted = event.outcomes.iter().map(|outcome| outcome.value);
-            inner.deed.wanted.extend(wanted);
+            inner.effects.wanted.extend(wanted);
         }
         if !self.run(event.process, table) {
             let name = table.get().path(event.process);
@@ -376,9 +376,9 @@ impl Stage {
     fn tell(&self) {
         let mut inner = self.world.inner.borrow_mut();
         if inner.recording {
-            let words = std::mem::take(&mut inner.deed.notes);
-            let pending = inner.deed.made.expect("a step has been made");
-            let panic = inner.deed.panic.take();
+            let words = std::mem::take(&mut inner.effects.notes);
+            let pending = inner.effects.made.expect("a step has been made");
+            let panic = inner.effects.panic.take();
             self.told.borrow_mut().push(Told {
                 pending,
                 words,

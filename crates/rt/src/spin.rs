@@ -282,7 +282,7 @@ impl World {
         let mut joined: Vec<_> = others.map(|(number, _)| ProcessId(number as u32)).collect();
         joined.retain(|&other| other != current);
         joined.sort_by_key(|other| Reverse(other.0));
-        inner.deed.joined.extend(joined);
+        inner.effects.joined.extend(joined);
     }
 
     /// Waits until the thread is notified or its time is over. The thread must have enlisted with

@@ -481,15 +481,17 @@ impl Inner {
     /// Adds a decision to the path and to the outcomes of the step.
     fn decided(&mut self, fork: Fork, model: Option<Evaluator>) {
         let unknowns = &mut self.unknowns;
-        unknowns.decisions.resize(self.deed.outcomes.len(), false);
+        unknowns
+            .decisions
+            .resize(self.effects.outcomes.len(), false);
         unknowns.decisions.push(true);
-        self.deed.outcomes.push(fork.outcome);
+        self.effects.outcomes.push(fork.outcome);
         unknowns.hold(fork, model);
     }
 
     /// Returns the side of a condition that the current step takes.
     fn decide(&mut self, condition: Term) -> bool {
-        let given = self.deed.given();
+        let given = self.effects.given();
         let drawn = self.lottery.as_mut().map(|random| random.below(2) as i64);
         let unknowns = &mut self.unknowns;
         let opposite = unknowns.terms.not(condition);
@@ -518,7 +520,7 @@ impl Inner {
 
     /// Returns a value of a term; other executions explore the other values.
     fn pick(&mut self, term: Term, place: Place) -> i64 {
-        let given = self.deed.given();
+        let given = self.effects.given();
         let drawn = self
             .lottery
             .as_mut()
@@ -639,7 +641,7 @@ impl World {
             }
             let current = inner.current;
             inner.me().life = Life::Lost;
-            inner.deed.mishaps.push(Mishap {
+            inner.effects.mishaps.push(Mishap {
                 process: Some(current),
                 kind: MishapKind::LocalLimit,
                 site: 0,

@@ -232,7 +232,7 @@ pub(crate) struct CellState {
 
 /// The effects of the current step so far.
 #[derive(Default)]
-pub(crate) struct Deed {
+pub(crate) struct StepEffects {
     /// The values that its choices must take, in order.
     pub wanted: Vec<i64>,
     /// The choices that it has made.
@@ -274,7 +274,7 @@ pub(crate) struct Inner {
     pub real_panic: bool,
     pub cells: Vec<CellState>,
     pub names: Names,
-    pub deed: Deed,
+    pub effects: StepEffects,
     pub recording: bool,
     pub clocks: Clocks,
     /// The failures met so far, without repetition.
@@ -403,7 +403,7 @@ impl World {
         let mut inner = self.inner.borrow_mut();
         if inner.recording {
             let words = words();
-            inner.deed.notes.push(words);
+            inner.effects.notes.push(words);
         }
     }
 
@@ -628,7 +628,7 @@ impl Inner {
         if std::mem::take(&mut thread.awaiting) {
             thread.token = true;
             let token = Access::new(AccessKind::Release, thread.cells[TOKEN]);
-            self.deed.touched.push(token);
+            self.effects.touched.push(token);
         }
     }
 
@@ -677,9 +677,9 @@ impl Inner {
             let width = (end - start) as u64;
             start + random.below(width) as i64
         });
-        let value = self.deed.given().or(drawn).unwrap_or(start);
+        let value = self.effects.given().or(drawn).unwrap_or(start);
         let value = value.clamp(start, end - 1);
-        self.deed.outcomes.push(Outcome { value, end });
+        self.effects.outcomes.push(Outcome { value, end });
         value
     }
 

@@ -92,7 +92,7 @@ impl<T: ?Sized> Mutex<T> {
             world.turn(Pending::lock(AccessKind::Acquire, cell, what, place));
             let mut inner = world.inner.borrow_mut();
             if inner.cells[cell as usize].holder.is_some() {
-                inner.deed.untouched = true;
+                inner.effects.untouched = true;
                 return world.refused(inner, cell);
             }
             inner.take(cell, place);

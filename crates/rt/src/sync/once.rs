@@ -126,7 +126,7 @@ impl Once {
                 let current = inner.current;
                 inner.clocks.acquire(current, cell);
                 let release = Access::new(AccessKind::Release, cell);
-                inner.deed.touched.push(release);
+                inner.effects.touched.push(release);
                 inner.saw(cell, wakes::CONTENT);
             } else {
                 inner.take(cell, place);

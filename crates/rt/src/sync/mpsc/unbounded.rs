@@ -47,7 +47,7 @@ impl Inner {
         if let Some(flag) = self.next_flag(channel) {
             self.cells[flag as usize].flag = 1;
             let release = Access::new(AccessKind::Release, flag);
-            self.deed.touched.push(release);
+            self.effects.touched.push(release);
             let current = self.current;
             self.clocks.release(current, flag);
         }
