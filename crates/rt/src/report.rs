@@ -6,7 +6,7 @@ use mazurka_core::{Execution, ProcessId, Schedule, Status, StepError};
 use mazurka_explore::{Violation, closest, first_difference, minimise, racing};
 
 use crate::inputs::{self, Input};
-use crate::simulate::{Simulator, Told};
+use crate::simulate::{RecordedStep, Simulator};
 use crate::world::{Inner, Place, Until};
 
 /// The call that asked for the exploration.
@@ -106,15 +106,15 @@ pub(crate) fn differ(
 fn lines(simulator: &mut Simulator, schedule: &Schedule, marked: &[usize]) -> Vec<Line> {
     let _made = play(simulator, schedule);
     simulator.record(true);
-    let told = simulator.told();
+    let recorded = simulator.recorded_steps();
     let processes: Vec<ProcessId> = simulator.events().iter().map(|e| e.process).collect();
-    let all = told.iter().zip(processes).enumerate();
+    let all = recorded.iter().zip(processes).enumerate();
     let lines = all
-        .map(|(at, (told, process))| {
-            let inner = |told| simulator.inner(|inner| line(inner, told, process));
+        .map(|(at, (step, process))| {
+            let inner = |step| simulator.inner(|inner| line(inner, step, process));
             Line {
                 racing: marked.contains(&at),
-                ..inner(told)
+                ..inner(step)
             }
         })
         .collect();
@@ -122,17 +122,17 @@ fn lines(simulator: &mut Simulator, schedule: &Schedule, marked: &[usize]) -> Ve
     lines
 }
 
-fn line(inner: &Inner, told: &Told, process: ProcessId) -> Line {
-    let (kind, verb) = told.pending.what;
+fn line(inner: &Inner, step: &RecordedStep, process: ProcessId) -> Line {
+    let (kind, verb) = step.pending.what;
     let mut what = match kind {
         "" | "thread" => verb.to_owned(),
         kind => format!("{kind}.{verb}"),
     };
-    if let Until::Ended(other) = told.pending.until {
+    if let Until::Ended(other) = step.pending.until {
         let _ = write!(what, " {}", name(inner, other));
     }
-    let mut words = told.words.join(", ");
-    if let Some(panic) = &told.panic {
+    let mut words = step.words.join(", ");
+    if let Some(panic) = &step.panic {
         let comma = if words.is_empty() { "" } else { ", " };
         let first = panic.message.lines().next().unwrap_or_default();
         let _ = write!(words, "{comma}panics: {first}");
@@ -141,7 +141,7 @@ fn line(inner: &Inner, told: &Told, process: ProcessId) -> Line {
         thread: name(inner, process),
         what,
         words,
-        place: told.pending.place.to_string(),
+        place: step.pending.place.to_string(),
         racing: false,
     }
 }

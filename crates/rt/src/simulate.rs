@@ -35,7 +35,7 @@ pub(crate) enum Stop {
 
 /// A step, described for reports.
 #[derive(Clone)]
-pub(crate) struct Told {
+pub(crate) struct RecordedStep {
     pub pending: Pending,
     pub words: Vec<String>,
     /// The panic that the step ended with.
@@ -52,7 +52,7 @@ struct Stage {
     /// The lowest address of each thread's stack.
     limits: RefCell<Vec<usize>>,
     stacks: RefCell<Stacks>,
-    told: RefCell<Vec<Told>>,
+    recorded: RefCell<Vec<RecordedStep>>,
 }
 
 /// A closure and its threads, as a program for explorers.
@@ -113,7 +113,7 @@ impl Simulator {
                 coroutines: RefCell::default(),
                 limits: RefCell::default(),
                 stacks: RefCell::new(Stacks::new(wishes.stack_size)),
-                told: RefCell::default(),
+                recorded: RefCell::default(),
             },
             table: ProcessTable::new(1),
             events: Vec::new(),
@@ -156,14 +156,14 @@ impl Simulator {
     /// Turns the recording of steps on or off; the current execution starts again.
     pub fn record(&mut self, on: bool) {
         self.inner(|inner| inner.recording = on);
-        self.stage.told.borrow_mut().clear();
+        self.stage.recorded.borrow_mut().clear();
         self.live.set(None);
     }
 
     /// Returns the recorded steps of the current execution.
-    pub fn told(&self) -> Vec<Told> {
+    pub fn recorded_steps(&self) -> Vec<RecordedStep> {
         self.revive();
-        self.stage.told.borrow().clone()
+        self.stage.recorded.borrow().clone()
     }
 
     /// Gives a function access to the shared state.
@@ -219,7 +219,7 @@ impl Simulator {
     /// Goes back to the start of a new execution.
     pub fn restart_execution(&mut self) {
         self.back_to(0);
-        if self.live.get() == Some(0) && self.stage.told.borrow().is_empty() {
+        if self.live.get() == Some(0) && self.stage.recorded.borrow().is_empty() {
             return;
         }
         self.live.set(None);
@@ -233,7 +233,7 @@ impl Stage {
             let mut inner = self.world.inner.borrow_mut();
             inner.begin();
         }
-        self.told.borrow_mut().clear();
+        self.recorded.borrow_mut().clear();
         let body = self.body.clone();
         let main = ProcessId(0);
         let place = std::panic::Location::caller();
@@ -369,17 +369,17 @@ impl Stage {
                 at + 1
             ));
         }
-        self.tell();
+        self.record_step();
     }
 
     /// Keeps the description of the step that has just been made.
-    fn tell(&self) {
+    fn record_step(&self) {
         let mut inner = self.world.inner.borrow_mut();
         if inner.recording {
             let words = std::mem::take(&mut inner.effects.notes);
             let pending = inner.effects.made.expect("a step has been made");
             let panic = inner.effects.panic.take();
-            self.told.borrow_mut().push(Told {
+            self.recorded.borrow_mut().push(RecordedStep {
                 pending,
                 words,
                 panic,
@@ -509,7 +509,7 @@ impl Execution for Simulator {
                 resume_unwind(Box::new(Stop::Restart));
             }
         }
-        self.stage.tell();
+        self.stage.record_step();
         self.len += 1;
         self.live.set(Some(self.len));
         Ok(&self.events[self.len - 1])
