@@ -510,12 +510,12 @@ mazurka_rt::lazy_static! {
 
 mazurka_rt::thread_local! {
     static MINE: Cell<u32> = const { Cell::new(0) };
-    static TOLD: Told = Told;
+    static COUNTED: CountsItsDrop = CountsItsDrop;
 }
 
-struct Told;
+struct CountsItsDrop;
 
-impl Drop for Told {
+impl Drop for CountsItsDrop {
     fn drop(&mut self) {
         COUNT.fetch_add(10, SeqCst);
     }
@@ -528,7 +528,7 @@ fn statics_start_anew() {
         assert_eq!(COUNT.load(SeqCst), 5);
         let other = thread::spawn(|| {
             MINE.set(MINE.get() + 1);
-            TOLD.with(|_| ());
+            COUNTED.with(|_| ());
             COUNT.fetch_add(1, SeqCst);
             LAZY.fetch_add(1, SeqCst);
             LOG.lock().unwrap().push(1);
