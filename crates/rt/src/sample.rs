@@ -57,19 +57,19 @@ where
 }
 
 /// Chooses the thread that runs next.
-trait Lot {
+trait Picker {
     /// Starts a run.
     fn begin(&mut self, random: &mut Random);
 
-    fn draw(&mut self, ready: &[ProcessId], step: u64, random: &mut Random) -> ProcessId;
+    fn pick(&mut self, ready: &[ProcessId], step: u64, random: &mut Random) -> ProcessId;
 }
 
-struct Evenly;
+struct Uniform;
 
-impl Lot for Evenly {
+impl Picker for Uniform {
     fn begin(&mut self, _random: &mut Random) {}
 
-    fn draw(&mut self, ready: &[ProcessId], _step: u64, random: &mut Random) -> ProcessId {
+    fn pick(&mut self, ready: &[ProcessId], _step: u64, random: &mut Random) -> ProcessId {
         ready[random.below(ready.len() as u64) as usize]
     }
 }
@@ -83,7 +83,7 @@ struct Priorities {
     longest: u64,
 }
 
-impl Lot for Priorities {
+impl Picker for Priorities {
     fn begin(&mut self, random: &mut Random) {
         self.of.clear();
         self.changes.clear();
@@ -92,7 +92,7 @@ impl Lot for Priorities {
         }
     }
 
-    fn draw(&mut self, ready: &[ProcessId], step: u64, random: &mut Random) -> ProcessId {
+    fn pick(&mut self, ready: &[ProcessId], step: u64, random: &mut Random) -> ProcessId {
         self.longest = self.longest.max(step + 1);
         for process in ready {
             if self.of.len() <= process.index() {
@@ -124,7 +124,7 @@ impl Builder {
     where
         F: Fn() + Send + Sync + 'static,
     {
-        self.sample(f, executions, Evenly)
+        self.sample(f, executions, Uniform)
     }
 
     /// Runs a closure under schedules with random priorities; see [`check_pct()`].
@@ -133,17 +133,17 @@ impl Builder {
     where
         F: Fn() + Send + Sync + 'static,
     {
-        let lot = Priorities {
+        let picker = Priorities {
             depth,
             of: Vec::new(),
             changes: Vec::new(),
             longest: 0,
         };
-        self.sample(f, executions, lot)
+        self.sample(f, executions, picker)
     }
 
     #[track_caller]
-    fn sample<F>(&self, f: F, executions: u64, mut lot: impl Lot) -> Summary
+    fn sample<F>(&self, f: F, executions: u64, mut picker: impl Picker) -> Summary
     where
         F: Fn() + Send + Sync + 'static,
     {
@@ -164,8 +164,8 @@ impl Builder {
         while done < executions && bounds.is_empty() {
             let end = persevere(&mut simulator, |simulator| {
                 simulator.restart_execution();
-                lot.begin(&mut random);
-                run(simulator, &mut lot, &mut random, self.limits().depth())
+                picker.begin(&mut random);
+                run(simulator, &mut picker, &mut random, self.limits().depth())
             });
             done += 1;
             let violation = match end {
@@ -220,7 +220,7 @@ enum End {
     Lost,
 }
 
-fn run(simulator: &mut Simulator, lot: &mut impl Lot, random: &mut Random, most: u64) -> End {
+fn run(simulator: &mut Simulator, picker: &mut impl Picker, random: &mut Random, most: u64) -> End {
     let mut ready = Vec::new();
     loop {
         if let Some(site) = simulator.failing() {
@@ -241,7 +241,7 @@ fn run(simulator: &mut Simulator, lot: &mut impl Lot, random: &mut Random, most:
         if step >= most {
             return End::TooDeep;
         }
-        let process = lot.draw(&ready, step, random);
+        let process = picker.pick(&ready, step, random);
         let _made = simulator.step(process, &[]);
     }
 }
