@@ -170,7 +170,7 @@ pub struct Summary {
 
 impl Summary {
     /// Makes a summary of the assumptions made so far.
-    pub(crate) fn of(inner: &Inner) -> Self {
+    pub(crate) fn new(inner: &Inner) -> Self {
         Self {
             executions: 0,
             blocked: 0,

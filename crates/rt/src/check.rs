@@ -342,7 +342,7 @@ impl Builder {
             blocked: found.counts.blocked,
             bounds: found.bounds.clone(),
             max_preemptions: self.max_preemptions.filter(|_| cut),
-            ..simulator.inner(|inner| Summary::of(inner))
+            ..simulator.inner(|inner| Summary::new(inner))
         };
         debug_assert!(found.stopped != StopReason::Certain);
         self.say(summary)
@@ -402,7 +402,7 @@ impl Builder {
         self.say(Summary {
             executions: 1,
             bounds: vec![Bound::MaxExecutions(1)],
-            ..simulator.inner(|inner| Summary::of(inner))
+            ..simulator.inner(|inner| Summary::new(inner))
         })
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn join(schedule: &Schedule, inputs: &[Input]) -> String {
 mod of_run {
     use super::*;
 
-    pub(crate) fn of(_: &Inner) -> Vec<Input> {
+    pub(crate) fn collect(_: &Inner) -> Vec<Input> {
         Vec::new()
     }
 
@@ -90,7 +90,7 @@ mod of_run {
     use crate::report;
 
     /// Returns the inputs of the current run.
-    pub(crate) fn of(inner: &Inner) -> Vec<Input> {
+    pub(crate) fn collect(inner: &Inner) -> Vec<Input> {
         let asked = inner.unknowns.asked.iter();
         asked
             .map(|asked| Input {
@@ -280,4 +280,4 @@ mod of_run {
     }
 }
 
-pub(crate) use of_run::{Rivals, compare, compared, give, of, settle};
+pub(crate) use of_run::{Rivals, collect, compare, compared, give, settle};

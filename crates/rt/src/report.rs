@@ -94,7 +94,7 @@ pub(crate) fn differ(
     for (at, schedule) in [one, other].iter().enumerate() {
         let marked = racing.map_or(Vec::new(), |pairs| pairs[at].to_vec());
         let lines = lines(simulator, schedule, &marked);
-        let inputs = simulator.inner(|inner| inputs::of(inner));
+        let inputs = simulator.inner(|inner| inputs::collect(inner));
         let replay = inputs::join(schedule, &inputs);
         let _ = writeln!(text, "\n{}, by `{replay}`:", runs[at].0);
         table(&lines, &mut text);
@@ -204,7 +204,7 @@ impl Report {
             what,
             steps,
             waiting,
-            inputs: simulator.inner(|inner| inputs::of(inner)),
+            inputs: simulator.inner(|inner| inputs::collect(inner)),
         }
     }
 

@@ -205,7 +205,7 @@ impl Builder {
             executions: done,
             bounds,
             random: true,
-            ..simulator.inner(|inner| Summary::of(inner))
+            ..simulator.inner(|inner| Summary::new(inner))
         })
     }
 }

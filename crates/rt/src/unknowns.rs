@@ -271,7 +271,7 @@ mod key {
         }
     }
 
-    pub fn of(sort: Sort, value: i64) -> i64 {
+    pub fn from_value(sort: Sort, value: i64) -> i64 {
         match sort {
             Sort::Signed(_) if value >= HALF => value ^ i64::MIN,
             Sort::Signed(_) if value < -HALF => value,
@@ -334,14 +334,14 @@ mod key {
             let sorts = [Sort::Signed(8), Sort::Signed(64), Sort::Unsigned(64)];
             for sort in sorts {
                 for value in -100..100 {
-                    assert_eq!(super::value(sort, of(sort, value)), value);
+                    assert_eq!(super::value(sort, from_value(sort, value)), value);
                 }
             }
             let tried: Vec<i64> = (0..5).map(|key| value(Sort::Signed(8), key)).collect();
             assert_eq!(tried, [0, -1, 1, -2, 2]);
             for edge in [i64::MIN, -HALF - 1, -HALF, HALF - 1, HALF, i64::MAX] {
                 for value in [edge, edge.wrapping_add(1), edge.wrapping_sub(1)] {
-                    let key = of(Sort::Signed(64), value);
+                    let key = from_value(Sort::Signed(64), value);
                     assert_eq!(super::value(Sort::Signed(64), key), value);
                 }
             }
@@ -379,7 +379,7 @@ impl Unknowns {
             let condition = key::between(&mut unknowns.terms, term, from, to);
             let mut model = unknowns.possible(condition)?;
             let value = model.eval(&unknowns.terms, term)?;
-            Some((key::of(sort, value), model))
+            Some((key::from_value(sort, value), model))
         };
         let mut best = among(self, to)?;
         let mut low = from;
@@ -462,7 +462,7 @@ impl Unknowns {
                 let model = model.or_else(|| self.possible(Term::TRUE));
                 let found = model.and_then(|mut model| {
                     let value = model.eval(&self.terms, term)?;
-                    Some((key::of(sort, value), model))
+                    Some((key::from_value(sort, value), model))
                 });
                 let key = found.as_ref().map_or(0, |found| found.0);
                 let same = self.has_key(term, key);
@@ -531,7 +531,7 @@ impl Inner {
             Some(key) if unknowns.following => (key, 0, None),
             None if unknowns.following => {
                 let value = unknowns.example(term).unwrap_or(0);
-                (key::of(sort, value), 0, unknowns.model.take())
+                (key::from_value(sort, value), 0, unknowns.model.take())
             }
             given => match unknowns.before(term) {
                 Some(before) if given == Some(before.value) => (before.value, before.end, None),
