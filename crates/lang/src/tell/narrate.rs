@@ -18,11 +18,11 @@ use mazurka_diagnostics::Span;
 #[derive(Default)]
 struct Scribe {
     guards: Vec<String>,
-    actions: Vec<Told>,
+    actions: Vec<NarratedAction>,
     reads: Vec<(u32, i64)>,
 }
 
-enum Told {
+enum NarratedAction {
     Text(String),
     /// Named when the step has been made.
     Spawn,
@@ -64,17 +64,20 @@ impl Listener for Scribe {
             Note::Test(test) => self.guards.push(scope.expr(test)),
             // Absorbed by a guard or not at all: then its accesses speak for it.
             Note::Action(_) if op == Op::BeginSimple && !heard.open => {}
-            Note::Action(Action::Spawn) => self.actions.push(Told::Spawn),
+            Note::Action(Action::Spawn) => self.actions.push(NarratedAction::Spawn),
             Note::Action(Action::Join(handle)) => {
                 let handle = handle.and_then(|handle| scope.handle(handle));
-                self.actions.push(Told::Join(handle));
+                self.actions.push(NarratedAction::Join(handle));
             }
-            Note::Action(action) => self.actions.push(Told::Text(scope.action(action))),
+            Note::Action(action) => self
+                .actions
+                .push(NarratedAction::Text(scope.action(action))),
             Note::Read | Note::Write if heard.merged => {}
             Note::Read => {
                 let name =
                     cell(1).map_or_else(|| "an element".to_owned(), |cell| code.cell_name(cell));
-                self.actions.push(Told::Text(format!("read {name}")));
+                self.actions
+                    .push(NarratedAction::Text(format!("read {name}")));
             }
             Note::Write => {
                 let text = match cell(2) {
@@ -85,7 +88,7 @@ impl Listener for Scribe {
                     ),
                     None => "write an element".to_owned(),
                 };
-                self.actions.push(Told::Text(text));
+                self.actions.push(NarratedAction::Text(text));
             }
         }
     }
@@ -341,19 +344,21 @@ impl Machine {
         }
     }
 
-    fn label(&self, guards: Vec<String>, actions: Vec<Told>, event: &Event) -> String {
+    fn label(&self, guards: Vec<String>, actions: Vec<NarratedAction>, event: &Event) -> String {
         let name = |p: ProcessId| self.table.path(p).to_string();
         let mut spawned = event.spawned.iter();
         let mut texts: Vec<String> = Vec::new();
         for action in actions {
             texts.push(match action {
-                Told::Text(text) => text,
-                Told::Spawn => {
+                NarratedAction::Text(text) => text,
+                NarratedAction::Spawn => {
                     let child = spawned.next().map(|&p| name(p)).unwrap_or_default();
                     format!("spawn({child})")
                 }
-                Told::Join(Some(handle)) => format!("join({})", name(ProcessId(handle as u32))),
-                Told::Join(None) => {
+                NarratedAction::Join(Some(handle)) => {
+                    format!("join({})", name(ProcessId(handle as u32)))
+                }
+                NarratedAction::Join(None) => {
                     let all: Vec<_> = event.joined.iter().map(|&p| name(p)).collect();
                     format!("join({})", all.join(", "))
                 }
