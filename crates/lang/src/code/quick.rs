@@ -46,7 +46,7 @@ pub(crate) enum Value {
 impl Value {
     /// The value with these locals; none if it is not defined.
     #[inline(always)]
-    pub fn of(self, locals: &[i64]) -> Option<i64> {
+    pub fn eval(self, locals: &[i64]) -> Option<i64> {
         match self {
             Value::Slot(slot) => Some(locals[slot as usize]),
             Value::Slots(op, ty, [a, b]) => arith(op, ty, locals[a as usize], locals[b as usize]),
@@ -104,7 +104,7 @@ pub(crate) struct Turn {
 impl Next {
     /// What it does with these locals; none if the variable leaves its range.
     #[inline(always)]
-    pub fn of(self, locals: &[i64]) -> Option<Turn> {
+    pub fn advance(self, locals: &[i64]) -> Option<Turn> {
         let [slot, end] = self.slots;
         let value = numbers::add(self.ty, locals[slot as usize], 1).ok()?;
         let again = numbers::compare(Compare::Lt, self.unsigned, value, locals[end as usize]);

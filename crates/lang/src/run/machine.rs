@@ -296,7 +296,7 @@ impl Machine {
         let value = match quick.action {
             QuickAction::Fetch { .. } | QuickAction::FetchAt { .. } => *cell,
             QuickAction::Set { value } => value,
-            QuickAction::Put { value } => value.of(&stack[frame..])?,
+            QuickAction::Put { value } => value.eval(&stack[frame..])?,
             QuickAction::Lock if *cell == 0 => owner,
             QuickAction::Unlock if *cell == owner => 0,
             QuickAction::Lock | QuickAction::Unlock => return None,
@@ -324,7 +324,7 @@ impl Machine {
             Then::Rest(pc) => (pc, false),
             Then::End(pc) => (pc, true),
             Then::More(pc) => return Some(Made::Until(pc)),
-            Then::Next(pc, next) => match next.of(&stack[frame..]) {
+            Then::Next(pc, next) => match next.advance(&stack[frame..]) {
                 Some(turn) if self.max_local > 0 => {
                     let slot = &mut stack[frame + turn.slot as usize];
                     self.undo.push(Undo::Slot {

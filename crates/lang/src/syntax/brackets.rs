@@ -85,7 +85,7 @@ impl Pass<'_, '_> {
     fn run(&mut self, source: &str) {
         let mut lines = Indents::new(source);
         for token in self.tokens {
-            let (indent, first) = lines.of(token.span.start);
+            let (indent, first) = lines.indent_at(token.span.start);
             self.indents.push(indent);
             self.first.push(first);
         }
@@ -332,7 +332,7 @@ impl<'s> Indents<'s> {
     }
 
     /// The indentation of the line of a byte, and whether the byte is the first of it.
-    fn of(&mut self, at: u32) -> (u32, bool) {
+    fn indent_at(&mut self, at: u32) -> (u32, bool) {
         while self.next_line <= self.source.len()
             && (self.next_line == 0 || at as usize > self.line_end)
         {
