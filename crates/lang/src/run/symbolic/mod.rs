@@ -240,7 +240,10 @@ impl SymbolicMachine {
         for process in 0..self.code.processes.len() as u32 {
             // Local work can neither block nor choose.
             let (mark, asked) = (self.undo.len(), self.asked.len());
-            if self.go(ProcessId(process), &mut event, &[], false).is_err() {
+            if self
+                .run_to_mark(ProcessId(process), &mut event, &[], false)
+                .is_err()
+            {
                 // What it does depends on an input: then it will be a step.
                 self.undo_to(mark);
                 self.asked.truncate(asked);
@@ -268,7 +271,7 @@ impl SymbolicMachine {
     }
 
     /// Runs a process to its next mark, writing down what happens.
-    fn go(
+    fn run_to_mark(
         &mut self,
         process: ProcessId,
         event: &mut Event,
@@ -349,7 +352,7 @@ impl SymbolicMachine {
         event.claims_key = self.claim(process, &mut claims);
         event.claims = claims;
         event.wait = self.wait(process);
-        let result = self.go(process, &mut event, outcomes, !starts);
+        let result = self.run_to_mark(process, &mut event, outcomes, !starts);
         self.taken.push(taken);
         match result {
             Ok(()) => {
