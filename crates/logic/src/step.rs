@@ -98,7 +98,8 @@ impl<'p> Making<'_, 'p> {
         vec![(true, way), (false, other)]
     }
 
-    fn tire(&mut self, turn: ProcessId) -> Result<(), TooMuch> {
+    /// Counts a unit of work; an error if the step takes too much.
+    fn count_work(&mut self, turn: ProcessId) -> Result<(), TooMuch> {
         self.work += 1;
         match self.work > MOST_WORK {
             true => Err(TooMuch(self.world.table.path(turn).to_string())),
@@ -112,7 +113,7 @@ impl<'p> Making<'_, 'p> {
         let mut done = Vec::new();
         let mut open = vec![way];
         while let Some(mut way) = open.pop() {
-            self.tire(way.turn)?;
+            self.count_work(way.turn)?;
             let work = &mut way.thread().work;
             let local = match work.last() {
                 Some(item) => work.len() > depth && !is_step(item, &self.world.shared),
@@ -172,7 +173,7 @@ impl<'p> Making<'_, 'p> {
 
     /// The next step of the thread.
     fn one(&mut self, mut way: Branch<'p>) -> Ways<'p> {
-        self.tire(way.turn)?;
+        self.count_work(way.turn)?;
         let item = way.thread().work.pop();
         match item {
             Some(Item::Do(stmt)) => match &stmt.kind {
