@@ -64,7 +64,7 @@ pub(crate) fn start<'p>(
 /// The ways that the next step of a thread can go; none if it has to wait.
 pub(crate) fn step<'p>(world: &mut World<'p>, state: &State<'p>, process: ProcessId) -> Ways<'p> {
     let mut making = Making { world, work: 0 };
-    let ways = making.one(Branch::at(state.clone(), process))?;
+    let ways = making.next_step(Branch::at(state.clone(), process))?;
     let mut settled = Vec::new();
     for way in ways {
         settled.extend(making.settle(way, 0)?);
@@ -171,8 +171,8 @@ impl<'p> Making<'_, 'p> {
         }
     }
 
-    /// The next step of the thread.
-    fn one(&mut self, mut way: Branch<'p>) -> Ways<'p> {
+    /// Makes the next step of the thread.
+    fn next_step(&mut self, mut way: Branch<'p>) -> Ways<'p> {
         self.count_work(way.turn)?;
         let item = way.thread().work.pop();
         match item {
@@ -307,7 +307,7 @@ impl<'p> Making<'_, 'p> {
         let mut ways = Vec::new();
         for mut way in self.settle(way, depth)? {
             match way.thread().work.len() > depth {
-                true => ways.extend(self.one(way)?),
+                true => ways.extend(self.next_step(way)?),
                 false => ways.push(way),
             }
         }
@@ -324,7 +324,7 @@ impl<'p> Making<'_, 'p> {
                 done.push(way);
                 continue;
             }
-            let mut ways = self.one(way)?;
+            let mut ways = self.next_step(way)?;
             ways.reverse();
             open.extend(ways);
         }
