@@ -122,21 +122,26 @@ impl Program {
                 Schedule::of(machine.events(), machine.processes())
             }
         };
-        let mut told = evidence::tell(&mut machine, &schedule)?;
+        let mut narrated = evidence::tell(&mut machine, &schedule)?;
         bounds.extend(evidence::bounds_of_run(&machine, &options.limits));
         bounds.dedup();
         let mut witnesses = Vec::new();
-        for mishap in &told.failures {
-            witnesses.push(evidence::failure(&mut machine, told.run.clone(), mishap));
+        for mishap in &narrated.failures {
+            witnesses.push(evidence::failure(
+                &mut machine,
+                narrated.run.clone(),
+                mishap,
+            ));
         }
-        if told.deadlocked {
-            witnesses.push(evidence::deadlock(&mut machine, told.run.clone()));
+        if narrated.deadlocked {
+            witnesses.push(evidence::deadlock(&mut machine, narrated.run.clone()));
         }
         if let Some(marked) = witnesses.first().and_then(|witness| witness.runs.first()) {
-            told.run = marked.clone();
+            narrated.run = marked.clone();
         }
-        let complete = evidence::is_complete(&told.run) && told.run.ending != Ending::Discarded;
-        let steps = told.run.steps.len() as u64;
+        let complete =
+            evidence::is_complete(&narrated.run) && narrated.run.ending != Ending::Discarded;
+        let steps = narrated.run.steps.len() as u64;
         let record = Record {
             version: VERSION,
             program: self.record().clone(),
@@ -167,10 +172,10 @@ impl Program {
                 executions: u64::from(complete),
                 traces: Some(u64::from(complete)),
                 blocked: 0,
-                discarded: u64::from(told.run.ending == Ending::Discarded),
-                deadlocks: u64::from(told.deadlocked),
-                failures: told.failures.len() as u64,
-                final_states: u64::from(told.run.ending == Ending::Final),
+                discarded: u64::from(narrated.run.ending == Ending::Discarded),
+                deadlocks: u64::from(narrated.deadlocked),
+                failures: narrated.failures.len() as u64,
+                final_states: u64::from(narrated.run.ending == Ending::Final),
                 events: steps,
                 steps,
             },
@@ -185,8 +190,8 @@ impl Program {
         Ok(RunRecord {
             record,
             seed,
-            ready: told.ready,
-            run: told.run,
+            ready: narrated.ready,
+            run: narrated.run,
             path: None,
         })
     }
