@@ -143,7 +143,7 @@ impl Program {
                 Some(checkpoint) => checkpoint.parts(self, front, search, options)?,
                 None => Parts::new(front.machine(options), search),
             };
-            let save = &mut |parts: &Parts| save(Checkpoint::of(self, options, parts));
+            let save = &mut |parts: &Parts| save(Checkpoint::new(self, options, parts));
             Ok(self.explore_parts(front, parts, options, watch, &mut Saver { every, save }))
         })
     }
@@ -164,7 +164,7 @@ impl Program {
         };
         let found = parts.run_saved(&workers, watch, saver);
         let left = !parts.left.is_empty();
-        let checkpoint = left.then(|| Checkpoint::of(self, options, &parts));
+        let checkpoint = left.then(|| Checkpoint::new(self, options, &parts));
         let record = self.judge("explore", algorithm, options, false, &mut machine, &found);
         (record, checkpoint)
     }

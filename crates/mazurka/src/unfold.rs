@@ -181,9 +181,9 @@ impl Program {
             let (record, mut net, mut machine) =
                 self.unfold_for_all(program, kind, seed, options, watch, &mut ())?;
             small(&net)?;
-            let told = |schedule: &Schedule| label_for_inputs(&mut machine, schedule, options);
+            let label = |schedule: &Schedule| label_for_inputs(&mut machine, schedule, options);
             let names = program.machine(options);
-            return Ok((record, drawn(&names, &mut net, told)));
+            return Ok((record, drawn(&names, &mut net, label)));
         }
         on_front!(self.language, front => {
             let (record, mut net) = self.unfold_on(front, kind, seed, options, watch, &mut ());
