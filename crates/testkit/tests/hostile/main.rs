@@ -124,11 +124,11 @@ fn changes_that_must_not_matter_do_not() {
 #[test]
 #[ignore = "takes as long as it is told to; see .ci/long"]
 fn commands_agree_for_long() {
-    let told = long::Told::by_environment();
-    let total = long::long_run(&told);
+    let settings = long::LongRunSettings::by_environment();
+    let total = long::long_run(&settings);
     total.print();
     assert_eq!(total.wrong(), 0, "programs that commands get wrong");
-    if told.programs >= 10_000 {
+    if settings.programs >= 10_000 {
         assert_eq!(total.useless(), [""; 0], "commands that never answer");
         assert_eq!(total.missing(), [], "pairs of features without a violation");
     }
@@ -138,8 +138,8 @@ fn commands_agree_for_long() {
 #[test]
 #[ignore = "takes as long as it is told to; see .ci/long"]
 fn nothing_changes_for_long() {
-    let told = long::Told::by_environment();
-    nothing_changes(told.seed, told.programs, 1);
+    let settings = long::LongRunSettings::by_environment();
+    nothing_changes(settings.seed, settings.programs, 1);
 }
 
 /// For those who change a generator: `MAZURKA_PROGRAMS=20000 cargo test --profile long -p
@@ -147,7 +147,7 @@ fn nothing_changes_for_long() {
 #[test]
 #[ignore = "prints a table"]
 fn table_of_pairs() {
-    let total = long::table(&long::Told::by_environment());
+    let total = long::table(&long::LongRunSettings::by_environment());
     total.print();
     assert!(total.missing().len() < 200, "the generators leave much out");
 }
