@@ -15,7 +15,9 @@ pub fn wrong(text: &str, found: &AnyStartPermutations, finals: &BTreeSet<State>)
     if none && finals.len() > 1 {
         return Some("permutations end differently, but from no initial values".to_owned());
     }
-    let stated = parse(text).map(|program| Stated::of(&program, text)).ok()?;
+    let stated = parse(text)
+        .map(|program| Stated::new(&program, text))
+        .ok()?;
     let examples = found.disagreements.iter().map(|pair| named(&pair.example));
     let plain = |state: &State| state.iter().all(|(name, _)| !name.contains('['));
     let examples = examples.filter(|state| plain(state) && !stated.observes);

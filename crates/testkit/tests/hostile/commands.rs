@@ -342,7 +342,7 @@ fn run_on(
 ) -> Result<Outcome, Refused> {
     let watch = &mut quietly();
     let seen = |record: &Record| {
-        let mut seen = Seen::of(record);
+        let mut seen = Seen::from_record(record);
         seen.wrong = replay(program, record);
         seen.boxed()
     };
@@ -366,7 +366,7 @@ fn run_on(
                 Err(bad) => return Ok(Outcome::Refused(bad.to_string())),
             };
             let found = program.reach(&wanted, (*net, *method), *seed, options, watch)?;
-            let mut seen = Seen::of(&found.record);
+            let mut seen = Seen::from_record(&found.record);
             let shown = found.run.is_some() == (found.answer == Reached::Reachable);
             seen.wrong = (!shown).then(|| "an answer without a run".to_owned());
             seen.boxed()
@@ -414,7 +414,7 @@ fn tests(program: &Program, algorithm: Algorithm, options: &Options) -> Result<O
         }
     };
     let (record, _) = program.explore_tests(algorithm, options, &mut quietly(), sink)?;
-    let mut seen = Seen::of(&record);
+    let mut seen = Seen::from_record(&record);
     seen.wrong = wrong;
     // A test of a program with unknown values shows one of the values that lead there.
     seen.finals = (!unknown).then_some(finals);
@@ -451,7 +451,7 @@ fn resume(program: &Program, algorithm: Algorithm, jobs: usize, options: &Option
         };
         // A part that is too large is not finished by any stage.
         let Some(left) = left.filter(|_| most < MOST) else {
-            let mut seen = Seen::of(&record);
+            let mut seen = Seen::from_record(&record);
             seen.wrong = replay(program, &record);
             return seen.boxed();
         };
@@ -466,7 +466,7 @@ fn one_run(program: &Program, seed: u64, options: &Options) -> Outcome {
         Ok(found) => found,
         Err(refused) => return Outcome::Refused(refused.to_string()),
     };
-    let mut seen = Seen::of(&found.record);
+    let mut seen = Seen::from_record(&found.record);
     seen.wrong = replay_run(program, &found);
     let state = (found.run.ending == Ending::Final).then(|| state_of(&found.run));
     seen.deadlock = found.run.ending == Ending::Deadlock;
@@ -489,7 +489,7 @@ fn permute(loaded: &Loaded, seed: u64, any_start: bool, options: &Options) -> Ou
     match program.permute(&wanted, options, &mut quietly()) {
         Err(refused) => Outcome::Refused(refused.to_string()),
         Ok(found) => {
-            let mut seen = Seen::of(&found.record);
+            let mut seen = Seen::from_record(&found.record);
             seen.wrong = replay(program, &found.record);
             let results = found.permutations.results.iter();
             let finals = results.filter(|result| result.ending == Ending::Final);
@@ -517,7 +517,7 @@ fn symbolic(loaded: &Loaded, por: Reduction, options: &Options) -> Outcome {
     match program.symbolic(&wanted, options, &mut quietly()) {
         Err(nothing) => Outcome::Refused(nothing.to_string()),
         Ok(found) => {
-            let mut seen = Seen::of(&found.record);
+            let mut seen = Seen::from_record(&found.record);
             // Where nothing is unknown, the states are values.
             let listed = found.states.listed.iter();
             let finals = listed.filter(|state| state.ending == Ending::Final);
@@ -547,7 +547,7 @@ fn prove(loaded: &Loaded, reduce: bool, options: &Options) -> Outcome {
     match program.prove(&[], &wanted, &mut quietly()) {
         Err(refused) => Outcome::Refused(refused.to_string()),
         Ok((found, file)) => {
-            let mut seen = Seen::of(&found.record);
+            let mut seen = Seen::from_record(&found.record);
             let verdict = found.record.verdict;
             let goals = found.goals.iter();
             seen.proof = Some(Proof {

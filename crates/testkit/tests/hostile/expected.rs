@@ -71,14 +71,14 @@ pub enum Unknown {
 }
 
 impl Expected {
-    /// The oracle's answer.
-    pub fn of(text: &str, limits: &Limits) -> Result<Self, Unknown> {
+    /// Asks the oracle.
+    pub fn by_oracle(text: &str, limits: &Limits) -> Result<Self, Unknown> {
         let program = parse(text).map_err(|_| Unknown::Refused)?;
         match judge(text, limits) {
-            Answer::Truth(truth) => Ok(Self::from(&truth, Stated::of(&program, text))),
+            Answer::Truth(truth) => Ok(Self::from(&truth, Stated::new(&program, text))),
             Answer::TooLarge => Err(Unknown::TooLarge),
             Answer::Impossible => Err(Unknown::Impossible {
-                hard: Stated::of(&program, text).wide,
+                hard: Stated::new(&program, text).wide,
             }),
             Answer::Refused(_) => Err(Unknown::Refused),
         }
@@ -141,7 +141,7 @@ impl Expected {
 }
 
 impl Stated {
-    pub fn of(program: &Program, text: &str) -> Self {
+    pub fn new(program: &Program, text: &str) -> Self {
         let mut stated = Self::default();
         for item in &program.items {
             stated.item(item);

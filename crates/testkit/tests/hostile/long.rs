@@ -136,7 +136,7 @@ fn pair_lines(pairs: &Pairs) -> String {
     let mut lines = String::new();
     for one in Feature::ALL {
         for other in Feature::ALL.into_iter().filter(|other| one <= *other) {
-            let (seen, violated) = pairs.of(one, other);
+            let (seen, violated) = pairs.counts(one, other);
             if seen > 0 {
                 writeln!(lines, "pair {one:?} {other:?} {seen} {violated}").expect("memory");
             }

@@ -190,7 +190,7 @@ fn commands() -> Vec<Command> {
 pub fn difference(text: &str, change: Change, seed: u64) -> Option<String> {
     let program = parse(text).ok()?;
     let other = change.apply(text, seed)?;
-    let stated = Stated::of(&program, text);
+    let stated = Stated::new(&program, text);
     let (one, two) = (Loaded::new(text), Loaded::new(&other));
     match (one.refusal(), two.refusal()) {
         (None, None) => {}

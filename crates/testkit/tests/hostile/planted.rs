@@ -113,7 +113,7 @@ fn a_failure_dropped_with_a_discarded_test_is_caught() {
 #[test]
 fn results_that_are_not_compared_are_caught() {
     caught("symbolic results", "explore", &|_, text, seen| {
-        let unknown = parse(text).is_ok_and(|p| Stated::of(&p, text).starts_anywhere);
+        let unknown = parse(text).is_ok_and(|p| Stated::new(&p, text).starts_anywhere);
         if unknown && seen.deterministic == Some(false) {
             seen.deterministic = Some(true);
         }

@@ -51,7 +51,7 @@ pub struct Proof {
 }
 
 impl Seen {
-    pub fn of(record: &Record) -> Self {
+    pub fn from_record(record: &Record) -> Self {
         let shows = |kind: WitnessKind| record.witnesses.iter().any(|w| w.kind == kind);
         let failures = record
             .witnesses

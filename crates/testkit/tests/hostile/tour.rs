@@ -90,7 +90,7 @@ fn limits() -> Limits {
 
 /// What the oracle says.
 pub fn look(text: &str) -> Result<Expected, Unknown> {
-    Expected::of(text, &limits())
+    Expected::by_oracle(text, &limits())
 }
 
 /// A program that was compared.
