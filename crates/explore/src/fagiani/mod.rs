@@ -287,7 +287,7 @@ impl Fagiani {
 
     /// Keeps the current run as a seed, unless its labels are known.
     fn record<E: Labelled>(&mut self, program: &E) {
-        let seed = Seed::of(program, &self.fixed);
+        let seed = Seed::from_run(program, &self.fixed);
         if self.seeds.add(&seed) {
             if self.recorded.is_none() {
                 self.recorded = Some(seed.clone());

@@ -90,7 +90,7 @@ impl Seed {
 
     /// Makes a seed of the current run. `fixed`: for each step, whether its code location
     /// determined its claims.
-    pub fn of<E: Labelled>(program: &E, fixed: &[bool]) -> Self {
+    pub fn from_run<E: Labelled>(program: &E, fixed: &[bool]) -> Self {
         let mut seed = Self::empty();
         for (at, event) in program.events().iter().enumerate() {
             let print = print(program, at);

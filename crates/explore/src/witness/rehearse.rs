@@ -14,7 +14,7 @@ pub(crate) struct Move {
 }
 
 impl Move {
-    fn of(event: &Event) -> Self {
+    fn from_event(event: &Event) -> Self {
         Self {
             process: event.process,
             outcomes: event.outcomes.iter().map(|o| o.value).collect(),
@@ -71,7 +71,7 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
 
     /// Returns the moves of the current run.
     pub fn moves(&self) -> Vec<Move> {
-        self.program.events().iter().map(Move::of).collect()
+        self.program.events().iter().map(Move::from_event).collect()
     }
 
     /// Returns a schedule as moves; none if it names a process that the program has not met.
