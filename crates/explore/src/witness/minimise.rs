@@ -31,10 +31,10 @@ pub fn minimise<E: Execution>(
         return schedule.clone();
     };
     for way in [tidy, shorten, join_blocks, tidy] {
-        stage.rest(EFFORT + 2 * best.len() as u64);
+        stage.set_budget(EFFORT + 2 * best.len() as u64);
         way(&mut stage, &mut best, violation);
     }
-    stage.rest(u64::MAX);
+    stage.set_budget(u64::MAX);
     stage.play(&best, violation);
     stage.schedule()
 }
@@ -76,7 +76,7 @@ fn shorten<E: Execution>(
 ) {
     for &process in stage.program.processes().in_order().to_vec().iter().rev() {
         let mut tail = best.iter().filter(|m| m.process == process).count();
-        while tail > 0 && !stage.tired() {
+        while tail > 0 && !stage.is_exhausted() {
             let own = best.iter().filter(|m| m.process == process).count();
             let mut seen = 0;
             let keep = |m: &&Move| {
@@ -90,9 +90,9 @@ fn shorten<E: Execution>(
         }
     }
     let mut window = best.len() / 2;
-    while window > 0 && !stage.tired() {
+    while window > 0 && !stage.is_exhausted() {
         let mut end = best.len();
-        while end >= window && !stage.tired() {
+        while end >= window && !stage.is_exhausted() {
             let candidate = [&best[..end - window], &best[end..]].concat();
             let taken = improve(stage, best, &candidate, violation);
             end = match taken {
@@ -130,7 +130,7 @@ fn join_blocks<E: Execution>(
                 [one, other, &between].map(Vec::as_slice).concat(),
                 [&between, one, other].map(Vec::as_slice).concat(),
             ] {
-                if stage.tired() {
+                if stage.is_exhausted() {
                     return;
                 }
                 let candidate = [before.as_slice(), &middle, &after].concat();
@@ -227,15 +227,15 @@ pub fn closest<E: Execution>(
     let (differs_from_one, differs_from_other) = (observe(&one), observe(&other));
     let most = switches(&one) + switches(&other);
     let (mut first, mut second) = (one, other);
-    stage.rest(EFFORT + 4 * first.len() as u64);
+    stage.set_budget(EFFORT + 4 * first.len() as u64);
     tidy(&mut stage, &mut first, &differs_from_other);
-    stage.rest(EFFORT + 4 * second.len() as u64);
+    stage.set_budget(EFFORT + 4 * second.len() as u64);
     tidy(&mut stage, &mut second, &differs_from_one);
-    stage.rest(2 * EFFORT);
+    stage.set_budget(2 * EFFORT);
     if let Some(near) = nearest(&mut stage, &first, &differs_from_one, most) {
         second = near;
     }
-    stage.rest(u64::MAX);
+    stage.set_budget(u64::MAX);
     stage.play(&first, &differs_from_other);
     let first = stage.schedule();
     stage.play(&second, &differs_from_one);
@@ -284,7 +284,7 @@ fn nearest<E: Execution>(
             }
             stage.play(&candidate, violation);
             stage.complete(violation);
-            if stage.tired() {
+            if stage.is_exhausted() {
                 return None;
             }
             if !stage.shows(violation) {

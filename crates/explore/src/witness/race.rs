@@ -73,7 +73,7 @@ fn reversible<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize
     let run: Vec<Event> = stage.program.events().to_vec();
     let moves = stage.moves();
     let order = HappensBefore::of(&run);
-    stage.rest(EFFORT);
+    stage.set_budget(EFFORT);
     let mut found = Vec::new();
     'search: for later in (1..run.len()).rev() {
         // For a failing step only its past counts; for a final state or a deadlock every step does.
@@ -87,7 +87,7 @@ fn reversible<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize
             if !race(&run, &order, earlier, later) {
                 continue;
             }
-            if stage.tired() {
+            if stage.is_exhausted() {
                 break 'search;
             }
             if saves(&mut stage, &moves, &order, (earlier, later), violation) {
@@ -96,7 +96,7 @@ fn reversible<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize
             }
         }
     }
-    stage.rest(u64::MAX);
+    stage.set_budget(u64::MAX);
     stage.play(&whole, &NO_FAILURE);
     found
 }
@@ -161,7 +161,7 @@ fn saves<E: Execution>(
         Violation::Deadlock(_) => ending(stage.program) == Ending::Deadlock,
         _ => stage.shows(violation),
     };
-    !stage.tired() && !still
+    !stage.is_exhausted() && !still
 }
 
 /// Returns the first two dependent steps that come in different orders in two runs: their positions

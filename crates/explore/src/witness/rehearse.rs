@@ -60,12 +60,12 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
     }
 
     /// Whether the budget is used up.
-    pub fn tired(&self) -> bool {
+    pub fn is_exhausted(&self) -> bool {
         self.steps == 0
     }
 
     /// Sets the budget.
-    pub fn rest(&mut self, steps: u64) {
+    pub fn set_budget(&mut self, steps: u64) {
         self.steps = steps;
     }
 
@@ -146,7 +146,7 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
 
     /// Whether the current run shows the violation.
     pub fn shows(&self, violation: &Violation) -> bool {
-        if self.tired() {
+        if self.is_exhausted() {
             return false;
         }
         let program = &*self.program;
