@@ -9,7 +9,6 @@ mod deadlocks;
 mod drawing;
 mod extensions;
 mod isomorphism;
-mod lessons;
 mod maximal;
 mod model;
 mod net;
@@ -17,6 +16,7 @@ mod prefix;
 mod reach;
 mod session;
 mod sides;
+mod tested_model;
 mod testing;
 mod walk;
 

@@ -17,7 +17,7 @@
 //! With inputs, a side of a condition is an outcome and leads to a local state of its own. So local
 //! states tell which sides were taken, and equal markings have equal path constraints. Which sides
 //! are feasible depends on the whole path constraint, so the program is asked and nothing is
-//! predicted ([`Lessons::sides`](super::lessons::Lessons::sides)).
+//! predicted ([`TestedModel::sides`](super::tested_model::TestedModel::sides)).
 //!
 //! Deviation: steps may touch many places (an atomic block). A place that a step claims to write
 //! and does not touch counts as read and as written, because it may stand for something that is not

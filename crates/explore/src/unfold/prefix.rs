@@ -11,7 +11,7 @@
 //! | St(e) | [`Prefix::marking`] |
 //! | ≺_ERV | [`Rank`] |
 //! | visited | `visited` |
-//! | EXTENDMODEL | [`Lessons::test`] |
+//! | EXTENDMODEL | [`TestedModel::test`] |
 //!
 //! Deviation: the thesis runs a test if the model does not know all steps from St(e). Here a test
 //! is run only if the model does not know the step of the extension itself, so fewer tests are run.
@@ -25,10 +25,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::extensions::Builder;
-use super::lessons::{Lessons, Sides};
 use super::model::Marking;
 use super::net::{NONE, NetKind, Phase, Place};
 use super::session::Session;
+use super::tested_model::{Sides, TestedModel};
 use crate::drive::driver::End;
 use crate::drive::findings::Findings;
 
@@ -54,7 +54,7 @@ pub(crate) struct Stateful {
 
 /// Builds a finite prefix of the net.
 pub(crate) struct Prefix<'a, 'w, E> {
-    lessons: Lessons<'a, 'w, E>,
+    tested: TestedModel<'a, 'w, E>,
     builder: Builder,
     queue: BinaryHeap<Reverse<Rank>>,
     visited: FxHashSet<Fingerprint>,
@@ -73,18 +73,18 @@ pub(crate) struct Prefix<'a, 'w, E> {
 
 impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
     pub fn new(session: Session<'a, 'w, E>, seed: u64) -> Self {
-        let lessons = Lessons::new(session, seed);
-        let conditional = lessons.session.program.has_conditions();
-        let start = &lessons.start;
+        let tested = TestedModel::new(session, seed);
+        let conditional = tested.session.program.has_conditions();
+        let start = &tested.start;
         let born = start.locals.iter().copied().filter(|&local| local != NONE);
         let locals: Vec<u32> = born.collect();
-        let processes = locals.iter().map(|&local| lessons.model.local(local));
+        let processes = locals.iter().map(|&local| tested.model.local(local));
         let processes = processes.map(|local| local.next.clone());
         let builder = Builder::new(NetKind::Replicated, conditional, processes);
         Self {
             locals,
             visited: std::iter::once(start.fingerprint()).collect(),
-            lessons,
+            tested,
             builder,
             queue: BinaryHeap::new(),
             valuations: Vec::new(),
@@ -97,26 +97,26 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
 
     /// Adds events until no extension is left.
     pub fn unfold(mut self) -> (Builder, Stateful, Findings) {
-        self.lessons.session.start();
+        self.tested.session.start();
         if self.builder.pending.is_empty() {
-            let end = End::of(self.lessons.session.program);
-            self.lessons.session.end(end);
+            let end = End::of(self.tested.session.program);
+            self.tested.session.end(end);
         }
         self.enqueue();
         while let Some(Reverse(rank)) = self.queue.pop() {
             if let ControlFlow::Break(bound) = self.add(rank.extension, rank.size) {
-                self.lessons.session.break_off(bound);
+                self.tested.session.break_off(bound);
                 break;
             }
             self.enqueue();
         }
-        if !self.lessons.session.ledger.found.broken_off {
+        if !self.tested.session.ledger.found.broken_off {
             self.find_deadlocks();
         }
-        let mut found = self.lessons.session.finish();
+        let mut found = self.tested.session.finish();
         found.counts.events = self.builder.net.events.len() as u64;
         let stateful = Stateful {
-            model: self.lessons.model.size(),
+            model: self.tested.model.size(),
             terminals: self.terminals,
         };
         (self.builder, stateful, found)
@@ -205,13 +205,13 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         if self.builder.net.extension(extension).phase != Phase::Pending {
             return ControlFlow::Continue(());
         }
-        if size as u64 > self.lessons.session.limits.depth() {
-            let bound = Bound::MaxDepth(self.lessons.session.limits.depth());
-            self.lessons.session.ledger.found.bound(bound);
+        if size as u64 > self.tested.session.limits.depth() {
+            let bound = Bound::MaxDepth(self.tested.session.limits.depth());
+            self.tested.session.ledger.found.bound(bound);
             return ControlFlow::Continue(());
         }
         loop {
-            self.lessons.session.look_now_and_then()?;
+            self.tested.session.look_now_and_then()?;
             if self.has_conditions(extension) {
                 return self.add_sides(extension);
             }
@@ -224,7 +224,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             };
             if !self.test(extension, &outcomes)? {
                 let (local, claimed) = (self.local(extension), self.claimed(extension));
-                self.lessons.model.close(local, claimed);
+                self.tested.model.close(local, claimed);
                 self.builder.net.extensions[extension as usize].phase = Phase::Closed;
                 return ControlFlow::Continue(());
             }
@@ -235,8 +235,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
     /// lead to it.
     fn has_conditions(&self, extension: u32) -> bool {
         let net = &self.builder.net;
-        self.lessons.session.program.has_conditions() && {
-            let decides = |&step: &u32| !self.lessons.model.step(step).done.outcomes.is_empty();
+        self.tested.session.program.has_conditions() && {
+            let decides = |&step: &u32| !self.tested.model.step(step).done.outcomes.is_empty();
             let mut past = net.past(extension).iter().copied().filter(|&e| e != NONE);
             let steps: Vec<u32> = self.known(extension);
             steps.is_empty()
@@ -264,7 +264,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
     fn known(&self, extension: u32) -> Vec<u32> {
         let valuation = |cell: u32| self.seen(extension, Place::Cell(cell));
         let local = self.local(extension);
-        self.lessons.model.predict(local, &valuation).collect()
+        self.tested.model.predict(local, &valuation).collect()
     }
 
     /// Adds an event for each side of an extension; sides that the model does not know are tested.
@@ -273,7 +273,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         let net = &self.builder.net;
         let steps = causes.iter();
         let steps = steps.map(|&event| (net.event(event).process, net.chosen(event)));
-        let sides = match self.lessons.sides(steps, process)? {
+        let sides = match self.tested.sides(steps, process)? {
             Sides::Impossible => {
                 self.builder.net.extensions[extension as usize].phase = Phase::Impossible;
                 return ControlFlow::Continue(());
@@ -288,7 +288,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             let find = |prefix: &Self| {
                 let valuation = |cell: u32| prefix.seen(extension, Place::Cell(cell));
                 let ended = |process: ProcessId| prefix.seen(extension, Place::End(process)) == 1;
-                let (model, local) = (&prefix.lessons.model, prefix.local(extension));
+                let (model, local) = (&prefix.tested.model, prefix.local(extension));
                 model.with_outcomes(local, &outcomes, &valuation, &ended)
             };
             if find(self).is_none() {
@@ -306,7 +306,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
     fn predicted(&mut self, extension: u32) -> (Vec<u32>, Option<SmallVec<[i64; 1]>>) {
         let net = &self.builder.net;
         let (local, claimed) = (self.local(extension), self.claimed(extension));
-        if self.lessons.model.is_closed(local, &claimed) {
+        if self.tested.model.is_closed(local, &claimed) {
             self.builder.net.extensions[extension as usize].phase = Phase::Closed;
             return (Vec::new(), None);
         }
@@ -320,29 +320,29 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         };
         let valuation = |cell: u32| of(Place::Cell(cell));
         let ended = |process: ProcessId| of(Place::End(process)) == 1;
-        let known: Vec<u32> = self.lessons.model.predict(local, &valuation).collect();
+        let known: Vec<u32> = self.tested.model.predict(local, &valuation).collect();
         if known.is_empty() {
             return (known, Some(SmallVec::new()));
         }
         if !known
             .iter()
-            .all(|&step| self.lessons.model.is_possible(step, &valuation, &ended))
+            .all(|&step| self.tested.model.is_possible(step, &valuation, &ended))
         {
             self.builder.net.extensions[extension as usize].phase = Phase::Closed;
             return (Vec::new(), None);
         }
-        let untried = self.lessons.model.untried(&known);
+        let untried = self.tested.model.untried(&known);
         (known, untried)
     }
 
     /// Turns a known step of an extension into an event.
     fn insert(&mut self, extension: u32, step: u32) -> ControlFlow<Bound> {
-        let learned = self.lessons.model.step(step).clone();
+        let learned = self.tested.model.step(step).clone();
         if learned.fails && !self.shown.contains(&step) {
             // Whether the failure counts depends on the causes, so the step is run.
             let depth = self.causes(extension).0.len();
             self.test(extension, &learned.done.outcomes)?;
-            if self.lessons.has_failed(depth) {
+            if self.tested.has_failed(depth) {
                 self.shown.insert(step);
             }
         }
@@ -409,7 +409,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         let net = &self.builder.net;
         let steps = causes.iter();
         let steps = steps.map(|&event| (net.event(event).process, net.chosen(event)));
-        self.lessons.test(steps, process, outcomes)
+        self.tested.test(steps, process, outcomes)
     }
 
     /// Returns the causes of an extension in an order in which they can happen, and the process of
@@ -426,7 +426,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
     /// Finds the deadlocked states that the prefix represents. Each is run, and counts if some
     /// inputs lead to it.
     fn find_deadlocks(&mut self) {
-        let clocks = self.lessons.session.deadlocks(&mut self.builder);
+        let clocks = self.tested.session.deadlocks(&mut self.builder);
         let mut known = FxHashSet::default();
         let mut schedule = Vec::new();
         let mut states = 0;
@@ -436,7 +436,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             }
             let Builder { net, examiner, .. } = &mut self.builder;
             examiner.schedule(net, &clock, &mut schedule);
-            let session = &mut self.lessons.session;
+            let session = &mut self.tested.session;
             session.program.back_to(0);
             let possible = schedule.iter().all(|&event| {
                 let (process, outcomes) = (net.event(event).process, net.chosen(event));
@@ -450,6 +450,6 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             session.ledger.deadlock(session.program);
             states += 1;
         }
-        self.lessons.session.ledger.found.counts.deadlocks = states;
+        self.tested.session.ledger.found.counts.deadlocks = states;
     }
 }

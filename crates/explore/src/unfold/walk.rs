@@ -11,7 +11,7 @@
 //! | S | `path` |
 //! | visited | `visited` |
 //! | PREDICTTRANSITIONSFROMMODEL, "model is incomplete at M" | [`Walk::enabled`] |
-//! | EXTENDMODEL | [`Lessons::test`] |
+//! | EXTENDMODEL | [`TestedModel::test`] |
 //!
 //! Deviations. There is no first random test: the initial state asks for one. A test is run for
 //! each process whose step is not known, not for the state as a whole, so fewer are run. The
@@ -23,10 +23,10 @@ use mazurka_core::{Bound, Execution, Fingerprint, ProcessId, Status, Wait};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::lessons::{Lessons, Sides};
 use super::model::Marking;
 use super::net::NONE;
 use super::session::Session;
+use super::tested_model::{Sides, TestedModel};
 use crate::drive::driver::End;
 use crate::drive::findings::Findings;
 
@@ -49,7 +49,7 @@ struct Visited {
 
 /// A walk through the states of a model.
 pub(crate) struct Walk<'a, 'w, E> {
-    lessons: Lessons<'a, 'w, E>,
+    tested: TestedModel<'a, 'w, E>,
     visited: FxHashSet<Fingerprint>,
     /// The steps that lead to the current state.
     path: Vec<u32>,
@@ -63,7 +63,7 @@ pub(crate) struct Walk<'a, 'w, E> {
 impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
     pub fn new(session: Session<'a, 'w, E>, seed: u64) -> Self {
         Self {
-            lessons: Lessons::new(session, seed),
+            tested: TestedModel::new(session, seed),
             visited: FxHashSet::default(),
             path: Vec::new(),
             way: Vec::new(),
@@ -75,14 +75,14 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
 
     /// Walks until no step is left.
     pub fn walk(mut self) -> Walked {
-        self.lessons.session.start();
-        let start = self.lessons.start.clone();
+        self.tested.session.start();
+        let start = self.tested.start.clone();
         let mut done = self.enter(start);
         while let (ControlFlow::Continue(()), Some(here)) = (done, self.way.last_mut()) {
             match here.left.pop() {
                 Some(step) => {
                     let mut marking = here.marking.clone();
-                    marking.follow(&self.lessons.model, step);
+                    marking.follow(&self.tested.model, step);
                     done = self.fire(step, marking);
                 }
                 None => {
@@ -91,30 +91,30 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
                 }
             }
         }
-        let session = &mut self.lessons.session;
+        let session = &mut self.tested.session;
         if let ControlFlow::Break(bound) = done {
             session.break_off(bound);
         }
-        let mut found = self.lessons.session.finish();
+        let mut found = self.tested.session.finish();
         found.counts.events = self.edges;
         found.counts.deadlocks = self.deadlocks;
         Walked {
             states: self.visited.len() as u64,
-            model: self.lessons.model.size(),
+            model: self.tested.model.size(),
             found,
         }
     }
 
     /// Makes a step from the current state.
     fn fire(&mut self, step: u32, to: Marking) -> ControlFlow<Bound> {
-        self.lessons.session.look_now_and_then()?;
+        self.tested.session.look_now_and_then()?;
         self.edges += 1;
-        if self.lessons.model.step(step).fails && !self.shown.contains(&step) {
+        if self.tested.model.step(step).fails && !self.shown.contains(&step) {
             // Whether the failure counts depends on the steps before, so the step is run.
             let process = self.process(step);
-            let outcomes = self.lessons.model.step(step).done.outcomes.clone();
+            let outcomes = self.tested.model.step(step).done.outcomes.clone();
             self.test(process, &outcomes)?;
-            if self.lessons.has_failed(self.path.len()) {
+            if self.tested.has_failed(self.path.len()) {
                 self.shown.insert(step);
             }
         }
@@ -132,9 +132,9 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         if !self.visited.insert(marking.fingerprint()) {
             return ControlFlow::Continue(());
         }
-        let depth = self.lessons.session.limits.depth();
+        let depth = self.tested.session.limits.depth();
         if self.path.len() as u64 >= depth {
-            self.lessons
+            self.tested
                 .session
                 .ledger
                 .found
@@ -149,7 +149,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
                 continue;
             }
             if matches!(
-                self.lessons.model.local(local).next.status,
+                self.tested.model.local(local).next.status,
                 Status::Ready | Status::Waiting
             ) {
                 let steps = self.enabled(&marking, ProcessId(process))?;
@@ -169,7 +169,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         let local = marking.locals[process.index()];
         let valuation = |cell: u32| marking.cell(cell);
         loop {
-            let model = &self.lessons.model;
+            let model = &self.tested.model;
             let ended = |process: ProcessId| model.has_ended(marking, process);
             let next = &model.local(local).next;
             let cells = next.claims.iter().flat_map(|access| access.cells());
@@ -197,15 +197,15 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
                 return ControlFlow::Continue(known);
             };
             if !self.test(process, &outcomes)? {
-                self.lessons.model.close(local, seen);
+                self.tested.model.close(local, seen);
             }
         }
     }
 
     /// Whether conditions over inputs decide which of some known steps are possible.
     fn has_conditions(&self, known: &[u32]) -> bool {
-        let decides = |step: &u32| !self.lessons.model.step(*step).done.outcomes.is_empty();
-        self.lessons.session.program.has_conditions()
+        let decides = |step: &u32| !self.tested.model.step(*step).done.outcomes.is_empty();
+        self.tested.session.program.has_conditions()
             && (known.is_empty() || known.iter().chain(&self.path).any(decides))
     }
 
@@ -215,7 +215,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         let steps = self.steps();
         let along = steps.iter();
         let along = along.map(|(process, outcomes)| (*process, &outcomes[..]));
-        let sides = match self.lessons.sides(along, process)? {
+        let sides = match self.tested.sides(along, process)? {
             Sides::Impossible | Sides::Closed => return ControlFlow::Continue(Vec::new()),
             Sides::Possible(sides) => sides,
         };
@@ -224,7 +224,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         let mut found = Vec::new();
         for outcomes in sides {
             let find = |walk: &Self| {
-                let model = &walk.lessons.model;
+                let model = &walk.tested.model;
                 let ended = |process: ProcessId| model.has_ended(marking, process);
                 model.with_outcomes(local, &outcomes, &valuation, &ended)
             };
@@ -238,7 +238,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
 
     /// Returns the process that makes a step.
     fn process(&self, step: u32) -> ProcessId {
-        let model = &self.lessons.model;
+        let model = &self.tested.model;
         model.local(model.step(step).locals[0]).next.process
     }
 
@@ -248,12 +248,12 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         let steps = steps
             .iter()
             .map(|(process, outcomes)| (*process, &outcomes[..]));
-        self.lessons.test(steps, process, outcomes)
+        self.tested.test(steps, process, outcomes)
     }
 
     /// Returns the steps to the current state.
     fn steps(&self) -> Vec<(ProcessId, Vec<i64>)> {
-        let outcomes = |step: u32| self.lessons.model.step(step).done.outcomes.clone();
+        let outcomes = |step: u32| self.tested.model.step(step).done.outcomes.clone();
         let path = self.path.iter();
         path.map(|&step| (self.process(step), outcomes(step)))
             .collect()
@@ -263,7 +263,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
     /// whether it is a deadlock.
     fn end(&mut self, waiting: bool) -> ControlFlow<Bound> {
         let steps = self.steps();
-        let session = &mut self.lessons.session;
+        let session = &mut self.tested.session;
         if waiting {
             session.program.back_to(0);
             for (process, outcomes) in steps {

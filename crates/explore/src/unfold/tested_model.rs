@@ -6,8 +6,8 @@
 //!
 //! | thesis | here |
 //! |---|---|
-//! | EXTENDMODEL(P, S, k) | [`Lessons::test`] |
-//! | the constraints in S are solved | [`Lessons::sides`] |
+//! | EXTENDMODEL(P, S, k) | [`TestedModel::test`] |
+//! | the constraints in S are solved | [`TestedModel::sides`] |
 
 use std::ops::ControlFlow;
 
@@ -30,7 +30,7 @@ pub(crate) enum Sides {
 }
 
 /// A model, and the program that it is a model of.
-pub(crate) struct Lessons<'a, 'w, E> {
+pub(crate) struct TestedModel<'a, 'w, E> {
     pub session: Session<'a, 'w, E>,
     pub model: Model,
     /// The initial state.
@@ -38,7 +38,7 @@ pub(crate) struct Lessons<'a, 'w, E> {
     random: Random,
 }
 
-impl<'a, 'w, E: Execution> Lessons<'a, 'w, E> {
+impl<'a, 'w, E: Execution> TestedModel<'a, 'w, E> {
     /// Starts without tests. The seed decides how tests go on where all steps are known.
     pub fn new(session: Session<'a, 'w, E>, seed: u64) -> Self {
         session.program.back_to(0);
