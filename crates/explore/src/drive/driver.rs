@@ -105,7 +105,7 @@ pub enum End {
 
 impl End {
     /// Returns how the current run ends, if the policy has nothing to run.
-    pub(crate) fn of<E: Execution>(program: &E) -> Self {
+    pub(crate) fn classify<E: Execution>(program: &E) -> Self {
         let mut end = End::Final;
         if program.is_final() {
             return end;
@@ -254,7 +254,7 @@ impl Driver<'_> {
             let too_deep = fresh
                 && depth as u64 >= deepest
                 && !policy.known()
-                && End::of(program) == End::Blocked;
+                && End::classify(program) == End::Blocked;
             if too_deep {
                 self.ledger.found.bound(Bound::MaxDepth(most_events));
             }
@@ -301,7 +301,7 @@ impl Driver<'_> {
                         let end = match () {
                             () if too_deep => End::Cut,
                             () if policy.known() => End::Blocked,
-                            () => match End::of(program) {
+                            () => match End::classify(program) {
                                 End::Blocked if P::MERGES && discarded(program) => End::Discarded,
                                 end => end,
                             },

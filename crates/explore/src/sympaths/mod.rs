@@ -491,7 +491,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
     /// Records a symbolic state in which no process can go on.
     fn end(&mut self, path: &Path) {
         self.open -= 1;
-        let end = End::of(self.program);
+        let end = End::classify(self.program);
         match end {
             End::Discarded => {
                 self.found.discarded += 1;

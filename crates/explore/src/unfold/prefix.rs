@@ -99,7 +99,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
     pub fn unfold(mut self) -> (Builder, Stateful, Findings) {
         self.tested.session.start();
         if self.builder.pending.is_empty() {
-            let end = End::of(self.tested.session.program);
+            let end = End::classify(self.tested.session.program);
             self.tested.session.end(end);
         }
         self.enqueue();
@@ -446,7 +446,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
                 continue;
             }
             assert!(possible, "a schedule of the net cannot be followed");
-            assert_eq!(End::of(session.program), End::Deadlock, "no deadlock");
+            assert_eq!(End::classify(session.program), End::Deadlock, "no deadlock");
             session.ledger.deadlock(session.program);
             states += 1;
         }

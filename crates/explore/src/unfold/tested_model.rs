@@ -86,7 +86,7 @@ impl<'a, 'w, E: Execution> TestedModel<'a, 'w, E> {
             let fresh: Vec<_> = ready.iter().copied().filter(unknown).collect();
             let from = if fresh.is_empty() { &ready } else { &fresh };
             if from.is_empty() {
-                let end = End::of(self.session.program);
+                let end = End::classify(self.session.program);
                 self.session.end(end);
                 return ControlFlow::Continue(true);
             }

@@ -120,7 +120,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
 
     /// Records the end of a run.
     fn end(&mut self) {
-        let end = End::of(self.session.program);
+        let end = End::classify(self.session.program);
         self.session.end(end);
     }
 
@@ -139,7 +139,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
                 ControlFlow::Continue(false) => continue,
                 ControlFlow::Continue(true) => {}
             }
-            let end = End::of(self.session.program);
+            let end = End::classify(self.session.program);
             assert_eq!(end, End::Deadlock, "the net has a deadlock that is none");
             self.session.ledger.found.counts.deadlocks += 1;
             self.session.ledger.deadlock(self.session.program);

@@ -271,13 +271,13 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
                 let made = session.program.step(process, &outcomes);
                 assert!(made.is_ok(), "a way through the model cannot be followed");
             }
-            if End::of(session.program) == End::Deadlock {
+            if End::classify(session.program) == End::Deadlock {
                 self.deadlocks += 1;
                 session.ledger.deadlock(session.program);
             }
         } else if self.path.is_empty() {
             // A run without steps is a run, too.
-            let end = End::of(session.program);
+            let end = End::classify(session.program);
             session.end(end);
         }
         ControlFlow::Continue(())
