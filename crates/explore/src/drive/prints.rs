@@ -107,7 +107,7 @@ impl<V> Prints<V> {
 
 impl<V: Default> Prints<V> {
     /// Returns the value of a fingerprint; adds the default if there is none.
-    pub fn of(&mut self, print: Fingerprint) -> &mut V {
+    pub fn or_default(&mut self, print: Fingerprint) -> &mut V {
         let new = !self.contains(&print);
         self.len += usize::from(new);
         let entry = self.entry(print);
@@ -195,8 +195,8 @@ mod tests {
             assert_eq!(all.prints().count() as u64, most);
             let backwards: Prints<u64> = (0..most).rev().map(|n| (print(n), n)).collect();
             assert_eq!(all, backwards);
-            *all.of(print(0)) += 1;
-            *all.of(print(most)) += 7;
+            *all.or_default(print(0)) += 1;
+            *all.or_default(print(most)) += 7;
             assert_eq!(all.get(&print(0)), Some(&1));
             assert_eq!(
                 (all.get(&print(most)), all.len() as u64),

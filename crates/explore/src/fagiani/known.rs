@@ -31,7 +31,7 @@ impl Known {
             let number = self.chains.len() as u32;
             let chains: Vec<Box<[Fingerprint]>> = seed.chains().map(Iterator::collect).collect();
             for chain in chains.iter().flatten() {
-                self.with.of(*chain).push(number);
+                self.with.or_default(*chain).push(number);
             }
             self.chains.push(chains);
         }
