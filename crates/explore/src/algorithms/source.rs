@@ -66,7 +66,7 @@ impl<S: Set> Source<S> {
         let Self { order, path, .. } = self;
         let last = &order.events[order.len() - 1];
         for_each(&last.races, |first| {
-            let v = Reversal::of(order, first, process, claims, last.acquires);
+            let v = Reversal::new(order, first, process, claims, last.acquires);
             path.want_one_of(first, |candidate| v.is_initial(order, candidate));
         });
     }

@@ -19,7 +19,7 @@ pub(crate) struct Reversal<'a, S> {
 
 impl<'a, S: Set> Reversal<'a, S> {
     /// Makes the sequence for the race of the event at a position with a step of a process.
-    pub fn of(
+    pub fn new(
         order: &Order<S>,
         first: usize,
         process: ProcessId,
