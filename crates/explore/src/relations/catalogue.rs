@@ -56,7 +56,7 @@ impl Catalogue {
 
     /// Returns the number of an event's claims. `single` is the result of [`single`] for them.
     #[inline]
-    pub fn of(&mut self, event: &Event, single: u32) -> u32 {
+    pub fn number_of_event(&mut self, event: &Event, single: u32) -> u32 {
         match is_single(single) {
             true => single,
             false => match self.keyed.get(event.claims_key as usize) {

@@ -383,7 +383,7 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
             }
             Some(event) => {
                 let adds = self.meter.push(program);
-                let claims = self.catalogue.of(event, single(&event.claims));
+                let claims = self.catalogue.number_of_event(event, single(&event.claims));
                 Step::push(&mut self.made, event, claims);
                 self.discards += usize::from(discards(event));
                 if self.discards > 0 {

@@ -107,7 +107,7 @@ impl<E: Semantics, S: Set> Policy<E> for Printed<S> {
             return;
         };
         self.meter.push(program);
-        let claims = self.catalogue.of(event, single(&event.claims));
+        let claims = self.catalogue.number_of_event(event, single(&event.claims));
         Step::push(&mut self.made, event, claims);
         let mut sleep = self.sleep_after(event);
         sleep.retain(|sequence| {

@@ -131,7 +131,7 @@ impl<S: Set> Optimal<S> {
         let event = &self.order.events[at];
         let process = event.process;
         let claims = match run.get(at) {
-            Some(made) => self.catalogue.of(made, event.single),
+            Some(made) => self.catalogue.number_of_event(made, event.single),
             None => self.waiting,
         };
         let added = self.forest.add(Step {

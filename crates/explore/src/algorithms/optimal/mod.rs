@@ -654,7 +654,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
             parent.explored = parent.explored.saturating_add(1);
             self.sleepers.push(Step {
                 process: event.process,
-                claims: self.catalogue.of(event, single),
+                claims: self.catalogue.number_of_event(event, single),
                 key: 0,
                 inherited: std::mem::take(&mut parent.rival),
             });
