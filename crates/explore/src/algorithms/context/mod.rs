@@ -286,11 +286,11 @@ impl<S: Set> Context<S> {
             }
             trip.visit(&self.made, doubt.since);
             let before = trip.sum();
-            let there = trip.go(self.sequences.left(doubt.sequence))
+            let there = trip.make_all(self.sequences.left(doubt.sequence))
                 && self
                     .sequences
                     .expects(doubt.sequence, trip.sum().without(before))
-                && trip.go(&self.made[doubt.since..here - 1]);
+                && trip.make_all(&self.made[doubt.since..here - 1]);
             let sum = trip.sum();
             trip.back_to(doubt.since);
             if there && self.sequences.go_on(doubt, sum.without(now)) {
@@ -354,7 +354,7 @@ fn covered<E: Semantics>(
             return false;
         }
         trip.visit(made, home);
-        let equal = trip.go(sequences.as_found(one, &made[home..])) && trip.covers(state);
+        let equal = trip.make_all(sequences.as_found(one, &made[home..])) && trip.covers(state);
         trip.back_to(home);
         sequences.compared(one, equal);
         if equal {
@@ -448,7 +448,7 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
         match guide && self.sequences.lead_on() && path.is_contested() {
             true => {
                 self.sequences.shortest(&mut self.lengths);
-                let length = |process| self.lengths.of(process);
+                let length = |process| self.lengths.get(process);
                 path.next_least(outcomes, |at, process| (length(process), place(at)))
             }
             false if last_first => path.next_least(outcomes, |at, _| place(at)),

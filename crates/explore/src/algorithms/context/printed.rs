@@ -137,7 +137,7 @@ impl<E: Semantics, S: Set> Policy<E> for Printed<S> {
         // Backwards, so that the path to each is a part of the path to the one before.
         for (first, sequence) in wanted.into_iter().rev() {
             trip.back_to(first);
-            let equal = trip.go(&sequence) && trip.sum() == now;
+            let equal = trip.make_all(&sequence) && trip.sum() == now;
             trip.back_to(first);
             if equal {
                 self.sleep[first].push(sequence);

@@ -580,7 +580,7 @@ impl Lengths {
     }
 
     /// Returns the length for a process; the greatest number if there is none.
-    pub fn of(&self, process: ProcessId) -> u32 {
+    pub fn get(&self, process: ProcessId) -> u32 {
         let known = self.all.get(process.index());
         let known = known.filter(|(round, _)| *round == self.round);
         known.map_or(u32::MAX, |(_, length)| *length)

@@ -62,7 +62,7 @@ impl<'a, E: Semantics> Trip<'a, E> {
     }
 
     /// Makes some steps. Returns whether they are possible without a false `assume`.
-    pub fn go<'s>(&mut self, steps: impl IntoIterator<Item = &'s Step>) -> bool {
+    pub fn make_all<'s>(&mut self, steps: impl IntoIterator<Item = &'s Step>) -> bool {
         steps.into_iter().all(|step| self.make(step))
     }
 
