@@ -89,7 +89,7 @@ pub struct Event {
 
 impl Event {
     /// An event that touches nothing yet.
-    pub fn of(process: ProcessId, number: u32) -> Self {
+    pub fn new(process: ProcessId, number: u32) -> Self {
         Self {
             process,
             number,
@@ -119,7 +119,7 @@ impl Event {
     ///
     /// ```
     /// use mazurka_core::{Access, Event, ProcessId, Wait};
-    /// let mut event = Event::of(ProcessId(0), 0);
+    /// let mut event = Event::new(ProcessId(0), 0);
     /// assert!(!event.is_plain());
     /// event.touch(ProcessId(0), 0, Access::write(3));
     /// assert!(event.is_plain());

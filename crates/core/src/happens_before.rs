@@ -17,7 +17,7 @@ const BITSET_EVENTS: usize = 4096;
 /// use mazurka_core::{Access, Event, HappensBefore, ProcessId};
 /// let access = |process, number, access| Event {
 ///     claims: [access].into_iter().collect(),
-///     ..Event::of(ProcessId(process), number)
+///     ..Event::new(ProcessId(process), number)
 /// };
 /// let run = [
 ///     access(0, 0, Access::write(7)),
@@ -135,7 +135,7 @@ mod tests {
         (0..len)
             .map(|_| {
                 let process = next(5);
-                let mut event = Event::of(ProcessId(process), numbers[process as usize]);
+                let mut event = Event::new(ProcessId(process), numbers[process as usize]);
                 numbers[process as usize] += 1;
                 let access = Access::read(next(6)).over(1 + next(2));
                 event.claims.push(if next(2) == 0 {

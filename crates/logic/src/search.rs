@@ -413,7 +413,7 @@ impl<'p, 's> Search<'p, 's> {
                 if branch.discarded {
                     continue;
                 }
-                let mut event = Event::of(process, state.threads[thread].events);
+                let mut event = Event::new(process, state.threads[thread].events);
                 event.claims.clone_from(&claims);
                 event.spawned.clone_from(&branch.spawned);
                 event.joined.clone_from(&branch.joined);

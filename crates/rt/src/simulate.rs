@@ -480,7 +480,7 @@ impl Execution for Simulator {
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
         self.revive();
         if self.events.len() == self.len {
-            self.events.push(Event::of(process, 0));
+            self.events.push(Event::new(process, 0));
         }
         let event = &mut self.events[self.len];
         {

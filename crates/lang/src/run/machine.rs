@@ -164,7 +164,7 @@ impl Machine {
     ) -> Result<&Event, Stop> {
         let depth = self.taken.len();
         if self.run.len() == depth {
-            self.run.push(Event::of(process, 0));
+            self.run.push(Event::new(process, 0));
         }
         let process_state = &self.state.processes[process.index()];
         let Process {

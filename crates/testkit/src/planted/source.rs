@@ -197,7 +197,7 @@ impl<E: Execution> Source<'_, E> {
 
     /// A process that waits: its step is a virtual last event.
     fn waits(&mut self, process: ProcessId) {
-        let mut event = Event::of(process, u32::MAX);
+        let mut event = Event::new(process, u32::MAX);
         self.program.claims(process, &mut event.claims);
         let lock = only_acquires(&event.claims).is_some();
         event.claims.retain(|access| match access.kind {

@@ -200,7 +200,7 @@ mod tests {
         // The run gives no hints about the six processes, or hints about one of them only.
         let taught_nothing = Preference::new([].into_iter(), &ProcessTable::new(6), &[]);
         assert_eq!(order(&taught_nothing, 6), [0, 1, 2, 3, 4, 5]);
-        let run = [Event::of(ProcessId(4), 0)];
+        let run = [Event::new(ProcessId(4), 0)];
         let one_moved = Preference::new([].into_iter(), &ProcessTable::new(6), &run);
         assert_eq!(order(&one_moved, 6), [4, 0, 1, 2, 3, 5]);
         // Hints that no run could give.

@@ -235,7 +235,7 @@ impl SymbolicMachine {
     /// Lets all processes do their local work before their first step, and assumes what is
     /// required.
     fn start(&mut self) {
-        let mut event = Event::of(ProcessId(0), 0);
+        let mut event = Event::new(ProcessId(0), 0);
         self.probing = true;
         for process in 0..self.code.processes.len() as u32 {
             // Local work can neither block nor choose.
@@ -341,10 +341,10 @@ impl SymbolicMachine {
         };
         let starts = taken.starts;
         let mut event = match self.run.get_mut(depth) {
-            Some(event) => std::mem::replace(event, Event::of(process, 0)),
+            Some(event) => std::mem::replace(event, Event::new(process, 0)),
             None => {
-                self.run.push(Event::of(process, 0));
-                Event::of(process, 0)
+                self.run.push(Event::new(process, 0));
+                Event::new(process, 0)
             }
         };
         event.reset(process, taken.registers.steps);
