@@ -436,7 +436,7 @@ fn order_of<M: Narrator>(
     }
     lanes.sort();
     let lanes: Vec<String> = lanes.into_iter().map(|(_, name)| name).collect();
-    let past = mazurka_core::HappensBefore::of(machine.events());
+    let past = mazurka_core::HappensBefore::new(machine.events());
     let events = run.steps.into_iter().zip(before);
     let events = events.map(|(step, before)| {
         let before: Vec<usize> = before.iter().map(|&at| at as usize).collect();

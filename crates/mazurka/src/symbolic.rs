@@ -263,7 +263,7 @@ fn leave_out_others(machine: &mut SymbolicMachine, mishap: &Mishap) {
     if let Some(last) = events.last()
         && last.mishaps.contains(mishap)
     {
-        let past = HappensBefore::of(events).past(events.len() - 1);
+        let past = HappensBefore::new(events).past(events.len() - 1);
         let past = past.iter().map(|&at| &events[at]);
         let schedule = Schedule::of_each(past, machine.processes());
         follow(machine, &schedule);

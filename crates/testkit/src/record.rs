@@ -128,7 +128,7 @@ impl Recorder {
                 .iter()
                 .map(|event| self.dependence.view(event))
                 .collect();
-            let past = HappensBefore::of(&seen).past(last);
+            let past = HappensBefore::new(&seen).past(last);
             if past.iter().any(|&at| discards(&run[at])) {
                 return;
             }

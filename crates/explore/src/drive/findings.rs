@@ -358,7 +358,7 @@ impl<'a> Ledger<'a> {
         let past = match past {
             // If states are merged, only the event itself can have a false `assume`.
             Past::Of(at) if known && self.merges => vec![at],
-            Past::Of(at) => HappensBefore::of(&run[..=at]).past(at),
+            Past::Of(at) => HappensBefore::new(&run[..=at]).past(at),
             Past::Causes(causes) => causes.to_vec(),
             Past::Empty => Vec::new(),
         };

@@ -72,7 +72,7 @@ fn reversible<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize
     stage.play(&whole, violation);
     let run: Vec<Event> = stage.program.events().to_vec();
     let moves = stage.moves();
-    let order = HappensBefore::of(&run);
+    let order = HappensBefore::new(&run);
     stage.set_budget(EFFORT);
     let mut found = Vec::new();
     'search: for later in (1..run.len()).rev() {

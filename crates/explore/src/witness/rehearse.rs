@@ -183,7 +183,7 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
             return Some(done);
         }
         let last = done.len() - 1;
-        let past = HappensBefore::of(self.program.events()).past(last);
+        let past = HappensBefore::new(self.program.events()).past(last);
         if past.len() == done.len() {
             return Some(done);
         }
@@ -211,7 +211,7 @@ pub fn past_is_discarded<E: Execution>(program: &E, at: usize) -> bool {
         .iter()
         .any(|event| event.mishaps.iter().any(discards))
         && {
-            let past = HappensBefore::of(&run[..=at]).past(at);
+            let past = HappensBefore::new(&run[..=at]).past(at);
             past.iter().any(|&at| run[at].mishaps.iter().any(discards))
         }
 }
