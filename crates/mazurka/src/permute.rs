@@ -224,7 +224,7 @@ impl Program {
                 })
             }
         };
-        let schedule = Schedule::of(labelled.events(), labelled.processes());
+        let schedule = Schedule::from_run(labelled.events(), labelled.processes());
         Ok((schedule, bound))
     }
 
@@ -399,7 +399,7 @@ struct FromAnyStart {
 impl Observer<AnyStart> for FromAnyStart {
     fn complete(&mut self, program: &AnyStart) {
         if program.events().len() == self.length && self.outlooks.len() < self.listed {
-            let schedule = Schedule::of(program.events(), program.processes());
+            let schedule = Schedule::from_run(program.events(), program.processes());
             self.schedules.push((schedule.to_string(), ending(program)));
             self.outlooks.push(program.outlook());
         }
@@ -513,7 +513,7 @@ impl Observer<LabelledMachine> for Collecting {
         if self.length.is_some_and(|n| n != program.events().len()) {
             return;
         }
-        let schedule = Schedule::of(program.events(), program.processes());
+        let schedule = Schedule::from_run(program.events(), program.processes());
         self.test(program, &schedule);
         let ending = ending(program);
         let machine = program.machine();

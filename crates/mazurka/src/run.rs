@@ -119,7 +119,7 @@ impl Program {
             Plan::Schedule(schedule) => schedule.clone(),
             Plan::Seed(seed) => {
                 bounds.extend(wander(&mut machine, *seed, options, watch));
-                Schedule::of(machine.events(), machine.processes())
+                Schedule::from_run(machine.events(), machine.processes())
             }
         };
         let mut narrated = evidence::tell(&mut machine, &schedule)?;

@@ -282,7 +282,7 @@ impl<E: Execution, F: FnMut(&E)> Observer<E> for Each<F> {
 }
 
 fn schedule_of<E: Execution>(program: &E) -> Schedule {
-    Schedule::of(program.events(), program.processes())
+    Schedule::from_run(program.events(), program.processes())
 }
 
 /// The record of an unfolding.

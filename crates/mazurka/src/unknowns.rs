@@ -148,7 +148,7 @@ impl Results<'_> {
         {
             return;
         }
-        let schedule = || Schedule::of(program.whole(), program.processes());
+        let schedule = || Schedule::from_run(program.whole(), program.processes());
         for class in &self.classes {
             if self.differ.is_some() || class[0].0.same_values(&new) {
                 continue;

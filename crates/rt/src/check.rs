@@ -391,7 +391,7 @@ impl Builder {
             );
         }
         simulator.searching = false;
-        let schedule = Schedule::of(simulator.events(), simulator.processes());
+        let schedule = Schedule::from_run(simulator.events(), simulator.processes());
         let violation = simulator.failing().map(Violation::Failure);
         let stuck = simulator.first_ready().is_none() && !simulator.is_final();
         let violation = violation.or_else(|| stuck.then(|| report::deadlock(simulator, &schedule)));

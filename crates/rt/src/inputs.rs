@@ -217,7 +217,7 @@ mod of_run {
             if result == u64::MAX || self.all.iter().any(same) {
                 return;
             }
-            let schedule = Schedule::of(program.events(), program.processes());
+            let schedule = Schedule::from_run(program.events(), program.processes());
             for other in self.all.iter().filter(|other| other.result != result) {
                 self.comparisons += 1;
                 if self.comparisons > MOST {

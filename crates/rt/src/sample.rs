@@ -172,7 +172,7 @@ impl Builder {
                 End::Fine => None,
                 End::Failure(site) => Some(Violation::Failure(site)),
                 End::Deadlock => {
-                    let schedule = Schedule::of(simulator.events(), simulator.processes());
+                    let schedule = Schedule::from_run(simulator.events(), simulator.processes());
                     Some(report::deadlock(&mut simulator, &schedule))
                 }
                 End::TooDeep => {
@@ -187,7 +187,7 @@ impl Builder {
             if let Some(violation) = violation {
                 simulator.searching = false;
                 simulator.inner(|inner| inner.lottery = None);
-                let schedule = Schedule::of(simulator.events(), simulator.processes());
+                let schedule = Schedule::from_run(simulator.events(), simulator.processes());
                 fail(&mut simulator, &schedule, &violation, done, &about);
             }
             if self

@@ -136,7 +136,7 @@ fn schedule<E: Semantics>(program: &mut E, way: &[Edge], prints: &[Fingerprint])
             }
         }
     }
-    Schedule::of(program.events(), program.processes())
+    Schedule::from_run(program.events(), program.processes())
 }
 
 /// Whether a process can make a step in a state.

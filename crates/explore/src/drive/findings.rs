@@ -491,7 +491,7 @@ impl<'a> Ledger<'a> {
 fn here<E: Execution>(program: &E, mishap: Option<Mishap>) -> Finding {
     Finding {
         mishap,
-        schedule: Schedule::of(program.whole(), program.processes()),
+        schedule: Schedule::from_run(program.whole(), program.processes()),
     }
 }
 

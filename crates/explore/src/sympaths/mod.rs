@@ -86,7 +86,7 @@ impl<E: Symbolic> LeadsHere for Here<'_, E> {
         let before = std::iter::successors(self.made.as_deref(), |made| made.before.as_deref());
         let mut steps: Vec<ScheduledStep> = before.map(|made| made.step.clone()).collect();
         steps.reverse();
-        let since = Schedule::of(self.program.events(), self.program.processes());
+        let since = Schedule::from_run(self.program.events(), self.program.processes());
         steps.extend(since.0);
         Schedule(steps)
     }
@@ -353,7 +353,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
     }
 
     fn made_to_here(&self) -> Made {
-        let since = Schedule::of(self.program.events(), self.program.processes());
+        let since = Schedule::from_run(self.program.events(), self.program.processes());
         since.0.into_iter().fold(self.made.clone(), |before, step| {
             Some(Rc::new(MadeStep { step, before }))
         })

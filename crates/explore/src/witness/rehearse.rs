@@ -87,7 +87,7 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
 
     /// Returns the current run as a schedule.
     pub fn schedule(&self) -> Schedule {
-        Schedule::of(self.program.events(), self.program.processes())
+        Schedule::from_run(self.program.events(), self.program.processes())
     }
 
     /// Makes the moves from the start, without those that are not possible, up to a failure of the

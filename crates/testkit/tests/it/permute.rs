@@ -28,7 +28,7 @@ fn wander(program: &mut LabelledMachine, seed: u64) -> Option<Schedule> {
             .filter(|&p| program.status(p) == Status::Ready)
             .collect();
         if ready.is_empty() {
-            return Some(Schedule::of(program.events(), program.processes()));
+            return Some(Schedule::from_run(program.events(), program.processes()));
         }
         let process = ready[random.below(ready.len())];
         let depth = program.events().len();
