@@ -62,7 +62,7 @@ impl Inner {
     }
 
     /// Whether the execution begins as an earlier one did. True if inputs decide how it begins,
-    /// since then this cannot be told.
+    /// since then the two cannot be compared.
     pub fn opens_like(&self, before: &[Option<Access>]) -> bool {
         #[cfg(feature = "symbolic")]
         if !self.unknowns.path.is_empty() {
@@ -184,8 +184,8 @@ impl Inner {
     /// Threads of a model make steps while they unwind, as real ones do, and other threads run in
     /// between. But all of them share one real thread, and std only knows whether that one panics.
     /// So std is asked if no other thread of the model unwinds; otherwise the panic hook and the
-    /// end of the thread have told. In the latter case a panic that the thread has caught itself in
-    /// the meantime still counts.
+    /// end of the thread have recorded it. In the latter case a panic that the thread has caught
+    /// itself in the meantime still counts.
     #[inline]
     pub fn is_unwinding(&mut self) -> bool {
         let known = self.me().unwinding;

@@ -309,7 +309,7 @@ fn waiting(inner: &Inner) -> Vec<String> {
     all
 }
 
-/// The message for a schedule that led to different steps.
+/// Returns the message for a schedule that led to different steps.
 pub(crate) fn divergence(how: &str) -> String {
     format!(
         "mazurka: the same schedule did something else than before: {how}.\n\

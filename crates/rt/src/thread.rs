@@ -249,7 +249,7 @@ fn catching<T>(f: impl FnOnce() -> T) -> Result<T> {
     result
 }
 
-/// The last operation of a thread.
+/// Makes the last step of a thread.
 fn end(panicked: bool, place: Place) {
     let Some(world) = world() else {
         return;

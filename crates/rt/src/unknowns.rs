@@ -291,7 +291,7 @@ mod key {
         }
     }
 
-    /// The formula that the key of a term is at most `to`.
+    /// Returns the formula that the key of a term is at most `to`.
     pub fn at_most(terms: &mut Terms, term: Term, to: i64) -> Term {
         let sort = terms.sort(term);
         let to = to.min(last(sort));
@@ -312,7 +312,7 @@ mod key {
         }
     }
 
-    /// The formula that the key of a term lies between two keys, both included.
+    /// Returns the formula that the key of a term lies between two keys, both included.
     pub fn between(terms: &mut Terms, term: Term, from: i64, to: i64) -> Term {
         let up_to = at_most(terms, term, to);
         match from {
@@ -421,7 +421,7 @@ impl Unknowns {
         (value, end, model)
     }
 
-    /// The formula that a term has the value of a key.
+    /// Returns the formula that a term has the value of a key.
     fn has_key(&mut self, term: Term, key: i64) -> Term {
         let sort = self.terms.sort(term);
         let value = self.terms.constant(sort, key::value(sort, key));

@@ -121,13 +121,13 @@ impl Pending {
         }
     }
 
-    /// An operation that reads a cell.
+    /// Makes an operation that reads a cell.
     #[inline]
     pub fn read(cell: u32, what: (&'static str, &'static str), place: Place) -> Self {
         Self::new(Some(Access::read(cell)), what, place)
     }
 
-    /// An operation that changes the content of a cell.
+    /// Makes an operation that changes the content of a cell.
     #[inline]
     pub fn write(cell: u32, what: (&'static str, &'static str), place: Place) -> Self {
         Self {
@@ -136,7 +136,7 @@ impl Pending {
         }
     }
 
-    /// An operation that uses a cell as a lock.
+    /// Makes an operation that uses a cell as a lock.
     pub fn lock(
         kind: AccessKind,
         cell: u32,
@@ -483,7 +483,7 @@ impl Inner {
         self.threads[thread.index()].token
     }
 
-    /// The current thread takes its token.
+    /// Takes the token of the current thread.
     pub fn take_token(&mut self) {
         let me = self.me();
         me.token = false;
@@ -692,7 +692,7 @@ impl Inner {
         }) as u32
     }
 
-    /// The current thread takes a lock.
+    /// Takes a lock for the current thread.
     pub fn take(&mut self, cell: u32, place: Place) {
         let current = self.current;
         let lock = &mut self.cells[cell as usize];
@@ -703,7 +703,7 @@ impl Inner {
         self.clocks.acquire(current, cell);
     }
 
-    /// The current thread releases a lock; `dirty` if the protected data may have changed.
+    /// Releases a lock of the current thread; `dirty` if the protected data may have changed.
     pub fn give(&mut self, cell: u32, dirty: bool) {
         let current = self.current;
         self.clocks.release(current, cell);

@@ -55,10 +55,10 @@ pub use reduction::{Reduction, UnknownReduction};
 
 /// Receives the findings of a search while the program is in the state found.
 pub trait Audience<E> {
-    /// A symbolic state in which no process can go on.
+    /// Receives a symbolic state in which no process can go on.
     fn ended(&mut self, program: &E, end: End, leads_here: &dyn LeadsHere);
 
-    /// A mishap of the last event, or of a final state.
+    /// Receives a mishap of the last event, or of a final state.
     fn failed(&mut self, program: &E, mishap: Mishap, leads_here: &dyn LeadsHere);
 }
 

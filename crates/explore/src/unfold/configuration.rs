@@ -104,7 +104,7 @@ impl Examiner {
         }
     }
 
-    /// For each of some places, the condition that is marked after a configuration.
+    /// Computes, for each of some places, the condition that is marked after a configuration.
     pub fn marking(&mut self, net: &Net, clock: &[u32], places: &[u32], into: &mut Vec<u32>) {
         let consistent = self.collect(net, clock);
         debug_assert!(consistent, "a configuration in conflict with itself");

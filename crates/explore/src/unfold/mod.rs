@@ -130,7 +130,7 @@ impl Unfolding {
         self.builder.net.count_conditions(self.processes.len())
     }
 
-    /// The processes met in the tests, by their numbers in the net.
+    /// Returns the processes met in the tests, by their numbers in the net.
     pub fn processes(&self) -> &ProcessTable {
         &self.processes
     }

@@ -30,10 +30,10 @@ pub trait Question<E> {
     /// The content of a cell: a number, or a term over inputs.
     type Value: Copy + Default;
 
-    /// The cells that it reads.
+    /// Returns the cells that it reads.
     fn cells(&self) -> &[u32];
 
-    /// The processes whose locations it asks about.
+    /// Returns the processes whose locations it asks about.
     fn processes(&self) -> &[ProcessPath];
 
     /// Returns the value of a cell in the current state.

@@ -206,7 +206,7 @@ pub(crate) fn done<E: Execution>(program: &E, event: &Event) -> Done {
     let processes = std::iter::once(event.process).chain(event.spawned.iter().copied());
     Done {
         outcomes: event.outcomes.iter().map(|o| o.value).collect(),
-        // A process that the step itself started and saw end is none that it waits for.
+        // A process that the step itself started is no process that the step has to wait for.
         joined: joined.copied().collect(),
         locks,
         next: processes.map(|process| next(program, process)).collect(),

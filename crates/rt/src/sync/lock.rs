@@ -19,8 +19,8 @@ impl World {
     }
 }
 
-/// The changes that releasing a lock makes: always of its state, and of its content if that may
-/// have changed.
+/// Returns the changes that releasing a lock makes: always of its state, and of its content if that
+/// may have changed.
 pub(super) fn wakes_by(dirty: bool) -> u8 {
     wakes::STATE | if dirty { wakes::CONTENT } else { 0 }
 }
