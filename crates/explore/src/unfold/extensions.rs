@@ -26,8 +26,8 @@
 //! that it takes must be present.
 //!
 //! A step that may join depends on the ends of all processes that it may join
-//! ([`Execution::joins`](mazurka_core::Execution::joins)), but only if it really joins them. So all
-//! extensions of it that agree in the places it touches stand for the one with the fewest causes
+//! ([`Execution::joins`](mazurka_core::Execution::joins)), but only if it really joins them. So the
+//! extension with the fewest causes represents all that agree in the places that the step touches
 //! ([`Builder::resolve`]).
 
 use mazurka_core::{Claims, ProcessId, Status, Wait};
