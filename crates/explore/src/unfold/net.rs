@@ -13,7 +13,7 @@
 //! | event | [`Node`] |
 //! | possible extension: a preset for the next operation of a thread | [`Extension`] |
 //! | •e and the context of e | [`Net::inputs`] |
-//! | e• | [`Net::outputs`] |
+//! | e• | [`Node::outputs`] |
 //! | ⌈e⌉, the causes of e | the [`Net::clock`] of e: the last event of each process among them |
 //!
 //! An [`Extension`] stays in the net after it has become an event.
