@@ -1,9 +1,10 @@
 //! The same programs under mazurka-rt, loom and shuttle: executions, and CPU time for each of them.
 //!
-//! `cargo run --release --manifest-path peers/Cargo.toml`; with `-- ours` the others are left out. Every figure is the median of
-//! several repetitions, in one run of one binary; a repetition is as many searches as a millisecond holds, at least one, what they
-//! cost before the first execution included. Executions are counted by the closure itself. A search that is cut
-//! at [`MOST`] executions is marked.
+//! `cargo run --release --manifest-path peers/Cargo.toml`; with `-- ours` the others are left out.
+//! Every figure is the median of several repetitions, in one run of one binary; a repetition is as
+//! many searches as a millisecond holds, at least one, what they cost before the first execution
+//! included. Executions are counted by the closure itself. A search that is cut at [`MOST`]
+//! executions is marked.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -14,7 +15,8 @@ use cpu_time::ProcessTime;
 /// Where a search is cut: the others need not be waited for.
 const MOST: u64 = 20_000;
 const REPETITIONS: usize = 5;
-/// CPU time that a repetition takes at least: one search of a small program is shorter than a look at the clock.
+/// CPU time that a repetition takes at least: one search of a small program is shorter than a look
+/// at the clock.
 const LEAST: Duration = Duration::from_millis(1);
 
 static RUNS: AtomicU64 = AtomicU64::new(0);

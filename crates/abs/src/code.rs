@@ -224,14 +224,14 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// What a list names: `output`, classes, and fields as `Class.field`.
+    /// Parses a list of names: `output`, classes, and fields as `Class.field`.
     ///
     /// ```
-    /// let observed = mazurka_abs::Observed::of("Buffer.n,output");
+    /// let observed = mazurka_abs::Observed::parse("Buffer.n,output");
     /// assert_eq!(observed.fields.unwrap()[0], ("Buffer".to_owned(), Some("n".to_owned())));
     /// assert!(!observed.no_output);
     /// ```
-    pub fn of(list: &str) -> Self {
+    pub fn parse(list: &str) -> Self {
         let names: Vec<&str> = list
             .split(',')
             .map(str::trim)

@@ -69,8 +69,8 @@ pub(crate) fn analyse(code: &mut Code) {
     code.may_loop = own.count() > 0 || code.ops.iter().any(|op| matches!(op, Op::Sync { .. }));
 }
 
-/// Whether this sends a message and its future is used for more than `await f?`: then an exception
-/// may reach whoever has it.
+/// Whether this sends a message whose future is used for more than `await f?`: then an exception
+/// may reach the tasks that have the future.
 fn keeps_future(code: &Code, pc: u32) -> bool {
     let [Op::Async { .. }, next, ..] = code.ops[pc as usize..] else {
         return false;

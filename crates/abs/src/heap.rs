@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::value::Value;
 
-/// The name of an object: who created it, and as the how-manieth.
+/// The name of an object: the task that created it, and its index among the objects of that task.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ObjectName {
     pub creator: ProcessId,
@@ -52,7 +52,7 @@ impl Names {
         &self.objects[number as usize]
     }
 
-    /// The object that a task creates as its how-manieth.
+    /// Returns the object with this index among those that a task creates.
     pub fn intern(&mut self, creator: ProcessId, number: u32, class: u32, fields: u32) -> u32 {
         let key = (creator, number, class);
         if let Some(&known) = self.known.get(&key) {
@@ -159,7 +159,7 @@ pub(crate) struct Task {
     pub objects: u32,
     /// How many steps it has made. Not part of what states are compared by.
     pub steps: u32,
-    /// Whether whoever started it keeps its future for more than to wait for its end.
+    /// Whether the task that started it uses its future for more than waiting for its end.
     pub kept: bool,
     /// What it has returned, or the exception that ended it.
     pub result: Option<Value>,

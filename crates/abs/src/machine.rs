@@ -164,7 +164,7 @@ impl Machine {
     ) -> Result<&Event, Stop> {
         let depth = self.depth;
         if self.run.len() == depth {
-            self.run.push(Event::of(process, 0));
+            self.run.push(Event::new(process, 0));
             self.taken.push(Taken {
                 process,
                 task: Task::unborn(),
@@ -178,7 +178,7 @@ impl Machine {
         if holder.is_some_and(|holder| holder != process.0) {
             return Err(Stop::Blocked);
         }
-        let mut event = std::mem::replace(&mut self.run[depth], Event::of(process, 0));
+        let mut event = std::mem::replace(&mut self.run[depth], Event::new(process, 0));
         event.reset(process, task.steps);
         event.claims_key = self.claims_of(process, &mut event.claims);
         event.wait = self.wait(process);

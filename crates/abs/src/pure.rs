@@ -49,7 +49,7 @@ impl Evaluator<'_> {
         calls.clear();
         loop {
             let op = self.code.ops[pc as usize];
-            let fault = match self.one(op, &mut pc, &mut base, stack, calls, fuel) {
+            let fault = match self.run_op(op, &mut pc, &mut base, stack, calls, fuel) {
                 Ok(true) => continue,
                 Ok(false) => return Ok(pc),
                 Err(fault) => fault,
@@ -61,7 +61,7 @@ impl Evaluator<'_> {
 
     /// Runs one instruction, unless it is none of the pure ones.
     #[inline]
-    fn one(
+    fn run_op(
         &self,
         op: Op,
         pc: &mut u32,

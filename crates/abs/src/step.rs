@@ -212,7 +212,7 @@ impl<L: Listener> Cpu<'_, L> {
             let result = match self.pure(pc, process, task) {
                 Ok(at) => {
                     pc = at;
-                    self.one(at, process, task)
+                    self.run_op(at, process, task)
                 }
                 Err((fault, at)) => {
                     pc = at;
@@ -307,7 +307,7 @@ impl<L: Listener> Cpu<'_, L> {
     }
 
     /// One instruction that is not pure.
-    fn one(&mut self, pc: u32, process: ProcessId, task: &mut Task) -> Result<Next, Halt> {
+    fn run_op(&mut self, pc: u32, process: ProcessId, task: &mut Task) -> Result<Next, Halt> {
         let this = task.frames.last().map_or(0, |frame| frame.object);
         match self.code.ops[pc as usize] {
             Op::SetField(field) => {

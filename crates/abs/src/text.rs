@@ -88,7 +88,7 @@ pub(crate) fn shown(value: &Value, code: &Code, names: &Names) -> String {
     text
 }
 
-/// The name of an object: its class and the how-manieth object of its creator it is, and the
+/// Returns the name of an object: its class, its index among the objects of its creator, and the
 /// creator if that is not the main block.
 pub(crate) fn object_name(object: u32, code: &Code, names: &Names) -> String {
     let name = names.object(object);

@@ -34,7 +34,7 @@ pub(crate) fn written(result: io::Result<()>, exit: Exit) -> Exit {
     }
 }
 
-/// Says on standard error what is wrong. If nobody listens there, nobody can be told.
+/// Prints an error on standard error. If standard error is closed, the error cannot be reported.
 pub(crate) fn complain(text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "mazurka: {text}");
 }

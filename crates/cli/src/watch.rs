@@ -13,7 +13,8 @@ use mazurka::{Bound, Limits, Progress, Watch};
 use crate::exit::Exit;
 use crate::files;
 
-/// Asking the system how much memory is used costs microseconds, and nobody reads faster.
+/// Time between two checks: asking the system for the memory in use costs microseconds, and a
+/// display need not be faster.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// What ends sooner needs no progress.
 const BEFORE_PROGRESS: Duration = Duration::from_millis(500);

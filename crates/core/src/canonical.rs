@@ -111,7 +111,7 @@ pub fn canonical_order<K: Ord>(run: &[Event], rank: impl Fn(ProcessId) -> K) -> 
 /// let table = ProcessTable::new(2);
 /// let write = |process, cell| Event {
 ///     claims: [Access::write(cell)].into_iter().collect(),
-///     ..Event::of(ProcessId(process), 0)
+///     ..Event::new(ProcessId(process), 0)
 /// };
 /// let trace = |run: &[Event]| {
 ///     let mut hasher = TraceHasher::new();

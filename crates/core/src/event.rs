@@ -59,9 +59,9 @@ pub enum Wait {
 /// One step of one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Who made it.
+    /// The process that made it.
     pub process: ProcessId,
-    /// The how-manieth step of that process it is, from 0.
+    /// Index of this event among the events of its process.
     pub number: u32,
     /// What its `choose` expressions gave.
     pub outcomes: Outcomes,
@@ -79,8 +79,8 @@ pub struct Event {
     pub mishaps: Vec<Mishap>,
     /// What such a step may have to wait for.
     pub wait: Wait,
-    /// Whether it is known to be as [`is_plain`](Event::is_plain) says: most events are, and
-    /// whoever makes them often knows.
+    /// Whether it is known to satisfy [`is_plain`](Event::is_plain): most events do, and the code
+    /// that makes them often knows.
     pub plain: bool,
     /// Whether the process has only found that it has to wait, for the values that the path
     /// condition now allows. Where values are known, there is no such step.
@@ -89,7 +89,7 @@ pub struct Event {
 
 impl Event {
     /// An event that touches nothing yet.
-    pub fn of(process: ProcessId, number: u32) -> Self {
+    pub fn new(process: ProcessId, number: u32) -> Self {
         Self {
             process,
             number,
@@ -119,7 +119,7 @@ impl Event {
     ///
     /// ```
     /// use mazurka_core::{Access, Event, ProcessId, Wait};
-    /// let mut event = Event::of(ProcessId(0), 0);
+    /// let mut event = Event::new(ProcessId(0), 0);
     /// assert!(!event.is_plain());
     /// event.touch(ProcessId(0), 0, Access::write(3));
     /// assert!(event.is_plain());

@@ -17,7 +17,7 @@ const BITSET_EVENTS: usize = 4096;
 /// use mazurka_core::{Access, Event, HappensBefore, ProcessId};
 /// let access = |process, number, access| Event {
 ///     claims: [access].into_iter().collect(),
-///     ..Event::of(ProcessId(process), number)
+///     ..Event::new(ProcessId(process), number)
 /// };
 /// let run = [
 ///     access(0, 0, Access::write(7)),
@@ -25,7 +25,7 @@ const BITSET_EVENTS: usize = 4096;
 ///     access(1, 1, Access::write(8)),
 ///     access(2, 0, Access::write(9)),
 /// ];
-/// let order = HappensBefore::of(&run);
+/// let order = HappensBefore::new(&run);
 /// assert!(order.before(0, 2));
 /// assert!(!order.before(0, 3));
 /// assert_eq!(order.past(2), [0, 1, 2]);
@@ -44,7 +44,7 @@ enum Rows {
 
 impl HappensBefore {
     /// Computes the relation.
-    pub fn of(run: &[Event]) -> Self {
+    pub fn new(run: &[Event]) -> Self {
         Self::with_bits_up_to(BITSET_EVENTS, run)
     }
 
@@ -135,7 +135,7 @@ mod tests {
         (0..len)
             .map(|_| {
                 let process = next(5);
-                let mut event = Event::of(ProcessId(process), numbers[process as usize]);
+                let mut event = Event::new(ProcessId(process), numbers[process as usize]);
                 numbers[process as usize] += 1;
                 let access = Access::read(next(6)).over(1 + next(2));
                 event.claims.push(if next(2) == 0 {
@@ -152,7 +152,7 @@ mod tests {
     fn bits_and_clocks_are_the_transitive_closure_of_dependence() {
         for seed in 0..50 {
             let run = random_run(seed, 70);
-            let bits = HappensBefore::of(&run);
+            let bits = HappensBefore::new(&run);
             let clocks = HappensBefore::with_bits_up_to(0, &run);
             let mut closure = vec![vec![false; run.len()]; run.len()];
             for j in 0..run.len() {

@@ -11,7 +11,7 @@
 //! // Two writers of cell 0 and, between them, a writer of cell 1.
 //! let write = |process, cell| Event {
 //!     claims: [Access::write(cell)].into_iter().collect(),
-//!     ..Event::of(ProcessId(process), 0)
+//!     ..Event::new(ProcessId(process), 0)
 //! };
 //! let run = [write(2, 0), write(0, 0), write(1, 1)];
 //! assert!(dependent(&run[0], &run[1]));

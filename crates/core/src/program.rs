@@ -175,8 +175,8 @@ pub trait Semantics: Execution {
         self.fingerprint()
     }
 
-    /// Whether states are equal only if their sums are. If not, whoever has found two sums to
-    /// differ may ask [`covers`](Semantics::covers).
+    /// Whether states are equal only if their sums are. If not, [`covers`](Semantics::covers) may
+    /// be asked about states whose sums differ.
     fn sums_say_all(&self) -> bool {
         true
     }
@@ -187,8 +187,8 @@ pub trait Semantics: Execution {
         false
     }
 
-    /// Whether a run may come back to a state that it was in, or go on without end. If not, nobody
-    /// need look for cycles.
+    /// Whether a run may come back to an earlier state of it, or go on without end. If not, there
+    /// are no cycles to look for.
     fn may_repeat(&self) -> bool {
         true
     }

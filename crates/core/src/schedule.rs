@@ -29,7 +29,7 @@ pub struct Schedule(pub Vec<ScheduledStep>);
 
 impl Schedule {
     /// The schedule of a run.
-    pub fn of(run: &[Event], table: &ProcessTable) -> Self {
+    pub fn from_run(run: &[Event], table: &ProcessTable) -> Self {
         Self::of_each(run, table)
     }
 

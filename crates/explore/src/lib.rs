@@ -2,19 +2,19 @@
 //!
 //! Explorers see programs only as [`mazurka_core::Execution`]; they never name a language.
 //!
-//! | folder | what is in it |
+//! | folder | content |
 //! |---|---|
-//! | `drive` | what all searches share: the loop with its limits, counts and findings ([`driver`]), workers and their parts |
-//! | `relations` | what steps have to do with each other: claims and conflicts, happens-before, races and their reversals |
-//! | `algorithms` | who runs next: one algorithm, one file or folder |
-//! | `witness` | runs that people can read, and the two steps in them that matter |
+//! | `drive` | the parts common to all searches: the loop ([`driver`]), limits, findings, workers |
+//! | `relations` | relations between steps: conflicts, happens-before, races and their reversals |
+//! | `algorithms` | the choice of the next process: one algorithm, one file or folder |
+//! | `witness` | readable runs, and the two steps in them that matter |
 //! | `unfold` | nets instead of trees of runs |
 //! | `fagiani` | orders of labels instead of states |
 //! | `sympaths` | symbolic states, merged by their paths |
 //!
-//! `algorithms` uses `relations`, and both use what is small in `drive` (tables, sets of
-//! fingerprints); `drive` knows the algorithms only by what a policy says. The last three folders
-//! share the limits and the findings with the others, but have loops of their own.
+//! `algorithms` uses `relations`, and both use small parts of `drive` (tables, sets of
+//! fingerprints); `drive` knows the algorithms only as policies. The last three folders share
+//! limits and findings with the others, but have loops of their own.
 
 mod algorithms;
 mod drive;
@@ -29,8 +29,8 @@ pub use algorithms::engine::{Algorithm, Stateless, UnknownAlgorithm};
 pub use algorithms::naive::next_outcomes;
 pub use algorithms::pct::{Pct, Priorities};
 pub use algorithms::preempt::{FewPreemptions, Preempted};
-pub use algorithms::random::{Evenly, RandomWalks};
-pub use algorithms::sample::{Lot, WalkOn, Walks, draw_outcome};
+pub use algorithms::random::{RandomWalks, Uniform};
+pub use algorithms::sample::{Picker, WalkOn, Walks, draw_outcome};
 pub use drive::budget::{Budget, broken_by};
 pub use drive::cut::Part;
 pub use drive::driver;

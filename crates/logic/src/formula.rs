@@ -3,10 +3,13 @@
 //! | paper | here | written |
 //! |---|---|---|
 //! | e ∈ BExp | [`Formula::Expr`] | as in a program |
-//! | ¬, ∧, ∨, →, ↔ | [`Formula::Not`] … [`Formula::Iff`] | `!`, `&&`, `||`, `==>`, `<==>`, or the signs |
-//! | ∀x·Ψ, ∃x·Ψ | [`Formula::ForAll`], [`Formula::Exists`] | `forall x: int. …`, `exists x: bool. …` |
+//! | ¬, ∧, ∨, →, ↔ | [`Formula::Not`] … [`Formula::Iff`] | `!`, `&&`, `\|\|`, `==>`, `<==>` |
+//! | ∀x·Ψ | [`Formula::ForAll`] | `forall x: int. …` |
+//! | ∃x·Ψ | [`Formula::Exists`] | `exists x: bool. …` |
 //! | \[Σ\]Ψ | [`Formula::Box`] | `[*] …` for all processes, `[p \|\| q] …` for some |
 //! | {σ}Ψ | [`Formula::Update`] | `{x := e, y := f} …`, all at once |
+//!
+//! The connectives may also be written as in the paper.
 
 use mazurka_lang::hir::{Expr, Place, Type};
 

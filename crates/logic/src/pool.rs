@@ -338,7 +338,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    pub fn of(program: &Program) -> Self {
+    pub fn new(program: &Program) -> Self {
         let place = |lengths: Vec<usize>| {
             let mut first = 0;
             let mut all = Vec::new();

@@ -8,7 +8,9 @@
 //! | DLT-SCHEDULE with DLT-ASSIGN, … | [`By::Schedule`], its steps by the rules of `step.rs` |
 //! | DLT-REDUCE | [`By::Reduce`] |
 //! | Γ, ⌈φ⌉ inconsistent | [`By::Close`] |
-//! | DL-POR | [`By::Merge`]: equal points, equal values, and paths that commuting steps turn into each other (errata E5) |
+//! | DL-POR | [`By::Merge`]: equal points, equal values, and equivalent paths (errata E5) |
+//!
+//! Two paths are equivalent if swapping neighbouring independent steps turns one into the other.
 //!
 //! Loops are the business of `loops.rs`.
 //!
@@ -411,7 +413,7 @@ impl<'p, 's> Search<'p, 's> {
                 if branch.discarded {
                     continue;
                 }
-                let mut event = Event::of(process, state.threads[thread].events);
+                let mut event = Event::new(process, state.threads[thread].events);
                 event.claims.clone_from(&claims);
                 event.spawned.clone_from(&branch.spawned);
                 event.joined.clone_from(&branch.joined);

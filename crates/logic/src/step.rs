@@ -64,7 +64,7 @@ pub(crate) fn start<'p>(
 /// The ways that the next step of a thread can go; none if it has to wait.
 pub(crate) fn step<'p>(world: &mut World<'p>, state: &State<'p>, process: ProcessId) -> Ways<'p> {
     let mut making = Making { world, work: 0 };
-    let ways = making.one(Branch::at(state.clone(), process))?;
+    let ways = making.next_step(Branch::at(state.clone(), process))?;
     let mut settled = Vec::new();
     for way in ways {
         settled.extend(making.settle(way, 0)?);
@@ -98,7 +98,8 @@ impl<'p> Making<'_, 'p> {
         vec![(true, way), (false, other)]
     }
 
-    fn tire(&mut self, turn: ProcessId) -> Result<(), TooMuch> {
+    /// Counts a unit of work; an error if the step takes too much.
+    fn count_work(&mut self, turn: ProcessId) -> Result<(), TooMuch> {
         self.work += 1;
         match self.work > MOST_WORK {
             true => Err(TooMuch(self.world.table.path(turn).to_string())),
@@ -112,7 +113,7 @@ impl<'p> Making<'_, 'p> {
         let mut done = Vec::new();
         let mut open = vec![way];
         while let Some(mut way) = open.pop() {
-            self.tire(way.turn)?;
+            self.count_work(way.turn)?;
             let work = &mut way.thread().work;
             let local = match work.last() {
                 Some(item) => work.len() > depth && !is_step(item, &self.world.shared),
@@ -170,9 +171,9 @@ impl<'p> Making<'_, 'p> {
         }
     }
 
-    /// The next step of the thread.
-    fn one(&mut self, mut way: Branch<'p>) -> Ways<'p> {
-        self.tire(way.turn)?;
+    /// Makes the next step of the thread.
+    fn next_step(&mut self, mut way: Branch<'p>) -> Ways<'p> {
+        self.count_work(way.turn)?;
         let item = way.thread().work.pop();
         match item {
             Some(Item::Do(stmt)) => match &stmt.kind {
@@ -306,7 +307,7 @@ impl<'p> Making<'_, 'p> {
         let mut ways = Vec::new();
         for mut way in self.settle(way, depth)? {
             match way.thread().work.len() > depth {
-                true => ways.extend(self.one(way)?),
+                true => ways.extend(self.next_step(way)?),
                 false => ways.push(way),
             }
         }
@@ -323,7 +324,7 @@ impl<'p> Making<'_, 'p> {
                 done.push(way);
                 continue;
             }
-            let mut ways = self.one(way)?;
+            let mut ways = self.next_step(way)?;
             ways.reverse();
             open.extend(ways);
         }

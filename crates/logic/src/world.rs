@@ -88,7 +88,7 @@ impl<'p> World<'p> {
             program,
             source: theorem.source,
             shared: Shared::new(program),
-            layout: Layout::of(program),
+            layout: Layout::new(program),
             terms: Terms::new(),
             table: ProcessTable::new(program.processes.len() as u32),
             obligations: Vec::new(),

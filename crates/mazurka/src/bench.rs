@@ -64,9 +64,14 @@ impl Bench {
     /// Measures. If the watch breaks a search off, what was measured so far is the result.
     ///
     /// ```
-    /// use mazurka::quietly;
     /// use mazurka::bench::Bench;
-    /// let plan = Bench { quick: true, repeat: 1, filter: Some("writers".into()), ..Bench::default() };
+    /// use mazurka::quietly;
+    /// let plan = Bench {
+    ///     quick: true,
+    ///     repeat: 1,
+    ///     filter: Some("writers".into()),
+    ///     ..Bench::default()
+    /// };
     /// let measured = plan.run(&mut quietly()).unwrap();
     /// assert_eq!(measured.rows[0].program, "writers(5)");
     /// assert_eq!(measured.rows[0].counts.traces, Some(120));
@@ -398,7 +403,7 @@ mod tests {
     #[test]
     fn a_name_that_is_none_lists_the_names() {
         let plan = Bench {
-            filter: Some("nobody".to_owned()),
+            filter: Some("no such program".to_owned()),
             ..Bench::default()
         };
         let error = plan.run(&mut quietly()).expect_err("no such program");

@@ -307,7 +307,7 @@ impl Checkpoint {
         self.0.left.len()
     }
 
-    pub(crate) fn of(program: &Program, options: &Options, parts: &Parts) -> Self {
+    pub(crate) fn new(program: &Program, options: &Options, parts: &Parts) -> Self {
         let Parts {
             search,
             found,
@@ -351,7 +351,7 @@ impl Checkpoint {
             observed: sorted(seen.observed.prints().map(hex).collect()),
             broken_ensures: seen.broken_ensures,
             traces,
-            left: left.iter().map(Left::of).collect(),
+            left: left.iter().map(Left::new).collect(),
         })
     }
 
@@ -461,7 +461,7 @@ impl Saved {
 }
 
 impl Left {
-    fn of(part: &Part) -> Self {
+    fn new(part: &Part) -> Self {
         Self {
             prefix: part.prefix.to_string(),
             asleep: part.asleep.iter().map(ToString::to_string).collect(),

@@ -11,24 +11,27 @@ use mazurka_explore::{
     Findings, Violation, broken_by, closest, first_difference, minimise, past_is_discarded, racing,
 };
 
-/// A run, told, and what is wrong with it. The machine stands at its end.
-pub(crate) struct Told {
+/// A narrated run and its failures. The machine is in its last state.
+pub(crate) struct NarratedRun {
     pub run: Run,
     /// Failures that count: those without a false `assume` in their past.
     pub failures: Vec<Mishap>,
     pub deadlocked: bool,
-    /// Who could make the next step.
+    /// The processes that could make the next step.
     pub ready: Vec<String>,
 }
 
-/// Runs a schedule and looks at what happened.
-pub(crate) fn tell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Result<Told, ReplayError> {
+/// Runs a schedule, and narrates and judges the run.
+pub(crate) fn tell<M: Narrator>(
+    machine: &mut M,
+    schedule: &Schedule,
+) -> Result<NarratedRun, ReplayError> {
     let run = machine.narrate(schedule)?;
     Ok(assess(machine, run))
 }
 
 /// Looks at what happened in the current run, which has been told.
-pub(crate) fn assess<M: Narrator>(machine: &M, run: Run) -> Told {
+pub(crate) fn assess<M: Narrator>(machine: &M, run: Run) -> NarratedRun {
     let mut failures = machine.initial_mishaps().to_vec();
     for (at, event) in machine.events().iter().enumerate() {
         if !event.mishaps.is_empty() && !past_is_discarded(machine, at) {
@@ -48,7 +51,7 @@ pub(crate) fn assess<M: Narrator>(machine: &M, run: Run) -> Told {
         failures.extend(machine.final_mishaps());
     }
     failures.retain(|mishap| mishap.kind == MishapKind::Failure);
-    Told {
+    NarratedRun {
         run,
         failures,
         deadlocked: ready.is_empty() && stuck && !halted,
@@ -92,9 +95,9 @@ pub(crate) fn bounds_of_next_steps<E: Execution>(machine: &mut E, limits: &Limit
 }
 
 /// A run that a search has made itself; that it cannot be made again is a defect here.
-pub(crate) fn retell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Told {
+pub(crate) fn retell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> NarratedRun {
     match tell(machine, schedule) {
-        Ok(told) => told,
+        Ok(narrated) => narrated,
         Err(error) => panic!("a schedule that the search found does not run again: {error}"),
     }
 }
@@ -154,8 +157,8 @@ pub(crate) fn witnesses<M: Narrator + Semantics>(
         all.push(deadlock(machine, run));
     }
     if let Some(finding) = &found.livelock {
-        let told = retell(machine, &finding.schedule);
-        match livelock(machine, told.run) {
+        let narrated = retell(machine, &finding.schedule);
+        match livelock(machine, narrated.run) {
             Some(witness) => all.push(witness),
             None => panic!(
                 "a cycle that the search found is none: {}",

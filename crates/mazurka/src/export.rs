@@ -22,7 +22,7 @@ struct Schedules<'a>(&'a mut dyn FnMut(Schedule));
 
 impl<E: Semantics> Observer<E> for Schedules<'_> {
     fn complete(&mut self, program: &E) {
-        (self.0)(Schedule::of(program.whole(), program.processes()));
+        (self.0)(Schedule::from_run(program.whole(), program.processes()));
     }
 }
 

@@ -83,7 +83,8 @@ impl Program {
     /// use mazurka::permute::Permuting;
     /// use mazurka::run::Plan;
     /// // Errata E6: as recorded, with the choice first, nothing else can happen; but y can be 2.
-    /// let source = "var x, y: int = 0  process { x := 1 }  process { y := 1 <| x == 0 |> y := 2 }";
+    /// let source = "var x, y: int = 0
+    ///     process { x := 1 } process { y := 1 <| x == 0 |> y := 2 }";
     /// let program = Program::load("e6.maz", source, &[]).unwrap();
     /// let mut wanted = Permuting {
     ///     plan: Plan::Schedule("1 0".parse().unwrap()),
@@ -115,7 +116,7 @@ impl Program {
         let mut tester = labelled.machine().clone();
         tester.set_patience(Patience::default());
         let (recorded, bound) = record_run(wanted, &mut labelled, &mut tester, options, watch)?;
-        let schedule = Schedule::of(labelled.events(), labelled.processes());
+        let schedule = Schedule::from_run(labelled.events(), labelled.processes());
         let finished = labelled.is_final();
         let recorded_events = labelled.events().to_vec();
         let branches = (0..labelled.events().len()).filter(|&at| labelled.branches(at));
@@ -231,7 +232,10 @@ fn record_run(
             let told = tell(teller, schedule, options, watch);
             let (run, reached) = told.map_err(PermuteError::Schedule)?;
             (steps, bound) = (run.steps, reached);
-            follow(labelled, &Schedule::of(teller.events(), teller.processes()));
+            follow(
+                labelled,
+                &Schedule::from_run(teller.events(), teller.processes()),
+            );
         }
     }
     labelled.set_patience(options.patience.clone());
@@ -247,7 +251,7 @@ fn record_run(
             }
         });
     }
-    let schedule = Schedule::of(teller.events(), teller.processes());
+    let schedule = Schedule::from_run(teller.events(), teller.processes());
     Ok((teller.told(&schedule, steps), bound))
 }
 
@@ -394,7 +398,7 @@ struct FromAnyStart {
 impl Observer<AnyStart> for FromAnyStart {
     fn complete(&mut self, program: &AnyStart) {
         if program.events().len() == self.length && self.outlooks.len() < self.listed {
-            let schedule = Schedule::of(program.events(), program.processes());
+            let schedule = Schedule::from_run(program.events(), program.processes());
             self.schedules.push((schedule.to_string(), ending(program)));
             self.outlooks.push(program.outlook());
         }
@@ -417,7 +421,7 @@ fn order_of<M: Narrator>(
     }
     lanes.sort();
     let lanes: Vec<String> = lanes.into_iter().map(|(_, name)| name).collect();
-    let past = mazurka_core::HappensBefore::of(machine.events());
+    let past = mazurka_core::HappensBefore::new(machine.events());
     let events = run.steps.into_iter().zip(before);
     let events = events.map(|(step, before)| {
         let before: Vec<usize> = before.iter().map(|&at| at as usize).collect();
@@ -494,7 +498,7 @@ impl Observer<LabelledMachine> for Collecting {
         if self.length.is_some_and(|n| n != program.events().len()) {
             return;
         }
-        let schedule = Schedule::of(program.events(), program.processes());
+        let schedule = Schedule::from_run(program.events(), program.processes());
         self.test(program, &schedule);
         let ending = ending(program);
         let machine = program.machine();

@@ -1,11 +1,11 @@
 //! `check` picks the engine: the first that can decide.
 //!
 //! Some programs have few traces and many states, others few states and more traces than anyone can
-//! count, a third kind has many of both and steps that mostly commute where they meet; nobody knows
-//! beforehand. So the engines take turns, each with a budget of steps, and with four times as many
-//! in the next round: the answer comes after at most a few times the work of the better engine.
-//! Engines do not run at the same time and only steps are counted, so the engine that decides, the
-//! answer and the witness are always the same.
+//! count, a third kind has many of both and steps that mostly commute where they meet. The kind is
+//! not known beforehand. So the engines take turns, each with a budget of steps, and with four
+//! times as many in the next round: the answer comes after at most a few times the work of the
+//! better engine. Engines do not run at the same time and only steps are counted, so the engine
+//! that decides, the answer and the witness are always the same.
 //!
 //! When it takes long, the space is cut into parts for several workers, and each part has its
 //! budget: a part that is done is done for good, one that is not gets more in the next round. That

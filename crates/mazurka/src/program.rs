@@ -139,7 +139,7 @@ fn abs_settings(set: &[(String, String)]) -> mazurka_abs::Settings {
         match name.as_str() {
             "@ignore-time" => settings.ignore_time = true,
             "@object" => settings.object = Some(value.clone()),
-            "@observe" => settings.observed = mazurka_abs::Observed::of(value),
+            "@observe" => settings.observed = mazurka_abs::Observed::parse(value),
             _ => settings.constants.push((name.clone(), value.clone())),
         }
     }

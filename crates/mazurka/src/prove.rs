@@ -477,8 +477,8 @@ impl Theory<'_> {
         }
     }
 
-    /// Whether a formula without boxes holds where the variables have these values; none if nobody
-    /// knows.
+    /// Whether a formula without boxes holds where the variables have these values; none if that is
+    /// unknown.
     fn holds(&self, formula: &Formula, values: &[(String, String)]) -> Option<bool> {
         let before = self.record.set.iter();
         let mut settings: Vec<Setting> = before.map(setting).collect();

@@ -145,8 +145,8 @@ impl<'a> Asked<'a> {
         self.property.points().iter().map(at).collect()
     }
 
-    /// What of several values, one for each cell of the property, is that of a cell.
-    fn of<V: Copy + Default>(&self, values: &[V], cell: u32) -> V {
+    /// Returns the value of a cell from a list with one value for each cell of the property.
+    fn value_of<V: Copy + Default>(&self, values: &[V], cell: u32) -> V {
         let cells = self.property.cells();
         let at = cells.iter().position(|&known| known == cell);
         at.map_or_else(V::default, |at| values[at])
@@ -190,7 +190,7 @@ impl Question<Machine> for Asked<'_> {
     }
 
     fn holds(&self, _: &Machine, values: &[i64], lines: &[Option<usize>]) -> bool {
-        let value = |cell: u32| self.of(values, cell);
+        let value = |cell: u32| self.value_of(values, cell);
         let decided = self.property.decide(&value, &self.points(lines));
         self.out_of_range
             .set(self.out_of_range.get() || decided.is_none());
@@ -228,7 +228,7 @@ impl Question<SymbolicMachine> for Asked<'_> {
         values: &[Option<Term>],
         lines: &[Option<usize>],
     ) -> bool {
-        let value = |cell: u32| self.of(values, cell);
+        let value = |cell: u32| self.value_of(values, cell);
         program.may_hold(self.property, &value, &self.points(lines))
     }
 }

@@ -22,7 +22,7 @@ use mazurka_core::{
 };
 use serde::Deserialize;
 
-use crate::evidence::Told;
+use crate::evidence::NarratedRun;
 use crate::front::{Front, on_front};
 use crate::unknowns::given;
 use crate::{Options, Program, evidence};
@@ -203,23 +203,23 @@ fn again<M: Narrator + Semantics>(
     let changed = |what: &str| Err(ReplayProblem::Changed(what.to_owned()));
     match (old.kind, &old.runs[..]) {
         (WitnessKind::Failure, [run]) => {
-            let told = same_run(machine, run)?;
-            let mut failures = told.failures.iter();
+            let narrated = same_run(machine, run)?;
+            let mut failures = narrated.failures.iter();
             match failures.find(|m| machine.explain(m).0 == old.message) {
-                Some(mishap) => Ok(evidence::failure(machine, told.run, mishap)),
+                Some(mishap) => Ok(evidence::failure(machine, narrated.run, mishap)),
                 None => changed("the recorded failure does not happen"),
             }
         }
         (WitnessKind::Deadlock, [run]) => {
-            let told = same_run(machine, run)?;
-            match told.deadlocked {
-                true => Ok(evidence::deadlock(machine, told.run)),
+            let narrated = same_run(machine, run)?;
+            match narrated.deadlocked {
+                true => Ok(evidence::deadlock(machine, narrated.run)),
                 false => changed("there is no deadlock at their end"),
             }
         }
         (WitnessKind::Livelock, [run]) => {
-            let told = same_run(machine, run)?;
-            match evidence::livelock(machine, told.run) {
+            let narrated = same_run(machine, run)?;
+            match evidence::livelock(machine, narrated.run) {
                 Some(new) => Ok(new),
                 None => changed("their end is no cycle that can be followed for ever"),
             }
@@ -239,10 +239,10 @@ fn again<M: Narrator + Semantics>(
 }
 
 /// Replays one run and compares it with the record, step by step.
-fn same_run<M: Narrator>(machine: &mut M, old: &Run) -> Result<Told, ReplayProblem> {
+fn same_run<M: Narrator>(machine: &mut M, old: &Run) -> Result<NarratedRun, ReplayProblem> {
     let schedule: Schedule = old.schedule.parse()?;
-    let told = match evidence::tell(machine, &schedule) {
-        Ok(told) => told,
+    let narrated = match evidence::tell(machine, &schedule) {
+        Ok(narrated) => narrated,
         Err(error) => {
             return Err(ReplayProblem::Diverged {
                 step: error.step,
@@ -250,7 +250,7 @@ fn same_run<M: Narrator>(machine: &mut M, old: &Run) -> Result<Told, ReplayProbl
             });
         }
     };
-    let new = &told.run;
+    let new = &narrated.run;
     for (at, (was, is)) in old.steps.iter().zip(&new.steps).enumerate() {
         if let Some(what) = difference(was, is) {
             return Err(ReplayProblem::Diverged { step: at + 1, what });
@@ -271,7 +271,7 @@ fn same_run<M: Narrator>(machine: &mut M, old: &Run) -> Result<Told, ReplayProbl
             "the run ends in another state".to_owned(),
         ));
     }
-    Ok(told)
+    Ok(narrated)
 }
 
 /// What is not as it was, most telling first.

@@ -130,27 +130,32 @@ impl Program {
                 });
                 // A step that was broken off has been taken back.
                 steps.truncate(machine.events().len());
-                let schedule = Schedule::of(machine.events(), machine.processes());
+                let schedule = Schedule::from_run(machine.events(), machine.processes());
                 (machine.told(&schedule, steps), bound)
             }
         };
         options.show();
         let mut bounds: Vec<Bound> = bound.into_iter().collect();
-        let mut told = evidence::assess(&machine, run);
+        let mut narrated = evidence::assess(&machine, run);
         bounds.extend(evidence::bounds_of_run(&machine, &options.limits));
         bounds.dedup();
         let mut witnesses = Vec::new();
-        for mishap in &told.failures {
-            witnesses.push(evidence::failure(&mut machine, told.run.clone(), mishap));
+        for mishap in &narrated.failures {
+            witnesses.push(evidence::failure(
+                &mut machine,
+                narrated.run.clone(),
+                mishap,
+            ));
         }
-        if told.deadlocked {
-            witnesses.push(evidence::deadlock(&mut machine, told.run.clone()));
+        if narrated.deadlocked {
+            witnesses.push(evidence::deadlock(&mut machine, narrated.run.clone()));
         }
         if let Some(marked) = witnesses.first().and_then(|witness| witness.runs.first()) {
-            told.run = marked.clone();
+            narrated.run = marked.clone();
         }
-        let complete = evidence::is_complete(&told.run) && told.run.ending != Ending::Discarded;
-        let steps = told.run.steps.len() as u64;
+        let complete =
+            evidence::is_complete(&narrated.run) && narrated.run.ending != Ending::Discarded;
+        let steps = narrated.run.steps.len() as u64;
         let record = Record {
             version: VERSION,
             program: self.record().clone(),
@@ -181,10 +186,10 @@ impl Program {
                 executions: u64::from(complete),
                 traces: Some(u64::from(complete)),
                 blocked: 0,
-                discarded: u64::from(told.run.ending == Ending::Discarded),
-                deadlocks: u64::from(told.deadlocked),
-                failures: told.failures.len() as u64,
-                final_states: u64::from(told.run.ending == Ending::Final),
+                discarded: u64::from(narrated.run.ending == Ending::Discarded),
+                deadlocks: u64::from(narrated.deadlocked),
+                failures: narrated.failures.len() as u64,
+                final_states: u64::from(narrated.run.ending == Ending::Final),
                 events: steps,
                 steps,
             },
@@ -199,8 +204,8 @@ impl Program {
         Ok(RunRecord {
             record,
             seed,
-            ready: told.ready,
-            run: told.run,
+            ready: narrated.ready,
+            run: narrated.run,
             path: None,
         })
     }
@@ -210,9 +215,10 @@ impl Program {
     /// could not).
     ///
     /// ```
-    /// use mazurka::{Options, Program, quietly};
     /// use mazurka::run::Plan;
-    /// let source = "var x: int = 1  process { x > 0 |> x := x + 1 }  process { x := 5 <| x > 3 |> x := 2 * x }";
+    /// use mazurka::{Options, Program, quietly};
+    /// let source = "var x: int = 1
+    ///     process { x > 0 |> x := x + 1 } process { x := 5 <| x > 3 |> x := 2 * x }";
     /// let program = Program::load("path.maz", source, &[]).unwrap();
     /// let plan = Plan::Schedule("0 1".parse().unwrap());
     /// let ran = program.run(&plan, &Options::default(), &mut quietly()).unwrap();

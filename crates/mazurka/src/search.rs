@@ -199,10 +199,10 @@ impl Program {
                 count: options.jobs,
                 programs: &|| front.machine(options),
             };
-            let save = &mut |parts: &Parts| save(Checkpoint::of(self, options, parts));
+            let save = &mut |parts: &Parts| save(Checkpoint::new(self, options, parts));
             let found = parts.run_saved(&workers, watch, &mut Saver { every, save });
             let left = !parts.left.is_empty();
-            let checkpoint = left.then(|| Checkpoint::of(self, options, &parts));
+            let checkpoint = left.then(|| Checkpoint::new(self, options, &parts));
             let record = self.explored(algorithm, options, &mut front.machine(options), &found);
             Ok((record, checkpoint))
         })

@@ -266,7 +266,7 @@ fn leave_out_others(machine: &mut SymbolicMachine, mishap: &Mishap) {
     if let Some(last) = events.last()
         && last.mishaps.contains(mishap)
     {
-        let past = HappensBefore::of(events).past(events.len() - 1);
+        let past = HappensBefore::new(events).past(events.len() - 1);
         let past = past.iter().map(|&at| &events[at]);
         let schedule = Schedule::of_each(past, machine.processes());
         follow(machine, &schedule);
@@ -283,7 +283,7 @@ fn run_again(
 ) -> Option<(Ending, Vec<Binding>)> {
     let concrete = machine.concrete(mishap)?;
     let mut program = Machine::new(concrete.code, options.limits.local);
-    let told = evidence::tell(&mut program, &concrete.schedule);
+    let narrated = evidence::tell(&mut program, &concrete.schedule);
     // Where the evaluator gives up, one machine may go farther than the other.
     let gave_up = !evidence::bounds_of_run(&program, &options.limits).is_empty()
         || !evidence::bounds_of_run(machine, &options.limits).is_empty();
@@ -295,12 +295,12 @@ fn run_again(
     {
         return None;
     }
-    let told = match told {
-        Ok(told) => told,
+    let narrated = match narrated {
+        Ok(narrated) => narrated,
         Err(error) => panic!("a symbolic run does not run with values: {error}"),
     };
     if let Some(wanted) = mishap {
-        told.failures.iter().find(|m| m.site == wanted.site)?;
+        narrated.failures.iter().find(|m| m.site == wanted.site)?;
     } else if let Some(cells) = machine.under(|name| given_value(&concrete.values, name)) {
         let same = |(cell, &value): (usize, &i64)| program.value(cell as u32) == value;
         let all = cells.iter().enumerate().all(same);

@@ -122,7 +122,9 @@ impl<E: Execution> Observer<E> for Growing {
         let events = machine.events();
         if let (Some(event), true) = (events.last(), self.met < MOST_NODES) {
             let names = machine.processes();
-            let step = Schedule::of(std::slice::from_ref(event), names).0.pop();
+            let step = Schedule::from_run(std::slice::from_ref(event), names)
+                .0
+                .pop();
             let parent = self.path.last().copied();
             let child = self.nodes.len();
             if let Some(parent) = parent {

@@ -183,9 +183,9 @@ impl Program {
             let (record, mut net, mut machine) =
                 self.unfold_for_all(program, wanted, options, watch, &mut ())?;
             small(&net)?;
-            let told = |schedule: &Schedule| tell_for_inputs(&mut machine, schedule, options);
+            let label = |schedule: &Schedule| label_for_inputs(&mut machine, schedule, options);
             let names = program.machine(options);
-            return Ok((record, drawn(&names, &mut net, told)));
+            return Ok((record, drawn(&names, &mut net, label)));
         }
         on_front!(self.language, front => {
             let mut machine = front.machine(options);
@@ -193,7 +193,7 @@ impl Program {
             let record = self.net_record(wanted, &mut net, &mut machine, options);
             small(&net)?;
             let names = front.machine(options);
-            Ok((record, drawn(&names, &mut net, |schedule| tell(&mut machine, schedule))))
+            Ok((record, drawn(&names, &mut net, |schedule| label_of_last(&mut machine, schedule))))
         })
     }
 
@@ -278,7 +278,7 @@ impl<E: Execution, F: FnMut(&E)> Observer<E> for Each<F> {
 }
 
 fn schedule_of<E: Execution>(program: &E) -> Schedule {
-    Schedule::of(program.events(), program.processes())
+    Schedule::from_run(program.events(), program.processes())
 }
 
 /// The record of an unfolding.
@@ -296,11 +296,11 @@ fn finish(mut record: Record, wanted: Unfold, found: &Findings, conditions: u64)
     }
 }
 
-/// What an event is called, and what went wrong in it.
-type Told = (String, Option<String>);
+/// The label of an event, and its mishap if it has one.
+type EventLabel = (String, Option<String>);
 
-/// Runs a schedule once more, and tells its last step.
-fn tell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Told {
+/// Runs a schedule once more, and returns the label of its last step.
+fn label_of_last<M: Narrator>(machine: &mut M, schedule: &Schedule) -> EventLabel {
     match machine.narrate(schedule) {
         Ok(run) => run.steps.into_iter().last().map_or_else(
             || panic!("a schedule of an event without steps"),
@@ -311,7 +311,11 @@ fn tell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Told {
 }
 
 /// The same with inputs that lead there, and with the constraint of the step.
-fn tell_for_inputs(machine: &mut SymbolicMachine, schedule: &Schedule, options: &Options) -> Told {
+fn label_for_inputs(
+    machine: &mut SymbolicMachine,
+    schedule: &Schedule,
+    options: &Options,
+) -> EventLabel {
     follow(machine, schedule);
     let (starts, stays) = machine.last_step();
     let constraint = machine.last_conditions().join(" && ");
@@ -320,7 +324,7 @@ fn tell_for_inputs(machine: &mut SymbolicMachine, schedule: &Schedule, options: 
         (_, true, _) => ("waits".to_owned(), None),
         (.., Some(run)) => {
             let mut machine = Machine::new(run.code, options.limits.local);
-            tell(&mut machine, &run.schedule)
+            label_of_last(&mut machine, &run.schedule)
         }
         // No values are known that lead there.
         (.., None) => (String::new(), None),
@@ -335,13 +339,13 @@ fn tell_for_inputs(machine: &mut SymbolicMachine, schedule: &Schedule, options: 
 fn drawn<M: Narrator>(
     names: &M,
     net: &mut Unfolding,
-    mut tell: impl FnMut(&Schedule) -> Told,
+    mut label_of: impl FnMut(&Schedule) -> EventLabel,
 ) -> Net {
     let drawing = net.draw();
     let mut events = Vec::with_capacity(drawing.events.len());
     for (event, arcs) in drawing.events.into_iter().enumerate() {
         let schedule = net.schedule_of(event);
-        let (label, mishap) = tell(&schedule);
+        let (label, mishap) = label_of(&schedule);
         events.push(NetEvent {
             process: schedule.0[schedule.0.len() - 1].process.to_string(),
             label,

@@ -165,7 +165,7 @@ impl Results<'_> {
         {
             return;
         }
-        let schedule = || Schedule::of(program.whole(), program.processes());
+        let schedule = || Schedule::from_run(program.whole(), program.processes());
         for class in &self.classes {
             if self.differ.is_some() || class[0].0.same_values(&new) {
                 continue;
@@ -365,13 +365,13 @@ pub(crate) fn gives_up(
     schedule: &Schedule,
     options: &Options,
 ) -> Vec<Bound> {
-    let told = evidence::tell(machine, schedule);
+    let narrated = evidence::tell(machine, schedule);
     let mut bounds = evidence::bounds_of_run(machine, &options.limits);
     if machine.broken_requires().is_some() {
         // Over terms it was given up.
         bounds.push(Bound::IntRange);
     }
-    let again = told.is_ok() || !bounds.is_empty();
+    let again = narrated.is_ok() || !bounds.is_empty();
     assert!(again, "a run does not come again: {schedule}");
     bounds
 }
@@ -402,8 +402,8 @@ fn livelock(
 ) -> Option<Witness> {
     let finding = found.livelock.clone()?;
     let (mut machine, schedule) = with_values(machine, options, found, &finding)?;
-    let told = evidence::retell(&mut machine, &schedule);
-    let shown = evidence::livelock(&mut machine, told.run);
+    let narrated = evidence::retell(&mut machine, &schedule);
+    let shown = evidence::livelock(&mut machine, narrated.run);
     assert!(shown.is_some(), "a cycle does not come again: {schedule}");
     shown
 }
@@ -425,10 +425,10 @@ pub(crate) fn failures_and_deadlock(
         };
         let violation = Violation::Failure(mishap.site);
         let schedule = minimise(&mut machine, &schedule, &violation);
-        let told = evidence::retell(&mut machine, &schedule);
-        let same = told.failures.iter().find(|m| m.site == mishap.site);
+        let narrated = evidence::retell(&mut machine, &schedule);
+        let same = narrated.failures.iter().find(|m| m.site == mishap.site);
         let mishap = *same.unwrap_or_else(|| panic!("a failure does not come again: {schedule}"));
-        all.push(evidence::failure(&mut machine, told.run, &mishap));
+        all.push(evidence::failure(&mut machine, narrated.run, &mishap));
     }
     if let Some(finding) = found.deadlock.clone()
         && let Some((mut machine, schedule)) = with_values(machine, options, found, &finding)
@@ -438,12 +438,12 @@ pub(crate) fn failures_and_deadlock(
         if bounds.is_empty() {
             let violation = Violation::Deadlock(with_status(&machine, Status::Waiting));
             let schedule = minimise(&mut machine, &schedule, &violation);
-            let told = evidence::retell(&mut machine, &schedule);
+            let narrated = evidence::retell(&mut machine, &schedule);
             assert!(
-                told.deadlocked,
+                narrated.deadlocked,
                 "a deadlock does not come again: {schedule}"
             );
-            all.push(evidence::deadlock(&mut machine, told.run));
+            all.push(evidence::deadlock(&mut machine, narrated.run));
         }
         bounds.into_iter().for_each(|bound| found.add_bound(bound));
     }

@@ -25,7 +25,7 @@ struct Chart<'a> {
 
 impl<'a> Chart<'a> {
     /// None if the run has no actors.
-    fn of(run: &'a Run) -> Option<Self> {
+    fn from_run(run: &'a Run) -> Option<Self> {
         let mut lanes: Vec<&str> = Vec::new();
         let mut steps = Vec::new();
         for (at, step) in run.steps.iter().enumerate() {
@@ -66,7 +66,7 @@ fn words(actor: &Actor, process: &str) -> (String, bool) {
 
 /// The chart as text; none if the run is not one of actors.
 pub fn chart(run: &Run) -> Option<String> {
-    let chart = Chart::of(run)?;
+    let chart = Chart::from_run(run)?;
     let named = chart.lanes.iter().map(|lane| lane.chars().count());
     let told = chart
         .steps
@@ -148,7 +148,7 @@ fn arrow(letters: &mut [char], from: usize, to: usize, said: &str) {
 
 /// The chart as SVG; none if the run is not one of actors.
 pub fn chart_svg(record: &Record, run: &Run) -> Option<String> {
-    let chart = Chart::of(run)?;
+    let chart = Chart::from_run(run)?;
     let rows: usize = chart
         .steps
         .iter()

@@ -21,10 +21,10 @@ pub(crate) struct Columns {
 
 impl Columns {
     /// As wide as these runs need.
-    pub fn of(runs: &[Run]) -> Self {
+    pub fn fitting(runs: &[Run]) -> Self {
         let rows: Vec<Row> = runs
             .iter()
-            .flat_map(|run| run.steps.iter().enumerate().map(Row::of))
+            .flat_map(|run| run.steps.iter().enumerate().map(Row::new))
             .collect();
         let widest = |cell: fn(&Row) -> &str| {
             let widths = rows.iter().map(|row| cell(row).chars().count());
@@ -67,7 +67,7 @@ impl Columns {
                 text += &elided(left_out);
                 left_out = 0;
             }
-            text += &self.line(&Row::of((at, &run.steps[at])), &marks[at], paint);
+            text += &self.line(&Row::new((at, &run.steps[at])), &marks[at], paint);
         }
         text
     }
@@ -137,7 +137,7 @@ struct Row {
 }
 
 impl Row {
-    fn of((at, step): (usize, &Step)) -> Self {
+    fn new((at, step): (usize, &Step)) -> Self {
         let mut process = step.process.clone();
         for (k, value) in step.outcomes.iter().enumerate() {
             process += if k == 0 { "=" } else { "," };
@@ -182,7 +182,7 @@ mod tests {
             steps: steps.to_vec(),
             state: Vec::new(),
         };
-        let columns = Columns::of(std::slice::from_ref(&run));
+        let columns = Columns::fitting(std::slice::from_ref(&run));
         columns.steps(&run, 0..steps.len(), most, paint)
     }
 

@@ -5,16 +5,19 @@
 //!
 //! | function | what it shows |
 //! |---|---|
-//! | [`verdict`] | the answer of `check`: one line, then the evidence, last the command that replays it |
+//! | [`verdict`] | the answer of `check`: one line, the evidence, the command that replays it |
 //! | [`table`] | the counts of `explore`, and what it found |
 //! | [`run`] | one execution, in the papers' notation |
 //! | [`dot`], [`svg`] | the exploration tree of a small program |
-//! | [`net_table`], [`net_dot`], [`net_svg`] | what `unfold` counted, and the net of a small program |
+//! | [`net_table`] | the counts of `unfold` |
+//! | [`net_dot`], [`net_svg`] | the net of a small program |
 //! | [`permutations`] | the permutations of `permute` |
 //! | [`order_dot`], [`order_svg`] | the partial order of one of them |
 //! | [`reached`] | the answer of `reach`, and the run that gets there |
-//! | [`symbolic_states`], [`curve_svg`] | the final symbolic states of `symbolic`, and how many there were on the way |
-//! | [`proved`], [`proof_tree`], [`proof_html`], [`proof_svg`] | the answer of `prove`, and a proof to read |
+//! | [`symbolic_states`] | the final symbolic states of `symbolic` |
+//! | [`curve_svg`] | the number of symbolic states during the search |
+//! | [`proved`] | the answer of `prove` |
+//! | [`proof_tree`], [`proof_html`], [`proof_svg`] | a proof to read |
 //! | [`bench()`] | what was measured, beside the figures of others |
 //! | [`json`] | any record, as the stable interface |
 

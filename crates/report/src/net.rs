@@ -98,7 +98,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(net: &Net) -> Self {
+    fn new(net: &Net) -> Self {
         let conditions = net.conditions.len();
         let count = conditions + net.events.len();
         let mut above = vec![Vec::new(); count];
@@ -228,7 +228,7 @@ fn label(net: &Net, event: usize) -> String {
 
 /// The net for a browser. The signs are explained at its foot.
 pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
-    let layout = Layout::of(net);
+    let layout = Layout::new(net);
     let heading = title(record, kind, tests, net);
     let right = layout
         .places

@@ -91,7 +91,7 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    fn of(proof: &'a Proof) -> Self {
+    fn new(proof: &'a Proof) -> Self {
         let mut reading = Self {
             proof,
             seen: vec![false; proof.goals.len()],
@@ -149,7 +149,7 @@ fn children(goal: &GoalRecord) -> Vec<(String, usize)> {
 ///
 /// `depth` says how deep to unfold what is closed.
 pub fn proof_tree(proof: &Proof, depth: usize, view: &View) -> String {
-    let mut reading = Reading::of(proof);
+    let mut reading = Reading::new(proof);
     let mut text = String::new();
     for leaf in &proof.leaves {
         let mark = if leaf.is_proved() { "✓" } else { "✗" };
@@ -268,7 +268,7 @@ pub fn proof_html(record: &Record, goals: &[GoalOutcome], proofs: &[Proof]) -> S
                 );
             }
         }
-        let mut reading = Reading::of(proof);
+        let mut reading = Reading::new(proof);
         for root in reading.roots() {
             page(&mut reading, root, "", &mut text);
         }
@@ -364,7 +364,7 @@ pub fn proof_svg(proof: &Proof) -> Option<String> {
     if proof.goals.len() > MOST_GOALS {
         return None;
     }
-    let reading = Reading::of(proof);
+    let reading = Reading::new(proof);
     let mut depth = vec![0usize; proof.goals.len()];
     for goal in &proof.goals {
         for (_, child) in children(goal) {

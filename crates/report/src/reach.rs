@@ -24,7 +24,7 @@ pub fn reached(
     let mut text = format!("{answer} {state} ({searched})\n");
     text += &cut(record, view);
     if let Some(run) = run {
-        let columns = Columns::of(std::slice::from_ref(run));
+        let columns = Columns::fitting(std::slice::from_ref(run));
         text += &columns.steps(run, 0..run.steps.len(), None, paint);
         if !run.state.is_empty() {
             text += &format!("state: {}\n", bindings(&run.state));

@@ -30,7 +30,7 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
         None => format!("{}: the run of a schedule\n", record.program.file),
     };
     text += &witness::inputs(&run.inputs);
-    let columns = Columns::of(std::slice::from_ref(run));
+    let columns = Columns::fitting(std::slice::from_ref(run));
     text += &columns.steps(run, 0..run.steps.len(), None, paint);
     // What is wrong first; a run with a failed invariant or `ensures` can still go on or be final.
     for evidence in &record.witnesses {

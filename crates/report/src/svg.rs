@@ -24,9 +24,9 @@ pub(crate) const PAPER: &str = "#ffffff";
 
 /// The tree as SVG. The shapes are explained at its foot.
 pub fn svg(record: &Record, tree: &Tree) -> String {
-    let layout = Layout::of(tree);
+    let layout = Layout::new(tree);
     let heading = title(record, tree);
-    let legend = Legend::of(tree);
+    let legend = Legend::new(tree);
     let deepest = layout.places.iter().map(|place| place.depth).max();
     let last = TITLE + deepest.unwrap_or(0) as f64 * ROW + 2.0 * MARGIN;
     let height = last + 4.0 * LINE + MARGIN + legend.height();
@@ -73,7 +73,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(tree: &Tree) -> Self {
+    fn new(tree: &Tree) -> Self {
         let children = children(tree);
         let mut places: Vec<Place> = Vec::with_capacity(tree.nodes.len());
         // Nodes are in the order of the search: a first child stays in the column, every other
@@ -242,7 +242,7 @@ struct Legend {
 const RACE: &str = "⇄n: two steps that race; dashed, the one that was moved before the other";
 
 impl Legend {
-    fn of(tree: &Tree) -> Self {
+    fn new(tree: &Tree) -> Self {
         let all = [
             Leaf::Final,
             Leaf::Deadlock,

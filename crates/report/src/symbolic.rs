@@ -150,7 +150,7 @@ fn listed(states: &SymbolicStates, view: &View) -> String {
     for (at, state) in states.listed.iter().enumerate() {
         let title = format!("{}. {}", at + 1, ending(state.ending));
         text += &format!("\n{}\n", view.paint.strong(&title));
-        text += &one(state);
+        text += &state_text(state);
     }
     let hidden = states.count.saturating_sub(states.listed.len() as u64);
     if hidden > 0 {
@@ -160,7 +160,7 @@ fn listed(states: &SymbolicStates, view: &View) -> String {
     text
 }
 
-fn one(state: &SymbolicStateRecord) -> String {
+fn state_text(state: &SymbolicStateRecord) -> String {
     let condition = match &state.path_condition[..] {
         [] => "true".to_owned(),
         [one] => clip(one, CONDITION_WIDTH),

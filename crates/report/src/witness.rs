@@ -22,7 +22,7 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
     if !text.is_empty() {
         text.push('\n');
     }
-    let columns = Columns::of(&witness.runs);
+    let columns = Columns::fitting(&witness.runs);
     match &witness.runs[..] {
         [one, other] => {
             let common = common(one, other);

@@ -1,5 +1,6 @@
-//! A bounded queue on a mutex and a condition variable. With one condition variable for both sides, `notify_one`
-//! can wake a producer where a consumer should have gone on: all wait for ever, but only with three threads and an unlucky schedule.
+//! A bounded queue on a mutex and a condition variable. With one condition variable for both sides,
+//! `notify_one` can wake a producer where a consumer should have gone on: all wait for ever, but
+//! only with three threads and an unlucky schedule.
 //!
 //! `cargo run -p mazurka-rt --example bounded_queue`
 
@@ -12,7 +13,7 @@ struct Queue {
     items: Mutex<VecDeque<u32>>,
     changed: Condvar,
     capacity: usize,
-    /// Wakes everybody who waits, so that the right one is among them.
+    /// Wakes all waiting threads, so that the right one is among them.
     careful: bool,
 }
 
@@ -51,7 +52,8 @@ impl Queue {
     }
 }
 
-/// Two producers with one item each, and a consumer of both, one place between them. Two consumers and a producer of two.
+/// Two producers with one item each, and a consumer of both, one place between them. Two consumers
+/// and a producer of two.
 fn producers_and_consumers(careful: bool) -> impl Fn() + Send + Sync + 'static {
     move || {
         let queue = Arc::new(Queue::new(1, careful));

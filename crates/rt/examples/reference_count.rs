@@ -1,5 +1,6 @@
-//! A reference count like `Arc`'s. Who drops the last one must see everything that others did with the value before they dropped
-//! theirs: a `Relaxed` decrement, or a load and a store, is not enough.
+//! A reference count like `Arc`'s. The thread that drops the last one must see everything that
+//! others did with the value before they dropped theirs: a `Relaxed` decrement, or a load and a
+//! store, is not enough.
 //!
 //! `cargo run -p mazurka-rt --example reference_count`
 
@@ -25,15 +26,15 @@ struct Counted {
     value: UnsafeCell<Option<u32>>,
 }
 
-// SAFETY: the value is touched only while a share is held, or by the one who gave back the last; that this is
-// so is what the model checks.
+// SAFETY: the value is touched only while a share is held, or by the one who gave back the last;
+// that this is so is what the model checks.
 #[allow(unsafe_code)]
 unsafe impl Sync for Counted {}
 
 #[allow(unsafe_code)]
 impl Counted {
     fn read(&self) -> Option<u32> {
-        // SAFETY: a share is held, so nobody writes.
+        // SAFETY: a share is held, so no thread writes.
         self.value.with(|value| unsafe { *value })
     }
 
@@ -50,7 +51,7 @@ impl Counted {
         };
         if old == 1 {
             fence(Ordering::Acquire);
-            // SAFETY: nobody else has a share.
+            // SAFETY: no other thread has a share.
             self.value.with_mut(|value| unsafe {
                 assert!((*value).take().is_some(), "dropped twice");
             });

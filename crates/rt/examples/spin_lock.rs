@@ -23,7 +23,7 @@ struct SpinLock<T> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the value is touched only by whoever has set `held`; that this is so is what the model checks.
+// SAFETY: only the thread that has set `held` touches the value; the model checks this.
 #[allow(unsafe_code)]
 unsafe impl<T: Send> Sync for SpinLock<T> {}
 

@@ -1,5 +1,6 @@
-//! Two withdrawals from one account, for every amount: one looks at the balance before it takes the lock, and one adds before it
-//! compares. The first mistake needs a schedule, the second an amount; both are found.
+//! Two withdrawals from one account, for every amount: one looks at the balance before it takes the
+//! lock, and one adds before it compares. The first mistake needs a schedule, the second an amount;
+//! both are found.
 //!
 //! `cargo run -p mazurka-rt --features symbolic --example withdrawals`
 

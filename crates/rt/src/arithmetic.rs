@@ -1,9 +1,8 @@
-//! Arithmetic of machine integers, on numbers and on terms: what the result is, and whether it
-//! fits.
+//! Arithmetic of machine integers, on numbers and on terms: the result, and whether it fits.
 
 use mazurka_smt::{Sort, Term, Terms};
 
-/// A number as it is, whatever its sort.
+/// Returns the number that the bits stand for.
 pub(crate) fn exact(sort: Sort, bits: i64) -> i128 {
     match sort {
         Sort::Unsigned(_) => i128::from(bits as u64),
@@ -11,7 +10,7 @@ pub(crate) fn exact(sort: Sort, bits: i64) -> i128 {
     }
 }
 
-/// The least and the greatest number of a sort.
+/// Returns the least and the greatest number of a sort.
 pub(crate) fn extremes(sort: Sort) -> (i128, i128) {
     match sort {
         Sort::Signed(bits) => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
@@ -20,7 +19,7 @@ pub(crate) fn extremes(sort: Sort) -> (i128, i128) {
     }
 }
 
-/// The bits that a sort keeps of a number.
+/// Returns the bits of a number that a sort keeps.
 pub(crate) fn wrapped(sort: Sort, number: i128) -> i64 {
     match sort {
         Sort::Signed(bits) => (number as i64) << (64 - bits) >> (64 - bits),
@@ -39,7 +38,7 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    /// On numbers that are known; the divisor is not 0.
+    /// Applies the operation to known numbers; the divisor must not be 0.
     pub fn on(self, a: i128, b: i128) -> i128 {
         match self {
             Operation::Add => a + b,
@@ -50,7 +49,7 @@ impl Operation {
         }
     }
 
-    /// The result, if it wraps around.
+    /// Returns the term of the wrapped result.
     pub fn term(self, terms: &mut Terms, a: Term, b: Term) -> Term {
         match self {
             Operation::Add => terms.add(a, b),
@@ -61,7 +60,7 @@ impl Operation {
         }
     }
 
-    /// Whether the result does not fit.
+    /// Returns the term that is true if the result does not fit.
     pub fn overflows(self, terms: &mut Terms, a: Term, b: Term) -> Term {
         let sort = terms.sort(a);
         let signed = matches!(sort, Sort::Signed(_));
@@ -71,7 +70,8 @@ impl Operation {
             Operation::Add if !signed => terms.less(result, a),
             Operation::Sub if !signed => terms.less(a, b),
             Operation::Add | Operation::Sub => {
-                // Adding what is not negative must not make it less, adding what is negative must.
+                // Adding a nonnegative number must not make the sum less; adding a negative one
+                // must.
                 let negative = terms.less(b, zero);
                 let less = terms.less(result, a);
                 match self {
@@ -118,7 +118,7 @@ fn least_by_minus_one(terms: &mut Terms, a: Term, b: Term) -> Term {
     terms.and(least, minus)
 }
 
-/// Whether `a * b` does not fit.
+/// Returns the term that is true if `a * b` does not fit.
 fn product_overflows(terms: &mut Terms, a: Term, b: Term) -> Term {
     let sort = terms.sort(a);
     let (least, greatest) = extremes(sort);
@@ -127,7 +127,7 @@ fn product_overflows(terms: &mut Terms, a: Term, b: Term) -> Term {
         None => (a, b),
     };
     if let Some(factor) = terms.value(b) {
-        // Between these it fits.
+        // The product fits if the other factor lies between these.
         let factor = exact(sort, factor);
         let (from, to) = match factor {
             0 => return Term::FALSE,

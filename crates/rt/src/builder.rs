@@ -1,4 +1,4 @@
-//! How to explore: bounds and other wishes, by builder or by environment.
+//! Settings of an exploration, set by the builder or by environment variables.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,9 +9,9 @@ use mazurka_explore::Stateless as Algorithm;
 
 use crate::world::Inner;
 
-/// How to explore a closure.
+/// Settings of an exploration.
 ///
-/// [`Builder::new`] takes what the environment says; fields that are set afterwards go before it.
+/// [`Builder::new`] reads the environment; fields that are set afterwards take precedence.
 ///
 /// | variable | field |
 /// |---|---|
@@ -39,37 +39,38 @@ use crate::world::Inner;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Builder {
-    /// Steps of one execution; if not given, 10 000, and an execution that reaches them is an
-    /// error.
+    /// Limit on the steps of one execution. Default: 10 000, and reaching it is an error.
     pub max_depth: Option<u64>,
-    /// Steps in total.
+    /// Limit on the total number of steps.
     pub max_steps: Option<u64>,
-    /// Executions.
+    /// Limit on executions.
     pub max_executions: Option<u64>,
-    /// Time.
+    /// Limit on time.
     pub time_limit: Option<Duration>,
-    /// How often a thread that could go on may be interrupted. With such a bound, executions that
-    /// are not really different are not recognised as such.
+    /// Limit on preemptions of one execution: how often a thread that could go on is interrupted.
+    /// With this bound, executions that differ only in the order of independent steps are not
+    /// recognised as equal.
     pub max_preemptions: Option<u32>,
-    /// Comparisons of inputs in one execution (feature `symbolic`); if not given, 500, and an
-    /// execution that reaches them is an error.
+    /// Limit on comparisons of inputs in one execution (feature `symbolic`). Default: 500, and
+    /// reaching it is an error.
     pub max_decisions: Option<u64>,
-    /// How many rounds a thread may spin in vain before it is suspended until something changes.
+    /// Number of rounds that a thread may spin in vain before it is suspended until something
+    /// changes.
     pub spins: u32,
-    /// Bytes for the stack of a thread.
+    /// Size of a thread's stack in bytes.
     pub stack_size: usize,
-    /// Where random schedules start.
+    /// Seed for random schedules.
     pub seed: u64,
-    /// Only this schedule.
+    /// Replays only this schedule.
     pub replay: Option<String>,
-    /// Says nothing about a search that found nothing.
+    /// Prints nothing if the search finds nothing.
     pub quiet: bool,
     #[doc(hidden)]
     pub algorithm: Algorithm,
 }
 
 impl Default for Builder {
-    /// Without a look at the environment.
+    /// The defaults, without the environment.
     fn default() -> Self {
         Self {
             max_depth: None,
@@ -97,11 +98,11 @@ fn variable<T: FromStr>(name: &str, what: &str) -> Option<T> {
 }
 
 impl Builder {
-    /// As the environment says.
+    /// Reads the settings from the environment.
     ///
     /// # Panics
     ///
-    /// If a variable has a value that cannot be read.
+    /// If a variable has a value that cannot be parsed.
     pub fn new() -> Self {
         let number = "a number";
         let seconds: Option<f64> = variable("MAZURKA_TIME_LIMIT", "seconds");
@@ -125,7 +126,7 @@ impl Builder {
         }
     }
 
-    /// Comparisons of inputs in one execution.
+    /// Returns the limit on comparisons of inputs in one execution.
     pub(crate) fn decisions(&self) -> u64 {
         self.max_decisions.unwrap_or(500)
     }
@@ -142,25 +143,25 @@ impl Builder {
     }
 }
 
-/// What was explored, when nothing was found.
+/// The result of an exploration that found no failure.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// Executions that are really different.
+    /// Number of really different executions.
     pub executions: u64,
-    /// Runs that turned out to be known already; there are none without `RwLock`.
+    /// Number of runs that turned out to be explored already; always 0 without `RwLock`.
     pub blocked: u64,
     /// The bounds that were hit.
     pub bounds: Vec<Bound>,
     /// The bound on preemptions, if it left anything out.
     pub max_preemptions: Option<u32>,
-    /// Executions were drawn at random.
+    /// Whether executions were drawn at random.
     pub random: bool,
-    /// Orderings weaker than `SeqCst` were asked for, and explored as `SeqCst`.
+    /// Whether the program used orderings weaker than `SeqCst`, which were explored as `SeqCst`.
     pub weak_orderings: bool,
-    /// Threads that spun were suspended: what they do after more rounds in which nothing changes
-    /// was left out.
+    /// Whether spinning threads were suspended: what they do after more rounds without a change was
+    /// not explored.
     pub suspended_spins: bool,
-    /// Why the solver could not tell whether a side of a comparison of inputs is possible: it was
+    /// Why the solver could not decide whether a side of a comparison is feasible; that side was
     /// not explored.
     pub undecided: Option<String>,
     /// Where an input had to be a plain number and had more values than are tried.
@@ -168,8 +169,8 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// What was assumed on the way.
-    pub(crate) fn of(inner: &Inner) -> Self {
+    /// Makes a summary of the assumptions made so far.
+    pub(crate) fn new(inner: &Inner) -> Self {
         Self {
             executions: 0,
             blocked: 0,
@@ -196,7 +197,7 @@ impl Summary {
     }
 }
 
-/// A bound, and how to move it.
+/// Describes a bound and the setting that moves it.
 pub(crate) fn explain(bound: Bound) -> String {
     match bound {
         Bound::MaxDepth(n) => format!("an execution reached {n} steps (max_depth)"),

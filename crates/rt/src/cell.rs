@@ -10,20 +10,21 @@ use crate::world::{Failure, Place, world};
 
 pub use std::cell::{BorrowError, BorrowMutError, Cell, LazyCell, OnceCell, Ref, RefCell, RefMut};
 
-/// Data that threads share at their own risk: [`std::cell::UnsafeCell`].
+/// Data that threads share at their own risk; the counterpart of [`std::cell::UnsafeCell`].
 ///
 /// Accesses by [`with`](Self::with) and [`with_mut`](Self::with_mut) (loom's names) are checked:
-/// two of them, not both reads, that no synchronisation orders are a data race, and the model
-/// fails. Orderings count: a `Relaxed` store publishes nothing. Accesses are no steps, so they cost
-/// no executions. What is done with the pointer of [`get`](Self::get) is not checked.
+/// two accesses, at least one of them a write, that no synchronisation orders are a data race, and
+/// the model fails. Orderings count: a `Relaxed` store publishes nothing. Accesses are no steps, so
+/// they cost no executions. Accesses through the pointer that [`get`](Self::get) returns are not
+/// checked.
 pub struct UnsafeCell<T: ?Sized> {
     meta: Meta,
     inner: std::cell::UnsafeCell<T>,
 }
 
 impl<T> UnsafeCell<T> {
-    /// With a value. In a model that is a write by the current thread, so this is no `const fn`, as
-    /// in std.
+    /// Makes a cell with a value. In a model this is a write by the current thread, so unlike in
+    /// std this is no `const fn`.
     #[track_caller]
     pub fn new(value: T) -> Self {
         let cell = Self::const_new(value);
@@ -31,8 +32,8 @@ impl<T> UnsafeCell<T> {
         cell
     }
 
-    /// With a value, in a constant or a static. What makes it is not known, so that it races with
-    /// nothing.
+    /// Makes a cell with a value, in a constant or a static. The thread that makes it is unknown,
+    /// so the first value races with nothing.
     #[track_caller]
     pub const fn const_new(value: T) -> Self {
         Self {
@@ -41,7 +42,7 @@ impl<T> UnsafeCell<T> {
         }
     }
 
-    /// The value.
+    /// Returns the value.
     #[track_caller]
     pub fn into_inner(self) -> T {
         self.check(true, Location::caller());
@@ -50,19 +51,19 @@ impl<T> UnsafeCell<T> {
 }
 
 impl<T: ?Sized> UnsafeCell<T> {
-    /// A pointer to the value; what is done with it is not checked.
+    /// Returns a pointer to the value. Accesses through it are not checked.
     pub const fn get(&self) -> *mut T {
         self.inner.get()
     }
 
-    /// The value; that nobody else has it is certain.
+    /// Returns the value. The exclusive borrow excludes all other threads.
     #[track_caller]
     pub fn get_mut(&mut self) -> &mut T {
         self.check(true, Location::caller());
         self.inner.get_mut()
     }
 
-    /// Lets a function read the value.
+    /// Gives a function a pointer to read the value.
     #[track_caller]
     pub fn with<F, R>(&self, f: F) -> R
     where
@@ -75,7 +76,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         result
     }
 
-    /// Lets a function write the value.
+    /// Gives a function a pointer to write the value.
     #[track_caller]
     pub fn with_mut<F, R>(&self, f: F) -> R
     where
@@ -88,7 +89,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         result
     }
 
-    /// An access, from its beginning or to its end.
+    /// Checks an access when it begins and when it ends.
     fn check(&self, writes: bool, place: Place) {
         let Some(world) = world() else {
             return;
@@ -100,7 +101,7 @@ impl<T: ?Sized> UnsafeCell<T> {
             let Err(race) = inner.clocks.access(current, cell, writes, place) else {
                 return;
             };
-            // A race is undefined behaviour, so it is a failure even if nobody joins the thread.
+            // A race is undefined behaviour, so it is a failure even if no thread joins this one.
             let verb = |wrote| if wrote { "writes" } else { "reads" };
             let message = format!(
                 "data race: thread {} {} at {place}, and thread {} {} at {}; nothing orders the two",
@@ -114,7 +115,7 @@ impl<T: ?Sized> UnsafeCell<T> {
                 message: message.clone(),
                 place: place.to_string(),
             });
-            inner.deed.mishaps.push(Mishap {
+            inner.effects.mishaps.push(Mishap {
                 process: Some(current),
                 kind: MishapKind::Failure,
                 site,

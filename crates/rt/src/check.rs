@@ -1,4 +1,4 @@
-//! Exploring a closure, and what becomes of what is found.
+//! Explores a closure and reports the findings.
 
 use std::cell::RefCell;
 use std::fmt::Debug;
@@ -16,8 +16,8 @@ use crate::simulate::{Simulator, Stop};
 use crate::world::world;
 use crate::{hook, inputs, say};
 
-/// Explores a closure: every execution of its threads that is really different. A panic, a deadlock
-/// or a data race in any of them is a panic here, with the steps that lead to it.
+/// Explores a closure: every execution of its threads that is really different. Panics if any of
+/// them has a panic, a deadlock or a data race; the message lists the steps that lead to it.
 ///
 /// ```should_panic
 /// use mazurka_rt::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -43,7 +43,7 @@ where
     Builder::new().check(f);
 }
 
-/// Explores a closure and compares what it returns: it must be the same in every execution.
+/// Explores a closure and compares its results, which must be the same in every execution.
 ///
 /// ```
 /// use mazurka_rt::sync::{Arc, Mutex};
@@ -70,7 +70,7 @@ where
     Builder::new().assert_deterministic(f);
 }
 
-/// Runs a closure under the schedule that a failure printed, in any process: it fails as it did
+/// Runs a closure under the schedule that a failure printed, in any process. It fails as it did
 /// then.
 ///
 /// ```should_panic
@@ -88,39 +88,40 @@ where
     builder.check(f);
 }
 
-/// Everything that can happen, as far as it was explored.
+/// The results of an exploration that collects all outcomes.
 #[derive(Clone, Debug)]
 pub struct Outcomes<T> {
-    /// What the closure can return, in the order of discovery.
+    /// The values that the closure can return, in the order of discovery.
     pub results: Vec<T>,
-    /// The executions that are really different.
+    /// Number of really different executions.
     pub executions: u64,
-    /// Those of them that end in a deadlock.
+    /// Number of executions that end in a deadlock.
     pub deadlocks: u64,
-    /// Panics of the main thread, and those that nobody joined, each with its past.
+    /// Number of panics of the main thread and of threads that are never joined, each counted with
+    /// its past.
     pub failures: u64,
-    /// The bounds that were hit; if there are none, this is all.
+    /// The bounds that were hit; if there are none, the exploration is complete.
     pub bounds: Vec<Bound>,
-    /// Runs that turned out to be known already.
+    /// Number of runs that turned out to be explored already.
     #[doc(hidden)]
     pub blocked: u64,
 }
 
-/// What an execution has returned.
+/// The result of an execution.
 enum Last<T> {
     Nothing,
     New(T),
     Known(usize),
 }
 
-/// The results of all executions, each once.
+/// The results of all executions, without repetition.
 struct Results<T> {
     last: RefCell<Last<T>>,
     all: RefCell<Vec<T>>,
 }
 
 impl<T: PartialEq> Results<T> {
-    /// The number of the result of the execution that has just ended.
+    /// Returns the number of the result of the execution that has just ended.
     fn number(&self) -> u64 {
         let mut last = self.last.borrow_mut();
         let mut all = self.all.borrow_mut();
@@ -204,8 +205,8 @@ impl Builder {
         self.summary(&simulator, &found, cut)
     }
 
-    /// Explores everything and collects what the closure returns, whatever it is; panics and
-    /// deadlocks are only counted.
+    /// Explores all executions and collects the results of the closure; panics and deadlocks are
+    /// only counted.
     ///
     /// ```
     /// use mazurka_rt::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -239,7 +240,7 @@ impl Builder {
         }
     }
 
-    /// A program of a closure whose results are told apart.
+    /// Makes a program of a closure whose results are numbered.
     fn observer<T, F>(&self, f: F) -> (Simulator, Rc<Results<T>>)
     where
         T: PartialEq + 'static,
@@ -264,7 +265,7 @@ impl Builder {
         Simulator::new(body, self)
     }
 
-    /// Explores: what was found, and whether a bound on preemptions left anything out.
+    /// Explores. Returns the findings, and whether a bound on preemptions left anything out.
     fn search(
         &self,
         simulator: &mut Simulator,
@@ -301,7 +302,7 @@ impl Builder {
         result
     }
 
-    /// Panics if anything was found that is wrong.
+    /// Panics if the findings contain a failure.
     fn judge(&self, simulator: &mut Simulator, found: &Findings, about: &report::About) {
         let count = found.counts.executions.max(1);
         if let Some(finding) = found.failures.first() {
@@ -341,7 +342,7 @@ impl Builder {
             blocked: found.counts.blocked,
             bounds: found.bounds.clone(),
             max_preemptions: self.max_preemptions.filter(|_| cut),
-            ..simulator.inner(|inner| Summary::of(inner))
+            ..simulator.inner(|inner| Summary::new(inner))
         };
         debug_assert!(found.stopped != StopReason::Certain);
         self.say(summary)
@@ -354,7 +355,7 @@ impl Builder {
         summary
     }
 
-    /// Makes the steps of a schedule, and then goes on to an end.
+    /// Runs the steps of a schedule, and then goes on to an end of the run.
     fn follow(&self, simulator: &mut Simulator, text: &str, about: &report::About) -> Summary {
         let (schedule, inputs) = inputs::split(text);
         let schedule: Schedule = match schedule.parse() {
@@ -390,7 +391,7 @@ impl Builder {
             );
         }
         simulator.searching = false;
-        let schedule = Schedule::of(simulator.events(), simulator.processes());
+        let schedule = Schedule::from_run(simulator.events(), simulator.processes());
         let violation = simulator.failing().map(Violation::Failure);
         let stuck = simulator.first_ready().is_none() && !simulator.is_final();
         let violation = violation.or_else(|| stuck.then(|| report::deadlock(simulator, &schedule)));
@@ -401,7 +402,7 @@ impl Builder {
         self.say(Summary {
             executions: 1,
             bounds: vec![Bound::MaxExecutions(1)],
-            ..simulator.inner(|inner| Summary::of(inner))
+            ..simulator.inner(|inner| Summary::new(inner))
         })
     }
 }
@@ -433,8 +434,8 @@ pub(crate) fn fail(
     }
 }
 
-/// Does something with a program, again from the start if it turns out that something should have
-/// been known there.
+/// Runs a function on a program, and again from the start whenever a run shows something that the
+/// search must know from the start.
 pub(crate) fn persevere<R>(
     simulator: &mut Simulator,
     mut run: impl FnMut(&mut Simulator) -> R,

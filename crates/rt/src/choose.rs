@@ -1,11 +1,11 @@
-//! Data that is not known: all values are explored.
+//! Nondeterministic data: all values are explored.
 
 use std::ops::Range;
 use std::panic::Location;
 
 use crate::world::world;
 
-/// Numbers that can be chosen.
+/// Types of numbers that can be chosen.
 pub trait Choose: Copy {
     #[doc(hidden)]
     fn to_i64(self) -> i64;
@@ -30,10 +30,10 @@ macro_rules! numbers {
 
 numbers!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
 
-/// A number of the range; each of them is explored. Outside a model it is the first.
+/// Returns a number of the range; each of them is explored. Outside a model it is the first.
 ///
-/// Values that real code would get from outside (an argument, a message, the length of a buffer)
-/// are modelled by this. With the feature `symbolic` a solver finds those that matter: `input`.
+/// It models values that real code would get from outside (an argument, a message, the length of a
+/// buffer). With the feature `symbolic`, `input` lets a solver find the values that matter.
 ///
 /// ```
 /// use mazurka_rt::{Builder, choose};

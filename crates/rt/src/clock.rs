@@ -1,18 +1,19 @@
 //! Happens-before as the memory model has it, to find data races.
 //!
-//! Explorers order all conflicting accesses. A data race is about less: two accesses to one
-//! `UnsafeCell`, one of them a write, that no *synchronisation* orders. That is what vector clocks
-//! are for (Flanagan and Freund, "FastTrack", PLDI 2009; here with whole clocks for reads). In
-//! every execution that is explored all conflicting accesses are checked, so those of an
-//! `UnsafeCell` need not be steps: if no execution has a race, synchronisation orders them, and
-//! synchronisation is explored.
+//! Explorers order all conflicting accesses. A data race is a weaker notion: two accesses to one
+//! `UnsafeCell`, at least one of them a write, that no *synchronisation* orders. Vector clocks find
+//! them (Flanagan and Freund, "FastTrack", PLDI 2009; here with whole clocks for reads). All
+//! conflicting accesses are checked in every explored execution, so accesses to an `UnsafeCell`
+//! need not be steps: if no execution has a race, synchronisation orders them, and synchronisation
+//! is explored.
 //!
-//! Orderings are taken at their word here: a `Relaxed` store publishes nothing and a `Relaxed` load
-//! learns nothing, unless fences help; a read-modify-write continues a release sequence. So an
-//! ordering that is too weak shows as a race though all values are those of sequential consistency.
-//! A weaker memory model would change the values that loads give (sync/atomic.rs) and keep this.
+//! Orderings count as they are written here: a `Relaxed` store publishes nothing and a `Relaxed`
+//! load acquires nothing, unless fences help; a read-modify-write continues a release sequence. So
+//! an ordering that is too weak shows as a race, though all values are those of sequential
+//! consistency. A weaker memory model would change the values that loads return (sync/atomic.rs)
+//! and keep this.
 //!
-//! Nothing is done until the first `UnsafeCell` of an execution is used.
+//! The clocks are off until the execution first uses an `UnsafeCell`.
 
 use std::sync::atomic::Ordering;
 
@@ -20,7 +21,7 @@ use mazurka_core::ProcessId;
 
 use crate::world::Place;
 
-/// For each thread a time.
+/// A vector clock: a time for each thread.
 type Clock = Vec<u32>;
 
 fn join(into: &mut Clock, from: &Clock) {
@@ -39,17 +40,17 @@ fn at(clock: &Clock, thread: ProcessId) -> u32 {
 #[derive(Default)]
 struct ThreadClock {
     now: Clock,
-    /// What relaxed loads have seen, for an acquire fence.
+    /// The join of the clocks that relaxed loads have read, for an acquire fence.
     seen: Clock,
-    /// The time of the last release fence.
+    /// The clock at the last release fence.
     fenced: Clock,
 }
 
-/// The last accesses to plain data.
+/// The last accesses to an `UnsafeCell`.
 #[derive(Default)]
 struct Data {
     write: Option<(ProcessId, u32, Place)>,
-    /// For each thread its last read.
+    /// For each thread, its last read.
     reads: Vec<Option<(u32, Place)>>,
 }
 
@@ -66,7 +67,7 @@ pub(crate) struct Race {
 pub(crate) struct Clocks {
     on: bool,
     threads: Vec<ThreadClock>,
-    /// For each cell what it publishes.
+    /// For each cell, the clock that it publishes.
     cells: Vec<Clock>,
     data: Vec<Data>,
 }
@@ -84,12 +85,12 @@ impl Clocks {
         }
     }
 
-    /// Whether there is any plain data in this execution.
+    /// Whether this execution has used an `UnsafeCell`.
     pub fn is_on(&self) -> bool {
         self.on
     }
 
-    /// A cell gets a new meaning.
+    /// Clears the clock of a cell that is reused.
     pub fn clean(&mut self, cell: u32) {
         if let Some(clock) = self.cells.get_mut(cell as usize) {
             clock.clear();
@@ -124,8 +125,8 @@ impl Clocks {
         self.thread(thread).now[thread.index()] += 1;
     }
 
-    /// What happened to one thread happens before the next of another: a start, or the other way
-    /// round an end.
+    /// Orders the past of one thread before the future of another: when a thread starts another, or
+    /// joins it.
     #[inline]
     pub fn order(&mut self, first: ProcessId, then: ProcessId) {
         if self.on {
@@ -153,7 +154,7 @@ impl Clocks {
         }
     }
 
-    /// A load.
+    /// Handles a load.
     #[inline]
     pub fn load(&mut self, thread: ProcessId, cell: u32, order: Ordering) {
         if !self.on {
@@ -166,7 +167,7 @@ impl Clocks {
         join(&mut self.thread(thread).seen, &clock);
     }
 
-    /// A store; `keeps` if it continues the release sequence that is there.
+    /// Handles a store; `keeps` if it continues a release sequence.
     #[inline]
     pub fn store(&mut self, thread: ProcessId, cell: u32, order: Ordering, keeps: bool) {
         if !self.on {
@@ -200,7 +201,8 @@ impl Clocks {
         }
     }
 
-    /// An access to plain data: the access that it races with, if there is one.
+    /// Handles an access to an `UnsafeCell`. Returns the access that it races with, if there is
+    /// one.
     pub fn access(
         &mut self,
         thread: ProcessId,

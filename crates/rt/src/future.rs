@@ -1,4 +1,5 @@
-//! Futures: one, or several on a small executor. Wakers are steps; to poll is none.
+//! Futures: `block_on`, and a small executor for several. Waking a task is a scheduling point;
+//! polling it is not.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -15,7 +16,7 @@ use crate::world::{Place, world};
 /// Wakes the thread that polls.
 struct Bell {
     meta: Meta,
-    /// Outside a model.
+    /// The thread to wake outside a model.
     thread: Thread,
     place: Place,
 }
@@ -64,7 +65,7 @@ impl Wake for Bell {
     }
 }
 
-/// Polls a future until it is ready, and waits to be woken in between.
+/// Polls a future until it is ready, and waits for its waker in between.
 ///
 /// ```
 /// use mazurka_rt::{future, model};
@@ -91,7 +92,7 @@ struct Task {
     ready: Arc<Ready>,
 }
 
-/// The tasks that can go on.
+/// The queue of tasks that can go on.
 struct Ready {
     queue: Mutex<VecDeque<usize>>,
     bell: Arc<Bell>,
@@ -108,10 +109,12 @@ impl Wake for Task {
     }
 }
 
-/// Runs several futures on the thread that made it, in the order in which they become ready.
+/// Runs several futures on the thread that created it, in the order in which they become ready.
 ///
 /// ```
-/// use mazurka_rt::{future::Executor, model, sync::Arc, sync::atomic::{AtomicU32, Ordering::SeqCst}};
+/// use mazurka_rt::future::Executor;
+/// use mazurka_rt::sync::atomic::{AtomicU32, Ordering::SeqCst};
+/// use mazurka_rt::{model, sync::Arc};
 ///
 /// model(|| {
 ///     let sum = Arc::new(AtomicU32::new(0));
@@ -139,7 +142,7 @@ impl Default for Executor {
 }
 
 impl Executor {
-    /// One without tasks.
+    /// Makes an executor without tasks.
     #[track_caller]
     pub fn new() -> Self {
         Self {

@@ -6,11 +6,11 @@ use crate::world::world;
 
 pub use std::hint::{assert_unchecked, black_box, select_unpredictable, unreachable_unchecked};
 
-/// This is seldom run.
+/// Marks a path that is seldom taken: [`std::hint::cold_path`].
 #[cold]
 pub const fn cold_path() {}
 
-/// The thread waits for another one: [`std::hint::spin_loop`].
+/// Yields in a loop that waits for another thread: [`std::hint::spin_loop`].
 #[track_caller]
 pub fn spin_loop() {
     match world() {

@@ -1,18 +1,18 @@
-//! Panics of the code under test are kept and not printed: most of them are handled by the code
-//! itself, or make the one report at the end.
+//! Keeps panics of the code under test from being printed: most of them are handled by the code
+//! itself, or become part of the one report at the end.
 
 use std::panic::{self, PanicHookInfo};
 use std::sync::Once;
 
 use crate::world::{Failure, world};
 
-/// What the standard library says when it is about to abort.
+/// Messages of the standard library just before it aborts.
 const LAST_WORDS: [&str; 2] = [
     "panic in a destructor during cleanup",
     "panic in a function that cannot unwind",
 ];
 
-/// From now on, panics within models are ours. Others are what they were.
+/// Installs a panic hook that keeps panics within models; other panics are handled as before.
 pub(crate) fn install() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
@@ -25,7 +25,7 @@ pub(crate) fn install() {
     });
 }
 
-/// Whether the panic is one of a model.
+/// Whether the panic belongs to a model; if so, it is kept.
 fn keep(info: &PanicHookInfo<'_>) -> bool {
     let Some(world) = world() else {
         return false;

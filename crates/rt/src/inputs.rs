@@ -1,8 +1,8 @@
-//! Inputs of runs that are shown: which values they have, and how a replay gives them.
+//! Inputs of runs that are shown: their values, and how a replay provides them.
 //!
-//! What a search finds is a way through comparisons of inputs. It is shown with values that take
-//! this way: then everything is known, the run can be made shorter without a solver, and what
-//! replays is a schedule and these values: `0 0.1; 0#0=7 0.1#0=true`.
+//! A search finds a path through comparisons of inputs. The report shows it with values that take
+//! this path: then everything is known, the run can be shortened without a solver, and a replay
+//! consists of a schedule and these values: `0 0.1; 0#0=7 0.1#0=true`.
 
 use std::fmt::Write;
 
@@ -12,23 +12,23 @@ use mazurka_explore::{Observer, Violation};
 use crate::simulate::Simulator;
 use crate::world::Inner;
 
-/// Between the schedule and the inputs of a replay.
+/// Separates the schedule of a replay from its inputs.
 const BETWEEN: char = ';';
 
 /// An input of a run.
 pub(crate) struct Input {
-    /// The thread that asked, and how many it asked for before.
+    /// The thread that asked, and the number of inputs that it asked for before.
     pub name: String,
     pub value: String,
     pub place: String,
 }
 
-/// A replay as its schedule and its inputs.
+/// Splits a replay into its schedule and its inputs.
 pub(crate) fn split(replay: &str) -> (&str, &str) {
     replay.split_once(BETWEEN).unwrap_or((replay, ""))
 }
 
-/// A schedule and inputs as a replay.
+/// Joins a schedule and inputs to a replay.
 pub(crate) fn join(schedule: &Schedule, inputs: &[Input]) -> String {
     let mut text = schedule.to_string();
     for (at, Input { name, value, .. }) in inputs.iter().enumerate() {
@@ -44,7 +44,7 @@ pub(crate) fn join(schedule: &Schedule, inputs: &[Input]) -> String {
 mod of_run {
     use super::*;
 
-    pub(crate) fn of(_: &Inner) -> Vec<Input> {
+    pub(crate) fn collect(_: &Inner) -> Vec<Input> {
         Vec::new()
     }
 
@@ -89,8 +89,8 @@ mod of_run {
     use super::*;
     use crate::report;
 
-    /// The inputs of the current run.
-    pub(crate) fn of(inner: &Inner) -> Vec<Input> {
+    /// Returns the inputs of the current run.
+    pub(crate) fn collect(inner: &Inner) -> Vec<Input> {
         let asked = inner.unknowns.asked.iter();
         asked
             .map(|asked| Input {
@@ -101,7 +101,7 @@ mod of_run {
             .collect()
     }
 
-    /// From now on inputs are known: these, and 0 for all others.
+    /// Gives inputs values from now on: these, and 0 for all others.
     pub(crate) fn give(simulator: &mut Simulator, inputs: &str) -> Result<(), String> {
         let read = |word: &str| {
             let (name, value) = word.split_once('=')?;
@@ -119,7 +119,7 @@ mod of_run {
         Ok(())
     }
 
-    /// A value, of whatever type.
+    /// Parses a value of any type.
     fn bits(value: &str) -> Option<i64> {
         match value {
             "true" => Some(1),
@@ -131,7 +131,7 @@ mod of_run {
         }
     }
 
-    /// The same run with values that take its way: from now on inputs have these.
+    /// Returns the same run with values that take its path; from now on inputs have these values.
     pub(crate) fn settle(
         simulator: &mut Simulator,
         schedule: &Schedule,
@@ -167,30 +167,30 @@ mod of_run {
         }
     }
 
-    /// Results are going to be compared.
+    /// Notes that results are going to be compared.
     pub(crate) fn compare(simulator: &Simulator) {
         simulator.inner(|inner| inner.unknowns.compares = true);
     }
 
-    /// Whether they are to be compared for the same inputs only, by [`Rivals`].
+    /// Whether results are compared for equal inputs only, by [`Rivals`].
     pub(crate) fn compared(simulator: &Simulator) -> bool {
         simulator.inner(|inner| inner.unknowns.compared)
     }
 
-    /// Comparisons of two runs, at most.
+    /// Limit on comparisons of two runs.
     const MOST: u64 = 200_000;
 
     /// Values of inputs, by name.
     type Values = Vec<(String, i64)>;
 
-    /// A run that has ended: the number of its result, and for which inputs it is taken.
+    /// A run that has ended: the number of its result, and the inputs that take it.
     struct Ended {
         result: u64,
         path: Vec<Term>,
         schedule: Schedule,
     }
 
-    /// Looks for two runs that the same inputs can take and that have different results.
+    /// Looks for two runs with different results that some input can take both.
     #[derive(Default)]
     pub(crate) struct Rivals {
         all: Vec<Ended>,
@@ -217,7 +217,7 @@ mod of_run {
             if result == u64::MAX || self.all.iter().any(same) {
                 return;
             }
-            let schedule = Schedule::of(program.events(), program.processes());
+            let schedule = Schedule::from_run(program.events(), program.processes());
             for other in self.all.iter().filter(|other| other.result != result) {
                 self.comparisons += 1;
                 if self.comparisons > MOST {
@@ -240,7 +240,7 @@ mod of_run {
     }
 
     impl Rivals {
-        /// The two runs, with the inputs: from now on these are given.
+        /// Returns the two runs; from now on their inputs are given.
         pub fn settle(self, simulator: &mut Simulator) -> Option<[Schedule; 2]> {
             let ([one, other], inputs) = self.found?;
             let plain = [follow(simulator, &one)?, follow(simulator, &other)?];
@@ -250,8 +250,7 @@ mod of_run {
         }
     }
 
-    /// Makes the steps of a schedule, as they were made: the same without the decisions about
-    /// inputs.
+    /// Runs the steps of a schedule. Returns the schedule without the decisions about inputs.
     fn follow(simulator: &mut Simulator, schedule: &Schedule) -> Option<Schedule> {
         simulator.back_to(0);
         simulator.revive();
@@ -281,4 +280,4 @@ mod of_run {
     }
 }
 
-pub(crate) use of_run::{Rivals, compare, compared, give, of, settle};
+pub(crate) use of_run::{Rivals, collect, compare, compared, give, settle};

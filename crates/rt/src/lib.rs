@@ -23,38 +23,39 @@
 //! });
 //! ```
 //!
-//! The closure is run once for each of its executions that differ by more than the order of steps
-//! which do not matter to each other. A panic, a deadlock or a data race (of a
-//! [`cell::UnsafeCell`]) in any of them fails the test, with the shortest run that shows it, step
-//! by step, and a schedule that [`replay`] takes. [`assert_deterministic()`] compares results;
-//! [`check_random()`] and [`check_pct()`] are for programs too large to exhaust; [`Builder`] sets
-//! bounds.
+//! The closure runs once for each of its executions that are really different: two executions count
+//! as the same if they differ only in the order of independent steps. A panic, a deadlock or a data
+//! race (on a [`cell::UnsafeCell`]) in any of them fails the test. The message shows the shortest
+//! run with the failure, step by step, and a schedule for [`replay`]. [`assert_deterministic()`]
+//! compares results; [`check_random()`] and [`check_pct()`] are for programs too large to exhaust;
+//! [`Builder`] sets bounds.
 //!
-//! With the feature `symbolic` there is `input`: a value that is not known, so that code is tested
-//! over schedules and inputs.
+//! The feature `symbolic` adds `input`, an unknown value: code is then tested over schedules and
+//! inputs.
 //!
-//! Outside a model everything here is what std has.
+//! Outside a model every type and function here behaves as its counterpart in std.
 //!
 //! # What is assumed
 //!
-//! - *Sequential consistency.* Weaker orderings are accepted; loads give the last value stored all
-//!   the same, and the summary says so. For data races orderings count as they are.
+//! - *Sequential consistency.* Weaker orderings are accepted, but a load still returns the last
+//!   value stored, and the summary says so. The detection of data races takes orderings as they are
+//!   written.
 //! - *No other nondeterminism*: no time, no random numbers, no iteration over a `HashMap`, no real
-//!   threads. If a replay diverges, that is said.
+//!   threads. A replay that diverges is reported.
 //! - *Fairness*: a thread that spins with [`thread::yield_now`] or [`hint::spin_loop`] is suspended
-//!   until something changes. Loops without these run into `max_depth`.
-//! - A model is over when all its threads are; a thread that waits for ever is a deadlock, whether
-//!   or not somebody would join it.
-//! - Statics start every execution with the value they had first: atomics, `Once`, `OnceLock`,
-//!   `LazyLock`, [`lazy_static!`] and [`thread_local!`] do; the content of a static `Mutex` or
-//!   `RwLock` does not.
+//!   until something changes. Loops without these calls run into `max_depth`.
+//! - A model ends when all its threads have ended. A thread that waits for ever is a deadlock,
+//!   whether or not another thread would join it.
+//! - Atomics, `Once`, `OnceLock`, `LazyLock`, [`lazy_static!`] and [`thread_local!`] in statics
+//!   start every execution with their first value. The content of a static `Mutex` or `RwLock` does
+//!   not.
 //!
 //! # Inside
 //!
-//! Threads are coroutines ([corosensei](https://docs.rs/corosensei)); a step is one operation on
-//! something shared and the local work after it. `simulate.rs` makes an
-//! [`Execution`](mazurka_core::Execution) of that, and the explorers of `mazurka-explore` do not
-//! notice.
+//! Threads are coroutines ([corosensei](https://docs.rs/corosensei)). A step is one operation on a
+//! shared object and the local work after it. `simulate.rs` implements
+//! [`Execution`](mazurka_core::Execution) on top of that, so the explorers of `mazurka-explore`
+//! need no special case for Rust code.
 
 #[cfg(feature = "symbolic")]
 mod arithmetic;

@@ -4,7 +4,7 @@ use mazurka_core::{Access, Event, Mishap, MishapKind, ProcessId, ProcessTable, S
 
 use crate::builder::Builder;
 use crate::names::{Names, next_epoch};
-use crate::world::{Deed, Failure, Inner, Life, Pending, Place, Start, ThreadState, Until};
+use crate::world::{Failure, Inner, Life, Pending, Place, Start, StepEffects, ThreadState, Until};
 
 impl Inner {
     pub fn new(wishes: &Builder) -> Self {
@@ -18,7 +18,7 @@ impl Inner {
             real_panic: false,
             cells: Vec::new(),
             names: Names::default(),
-            deed: Deed::default(),
+            effects: StepEffects::default(),
             recording: false,
             clocks: Default::default(),
             failures: Vec::new(),
@@ -34,7 +34,7 @@ impl Inner {
         }
     }
 
-    /// A new execution.
+    /// Starts a new execution.
     pub fn begin(&mut self) {
         self.epoch = next_epoch();
         self.in_step = false;
@@ -43,7 +43,7 @@ impl Inner {
         self.real_panic = std::thread::panicking();
         self.clocks.reset();
         self.names.regions.clear();
-        self.deed.clear();
+        self.effects.clear();
         #[cfg(feature = "symbolic")]
         self.unknowns.begin();
         for thread in &mut self.threads {
@@ -52,7 +52,7 @@ impl Inner {
         }
     }
 
-    /// What the threads that have started are about to do.
+    /// Returns the first access of each thread that has started.
     pub fn opening(&self) -> impl Iterator<Item = Option<Access>> {
         let started = self
             .threads
@@ -61,8 +61,8 @@ impl Inner {
         started.map(|thread| thread.pending.access)
     }
 
-    /// Whether an execution begins as one before did. If inputs decide how it begins, that cannot
-    /// be told.
+    /// Whether the execution begins as an earlier one did. True if inputs decide how it begins,
+    /// since then the two cannot be compared.
     pub fn opens_like(&self, before: &[Option<Access>]) -> bool {
         #[cfg(feature = "symbolic")]
         if !self.unknowns.path.is_empty() {
@@ -71,7 +71,7 @@ impl Inner {
         self.opening().eq(before.iter().copied())
     }
 
-    /// A thread begins.
+    /// Starts a thread.
     pub fn birth(&mut self, process: ProcessId, start: &Start, table: &ProcessTable) {
         while self.threads.len() <= process.index() {
             let path = table.path(ProcessId(self.threads.len() as u32)).clone();
@@ -96,7 +96,7 @@ impl Inner {
         self.alive += 1;
     }
 
-    /// The current thread has ended.
+    /// Ends the current thread.
     pub fn death(&mut self, panicked: bool) {
         self.unwinds(false);
         let process = self.current;
@@ -105,7 +105,7 @@ impl Inner {
         thread.life = Life::Ended;
         if panicked && process == ProcessId(0) {
             thread.life = Life::Failed;
-            self.deed.mishaps.extend(failure.map(|site| Mishap {
+            self.effects.mishaps.extend(failure.map(|site| Mishap {
                 process: Some(process),
                 kind: MishapKind::Failure,
                 site,
@@ -115,23 +115,23 @@ impl Inner {
         self.alive -= 1;
     }
 
-    /// A thread is going to make its step.
+    /// Begins the step of a thread.
     pub fn begin_step(&mut self, process: ProcessId, wanted: &[i64]) {
-        self.deed.clear();
+        self.effects.clear();
         #[cfg(feature = "symbolic")]
         self.unknowns.decisions.clear();
-        self.deed.wanted.extend_from_slice(wanted);
+        self.effects.wanted.extend_from_slice(wanted);
         let thread = &mut self.threads[process.index()];
         thread.steps += 1;
-        self.deed.made = Some(thread.pending);
+        self.effects.made = Some(thread.pending);
         if let Until::Ended(child) = thread.pending.until {
             thread.spin.progress();
-            self.deed.joined.push(child);
+            self.effects.joined.push(child);
             self.clocks.order(child, process);
         }
     }
 
-    /// Fills in what is known of an event before it is made.
+    /// Fills in the parts of an event that are known before its step.
     #[inline]
     pub fn prepare(&self, process: ProcessId, event: &mut Event) {
         event.wait = self.wait(process);
@@ -143,19 +143,19 @@ impl Inner {
         }
     }
 
-    /// Fills in what is known of it afterwards.
+    /// Fills in the parts of an event that are known after its step.
     #[inline]
     pub fn complete(&mut self, event: &mut Event) {
-        let deed = &mut self.deed;
-        if deed.untouched {
+        let effects = &mut self.effects;
+        if effects.untouched {
             event.touched.clear();
         }
-        event.touched.append(&mut deed.touched);
-        event.outcomes.append(&mut deed.outcomes);
-        event.spawned.append(&mut deed.spawned);
-        event.joined.append(&mut deed.joined);
-        event.mishaps.append(&mut deed.mishaps);
-        // A single access has a number of its own, so that nobody need look it up.
+        event.touched.append(&mut effects.touched);
+        event.outcomes.append(&mut effects.outcomes);
+        event.spawned.append(&mut effects.spawned);
+        event.joined.append(&mut effects.joined);
+        event.mishaps.append(&mut effects.mishaps);
+        // A single access has a number of its own, which saves explorers a lookup.
         if let [access] = event.claims[..]
             && access.len == 1
         {
@@ -163,17 +163,17 @@ impl Inner {
         }
     }
 
-    /// A failure of the current thread.
+    /// Notes a failure of the current thread.
     pub fn failed(&mut self, failure: Failure) {
         if self.recording {
-            self.deed.panic = Some(failure.clone());
+            self.effects.panic = Some(failure.clone());
         }
         let site = self.failure(failure);
         self.me().failure = Some(site);
         self.unwinds(true);
     }
 
-    /// The current thread has begun or ended to unwind.
+    /// Notes that the current thread has begun or finished unwinding.
     pub fn unwinds(&mut self, unwinds: bool) {
         let before = std::mem::replace(&mut self.me().unwinding, unwinds);
         self.unwinding = self.unwinding + usize::from(unwinds) - usize::from(before);
@@ -181,11 +181,11 @@ impl Inner {
 
     /// Whether the current thread unwinds.
     ///
-    /// Threads of a model make steps while they unwind, as real ones do, and others come in
-    /// between. But all share one real thread, and std knows only whether that panics. So std is
-    /// asked while no other thread of the model unwinds; else it is what the panic hook and the end
-    /// of the thread have told. Then a panic that the thread has caught itself in the meantime
-    /// still counts.
+    /// Threads of a model make steps while they unwind, as real ones do, and other threads run in
+    /// between. But all of them share one real thread, and std only knows whether that one panics.
+    /// So std is asked if no other thread of the model unwinds; otherwise the panic hook and the
+    /// end of the thread have recorded it. In the latter case a panic that the thread has caught
+    /// itself in the meantime still counts.
     #[inline]
     pub fn is_unwinding(&mut self) -> bool {
         let known = self.me().unwinding;
@@ -199,7 +199,7 @@ impl Inner {
         unwinding
     }
 
-    /// What a thread is about to do.
+    /// Describes what a thread is about to do.
     pub fn describe(&self, process: ProcessId) -> String {
         let status = self.status(process);
         let Some(thread) = self.threads.get(process.index()) else {
@@ -238,8 +238,8 @@ impl ThreadState {
     }
 }
 
-impl Deed {
-    /// What is wanted of its next choice.
+impl StepEffects {
+    /// Returns the value that the next choice must take, if it is prescribed.
     pub fn given(&self) -> Option<i64> {
         self.wanted.get(self.outcomes.len()).copied()
     }

@@ -1,4 +1,4 @@
-//! `thread_local!`: values of their own for the threads of a model.
+//! `thread_local!`: separate values for each thread of a model.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -6,8 +6,8 @@ use std::fmt;
 
 use crate::world::world;
 
-/// What a thread keeps for itself, in the order in which it was made. None: it is being made, or
-/// has been dropped.
+/// The thread-local values of a thread, in the order in which they were made. None: the value is
+/// being made, or has been dropped.
 #[derive(Default)]
 pub(crate) struct Locals {
     values: Vec<(usize, Option<Box<dyn Any>>)>,
@@ -15,7 +15,8 @@ pub(crate) struct Locals {
 }
 
 impl Locals {
-    /// For a new thread. What an abandoned thread has left is not dropped, as nothing of it is.
+    /// Prepares for a new thread. The values of an abandoned thread are leaked, like everything it
+    /// owns.
     pub fn forget(&mut self) {
         for (_, value) in self.values.drain(..) {
             std::mem::forget(value);
@@ -24,7 +25,7 @@ impl Locals {
     }
 }
 
-/// The current thread is about to end: its values are dropped, the first one first.
+/// Drops the values of the current thread, which is about to end, in the order they were made.
 pub(crate) fn drop_all() {
     loop {
         let Some(world) = world() else {
@@ -44,7 +45,7 @@ pub(crate) fn drop_all() {
     }
 }
 
-/// The value of a key is gone: [`std::thread::AccessError`].
+/// The value of a key has been dropped: [`std::thread::AccessError`].
 #[derive(Clone, Copy, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct AccessError;
@@ -63,8 +64,8 @@ impl fmt::Display for AccessError {
 
 impl std::error::Error for AccessError {}
 
-/// A key to a value that each thread has for itself: [`std::thread::LocalKey`]. Made by
-/// [`thread_local!`](crate::thread_local).
+/// A key to a value of which each thread has its own; the counterpart of [`std::thread::LocalKey`].
+/// Made by [`thread_local!`](crate::thread_local).
 pub struct LocalKey<T: 'static> {
     real: &'static std::thread::LocalKey<T>,
     make: fn() -> T,
@@ -82,7 +83,7 @@ impl<T: 'static> LocalKey<T> {
         Self { real, make }
     }
 
-    /// Lets a function look at the value; it is made if it is not there yet.
+    /// Passes the value to a function; makes the value if it is not there yet.
     ///
     /// # Panics
     ///
@@ -95,7 +96,7 @@ impl<T: 'static> LocalKey<T> {
             .expect("cannot access a Thread Local Storage value during or after destruction")
     }
 
-    /// Lets a function look at the value, if it has not been dropped.
+    /// Passes the value to a function, if it has not been dropped.
     pub fn try_with<F, R>(&'static self, f: F) -> Result<R, AccessError>
     where
         F: FnOnce(&T) -> R,
@@ -126,7 +127,7 @@ impl<T: 'static> LocalKey<T> {
             }
         };
         // SAFETY: the box stays where it is until `drop_all`, which runs in this thread when its
-        // body is over, or until the thread is abandoned, and then nothing of it runs again.
+        // body is over, or until the thread is abandoned, and then none of its code runs again.
         #[allow(unsafe_code)]
         Ok(f(unsafe { &*value }))
     }
@@ -138,7 +139,7 @@ impl<T: 'static> LocalKey<Cell<T>> {
         self.with(|cell| cell.set(value));
     }
 
-    /// A copy of the value.
+    /// Returns a copy of the value.
     pub fn get(&'static self) -> T
     where
         T: Copy,
@@ -146,7 +147,7 @@ impl<T: 'static> LocalKey<Cell<T>> {
         self.with(Cell::get)
     }
 
-    /// The value; the default stays.
+    /// Takes the value and leaves the default.
     pub fn take(&'static self) -> T
     where
         T: Default,
@@ -154,14 +155,14 @@ impl<T: 'static> LocalKey<Cell<T>> {
         self.with(Cell::take)
     }
 
-    /// The old value.
+    /// Replaces the value and returns the old one.
     pub fn replace(&'static self, value: T) -> T {
         self.with(|cell| cell.replace(value))
     }
 }
 
 impl<T: 'static> LocalKey<RefCell<T>> {
-    /// Lets a function look at the value.
+    /// Passes the value to a function.
     pub fn with_borrow<F, R>(&'static self, f: F) -> R
     where
         F: FnOnce(&T) -> R,
@@ -169,7 +170,7 @@ impl<T: 'static> LocalKey<RefCell<T>> {
         self.with(|cell| f(&cell.borrow()))
     }
 
-    /// Lets a function change the value.
+    /// Passes the value to a function that may change it.
     pub fn with_borrow_mut<F, R>(&'static self, f: F) -> R
     where
         F: FnOnce(&mut T) -> R,
@@ -182,7 +183,7 @@ impl<T: 'static> LocalKey<RefCell<T>> {
         self.with(|cell| *cell.borrow_mut() = value);
     }
 
-    /// The value; the default stays.
+    /// Takes the value and leaves the default.
     pub fn take(&'static self) -> T
     where
         T: Default,
@@ -190,13 +191,13 @@ impl<T: 'static> LocalKey<RefCell<T>> {
         self.with(RefCell::take)
     }
 
-    /// The old value.
+    /// Replaces the value and returns the old one.
     pub fn replace(&'static self, value: T) -> T {
         self.with(|cell| cell.replace(value))
     }
 }
 
-/// Declares values that each thread has for itself: [`std::thread_local!`].
+/// Declares values of which each thread has its own: [`std::thread_local!`].
 ///
 /// ```
 /// use std::cell::Cell;

@@ -1,34 +1,36 @@
 //! Names of shared objects: functions of the trace.
 //!
-//! Explorers compare what steps of different runs touch, so an object must have the same name in
-//! all runs of one trace. Most objects of `std::sync` can be made in a constant, so they cannot
-//! report that they have been made: they get their name when they are first used. Which thread is
-//! first may depend on the order of steps that are independent, so a name must not depend on it:
-//! - What is made by a function that is no `const fn` (a channel, a waker) is named when it is
-//!   made, by the place, the thread, and how many this thread has made there before.
-//! - What lies in the memory of an [`Arc`](crate::sync::Arc) that was made in the model is named by
-//!   the thread that made the `Arc`, how many it had made before, the offset in it, and how many
-//!   objects were used at that offset before (arc.rs).
+//! Explorers compare the accesses of steps in different runs, so an object must have the same name
+//! in all runs of one trace. Most objects of `std::sync` can be made in a constant, so they cannot
+//! report their creation: they get their name when they are first used. Which thread uses an object
+//! first may depend on the order of independent steps, so a name must not depend on it:
+//! - An object made by a function that is no `const fn` (a channel, a waker) is named when it is
+//!   made, by the place, the thread, and the number of objects that this thread has made there
+//!   before.
+//! - An object in the memory of an [`Arc`](crate::sync::Arc) that was made in the model is named by
+//!   the thread that made the `Arc`, the number of `Arc`s it had made before, the offset, and the
+//!   number of objects used at that offset before (arc/regions.rs).
 //! - If a place makes only one object, the place is its name.
-//! - Else to name it is a step. A place that makes several objects has a *registry*, a cell of its
-//!   own. A thread that uses such an object for the first time makes a step before, which writes
-//!   the registry and nothing else. If the object has no name in this step, it gets one: the place,
-//!   this thread, how many it has named there before. What is named before the first step of all
-//!   needs none, since nothing can come in between.
+//! - Otherwise naming is a step. A place that makes several objects has a *registry*, a cell of its
+//!   own. A thread that uses such an object for the first time first makes a step that writes the
+//!   registry and nothing else. If the object has no name yet, this step names it by the place, the
+//!   thread, and the number of objects that the thread has named there before. Before the first
+//!   step of the program no such step is needed, since nothing can run in between.
 //!
-//! Why these are functions of the trace: in the first two cases the name depends on what one thread
-//! did in its own order, and on what happened to one piece of memory, whose successive owners are
-//! ordered, else they raced. In the fourth the registry is an ordinary shared object, all steps
-//! that touch it conflict, and the trace orders them. The claims of such a step are the same
-//! whether or not the object has a name, so that reversing a race with it gives the same step.
+//! Why these names are functions of the trace: in the first two cases a name depends on what one
+//! thread did in its own order, and on what happened to one piece of memory, whose successive
+//! owners are ordered (otherwise they raced). In the fourth case the registry is an ordinary shared
+//! object: all steps that touch it conflict, and the trace orders them. Such a step has the same
+//! claims whether or not the object has a name, so that reversing a race with it gives the same
+//! step.
 //!
-//! It has to be a step of its own. It was once a part of the step before the first use, claimed
-//! afterwards. That step may take a lock, and then the two race that write the registry, one of
-//! them in a critical section and the other at its beginning: no order of them but one exists, and
-//! an explorer that tries the other one finds the lock held.
+//! Naming has to be a step of its own. It was once a part of the step before the first use, claimed
+//! afterwards. That step may take a lock. Then two steps that write the registry race, one inside a
+//! critical section and the other at its beginning: only one order of them exists, and an explorer
+//! that tries the other one finds the lock held.
 //!
-//! That a place makes several objects is learned on the way; then the search starts again.
-//! `UnsafeCell`s are no part of any step, so that their names need not be the same in any two runs.
+//! That a place makes several objects is found during a run; then the search starts again.
+//! `UnsafeCell`s are no part of any step, so their names need not agree between runs.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,23 +41,24 @@ use rustc_hash::FxHashMap;
 use crate::sync::Regions;
 use crate::world::{CellState, Inner, Place};
 
-/// Bits of a word that hold the cell; the rest is the number of the execution.
+/// Number of bits of a word that hold the cell; the rest is the number of the execution.
 const CELL_BITS: u32 = 24;
 
-/// Stands for a cell in the word of an object that has no name yet.
+/// Marks an object that has no name yet, in place of its cell.
 const UNNAMED: u32 = (1 << CELL_BITS) - 1;
 
-/// Executions are counted for all models of the process together: objects may outlive one.
+/// Counts the executions of all models of the process together, because objects may outlive a
+/// model.
 static EPOCH: AtomicU64 = AtomicU64::new(1);
 
-/// A number for a new execution.
+/// Returns a number for a new execution.
 pub(crate) fn next_epoch() -> u64 {
     EPOCH.fetch_add(1, Ordering::Relaxed)
 }
 
-/// What an object knows about itself.
+/// The part of a shared object that links it to its cell.
 pub(crate) struct Meta {
-    /// The last execution that it was used in, and its cell there; 0 if it was in none.
+    /// The last execution that used the object, and its cell there; 0 if there was none.
     word: AtomicU64,
     made: Place,
 }
@@ -69,7 +72,7 @@ impl Meta {
         }
     }
 
-    /// Made at a place that is known already.
+    /// Makes one with a given place.
     pub const fn at(made: Place) -> Self {
         Self {
             word: AtomicU64::new(0),
@@ -77,12 +80,12 @@ impl Meta {
         }
     }
 
-    /// Where it was made.
+    /// Returns the place where the object was made.
     pub fn made(&self) -> Place {
         self.made
     }
 
-    /// Its cell in this execution, if it has one.
+    /// Returns its cell in this execution, if it has one.
     #[inline]
     pub fn known(&self, epoch: u64) -> Option<u32> {
         let word = self.word.load(Ordering::Relaxed);
@@ -90,7 +93,7 @@ impl Meta {
         (word >> CELL_BITS == epoch && cell != UNNAMED).then_some(cell)
     }
 
-    /// Enters an execution: the one that it was used in before, 0 if there was none.
+    /// Enters an execution. Returns the execution that used it before; 0 if there was none.
     pub fn enter(&self, epoch: u64) -> u64 {
         let before = self.word.load(Ordering::Relaxed) >> CELL_BITS;
         if before != epoch {
@@ -105,7 +108,7 @@ impl Meta {
     }
 }
 
-/// Cells that are used again in the next execution, in the same order.
+/// Cells that the next execution uses again, in the same order.
 #[derive(Default)]
 pub(crate) struct Pool {
     epoch: u64,
@@ -116,23 +119,23 @@ pub(crate) struct Pool {
 /// The objects that one place makes.
 #[derive(Default)]
 struct Site {
-    /// The objects in this execution.
+    /// All objects of the place in this execution.
     all: Pool,
-    /// What threads write to name an object, if there are several.
+    /// The cell that threads write to name an object, if there are several objects.
     registry: Option<u32>,
-    /// For each thread the objects that it has named.
+    /// For each thread, the objects that it has named.
     of_thread: Vec<Pool>,
 }
 
-/// All names.
+/// The names of all objects and threads.
 pub(crate) struct Names {
     sites: FxHashMap<usize, Site>,
-    /// The same for what is named when it is made.
+    /// The same for objects that are named when they are made.
     made: FxHashMap<usize, Vec<Pool>>,
-    /// Plain data.
+    /// The cells of `UnsafeCell`s.
     plain: Pool,
     pub regions: Regions,
-    /// Cells that belong to another one.
+    /// Cells that are parts of an object, by the cell of the object and the number of the part.
     parts: FxHashMap<(u32, u32), u32>,
     /// The names of threads, by number.
     pub paths: Vec<ProcessPath>,
@@ -155,7 +158,7 @@ impl Default for Names {
 }
 
 impl Inner {
-    /// A cell that nothing else uses.
+    /// Makes a cell that nothing else uses.
     pub fn new_cell(&mut self, kind: &'static str) -> u32 {
         self.cells.push(CellState {
             kind,
@@ -166,7 +169,7 @@ impl Inner {
         cell
     }
 
-    /// The next cell of a pool, as good as new.
+    /// Returns the next cell of a pool, cleared.
     pub fn next_of(&mut self, pool: &mut Pool, kind: &'static str) -> u32 {
         if pool.epoch != self.epoch {
             (pool.epoch, pool.used) = (self.epoch, 0);
@@ -181,7 +184,7 @@ impl Inner {
         cell
     }
 
-    /// The cell of a part of an object, as good as new.
+    /// Returns the cell of a part of an object, cleared.
     pub fn new_part(&mut self, of: u32, number: u32, kind: &'static str) -> u32 {
         let part = match self.names.parts.get(&(of, number)) {
             Some(&part) => part,
@@ -196,12 +199,12 @@ impl Inner {
         part
     }
 
-    /// The cell of a part of an object, if it has been made.
+    /// Returns the cell of a part of an object, if it has been made.
     pub fn part(&self, of: u32, number: u32) -> Option<u32> {
         self.names.parts.get(&(of, number)).copied()
     }
 
-    /// As good as new.
+    /// Clears a cell.
     pub fn clean(&mut self, cell: u32) {
         let state = &mut self.cells[cell as usize];
         state.holder = None;
@@ -214,7 +217,7 @@ impl Inner {
         self.clocks.clean(cell);
     }
 
-    /// The cell of an object, or the registry that the current thread must write first.
+    /// Returns the cell of an object, or the registry that the current thread must write first.
     #[inline]
     pub fn find(&mut self, meta: &Meta, kind: &'static str) -> Result<u32, u32> {
         let Some(cell) = meta.known(self.epoch) else {
@@ -259,7 +262,7 @@ impl Inner {
         cell
     }
 
-    /// The current thread has written the registry: it names the object, or learns its name.
+    /// Names the object, or returns its cell. The current thread has just written the registry.
     pub fn resolve(&mut self, meta: &Meta, kind: &'static str) -> u32 {
         let cell = match meta.known(self.epoch) {
             Some(cell) => cell,
@@ -287,7 +290,7 @@ impl Inner {
         self.give_name(meta, cell)
     }
 
-    /// The cell of plain data, for the clocks only.
+    /// Returns the cell of an `UnsafeCell`, which only the clocks use.
     #[inline]
     pub fn plain(&mut self, meta: &Meta) -> u32 {
         let known = meta.known(self.epoch);
@@ -306,7 +309,7 @@ fn address(place: Place) -> usize {
     std::ptr::from_ref(place) as usize
 }
 
-/// The element of a vector, made if it is not there.
+/// Returns the element at an index; extends the vector if necessary.
 pub(crate) fn entry<T: Default>(all: &mut Vec<T>, at: usize) -> &mut T {
     if all.len() <= at {
         all.resize_with(at + 1, T::default);

@@ -1,4 +1,4 @@
-//! What is said about a failure.
+//! Reports about failures.
 
 use std::fmt::Write;
 
@@ -6,26 +6,26 @@ use mazurka_core::{Execution, ProcessId, Schedule, Status, StepError};
 use mazurka_explore::{Violation, closest, first_difference, minimise, racing};
 
 use crate::inputs::{self, Input};
-use crate::simulate::{Simulator, Told};
+use crate::simulate::{RecordedStep, Simulator};
 use crate::world::{Inner, Place, Until};
 
-/// Who asked.
+/// The call that asked for the exploration.
 pub(crate) struct About {
-    /// Where.
+    /// Its location.
     pub place: Place,
     /// The name of the body, if it is a function.
     pub body: &'static str,
-    /// How to run it again.
+    /// The function that replays a schedule of it.
     pub call: &'static str,
 }
 
 /// A failure and the steps that lead to it.
 pub(crate) struct Report {
     schedule: Schedule,
-    /// In one sentence.
+    /// The failure in one sentence.
     what: String,
     steps: Vec<Line>,
-    /// Who waits for what.
+    /// What each waiting thread waits for.
     waiting: Vec<String>,
     inputs: Vec<Input>,
 }
@@ -38,7 +38,7 @@ struct Line {
     racing: bool,
 }
 
-/// The threads that wait at the end of a schedule.
+/// Returns the threads that wait at the end of a schedule, as a violation.
 pub(crate) fn deadlock(simulator: &mut Simulator, schedule: &Schedule) -> Violation {
     let _all = play(simulator, schedule);
     let all = simulator.processes().in_order().iter().copied();
@@ -48,7 +48,7 @@ pub(crate) fn deadlock(simulator: &mut Simulator, schedule: &Schedule) -> Violat
     )
 }
 
-/// Makes the steps of a schedule from the start.
+/// Runs the steps of a schedule from the start.
 pub(crate) fn play(simulator: &mut Simulator, schedule: &Schedule) -> Result<(), StepError> {
     simulator.back_to(0);
     for step in &schedule.0 {
@@ -62,7 +62,7 @@ pub(crate) fn play(simulator: &mut Simulator, schedule: &Schedule) -> Result<(),
     Ok(())
 }
 
-/// A report about the shortest run that shows the same.
+/// Reports the shortest run that shows the same violation.
 pub(crate) fn evidence(
     simulator: &mut Simulator,
     schedule: &Schedule,
@@ -72,7 +72,7 @@ pub(crate) fn evidence(
     Report::new(simulator, &least, violation)
 }
 
-/// Two runs with different results.
+/// Reports two runs with different results.
 pub(crate) fn differ(
     simulator: &mut Simulator,
     one: &Schedule,
@@ -94,7 +94,7 @@ pub(crate) fn differ(
     for (at, schedule) in [one, other].iter().enumerate() {
         let marked = racing.map_or(Vec::new(), |pairs| pairs[at].to_vec());
         let lines = lines(simulator, schedule, &marked);
-        let inputs = simulator.inner(|inner| inputs::of(inner));
+        let inputs = simulator.inner(|inner| inputs::collect(inner));
         let replay = inputs::join(schedule, &inputs);
         let _ = writeln!(text, "\n{}, by `{replay}`:", runs[at].0);
         table(&lines, &mut text);
@@ -102,19 +102,19 @@ pub(crate) fn differ(
     text
 }
 
-/// The steps of a schedule in words.
+/// Describes the steps of a schedule.
 fn lines(simulator: &mut Simulator, schedule: &Schedule, marked: &[usize]) -> Vec<Line> {
     let _made = play(simulator, schedule);
     simulator.record(true);
-    let told = simulator.told();
+    let recorded = simulator.recorded_steps();
     let processes: Vec<ProcessId> = simulator.events().iter().map(|e| e.process).collect();
-    let all = told.iter().zip(processes).enumerate();
+    let all = recorded.iter().zip(processes).enumerate();
     let lines = all
-        .map(|(at, (told, process))| {
-            let inner = |told| simulator.inner(|inner| line(inner, told, process));
+        .map(|(at, (step, process))| {
+            let inner = |step| simulator.inner(|inner| line(inner, step, process));
             Line {
                 racing: marked.contains(&at),
-                ..inner(told)
+                ..inner(step)
             }
         })
         .collect();
@@ -122,17 +122,17 @@ fn lines(simulator: &mut Simulator, schedule: &Schedule, marked: &[usize]) -> Ve
     lines
 }
 
-fn line(inner: &Inner, told: &Told, process: ProcessId) -> Line {
-    let (kind, verb) = told.pending.what;
+fn line(inner: &Inner, step: &RecordedStep, process: ProcessId) -> Line {
+    let (kind, verb) = step.pending.what;
     let mut what = match kind {
         "" | "thread" => verb.to_owned(),
         kind => format!("{kind}.{verb}"),
     };
-    if let Until::Ended(other) = told.pending.until {
+    if let Until::Ended(other) = step.pending.until {
         let _ = write!(what, " {}", name(inner, other));
     }
-    let mut words = told.words.join(", ");
-    if let Some(panic) = &told.panic {
+    let mut words = step.words.join(", ");
+    if let Some(panic) = &step.panic {
         let comma = if words.is_empty() { "" } else { ", " };
         let first = panic.message.lines().next().unwrap_or_default();
         let _ = write!(words, "{comma}panics: {first}");
@@ -141,12 +141,12 @@ fn line(inner: &Inner, told: &Told, process: ProcessId) -> Line {
         thread: name(inner, process),
         what,
         words,
-        place: told.pending.place.to_string(),
+        place: step.pending.place.to_string(),
         racing: false,
     }
 }
 
-/// A thread, by its number and its name.
+/// Returns the number of a thread, and its name if it has one.
 fn name(inner: &Inner, process: ProcessId) -> String {
     let path = &inner.names.paths[process.index()];
     match &inner.threads[process.index()].name {
@@ -155,7 +155,7 @@ fn name(inner: &Inner, process: ProcessId) -> String {
     }
 }
 
-/// One line for each step.
+/// Writes one line for each step.
 fn table(lines: &[Line], into: &mut String) {
     let width = |of: fn(&Line) -> &str| {
         let all = lines.iter().map(|line| of(line).chars().count());
@@ -181,7 +181,7 @@ fn table(lines: &[Line], into: &mut String) {
 }
 
 impl Report {
-    /// About this run.
+    /// Makes a report about this run.
     pub fn new(simulator: &mut Simulator, schedule: &Schedule, violation: &Violation) -> Self {
         let _made = play(simulator, schedule);
         let marked = racing(simulator, violation);
@@ -196,7 +196,7 @@ impl Report {
             _ => {
                 simulator.revive();
                 let waiting = simulator.inner(|inner| waiting(inner));
-                ("deadlock: nobody can go on".into(), waiting)
+                ("deadlock: no thread can go on".into(), waiting)
             }
         };
         Self {
@@ -204,11 +204,11 @@ impl Report {
             what,
             steps,
             waiting,
-            inputs: simulator.inner(|inner| inputs::of(inner)),
+            inputs: simulator.inner(|inner| inputs::collect(inner)),
         }
     }
 
-    /// As text.
+    /// Returns the report as text.
     pub fn text(&self, executions: u64, about: &About) -> String {
         let mut text = String::new();
         let s = if executions == 1 { "" } else { "s" };
@@ -243,11 +243,11 @@ impl Report {
     }
 }
 
-/// A test that does it again.
+/// Returns the source of a test that replays the run.
 fn test(replay: &str, about: &About) -> String {
     let named = !about.body.is_empty() && !about.body.contains(['{', '<', '&', ' ']);
     let (body, comment) = match named {
-        // In the crate itself its name is `crate`.
+        // Within its own crate, the path of the function starts with `crate`.
         true => {
             let path = about
                 .body
@@ -266,7 +266,7 @@ fn test(replay: &str, about: &About) -> String {
     )
 }
 
-/// Who waits for what, and who could help.
+/// Describes what each thread waits for, and which thread holds it.
 fn waiting(inner: &Inner) -> Vec<String> {
     let mut order: Vec<usize> = (0..inner.threads.len()).collect();
     order.sort_by_key(|&number| &inner.names.paths[number]);
@@ -297,8 +297,8 @@ fn waiting(inner: &Inner) -> Vec<String> {
             Until::Ended(other) => {
                 let _ = write!(text, " for the end of thread {}", name(inner, other));
             }
-            Until::Spin => text.push_str(" in a loop for a change that nobody will make"),
-            Until::Flag(_) => text.push_str(" for a message that nobody will send"),
+            Until::Spin => text.push_str(" in a loop for a change that no thread will make"),
+            Until::Flag(_) => text.push_str(" for a message that no thread will send"),
             Until::Token | Until::Now => {
                 let (kind, verb) = pending.what;
                 let _ = write!(text, ", {kind}: {verb}");
@@ -309,7 +309,7 @@ fn waiting(inner: &Inner) -> Vec<String> {
     all
 }
 
-/// The same schedule did something else.
+/// Returns the message for a schedule that led to different steps.
 pub(crate) fn divergence(how: &str) -> String {
     format!(
         "mazurka: the same schedule did something else than before: {how}.\n\

@@ -9,14 +9,16 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use mazurka_core::{Bound, Execution, Limits, Random, Schedule, StopReason};
-use mazurka_explore::{Evenly, Findings, Goal, Lot, Priorities, Search, Violation, WalkOn, Walks};
+use mazurka_explore::{
+    Findings, Goal, Picker, Priorities, Search, Uniform, Violation, WalkOn, Walks,
+};
 
 use crate::builder::{Builder, Summary};
 use crate::check::{fail, persevere};
 use crate::report;
 use crate::simulate::Simulator;
 
-/// Runs a closure under so many random schedules.
+/// Runs a closure under `executions` random schedules.
 ///
 /// ```
 /// use mazurka_rt::{check_random, thread};
@@ -31,8 +33,8 @@ where
     Builder::new().check_random(f, executions);
 }
 
-/// Runs a closure under so many schedules with random priorities, which find mistakes that need
-/// `depth` things to happen in a certain order.
+/// Runs a closure under `executions` schedules with random priorities, which find bugs that need
+/// `depth` events in a certain order.
 ///
 /// ```
 /// use mazurka_rt::{check_pct, thread};
@@ -54,7 +56,7 @@ impl Builder {
     where
         F: Fn() + Send + Sync + 'static,
     {
-        self.sample(f, executions, Evenly)
+        self.sample(f, executions, Uniform)
     }
 
     /// Runs a closure under schedules with random priorities; see [`check_pct()`].
@@ -67,7 +69,7 @@ impl Builder {
     }
 
     #[track_caller]
-    fn sample<F>(&self, f: F, executions: u64, lot: impl Lot) -> Summary
+    fn sample<F>(&self, f: F, executions: u64, picker: impl Picker) -> Summary
     where
         F: Fn() + Send + Sync + 'static,
     {
@@ -83,14 +85,14 @@ impl Builder {
         let mut random = Random::new(self.seed);
         simulator.inner(|inner| inner.lottery = Some(Random::new(random.next())));
         let most = self.max_executions.unwrap_or(u64::MAX).min(executions);
-        let mut walks = Walks::new(lot, random, Some(most))
+        let mut walks = Walks::new(picker, random, Some(most))
             .program_chooses()
             .ends_at_bound();
         let found = self.walk(&mut simulator, &mut walks);
         if found.stopped == StopReason::Certain {
             simulator.searching = false;
             simulator.inner(|inner| inner.lottery = None);
-            let schedule = Schedule::of(simulator.events(), simulator.processes());
+            let schedule = Schedule::from_run(simulator.events(), simulator.processes());
             let failure = simulator.failing().map(Violation::Failure);
             let violation = failure.unwrap_or_else(|| report::deadlock(&mut simulator, &schedule));
             fail(
@@ -114,13 +116,13 @@ impl Builder {
             executions: done,
             bounds,
             random: true,
-            ..simulator.inner(|inner| Summary::of(inner))
+            ..simulator.inner(|inner| Summary::new(inner))
         })
     }
 
     /// Makes the walks. If something is learned that should have been known from the start, the
     /// next walk begins in place of the current one.
-    fn walk<L: Lot>(&self, simulator: &mut Simulator, walks: &mut Walks<L>) -> Findings {
+    fn walk<L: Picker>(&self, simulator: &mut Simulator, walks: &mut Walks<L>) -> Findings {
         let search = Search {
             algorithm: WalkOn::new(walks),
             limits: Limits {

@@ -2,12 +2,12 @@
 
 use crate::world::{Failure, Inner};
 
-/// One line about a search that found nothing.
+/// Prints one line about a search that found nothing.
 pub(crate) fn summary(text: &str) {
     println!("{text}");
 }
 
-/// The process is about to be aborted.
+/// Prints why the process is about to be aborted.
 pub(crate) fn last_words(inner: &Inner, failure: &Failure) {
     let before = inner.threads[inner.current.index()].failure;
     let before = before.map(|site| &inner.failures[site as usize]);

@@ -1,13 +1,14 @@
-//! Closures as a program: threads are coroutines, going back is running the same steps again.
+//! Closures as a program: threads are coroutines, and going back means running the same steps
+//! again.
 //!
-//! Going back is free until somebody asks for the state or for a step there: explorers go back many
-//! times before they go on. Coroutines run on stacks that are used again; threads, cells, names and
-//! events keep their memory from one execution to the next.
+//! Going back costs nothing until the state or a step is asked for: explorers go back many times
+//! before they go on. Coroutines reuse stacks; threads, cells, names and events keep their memory
+//! from one execution to the next.
 //!
-//! An execution that is left before its end (only guards, bounds and failures make explorers do
-//! that) is first run to its end, whoever can go on, so that everything on its stacks is dropped.
-//! Where that is not possible, what is there is forgotten: it is not unwound, for destructors might
-//! wait for threads that will never run.
+//! An execution that is left before its end (which happens only by guards, bounds and failures) is
+//! first run to its end by any threads that can go on, so that everything on its stacks is dropped.
+//! If that is not possible, the stacks are forgotten: they are not unwound, because destructors
+//! might wait for threads that will never run.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -24,56 +25,57 @@ use crate::builder::Builder;
 use crate::stack::{self, Stacks};
 use crate::world::{Failure, Inner, Pending, Request, Start, World, entered};
 
-/// What ends a search from within.
+/// Ends a search from within.
 pub(crate) enum Stop {
-    /// Something was learned that must be known from the start.
+    /// The run has shown something that the search must know from the start.
     Restart,
-    /// The same schedule did something else.
+    /// The same schedule led to different steps.
     Diverged(String),
 }
 
-/// One step as people want to read it.
+/// A step, described for reports.
 #[derive(Clone)]
-pub(crate) struct Told {
+pub(crate) struct RecordedStep {
     pub pending: Pending,
     pub words: Vec<String>,
-    /// A panic at the end of it.
+    /// The panic that the step ended with.
     pub panic: Option<Failure>,
 }
 
 type Thread = Coroutine<(), Request, (), DefaultStack>;
 
-/// The threads of the current execution.
+/// The coroutines of the current execution and what they share.
 struct Stage {
     body: Rc<dyn Fn()>,
     world: Box<World>,
     coroutines: RefCell<Vec<Option<Thread>>>,
-    /// The lowest address of the stack of each.
+    /// The lowest address of each thread's stack.
     limits: RefCell<Vec<usize>>,
     stacks: RefCell<Stacks>,
-    told: RefCell<Vec<Told>>,
+    recorded: RefCell<Vec<RecordedStep>>,
 }
 
-/// A program of closures.
+/// A closure and its threads, as a program for explorers.
 pub(crate) struct Simulator {
     stage: Stage,
     table: ProcessTable,
-    /// The events made so far, and memory of later ones.
+    /// The events made so far, followed by events whose memory is reused.
     events: Vec<Event>,
+    /// Number of events made so far.
     len: usize,
-    /// How many of them the coroutines have made; none if they must start again.
+    /// Number of events that the coroutines have made; none if they must start again.
     live: Cell<Option<usize>>,
     initial: Vec<Mishap>,
-    /// What the threads that start before the first step begin with.
+    /// The first access of each thread that starts before the first step.
     opening: Vec<Option<Access>>,
     guards: Vec<Access>,
-    /// Whether what is learned on the way makes a search start again.
+    /// Whether the search starts again if a run shows something that it must know from the start.
     pub searching: bool,
-    /// What determinism is about.
+    /// Returns the result of an execution, for checks of determinism.
     pub observe: Option<Rc<dyn Fn() -> u64>>,
 }
 
-/// Where the numbers of threads come from.
+/// The table that numbers new threads.
 enum Table<'a> {
     Growing(&'a mut ProcessTable),
     Known(&'a ProcessTable),
@@ -111,7 +113,7 @@ impl Simulator {
                 coroutines: RefCell::default(),
                 limits: RefCell::default(),
                 stacks: RefCell::new(Stacks::new(wishes.stack_size)),
-                told: RefCell::default(),
+                recorded: RefCell::default(),
             },
             table: ProcessTable::new(1),
             events: Vec::new(),
@@ -132,7 +134,7 @@ impl Simulator {
         self.stage.abandon(&self.table);
         self.len = 0;
         self.inner(|inner| inner.restart = false);
-        // What is learned before the first step must be known from the start, too.
+        // Facts found before the first step must be known from the start, too.
         loop {
             self.stage.begin(&mut Table::Growing(&mut self.table));
             if !self.inner(|inner| std::mem::take(&mut inner.restart)) {
@@ -141,9 +143,9 @@ impl Simulator {
             self.stage.abandon(&self.table);
         }
         let mut inner = self.stage.world.inner.borrow_mut();
-        self.initial = std::mem::take(&mut inner.deed.mishaps);
+        self.initial = std::mem::take(&mut inner.effects.mishaps);
         self.opening = inner.opening().collect();
-        // Which accesses these are matters to nobody, only whether there are any.
+        // Explorers only ask whether there are guarded accesses, not which.
         self.guards.clear();
         if inner.guarded {
             self.guards.push(Access::read(0));
@@ -151,25 +153,25 @@ impl Simulator {
         self.live.set(Some(0));
     }
 
-    /// Whether steps are told from now on; the current execution starts again.
+    /// Turns the recording of steps on or off; the current execution starts again.
     pub fn record(&mut self, on: bool) {
         self.inner(|inner| inner.recording = on);
-        self.stage.told.borrow_mut().clear();
+        self.stage.recorded.borrow_mut().clear();
         self.live.set(None);
     }
 
-    /// The steps of the current execution in words, if they are recorded.
-    pub fn told(&self) -> Vec<Told> {
+    /// Returns the recorded steps of the current execution.
+    pub fn recorded_steps(&self) -> Vec<RecordedStep> {
         self.revive();
-        self.stage.told.borrow().clone()
+        self.stage.recorded.borrow().clone()
     }
 
-    /// Looks at what the threads share.
+    /// Gives a function access to the shared state.
     pub fn inner<R>(&self, look: impl FnOnce(&mut Inner) -> R) -> R {
         look(&mut self.stage.world.inner.borrow_mut())
     }
 
-    /// Makes the coroutines stand where the events say.
+    /// Brings the coroutines to the state that the events describe.
     #[inline]
     pub fn revive(&self) {
         if self.live.get() != Some(self.len) {
@@ -194,13 +196,13 @@ impl Simulator {
         self.live.set(Some(self.len));
     }
 
-    /// Whoever can go on and comes first in the order of names.
+    /// Returns the ready thread that is first in the order of names.
     pub fn first_ready(&self) -> Option<ProcessId> {
         let mut all = self.table.in_order().iter();
         all.find(|&&p| self.status(p) == Status::Ready).copied()
     }
 
-    /// What has failed in the current execution, if anything has.
+    /// Returns what has failed in the current execution, if anything has.
     pub fn failing(&self) -> Option<u32> {
         let last = self
             .events()
@@ -216,13 +218,13 @@ impl Simulator {
 }
 
 impl Stage {
-    /// A new execution, up to the first operations.
+    /// Starts a new execution and runs it up to the first operations.
     fn begin(&self, table: &mut Table<'_>) {
         {
             let mut inner = self.world.inner.borrow_mut();
             inner.begin();
         }
-        self.told.borrow_mut().clear();
+        self.recorded.borrow_mut().clear();
         let body = self.body.clone();
         let main = ProcessId(0);
         let place = std::panic::Location::caller();
@@ -245,7 +247,7 @@ impl Stage {
         self.world.inner.borrow_mut().in_step = true;
     }
 
-    /// Gives a thread a stack.
+    /// Starts a thread on a stack of its own.
     fn start(&self, process: ProcessId, start: Start, table: &Table<'_>) {
         self.world
             .inner
@@ -273,7 +275,8 @@ impl Stage {
         coroutines[process.index()] = Some(coroutine);
     }
 
-    /// Lets a thread run up to its next operation. False if it starts a thread that has no number.
+    /// Runs a thread up to its next operation. Returns false if it starts a thread that has no
+    /// number.
     fn run(&self, process: ProcessId, table: &mut Table<'_>) -> bool {
         loop {
             let coroutine = self.coroutines.borrow_mut()[process.index()].take();
@@ -305,7 +308,7 @@ impl Stage {
                     }
                     let mut inner = self.world.inner.borrow_mut();
                     inner.names.last_child = child;
-                    inner.deed.spawned.push(child);
+                    inner.effects.spawned.push(child);
                 }
                 CoroutineResult::Return(()) => {
                     self.stacks.borrow_mut().put(coroutine.into_stack());
@@ -315,7 +318,8 @@ impl Stage {
         }
     }
 
-    /// Whether the steps to come were made before, or matter to nobody: then no solver is asked.
+    /// Turns solver queries off while steps are only repeated, or while an execution is only being
+    /// finished.
     fn follow(&self, _on: bool) {
         #[cfg(feature = "symbolic")]
         {
@@ -323,14 +327,15 @@ impl Stage {
         }
     }
 
-    /// Makes a step that was made before.
+    /// Repeats a step of an earlier execution.
     fn again(&self, at: usize, event: &Event, table: &mut Table<'_>) {
         {
             let mut inner = self.world.inner.borrow_mut();
             let process = event.process;
             let same = inner.status(process) == Status::Ready && {
                 let pending = &inner.threads[process.index()].pending;
-                // What announces nothing may have named objects all the same.
+                // A step that announces no access may still have claimed something by naming an
+                // object.
                 let access = pending.access;
                 let claims = access.is_none_or(|access| event.claims.first() == Some(&access));
                 event.wait == Wait::Process || claims || pending.watches
@@ -346,7 +351,7 @@ impl Stage {
             }
             inner.begin_step(process, &[]);
             let wanted = event.outcomes.iter().map(|outcome| outcome.value);
-            inner.deed.wanted.extend(wanted);
+            inner.effects.wanted.extend(wanted);
         }
         if !self.run(event.process, table) {
             let name = table.get().path(event.process);
@@ -355,17 +360,17 @@ impl Stage {
                 at + 1
             ));
         }
-        self.tell();
+        self.record_step();
     }
 
-    /// Keeps the words about the step that has just been made.
-    fn tell(&self) {
+    /// Keeps the description of the step that has just been made.
+    fn record_step(&self) {
         let mut inner = self.world.inner.borrow_mut();
         if inner.recording {
-            let words = std::mem::take(&mut inner.deed.notes);
-            let pending = inner.deed.made.expect("a step has been made");
-            let panic = inner.deed.panic.take();
-            self.told.borrow_mut().push(Told {
+            let words = std::mem::take(&mut inner.effects.notes);
+            let pending = inner.effects.made.expect("a step has been made");
+            let panic = inner.effects.panic.take();
+            self.recorded.borrow_mut().push(RecordedStep {
                 pending,
                 words,
                 panic,
@@ -391,8 +396,8 @@ impl Stage {
         let mut coroutines = self.coroutines.borrow_mut();
         let mut stacks = self.stacks.borrow_mut();
         for mut coroutine in coroutines.iter_mut().filter_map(Option::take) {
-            // SAFETY: its values are leaked, not dropped. Nothing refers to its stack that will
-            // ever run again: scoped threads are abandoned with their parents, and a body that
+            // SAFETY: the values on its stack are leaked, not dropped. No code that refers to the
+            // stack runs again: scoped threads are abandoned with their parents, and a body that
             // keeps pointers to the stacks of its threads beyond an execution would not be the same
             // program the next time.
             #[allow(unsafe_code)]
@@ -403,7 +408,7 @@ impl Stage {
         }
     }
 
-    /// Lets everybody go on who can, for a while.
+    /// Runs the ready threads for up to [`FAREWELL`] steps.
     fn finish(&self, table: &ProcessTable) {
         for _ in 0..FAREWELL {
             let ready = {
@@ -423,7 +428,7 @@ impl Stage {
     }
 }
 
-/// Steps to spend on the end of an execution that nobody is interested in.
+/// Number of steps to spend on finishing an execution that is left early.
 const FAREWELL: usize = 1000;
 
 impl Drop for Simulator {
@@ -468,7 +473,7 @@ impl Execution for Simulator {
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
         self.revive();
         if self.events.len() == self.len {
-            self.events.push(Event::of(process, 0));
+            self.events.push(Event::new(process, 0));
         }
         let event = &mut self.events[self.len];
         {
@@ -497,7 +502,7 @@ impl Execution for Simulator {
                 resume_unwind(Box::new(Stop::Restart));
             }
         }
-        self.stage.tell();
+        self.stage.record_step();
         self.len += 1;
         self.live.set(Some(self.len));
         Ok(&self.events[self.len - 1])

@@ -1,32 +1,32 @@
 //! Threads that spin: `yield_now` and `spin_loop` in a loop, and waits that time out.
 //!
-//! A loop that waits for another thread has runs of any length if nobody makes the other one go on.
-//! What a scheduler does is fair; so must be what is explored. No paper; the idea is the *await* of
-//! GenMC and of Nidhugg, found when the program runs:
+//! A loop that waits for another thread has runs of every length if the scheduler never runs the
+//! other thread. Real schedulers are fair, so the exploration must be fair too. There is no paper;
+//! the idea is the *await* of GenMC and Nidhugg, recognised while the program runs:
 //!
-//! A thread that yields says that it can do no better than look again. If since its last yield it
-//! has changed nothing that others can see (a write of the value that was there already, a failed
-//! `compare_exchange` or `try_lock`, a mutex that was locked only to look are no changes), then it
-//! *spins*: it is suspended until somebody else changes something of what it has looked at. If
-//! nobody else can go on, it may look again all the same, the one that did so least often first;
-//! after [`PATIENCE`] such rounds in a row it is taken to spin for ever, and the run is a deadlock.
+//! A thread that yields declares that it can only look again. If it has changed nothing visible to
+//! other threads since its last yield, it *spins*: it is suspended until another thread changes
+//! something that it has read. (Writing the value that was there already, a failed
+//! `compare_exchange` or `try_lock`, and locking a mutex only to read are no changes.) If no other
+//! thread can go on, one spinning thread may look again, the one that did so least often first.
+//! After [`PATIENCE`] such rounds in a row it is taken to spin for ever, and the run is a deadlock.
 //!
-//! A wait that times out is a yield too, but the first [`FREE_TIMEOUTS`] in a row are not
-//! suspended: both outcomes of each are explored.
+//! A wait that times out is a yield too, but the first [`FREE_TIMEOUTS`] in a row do not suspend
+//! the thread: both outcomes of each are explored.
 //!
-//! Why this is sound: a round that changes nothing and reads what the round before it read is that
-//! round again, unless the thread counts its rounds, or does something different each time for
-//! other reasons of its own. A run with such rounds has then one without them that shows the same.
-//! For loops that count their rounds that is not so: what a thread does when it has lost its
-//! patience *while others can still go on* is explored only after `Builder::spins` rounds (1: after
-//! the first). That is why a verdict about a program in which anybody was suspended names this
-//! assumption in its scope.
+//! Why this is sound: a round that changes nothing and reads what the round before it read repeats
+//! that round, unless the thread counts its rounds or has another reason of its own to behave
+//! differently each time. So a run with such rounds shows nothing that the run without them does
+//! not show. For a loop that counts its rounds this does not hold: what the thread does when it
+//! gives up *while other threads can still go on* is explored only after `Builder::spins` rounds
+//! (1: after the first). That is why the verdict names this assumption in its scope if any thread
+//! was suspended.
 //!
-//! As steps: the thread reads all that it has looked at once more and enlists with it (a read of
-//! these cells, so it races with writes as reads do), then it waits for its token. If it watches
-//! several cells, any of several writes can wake it; these compete for its *arbiter*, so that an
-//! explorer tries each of them first. A thread that goes on because nobody else can happens after
-//! everything, as if it had joined them all.
+//! As steps: the thread reads all watched cells once more and enlists with them (a read of these
+//! cells, so it races with writes as reads do), then it waits for its token. If it watches several
+//! cells, any of several writes can wake it; these writes compete for its *arbiter*, so that an
+//! explorer tries each of them first. A thread that goes on because no other thread can happens
+//! after everything, as if it had joined all other threads.
 
 use std::cmp::Reverse;
 
@@ -34,14 +34,14 @@ use mazurka_core::{Access, AccessKind, Claims, ProcessId};
 
 use crate::world::{Inner, Life, Pending, Place, TOKEN, Until, Waiter, World, wakes};
 
-/// Rounds in vain, with nobody else able to go on, after which a thread spins for ever.
+/// Number of rounds in vain, while no other thread can go on, after which a thread spins for ever.
 const PATIENCE: u32 = 200;
-/// So many waits in a row may time out though nothing has changed.
+/// Number of waits in a row that may time out though nothing has changed.
 const FREE_TIMEOUTS: u32 = 2;
-/// A round that looks at more than this is not taken for one of a spin loop.
+/// A round that reads more cells than this is not taken for a round of a spin loop.
 const MOST_WATCHED: usize = 32;
 
-/// Something that a thread has looked at.
+/// A cell that a thread has read, and the number of its changes then.
 #[derive(Clone, Copy, Debug)]
 struct Watched {
     cell: u32,
@@ -49,18 +49,19 @@ struct Watched {
     seen: u32,
 }
 
-/// What a thread has done since it last yielded.
+/// What a thread has done since its last yield.
 #[derive(Debug, Default)]
 pub(crate) struct Spin {
     watched: Vec<Watched>,
     /// It has changed something, or was woken.
     progress: bool,
-    /// Which of its waits this is.
+    /// Number of the current wait; entries of waiters with another number are stale.
     pub round: u32,
-    /// Rounds in vain: in which it went on by itself, and in which nobody else could.
+    /// Rounds in vain in a row.
     vain: u32,
+    /// Rounds in a row in which it went on only because no other thread could.
     released: u32,
-    /// How many timed waits in a row have timed out.
+    /// Number of timed waits in a row that have timed out.
     timed_out: u32,
 }
 
@@ -76,7 +77,7 @@ impl Spin {
         self.progress = false;
     }
 
-    /// It has changed something, or something happened to it.
+    /// Notes that the thread has changed something, or was woken.
     #[inline]
     pub fn progress(&mut self) {
         self.progress = true;
@@ -84,7 +85,7 @@ impl Spin {
         self.watched.clear();
     }
 
-    /// It has looked at a cell.
+    /// Notes that the thread has read a cell.
     #[inline]
     pub fn saw(&mut self, cell: u32, what: u8, changes: [u32; 2]) {
         if self.progress {
@@ -102,19 +103,19 @@ impl Spin {
         }
     }
 
-    /// A wait has timed out.
+    /// Notes that a wait has timed out.
     pub fn time_is_over(&mut self) {
         self.timed_out += 1;
     }
 
-    /// Whether this round was like the one before.
+    /// Whether this round changed nothing.
     fn in_vain(&self) -> bool {
         !self.progress && !self.watched.is_empty()
     }
 }
 
 impl Inner {
-    /// Whether nobody but a thread that spins can go on, and it is its turn.
+    /// Whether only spinning threads can go on, and it is the turn of this one.
     pub fn is_released(&self, process: ProcessId) -> bool {
         let mut first = None;
         for (number, thread) in self.threads.iter().enumerate() {
@@ -139,14 +140,14 @@ impl Inner {
         first.is_some_and(|((released, _), who)| who == process && released < PATIENCE)
     }
 
-    /// What a thread looks at again.
+    /// Claims the cells that a thread reads again.
     pub fn claim_watched(&self, process: ProcessId, into: &mut Claims) {
         for watched in &self.threads[process.index()].spin.watched {
             into.push(Access::read(watched.cell));
         }
     }
 
-    /// Whether anything that the current thread has looked at has changed since.
+    /// Whether any watched cell of the current thread has changed since it was read.
     fn has_changed(&mut self) -> bool {
         let watched = std::mem::take(&mut self.me().spin.watched);
         let changed = watched.iter().any(|w| {
@@ -157,12 +158,12 @@ impl Inner {
         changed
     }
 
-    /// The current thread waits for any change of what it has looked at.
+    /// Enlists the current thread for every change of its watched cells.
     fn watch(&mut self, round: u32, several: bool) {
         let thread = self.current.0;
         let watched = std::mem::take(&mut self.me().spin.watched);
         for w in &watched {
-            // Two kinds of changes of one cell are one wait.
+            // Waiting for two kinds of change of one cell is one wait.
             let waiters = &mut self.cells[w.cell as usize].waiters;
             let known = waiters.iter_mut().find(|known| known.thread == thread);
             match known {
@@ -185,7 +186,7 @@ impl Inner {
 }
 
 impl World {
-    /// The thread has nothing better to do than to look again.
+    /// Ends a round of the current thread, and suspends it if the round was in vain.
     pub fn yield_now(&self, verb: &'static str, place: Place) {
         let vain = {
             let mut inner = self.inner.borrow_mut();
@@ -209,8 +210,8 @@ impl World {
         }
     }
 
-    /// Whether the thread has timed out in a round that changed nothing, and once too often; if
-    /// not, a new round begins.
+    /// Whether the current thread has timed out too often in rounds that changed nothing. If not, a
+    /// new round begins.
     fn timed_out_in_vain(&self) -> bool {
         let mut inner = self.inner.borrow_mut();
         let spin = &mut inner.me().spin;
@@ -221,8 +222,8 @@ impl World {
         vain
     }
 
-    /// A wait that may time out begins. After one that did, in a round that changed nothing, that
-    /// is spinning.
+    /// Begins a wait that may time out. The thread spins if it has timed out before in a round that
+    /// changed nothing.
     pub fn before_timeout(&self, verb: &'static str, place: Place) {
         if self.timed_out_in_vain() {
             self.look_again(None, verb, place);
@@ -230,7 +231,7 @@ impl World {
         }
     }
 
-    /// Suspends a thread that spins.
+    /// Suspends a spinning thread. `also` is a cell that it has enlisted with already.
     fn look_again(&self, also: Option<u32>, verb: &'static str, place: Place) {
         self.turn(Pending {
             second: also.map(Access::read),
@@ -267,7 +268,7 @@ impl World {
         let mut inner = self.inner.borrow_mut();
         let me = inner.me();
         if also.is_none() {
-            // Whoever is still enlisted as this wait is so no more.
+            // Entries in lists of waiters that belong to this wait are stale from now on.
             me.spin.round += 1;
         }
         if std::mem::take(&mut me.token) {
@@ -281,11 +282,11 @@ impl World {
         let mut joined: Vec<_> = others.map(|(number, _)| ProcessId(number as u32)).collect();
         joined.retain(|&other| other != current);
         joined.sort_by_key(|other| Reverse(other.0));
-        inner.deed.joined.extend(joined);
+        inner.effects.joined.extend(joined);
     }
 
-    /// The thread, having enlisted with a cell, waits until it is notified or its time is over:
-    /// whether it was.
+    /// Waits until the thread is notified or its time is over. The thread must have enlisted with
+    /// the cell. Returns whether it was notified.
     pub fn wait_or_time_out(
         &self,
         cell: u32,

@@ -1,4 +1,4 @@
-//! Stacks for coroutines: kept for the next one, and with words when they overflow.
+//! Stacks for coroutines. They are reused, and an overflow is reported.
 
 use std::cell::{Cell, RefCell};
 
@@ -17,7 +17,7 @@ thread_local! {
 
 impl Drop for Stacks {
     fn drop(&mut self) {
-        // When the real thread ends there may be nobody left to keep them.
+        // While the real thread ends, its thread-local may be gone already.
         let _kept = LEFT.try_with(|left| {
             *left.borrow_mut() = (self.size, std::mem::take(&mut self.free));
         });
@@ -34,7 +34,7 @@ impl Stacks {
         }
     }
 
-    /// A stack of the usual size, or one for a thread with wishes of its own.
+    /// Returns a stack of the usual size, or a larger one if the thread asks for it.
     pub fn get(&mut self, size: Option<usize>) -> DefaultStack {
         match size.filter(|&size| size > self.size) {
             Some(size) => new_stack(size),
@@ -61,7 +61,7 @@ thread_local! {
     static LIMIT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The coroutine that runs next has a stack down to here.
+/// Sets the lowest address of the stack of the coroutine that runs next.
 pub(crate) fn limit(limit: usize) {
     LIMIT.set(limit);
 }
@@ -80,7 +80,7 @@ mod unix {
 
     use super::LIMIT;
 
-    /// The guard page and what a large frame may jump over.
+    /// Size of the guard page and of what a large frame may jump over.
     const REACH: usize = 64 * 1024;
 
     const WORDS: &[u8] = b"\nmazurka: a thread of the model has overflowed its stack.\n\
@@ -90,7 +90,7 @@ mod unix {
     static mut BEFORE: [MaybeUninit<libc::sigaction>; 2] = [MaybeUninit::uninit(); 2];
     const SIGNALS: [libc::c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
-    /// From now on an overflow is said before the process dies.
+    /// Installs a handler that reports an overflow before the process dies.
     pub fn watch_for_overflow() {
         static INSTALLED: Once = Once::new();
         // SAFETY: the handler calls only what a handler may call, reads a thread-local that needs
@@ -100,8 +100,8 @@ mod unix {
             for (at, signal) in SIGNALS.into_iter().enumerate() {
                 let mut action: libc::sigaction = std::mem::zeroed();
                 action.sa_sigaction = handle as *const () as usize;
-                // std gives its threads a stack for handlers, and cannot be on the one that is
-                // full.
+                // std gives its threads a separate stack for handlers; the handler cannot run on a
+                // full one.
                 action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
                 let before = &raw mut BEFORE[at];
                 libc::sigaction(signal, &action, (*before).as_mut_ptr());
@@ -118,7 +118,7 @@ mod unix {
                 libc::write(libc::STDERR_FILENO, WORDS.as_ptr().cast(), WORDS.len());
                 libc::abort();
             }
-            // Not ours: back to whoever was responsible, and the same instruction again.
+            // Not an overflow of ours: restore the previous handler and retry the instruction.
             let at = usize::from(signal == SIGNALS[1]);
             let before = &raw const BEFORE[at];
             libc::sigaction(signal, (*before).as_ptr(), std::ptr::null_mut());

@@ -1,5 +1,4 @@
-//! Values that are not known: what is computed from them is recorded, and comparing them is a
-//! branch.
+//! Unknown values: computations with them are recorded, and comparing them is a branch.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -15,7 +14,7 @@ use mazurka_smt::{Sort, Term, Terms};
 use crate::arithmetic::{Operation, exact, extremes, wrapped};
 use crate::world::{World, world};
 
-/// What an input can be: `bool` and the integers of up to 64 bits.
+/// The types of inputs: `bool` and the integers of up to 64 bits.
 pub trait Scalar: Copy + 'static {
     #[doc(hidden)]
     const SORT: Sort;
@@ -25,25 +24,25 @@ pub trait Scalar: Copy + 'static {
     fn from_bits(bits: i64) -> Self;
 }
 
-/// The integers among them.
+/// The integers among the scalars.
 pub trait Integer: Scalar {}
 
-/// A value that may not be known: one of [`input`], or one computed from it. It is copied, sent and
-/// shared like a number.
+/// A value that may be unknown: the result of [`input`], or computed from it. It is copied, sent
+/// and shared like a number.
 ///
 /// - **Arithmetic** is recorded. `+`, `-`, `*`, `/`, `%` and unary `-` panic when they overflow or
 ///   divide by zero, as Rust does with overflow checks, whatever the profile: that is a branch,
-///   taken for the inputs that make it happen. `wrapping_…` does not branch, `checked_…` branches
-///   on what it returns.
-/// - **Comparisons** (`==`, `<`, `cmp`, `max`, …) give a `bool`: a branch for each side that some
+///   taken for the inputs that make it happen. `wrapping_…` does not branch; `checked_…` branches
+///   on its result.
+/// - **Comparisons** (`==`, `<`, `cmp`, `max`, …) return a `bool`: a branch for each side that some
 ///   input takes.
-/// - **[`value`](Self::value)** gives a plain number where one is needed: an index, something to
-///   store in an atomic. Each of them is explored, up to 64; if there are more, the summary says
-///   so.
-/// - Of [`bool`]s `!`, `&`, `|` and `^` are recorded; `value` is the branch.
+/// - **[`value`](Self::value)** returns a plain number where one is needed: an index, a value to
+///   store in an atomic. Each possible number is explored, up to 64; if there are more, the summary
+///   says so.
+/// - For [`bool`]s, `!`, `&`, `|` and `^` are recorded; `value` is the branch.
 ///
-/// Bits of integers (`&`, `<<`, …) and conversions between their types are not recorded; use
-/// [`value`](Self::value).
+/// Bit operations on integers (`&`, `<<`, …) and conversions between their types are not recorded;
+/// use [`value`](Self::value).
 ///
 /// ```
 /// use mazurka_rt::{Builder, Symbolic, input};
@@ -71,16 +70,16 @@ enum Value {
 
 use Value::Known;
 
-/// A value that is not known, any of its type: all that can happen for any of them is explored.
+/// Returns an unknown value of type `T`; everything that any of its values can lead to is explored.
 /// Outside a model it is 0 or `false`.
 ///
-/// Inputs have names: the thread that asked, and how many it asked for before. So they are the same
-/// in all equivalent executions.
+/// An input is named by the thread that asked for it and by the number of inputs that the thread
+/// asked for before. So its name is the same in all equivalent executions.
 ///
 /// ```should_panic
 /// use mazurka_rt::{input, model};
 ///
-/// // For i32::MAX the sum overflows; the message says so, and the replay has the value.
+/// // For i32::MAX the sum overflows; the message says so, and the replay contains the value.
 /// model(|| assert!(input::<i32>() + 1 > 0 || input::<bool>().value()));
 /// ```
 #[track_caller]
@@ -88,7 +87,7 @@ pub fn input<T: Scalar>() -> Symbolic<T> {
     ask(None, 0, Location::caller())
 }
 
-/// A value of the range that is not known. Outside a model it is the first.
+/// Returns an unknown value of the range. Outside a model it is the first value.
 ///
 /// ```
 /// use mazurka_rt::{Builder, input_in};
@@ -124,18 +123,18 @@ fn ask<T: Scalar>(
     }
 }
 
-/// The number of a model.
+/// Returns the number of a model.
 fn number(world: &World) -> u32 {
     world.inner.borrow().unknowns.number
 }
 
-/// The world that a value belongs to.
+/// Returns the world that a value belongs to.
 fn world_of(number: u32) -> &'static World {
     let here = world().filter(|world| self::number(world) == number);
     here.expect("a value that depends on an input is used outside its model")
 }
 
-/// What is computed of two values at least one of which is not known.
+/// Builds a term from two values, at least one of them unknown.
 fn term_of(
     sort: Sort,
     parts: [Value; 2],
@@ -176,7 +175,7 @@ impl<T> Symbolic<T> {
 }
 
 impl Symbolic<bool> {
-    /// The branch.
+    /// Branches on the truth of the value.
     fn decide(self) -> bool {
         match self.value {
             Known(bits) => bits != 0,
@@ -186,9 +185,9 @@ impl Symbolic<bool> {
 }
 
 impl<T: Scalar> Symbolic<T> {
-    /// A plain value: each that is possible is explored, up to 64 of them, those near 0 first. If
-    /// there are more, the summary says so and is not complete. [`input_in`] and comparisons make
-    /// them few.
+    /// Returns a plain value. Each possible value is explored, up to 64 of them, those near 0
+    /// first. If there are more, the summary says so and is not complete; [`input_in`] and
+    /// comparisons reduce their number.
     #[track_caller]
     pub fn value(self) -> T {
         let place = Location::caller();
@@ -228,13 +227,13 @@ enum Compare {
 }
 
 impl<T: Integer> Symbolic<T> {
-    /// The result as it wraps around, and whether it did. The divisor is not 0.
+    /// Returns the wrapped result, and whether it wrapped. The divisor must not be 0.
     fn operate(self, operation: Operation, other: Self) -> (Self, Symbolic<bool>) {
         let sort = T::SORT;
         if let (Known(a), Known(b)) = (self.value, other.value) {
             let result = operation.on(exact(sort, a), exact(sort, b));
             let (least, greatest) = extremes(sort);
-            // Rust's remainder of the least number by -1 overflows, though it is 0.
+            // In Rust the remainder of the least number by -1 overflows, though it is 0.
             let edge =
                 operation == Operation::Rem && exact(sort, a) == least && exact(sort, b) == -1;
             let overflow = edge || !(least..=greatest).contains(&result);
@@ -275,12 +274,12 @@ macro_rules! methods {
     ($($wrapping:ident $checked:ident $operation:ident),*) => {
         impl<T: Integer> Symbolic<T> {
             $(
-                /// The result; what does not fit wraps around. No branch.
+                /// Returns the result, wrapped around if it does not fit. No branch.
                 pub fn $wrapping(self, other: impl Into<Self>) -> Self {
                     self.operate(Operation::$operation, other.into()).0
                 }
 
-                /// The result, if it fits: a branch.
+                /// Returns the result, if it fits: a branch.
                 pub fn $checked(self, other: impl Into<Self>) -> Option<Self> {
                     self.checked(Operation::$operation, other.into())
                 }
@@ -292,12 +291,12 @@ macro_rules! methods {
 methods! { wrapping_add checked_add Add, wrapping_sub checked_sub Sub, wrapping_mul checked_mul Mul }
 
 impl<T: Integer> Symbolic<T> {
-    /// The quotient, if there is one and it fits: a branch.
+    /// Returns the quotient, if it exists and fits: a branch.
     pub fn checked_div(self, other: impl Into<Self>) -> Option<Self> {
         self.checked(Operation::Div, other.into())
     }
 
-    /// The remainder, if there is one: a branch.
+    /// Returns the remainder, if it exists: a branch.
     pub fn checked_rem(self, other: impl Into<Self>) -> Option<Self> {
         self.checked(Operation::Rem, other.into())
     }
@@ -362,7 +361,7 @@ impl<T: Integer + Neg> Neg for Symbolic<T> {
     }
 }
 
-/// Something of two truths, without a branch.
+/// Combines two truth values without a branch.
 fn logical(
     a: Symbolic<bool>,
     b: Symbolic<bool>,
@@ -469,7 +468,7 @@ impl<T: Scalar> Ord for Symbolic<T> {
     }
 }
 
-/// A value that is not known is shown as it was computed.
+/// Shows an unknown value as the term that computes it.
 impl<T: Scalar> fmt::Display for Symbolic<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self.value {

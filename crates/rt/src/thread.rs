@@ -17,10 +17,10 @@ pub use std::thread::{Result, available_parallelism};
 
 pub use crate::local::{AccessError, LocalKey};
 
-/// Where a thread leaves what it returns.
+/// The slot for the result of a thread.
 type Packet<T> = Arc<Mutex<Option<Result<T>>>>;
 
-/// A name that is unique among the threads of an execution: [`std::thread::ThreadId`].
+/// An identifier that is unique among the threads of an execution: [`std::thread::ThreadId`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ThreadId(Id);
 
@@ -30,7 +30,7 @@ enum Id {
     Model(u32),
 }
 
-/// A handle to a thread: [`std::thread::Thread`].
+/// A handle to a thread; the counterpart of [`std::thread::Thread`].
 #[derive(Clone)]
 pub struct Thread(Who);
 
@@ -41,7 +41,7 @@ enum Who {
 }
 
 impl Thread {
-    /// Its number.
+    /// Returns its identifier.
     pub fn id(&self) -> ThreadId {
         ThreadId(match &self.0 {
             Who::Real(thread) => Id::Real(thread.id()),
@@ -49,7 +49,7 @@ impl Thread {
         })
     }
 
-    /// Its name, if it was given one.
+    /// Returns its name, if it was given one.
     pub fn name(&self) -> Option<&str> {
         match &self.0 {
             Who::Real(thread) => thread.name(),
@@ -57,7 +57,7 @@ impl Thread {
         }
     }
 
-    /// Lets its next `park` return.
+    /// Gives the thread a permit, so that its next `park` returns.
     #[track_caller]
     pub fn unpark(&self) {
         match &self.0 {
@@ -82,7 +82,7 @@ impl fmt::Debug for Thread {
     }
 }
 
-/// The thread that asks.
+/// Returns the current thread.
 pub fn current() -> Thread {
     match world() {
         None => Thread(Who::Real(std::thread::current())),
@@ -95,7 +95,7 @@ pub fn current() -> Thread {
     }
 }
 
-/// Whether the thread unwinds because of a panic.
+/// Whether the current thread unwinds because of a panic.
 #[must_use]
 pub fn panicking() -> bool {
     match world() {
@@ -104,7 +104,7 @@ pub fn panicking() -> bool {
     }
 }
 
-/// Waits for a permit that `unpark` gives.
+/// Waits for a permit from `unpark`.
 #[track_caller]
 pub fn park() {
     match world() {
@@ -116,8 +116,7 @@ pub fn park() {
     }
 }
 
-/// Waits for a permit, or until it has waited long enough; in a model both are explored, whatever
-/// the time.
+/// Waits for a permit or for the timeout; in a model both are explored, whatever the duration.
 #[track_caller]
 pub fn park_timeout(duration: Duration) {
     let Some(world) = world() else {
@@ -132,15 +131,15 @@ pub fn park_timeout(duration: Duration) {
     }
 }
 
-/// Waits for a permit, or so many milliseconds.
+/// Waits for a permit, at most `milliseconds`.
 #[track_caller]
 #[deprecated(note = "use `park_timeout` instead, as with std")]
 pub fn park_timeout_ms(milliseconds: u32) {
     park_timeout(Duration::from_millis(u64::from(milliseconds)));
 }
 
-/// Lets others run: in a model, a thread that does so in a loop without getting anywhere is
-/// suspended until something changes that it has looked at.
+/// Lets other threads run. In a model, a thread that yields in a loop without making progress is
+/// suspended until something changes that it has read.
 #[track_caller]
 pub fn yield_now() {
     match world() {
@@ -149,7 +148,7 @@ pub fn yield_now() {
     }
 }
 
-/// Lets time pass; in a model none does, and it is a `yield_now`.
+/// Sleeps. In a model no time passes, and this is a `yield_now`.
 #[track_caller]
 pub fn sleep(duration: Duration) {
     match world() {
@@ -158,14 +157,14 @@ pub fn sleep(duration: Duration) {
     }
 }
 
-/// Lets so many milliseconds pass.
+/// Sleeps for `milliseconds`.
 #[track_caller]
 #[deprecated(note = "use `sleep` instead, as with std")]
 pub fn sleep_ms(milliseconds: u32) {
     sleep(Duration::from_millis(u64::from(milliseconds)));
 }
 
-/// A handle to a thread and to what it returns, either real or of a model.
+/// A handle to a thread of a model and to its result.
 struct Native<T> {
     process: ProcessId,
     packet: Packet<T>,
@@ -188,7 +187,8 @@ impl<T> Native<T> {
             drop(own);
             end(panicked, place);
         });
-        // SAFETY: 'a is 'static, or that of a scope, which does not end before the thread has.
+        // SAFETY: 'a is 'static, or the lifetime of a scope, which ends only after the thread has
+        // ended.
         #[allow(unsafe_code)]
         let body: Box<dyn FnOnce()> = unsafe { std::mem::transmute(body) };
         let name: Option<Box<str>> = wishes.name.map(Into::into);
@@ -239,7 +239,7 @@ impl<T> Native<T> {
     }
 }
 
-/// Catches a panic of the current thread, which then unwinds no more than it did before.
+/// Catches a panic of the current thread, which afterwards unwinds only if it did before.
 fn catching<T>(f: impl FnOnce() -> T) -> Result<T> {
     let before = panicking();
     let result = catch_unwind(AssertUnwindSafe(f));
@@ -249,7 +249,7 @@ fn catching<T>(f: impl FnOnce() -> T) -> Result<T> {
     result
 }
 
-/// The last thing that a thread does.
+/// Makes the last step of a thread.
 fn end(panicked: bool, place: Place) {
     let Some(world) = world() else {
         return;
@@ -272,7 +272,7 @@ enum Handle<R, T> {
     Model(Native<T>),
 }
 
-/// The right to wait for a thread and to have what it returns: [`std::thread::JoinHandle`].
+/// The right to join a thread and to take its result: [`std::thread::JoinHandle`].
 pub struct JoinHandle<T>(Handle<std::thread::JoinHandle<T>, T>);
 
 /// The same for a thread of a scope: [`std::thread::ScopedJoinHandle`].
@@ -281,7 +281,7 @@ pub struct ScopedJoinHandle<'scope, T>(Handle<std::thread::ScopedJoinHandle<'sco
 macro_rules! handle {
     ($name:ident $(<$lifetime:lifetime>)?) => {
         impl<$($lifetime,)? T> $name<$($lifetime,)? T> {
-            /// The thread.
+            /// Returns the thread.
             pub fn thread(&self) -> &Thread {
                 match &self.0 {
                     Handle::Real(_, thread) => thread,
@@ -289,7 +289,7 @@ macro_rules! handle {
                 }
             }
 
-            /// Waits for the end of the thread.
+            /// Waits for the end of the thread and returns its result.
             #[track_caller]
             pub fn join(self) -> Result<T> {
                 match self.0 {
@@ -319,8 +319,8 @@ macro_rules! handle {
 handle!(JoinHandle);
 handle!(ScopedJoinHandle<'scope>);
 
-// SAFETY: as with std, whose handles can be sent whatever the thread returns: only `join`, which
-// takes the handle, touches the value, and `spawn` asks that it can be sent.
+// SAFETY: as with std, handles can be sent whatever the thread returns: only `join`, which takes
+// the handle, touches the result, and `spawn` requires that it can be sent.
 #[allow(unsafe_code)]
 mod send {
     use super::{JoinHandle, ScopedJoinHandle};
@@ -340,7 +340,7 @@ where
     Builder::new().spawn(f).expect("failed to spawn thread")
 }
 
-/// Wishes for a thread: [`std::thread::Builder`].
+/// Settings for a new thread; the counterpart of [`std::thread::Builder`].
 #[must_use = "must eventually spawn the thread"]
 #[derive(Debug, Default)]
 pub struct Builder {
@@ -349,18 +349,18 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// No wishes yet.
+    /// Makes default settings.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A name, for messages.
+    /// Sets the name of the thread, for messages.
     pub fn name(mut self, name: String) -> Self {
         self.name = Some(name);
         self
     }
 
-    /// A size for its stack.
+    /// Sets the size of its stack.
     pub fn stack_size(mut self, size: usize) -> Self {
         self.stack_size = Some(size);
         self
@@ -391,11 +391,11 @@ impl Builder {
         }
     }
 
-    /// Starts a thread that may use what does not live for ever.
+    /// Starts a thread that may borrow data of any lifetime.
     ///
     /// # Safety
     ///
-    /// As with std: the thread must be joined before anything that it uses goes away.
+    /// As with std: the thread must be joined before anything that it borrows is dropped.
     #[track_caller]
     #[allow(unsafe_code)]
     pub unsafe fn spawn_unchecked<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
@@ -404,7 +404,7 @@ impl Builder {
         T: Send,
     {
         let Some(world) = world() else {
-            // SAFETY: the caller's promise is the same.
+            // SAFETY: the caller promises the same.
             let handle = unsafe { self.real().spawn_unchecked(f) }?;
             let thread = Thread(Who::Real(handle.thread().clone()));
             return Ok(JoinHandle(Handle::Real(handle, thread)));
@@ -437,11 +437,11 @@ impl Builder {
     }
 }
 
-/// Threads that end before it does: [`std::thread::Scope`].
+/// A scope that ends after all its threads: [`std::thread::Scope`].
 pub struct Scope<'scope, 'env: 'scope> {
-    /// The scope of std, outside a model; its type needs the lifetimes, which only a method has.
+    /// The scope of std, outside a model. Its type needs lifetimes that only a method has.
     real: AtomicPtr<()>,
-    /// The threads, in a model.
+    /// The threads of the scope, in a model.
     threads: Mutex<Vec<ProcessId>>,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
@@ -460,7 +460,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     fn real(&'scope self) -> Option<&'scope std::thread::Scope<'scope, 'env>> {
         let real = self.real.load(Ordering::Relaxed) as *const std::thread::Scope<'scope, 'env>;
         // SAFETY: `scope` stores a pointer to a scope with these lifetimes, which lives as long as
-        // this one is lent.
+        // this one is borrowed.
         #[allow(unsafe_code)]
         unsafe {
             real.as_ref()
@@ -495,7 +495,8 @@ where
     let place = Location::caller();
     let own = Scope::new();
     // SAFETY: `own` lives until this function returns, and no thread that could use it lives
-    // longer: std waits for all threads of its scope, and we do so below for those of a model.
+    // longer: std waits for all threads of its scope, and the code below does so for those of a
+    // model.
     #[allow(unsafe_code)]
     let lent: &Scope<'_, 'env> = unsafe { &*std::ptr::from_ref(&own) };
     let Some(world) = world() else {

@@ -1,5 +1,5 @@
-//! Inputs of the code under test: terms for what is not known, and a solver that says which ways
-//! through its comparisons there are.
+//! Inputs of the code under test: terms for unknown values, and a solver that finds the feasible
+//! outcomes of its comparisons.
 //!
 //! Thesis ("Automated Systematic Testing Methods for Multithreaded Programs"), sections 2.2 to 2.4:
 //! dynamic symbolic execution over schedules.
@@ -10,12 +10,12 @@
 //! | the inputs of a test execution | `model`, and `values` at the end of a run that is shown |
 //! | a branch of the symbolic execution tree | an outcome of the step that compares |
 //!
-//! Which side a comparison takes is an outcome of its step, as what `choose` gives is, so the
-//! explorers notice nothing. There is an outcome whenever the term is not constant, even if only
-//! one side is possible: terms are the same in equivalent runs, what is possible depends on all
-//! that was decided before. The solver is asked about the side that the model at hand does not
-//! take. One that it cannot decide is not explored, and the summary says so. A run that is shown is
-//! run with values: then nothing is unknown, and nobody asks a solver.
+//! The side that a comparison takes is an outcome of its step, like the value of `choose`, so
+//! explorers need no special case. There is an outcome whenever the term is not constant, even if
+//! only one side is feasible: terms are the same in equivalent runs, while feasibility depends on
+//! all decisions made before. The solver is asked about the side that the current model does not
+//! take. A side that it cannot decide is not explored, and the summary says so. A run that is shown
+//! is run with values: then nothing is unknown, and no solver is needed.
 
 use std::cell::Cell;
 
@@ -27,10 +27,10 @@ use mazurka_smt::{
 
 use crate::world::{Inner, Life, Pending, Place, World};
 
-/// Conflicts after which the solver gives up on a question: well below a second.
+/// Number of conflicts after which the solver gives up on a query: well below a second.
 const CONFLICTS: u64 = 20_000;
 
-/// How many values of an input are tried where it has to be a number: so many, from the least on.
+/// Number of values of an input that are tried where a plain number is needed, from the least on.
 pub(crate) const VALUES: i64 = 64;
 
 /// An input that the current execution has asked for.
@@ -44,60 +44,61 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Its value, if it is known by now.
+    /// Returns its value; 0 if it is not known yet.
     pub fn value(&self) -> i64 {
         self.value
     }
 
-    /// Its value as the source would write it.
+    /// Returns its value as the source would write it.
     pub fn shown(&self) -> String {
         self.sort.show(self.value)
     }
 }
 
-/// What was found out where a path goes on.
+/// A decision of a path.
 #[derive(Clone, Copy)]
 struct Fork {
-    /// The condition, or the term that had to be a number.
+    /// The condition, or the term whose value was needed.
     asked: Term,
-    /// What holds from there on.
+    /// The constraint that the decision adds to the path.
     held: Term,
-    /// The outcome; its end is 0 if nobody has asked how many there are.
+    /// The outcome; its end is 0 if the number of outcomes has not been determined.
     outcome: Outcome,
 }
 
-/// Everything about inputs.
+/// The inputs of a model, and the path of the current execution.
 pub(crate) struct Unknowns {
-    /// Which model it is: terms of another one mean nothing here.
+    /// The number of the model: terms of another model mean nothing here.
     pub number: u32,
     pub terms: Terms,
-    /// Made when it is first needed.
+    /// The solver; made when it is first needed.
     solver: Option<Box<dyn Solver>>,
-    /// What has been decided in this execution.
+    /// The path constraint of this execution.
     pub path: Vec<Term>,
-    /// The path of the last execution, as far as this one is not known to differ: what was asked
-    /// there need not be asked again.
+    /// The decisions of the last execution, up to where this one is known to differ: their answers
+    /// are reused.
     forks: Vec<Fork>,
     /// Values that take this path.
     model: Option<Evaluator>,
     /// The inputs of this execution.
     pub asked: Vec<Asked>,
-    /// How many inputs each thread has asked for.
+    /// Number of inputs that each thread has asked for.
     counts: Vec<u32>,
-    /// The values of inputs, by name, if they are known; 0 for all others.
+    /// The values of inputs, by name, if they are given; all others are 0.
     pub given: Option<Vec<(String, i64)>>,
-    /// Whether results are compared, and whether there are inputs to compare them for.
+    /// Whether results are compared.
     pub compares: bool,
+    /// Whether the code has inputs, so that results are compared for equal inputs only.
     pub compared: bool,
     /// For each outcome of the current step, whether it is a decision about inputs.
     pub decisions: Vec<bool>,
-    /// The step follows a run that was made before, or nobody is interested in it.
+    /// The step repeats an earlier run, or only finishes an execution: no queries to the solver.
     pub following: bool,
-    /// Decisions of one execution.
+    /// Limit on the decisions of one execution.
     pub most: u64,
-    /// Why the solver gave no answer, once.
+    /// Why the solver gave no answer, if it did not.
     pub undecided: Option<String>,
-    /// Where other values of an input were left out.
+    /// Where values of an input were left out, if any were.
     pub left_out: Option<Place>,
 }
 
@@ -127,7 +128,7 @@ impl Unknowns {
         }
     }
 
-    /// A new execution.
+    /// Starts a new execution.
     pub fn begin(&mut self) {
         self.path.clear();
         self.model = None;
@@ -154,7 +155,7 @@ impl Unknowns {
         solver.check(&mut self.terms, path)
     }
 
-    /// Values that take the path and make the condition true, if the solver finds any.
+    /// Returns values that take the path and satisfy the condition, if the solver finds any.
     fn possible(&mut self, condition: Term) -> Option<Evaluator> {
         if let Some(truth) = self.terms.truth(condition)
             && !truth
@@ -176,7 +177,7 @@ impl Unknowns {
         }
     }
 
-    /// The value of a term for the model at hand; none if there is no model.
+    /// Returns the value of a term in the current model; none if there is no model.
     fn example(&mut self, term: Term) -> Option<i64> {
         if self.model.is_none() {
             self.model = self.possible(Term::TRUE);
@@ -187,7 +188,7 @@ impl Unknowns {
             .and_then(|model| model.eval(terms, term))
     }
 
-    /// From now on a condition holds. `model` has it hold.
+    /// Adds a decision to the path. `model` satisfies it.
     fn hold(&mut self, fork: Fork, model: Option<Evaluator>) {
         let at = self.path.len();
         let before = self
@@ -205,13 +206,13 @@ impl Unknowns {
         self.model = model;
     }
 
-    /// What was found out here before.
+    /// Returns the answer of the last execution, if it asked the same here.
     fn before(&self, asked: Term) -> Option<Outcome> {
         let fork = self.forks.get(self.path.len())?;
         (fork.asked == asked && fork.outcome.end != 0).then_some(fork.outcome)
     }
 
-    /// What has been decided so far, in no order.
+    /// Returns the path constraint in a canonical order.
     pub fn decided(&self) -> Vec<Term> {
         let mut path = self.path.clone();
         path.sort_unstable();
@@ -219,7 +220,7 @@ impl Unknowns {
         path
     }
 
-    /// Inputs for which two paths are taken, if there are any.
+    /// Returns inputs that take both paths, if there are any.
     pub fn common(&mut self, one: &[Term], other: &[Term]) -> Option<Vec<(String, i64)>> {
         match self.check(&[one, other].concat()) {
             Answer::Sat(model) => {
@@ -235,7 +236,7 @@ impl Unknowns {
         }
     }
 
-    /// Values for all inputs of the execution that take its path; false if the solver gives none.
+    /// Gives all inputs of the execution values that take its path; false if the solver gives none.
     pub fn settle(&mut self) -> bool {
         if self.example(Term::TRUE).is_none() {
             return false;
@@ -253,15 +254,15 @@ impl Unknowns {
     }
 }
 
-/// The keys of values: which is tried first. 0, 1, 2, … where there is no sign, 0, -1, 1, -2, …
-/// where there is one. Where a key would not fit into 64 bits it is negative, and such values are
+/// Keys order the values of a sort, the first to try first: 0, 1, 2, … for unsigned sorts, 0, -1,
+/// 1, -2, … for signed ones. A key that would not fit into 64 bits is negative, and its value is
 /// not searched.
 mod key {
     use mazurka_smt::{Sort, Term, Terms};
 
     const HALF: i64 = 1 << 62;
 
-    /// The greatest key that is searched.
+    /// Returns the greatest key that is searched.
     pub fn last(sort: Sort) -> i64 {
         match sort {
             Sort::Bool => 1,
@@ -270,7 +271,7 @@ mod key {
         }
     }
 
-    pub fn of(sort: Sort, value: i64) -> i64 {
+    pub fn from_value(sort: Sort, value: i64) -> i64 {
         match sort {
             Sort::Signed(_) if value >= HALF => value ^ i64::MIN,
             Sort::Signed(_) if value < -HALF => value,
@@ -290,7 +291,7 @@ mod key {
         }
     }
 
-    /// That the key of a term is at most `to`.
+    /// Returns the formula that the key of a term is at most `to`.
     pub fn at_most(terms: &mut Terms, term: Term, to: i64) -> Term {
         let sort = terms.sort(term);
         let to = to.min(last(sort));
@@ -311,7 +312,7 @@ mod key {
         }
     }
 
-    /// That the key of a term lies between two, both included.
+    /// Returns the formula that the key of a term lies between two keys, both included.
     pub fn between(terms: &mut Terms, term: Term, from: i64, to: i64) -> Term {
         let up_to = at_most(terms, term, to);
         match from {
@@ -333,14 +334,14 @@ mod key {
             let sorts = [Sort::Signed(8), Sort::Signed(64), Sort::Unsigned(64)];
             for sort in sorts {
                 for value in -100..100 {
-                    assert_eq!(super::value(sort, of(sort, value)), value);
+                    assert_eq!(super::value(sort, from_value(sort, value)), value);
                 }
             }
             let tried: Vec<i64> = (0..5).map(|key| value(Sort::Signed(8), key)).collect();
             assert_eq!(tried, [0, -1, 1, -2, 2]);
             for edge in [i64::MIN, -HALF - 1, -HALF, HALF - 1, HALF, i64::MAX] {
                 for value in [edge, edge.wrapping_add(1), edge.wrapping_sub(1)] {
-                    let key = of(Sort::Signed(64), value);
+                    let key = from_value(Sort::Signed(64), value);
                     assert_eq!(super::value(Sort::Signed(64), key), value);
                 }
             }
@@ -371,14 +372,14 @@ mod key {
 }
 
 impl Unknowns {
-    /// The least key in the range that a term can have on this path, and a model where it does.
+    /// Returns the least key in the range that a term can have on this path, and a model for it.
     fn least(&mut self, term: Term, from: i64, to: i64) -> Option<(i64, Evaluator)> {
         let sort = self.terms.sort(term);
         let among = |unknowns: &mut Self, to| {
             let condition = key::between(&mut unknowns.terms, term, from, to);
             let mut model = unknowns.possible(condition)?;
             let value = model.eval(&unknowns.terms, term)?;
-            Some((key::of(sort, value), model))
+            Some((key::from_value(sort, value), model))
         };
         let mut best = among(self, to)?;
         let mut low = from;
@@ -394,11 +395,11 @@ impl Unknowns {
 }
 
 impl Unknowns {
-    /// The least side that is possible, or the one wanted: the side, the end of the outcomes, and
-    /// values that take it.
+    /// Returns the wanted side of a condition if it is feasible, else the least feasible one, with
+    /// the end of the outcomes and values that take it.
     fn sides(&mut self, sides: [Term; 2], wanted: Option<i64>) -> (i64, i64, Option<Evaluator>) {
-        // The side that the model at hand takes is possible. If there is none, the solver has to
-        // say so of both.
+        // The side that the current model takes is feasible. If there is no model, the solver
+        // decides both.
         let easy = self.example(sides[1]);
         let mut models = [None, None];
         let hard = easy.map(|easy| 1 - easy as usize);
@@ -412,7 +413,7 @@ impl Unknowns {
         let (value, end) = match wanted {
             Some(1) if can(self, 1) => (1, 2),
             _ if can(self, 0) => (0, 1 + i64::from(can(self, 1))),
-            // One of the sides is possible, for the path is.
+            // The path is feasible, so one of its sides is.
             _ => (1, 2),
         };
         let model = models[value as usize].take();
@@ -420,15 +421,15 @@ impl Unknowns {
         (value, end, model)
     }
 
-    /// That a term has the value of a key.
+    /// Returns the formula that a term has the value of a key.
     fn has_key(&mut self, term: Term, key: i64) -> Term {
         let sort = self.terms.sort(term);
         let value = self.terms.constant(sort, key::value(sort, key));
         self.terms.equal(term, value)
     }
 
-    /// The least key that is possible, from the wanted one on: the key, the end of the outcomes,
-    /// and values for which it is the one.
+    /// Returns the least feasible key, from the wanted one on, with the end of the outcomes and
+    /// values that give the term this key.
     fn values(
         &mut self,
         term: Term,
@@ -453,14 +454,15 @@ impl Unknowns {
                 let end = if more { last + 1 } else { found.0 + 1 };
                 (Some(found), end, self.terms.not(within))
             }
-            // Only values whose keys are not searched; or nobody knows any, and then it is 0.
+            // Only values whose keys are not searched are left, or the solver knows none; then the
+            // value is 0.
             None => {
                 let wanted = given.map(|key| self.has_key(term, key));
                 let model = wanted.and_then(|wanted| self.possible(wanted));
                 let model = model.or_else(|| self.possible(Term::TRUE));
                 let found = model.and_then(|mut model| {
                     let value = model.eval(&self.terms, term)?;
-                    Some((key::of(sort, value), model))
+                    Some((key::from_value(sort, value), model))
                 });
                 let key = found.as_ref().map_or(0, |found| found.0);
                 let same = self.has_key(term, key);
@@ -476,18 +478,20 @@ impl Unknowns {
 }
 
 impl Inner {
-    /// Goes on where a condition holds, and writes the decision down.
+    /// Adds a decision to the path and to the outcomes of the step.
     fn decided(&mut self, fork: Fork, model: Option<Evaluator>) {
         let unknowns = &mut self.unknowns;
-        unknowns.decisions.resize(self.deed.outcomes.len(), false);
+        unknowns
+            .decisions
+            .resize(self.effects.outcomes.len(), false);
         unknowns.decisions.push(true);
-        self.deed.outcomes.push(fork.outcome);
+        self.effects.outcomes.push(fork.outcome);
         unknowns.hold(fork, model);
     }
 
-    /// Which side of a condition the current step takes.
+    /// Returns the side of a condition that the current step takes.
     fn decide(&mut self, condition: Term) -> bool {
-        let given = self.deed.given();
+        let given = self.effects.given();
         let drawn = self.lottery.as_mut().map(|random| random.below(2) as i64);
         let unknowns = &mut self.unknowns;
         let opposite = unknowns.terms.not(condition);
@@ -499,7 +503,7 @@ impl Inner {
                 (value, 0, unknowns.model.take())
             }
             given => match (unknowns.before(condition), given) {
-                // Found out when the search was here last.
+                // The answer is known from the last execution that came here.
                 (Some(before), Some(given)) if given == before.value => (given, before.end, None),
                 (Some(before), Some(1)) if before.end == 2 => (1, 2, None),
                 _ => unknowns.sides(sides, given.or(drawn)),
@@ -514,9 +518,9 @@ impl Inner {
         value == 1
     }
 
-    /// A value of a term: one after the other is explored.
+    /// Returns a value of a term; other executions explore the other values.
     fn pick(&mut self, term: Term, place: Place) -> i64 {
-        let given = self.deed.given();
+        let given = self.effects.given();
         let drawn = self
             .lottery
             .as_mut()
@@ -527,7 +531,7 @@ impl Inner {
             Some(key) if unknowns.following => (key, 0, None),
             None if unknowns.following => {
                 let value = unknowns.example(term).unwrap_or(0);
-                (key::of(sort, value), 0, unknowns.model.take())
+                (key::from_value(sort, value), 0, unknowns.model.take())
             }
             given => match unknowns.before(term) {
                 Some(before) if given == Some(before.value) => (before.value, before.end, None),
@@ -543,7 +547,7 @@ impl Inner {
         key::value(sort, key)
     }
 
-    /// The next input of the current thread: its variable, or its value if that is known.
+    /// Returns the next input of the current thread: its variable, or its value if that is known.
     fn new_input(
         &mut self,
         sort: Sort,
@@ -555,7 +559,7 @@ impl Inner {
         if unknowns.counts.len() <= thread {
             unknowns.counts.resize(thread + 1, 0);
         }
-        // Results are compared for the same inputs only, and that must be known from the start.
+        // Results are compared for equal inputs only, and the search must know that from the start.
         self.restart |= unknowns.compares && !std::mem::replace(&mut unknowns.compared, true);
         let name = format!("{}#{}", self.names.paths[thread], unknowns.counts[thread]);
         unknowns.counts[thread] += 1;
@@ -598,7 +602,7 @@ impl Inner {
 }
 
 impl World {
-    /// A value that is not known: a step of its own, as `choose` is.
+    /// Returns an unknown value. This is a step of its own, like `choose`.
     pub fn input(&self, sort: Sort, range: Option<(i64, i64)>, place: Place) -> Result<Term, i64> {
         self.turn(Pending::new(None, ("", "input"), place));
         let result = self.inner.borrow_mut().new_input(sort, range, place);
@@ -609,7 +613,7 @@ impl World {
         result
     }
 
-    /// Which side of a condition to go on with.
+    /// Returns the side of a condition that this execution takes.
     pub fn decide(&self, condition: Term) -> bool {
         let inner = self.inner.borrow();
         if let Some(truth) = inner.unknowns.terms.truth(condition) {
@@ -620,13 +624,13 @@ impl World {
         self.inner.borrow_mut().decide(condition)
     }
 
-    /// A value of a term, for code that needs a number.
+    /// Returns a value of a term, for code that needs a number.
     pub fn pick(&self, term: Term, place: Place) -> i64 {
         self.count_decision();
         self.inner.borrow_mut().pick(term, place)
     }
 
-    /// Stops the thread for good if there are more decisions than are allowed.
+    /// Stops the thread for good if the execution has reached the limit on decisions.
     fn count_decision(&self) {
         {
             let mut inner = self.inner.borrow_mut();
@@ -637,7 +641,7 @@ impl World {
             }
             let current = inner.current;
             inner.me().life = Life::Lost;
-            inner.deed.mishaps.push(Mishap {
+            inner.effects.mishaps.push(Mishap {
                 process: Some(current),
                 kind: MishapKind::LocalLimit,
                 site: 0,

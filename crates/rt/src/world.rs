@@ -1,20 +1,21 @@
-//! What the threads of one execution share with their scheduler.
+//! The state that the threads of one execution share with their scheduler.
 //!
-//! A thread is a coroutine. Before it touches anything shared it says what it is going to do
-//! ([`World::turn`]) and is suspended; when it is resumed it does that, and goes on to the next
-//! such place. So a step is one operation and the local work after it. Everything here belongs to
-//! one execution, or is kept for the next one because making it anew would cost more; a number of
-//! the execution tells which.
+//! A thread is a coroutine. Before it touches anything shared it announces its next operation
+//! ([`World::turn`]) and is suspended. When it is resumed it performs the operation and runs on to
+//! the next announcement. So a step is one operation and the local work after it. Everything here
+//! belongs to one execution; some of it is kept for the next execution because making it anew would
+//! cost more, and the number of the execution (`epoch`) tells which entries are current.
 //!
-//! Waiting is done in one of three ways, none of which needs a guard:
+//! A thread waits in one of three ways, none of which needs a guard:
 //! - a mutex is a lock of its own ([`Until::Lock`]);
 //! - joining waits for the end of a thread ([`Until::Ended`]);
-//! - everybody else first *enlists* with the cell he waits for, which is an ordinary access to it,
-//!   and then waits for his *token* ([`Until::Token`]): a lock that only he takes and that whoever
-//!   wakes him gives back. That second step races with nothing, since it can only follow the one
-//!   that woke him; the races are all between enlisting and waking.
+//! - every other wait is two steps. The thread first *enlists* with the cell it waits for, which is
+//!   an ordinary access to the cell. Then it waits for its *token* ([`Until::Token`]), a lock that
+//!   only this thread takes and that the waking thread releases. The second step races with
+//!   nothing, since it can only follow the step that released the token; all races are between
+//!   enlisting and waking.
 //!
-//! Only `RwLock`, which several may hold, waits for a condition ([`Until::Read`],
+//! Only `RwLock`, which several threads may hold, waits for a condition ([`Until::Read`],
 //! [`Until::Write`]).
 
 use std::cell::{Cell, RefCell};
@@ -29,12 +30,12 @@ use crate::local::Locals;
 use crate::names::{Meta, Names};
 use crate::spin::Spin;
 
-/// A place in the user's source.
+/// A location in the user's source.
 pub(crate) type Place = &'static Location<'static>;
 
 /// Why a coroutine gives up control.
 pub(crate) enum Request {
-    /// It waits for its turn to do what it has announced.
+    /// The thread waits for its turn to perform the operation that it has announced.
     Turn,
     /// A new thread is to start.
     Spawn(Start),
@@ -51,54 +52,55 @@ pub(crate) struct Start {
 /// What a waiting thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Until {
-    /// Nothing.
+    /// The thread does not wait.
     Now,
-    /// A lock that nobody holds.
+    /// A lock becomes free.
     Lock(u32),
-    /// Somebody who wakes it.
+    /// Another thread gives it its token.
     Token,
-    /// Somebody who changes what it spins on, or that nobody else can go on.
+    /// Another thread changes what it spins on, or no other thread can go on.
     Spin,
     /// The end of a thread.
     Ended(ProcessId),
-    /// A flag: a message is there, or will never be.
+    /// A flag: the message has arrived, or will never arrive.
     Flag(u32),
-    /// No writer holds it.
+    /// No writer holds the `RwLock`.
     Read(u32),
-    /// Nobody holds it.
+    /// No reader and no writer holds the `RwLock`.
     Write(u32),
 }
 
-/// Which changes of a cell wake somebody; a set.
+/// The kinds of change of a cell that a waiting thread may be woken by, as bits of a set.
 pub(crate) mod wakes {
-    /// Its content.
+    /// The content of the cell changes.
     pub const CONTENT: u8 = 1;
-    /// Whether it is locked.
+    /// The cell is locked or unlocked.
     pub const STATE: u8 = 2;
     /// A notification.
     pub const NOTIFY: u8 = 4;
-    /// That there is something to receive, and room for something to send.
+    /// There is a message to receive.
     pub const RECEIVE: u8 = 8;
+    /// There is room for a message to send.
     pub const SEND: u8 = 16;
 }
 
-/// What a thread is going to do next.
+/// The operation that a thread has announced.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending {
-    /// What it touches first.
+    /// The first access of the operation.
     pub access: Option<Access>,
-    /// And what besides.
+    /// A second access, if there is one.
     pub second: Option<Access>,
-    /// Those who wait for such a change of the first may be woken.
+    /// Threads that wait for such a change of the first cell may be woken.
     pub wakes: u8,
     pub until: Until,
-    /// It looks at everything again that it has looked at.
+    /// The operation reads again every cell in `Spin::watched`.
     pub watches: bool,
-    /// It may set the flag of the next message of this channel.
+    /// The operation may set the flag of the next message of this channel.
     pub sends: Option<u32>,
-    /// It may be the last sender of this channel, and set the same flag.
+    /// The operation may drop the last sender of this channel, and then sets the same flag.
     pub drops: Option<u32>,
-    /// The type of the object and the operation, for people.
+    /// The type of the object and the operation, for reports.
     pub what: (&'static str, &'static str),
     pub place: Place,
 }
@@ -119,13 +121,13 @@ impl Pending {
         }
     }
 
-    /// Reads a cell.
+    /// Makes an operation that reads a cell.
     #[inline]
     pub fn read(cell: u32, what: (&'static str, &'static str), place: Place) -> Self {
         Self::new(Some(Access::read(cell)), what, place)
     }
 
-    /// Changes the content of a cell.
+    /// Makes an operation that changes the content of a cell.
     #[inline]
     pub fn write(cell: u32, what: (&'static str, &'static str), place: Place) -> Self {
         Self {
@@ -134,7 +136,7 @@ impl Pending {
         }
     }
 
-    /// Touches a cell as a lock.
+    /// Makes an operation that uses a cell as a lock.
     pub fn lock(
         kind: AccessKind,
         cell: u32,
@@ -145,103 +147,108 @@ impl Pending {
     }
 }
 
-/// How far a thread is.
+/// Where a thread is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
     Unborn,
     Alive,
     Ended,
-    /// It panicked, and it was the main one.
+    /// The main thread has panicked.
     Failed,
-    /// It has decided more about inputs than it may, and goes no further.
+    /// The thread has made more decisions about inputs than `max_decisions` allows, and is stopped.
     #[cfg(feature = "symbolic")]
     Lost,
 }
 
-/// A thread.
+/// The scheduler's view of one thread.
 pub(crate) struct ThreadState {
     pub life: Life,
     pub pending: Pending,
-    /// How to suspend it.
+    /// Suspends the coroutine of this thread.
     pub yielder: *const Yielder<(), Request>,
     pub steps: u32,
-    /// How many threads it has started.
+    /// Number of threads that it has started.
     pub children: u32,
-    /// Whether it is to be woken, whether it has been, and whether by whom it waited for.
+    /// Whether it waits for its token.
     pub awaiting: bool,
+    /// Whether it has its token.
     pub token: bool,
+    /// Whether the token came by a notification, not by another change.
     pub notified: bool,
-    /// The token as a lock, the cell that those who could wake it compete for, the one of its park
-    /// permit, and the one of its end. They are the same in every execution.
+    /// Its cells, by the constants below: the token, the arbiter that possible wakers compete for,
+    /// the park permit, and its end. They are the same in every execution.
     pub cells: [u32; 4],
     pub spin: Spin,
     pub name: Option<Box<str>>,
     pub started: Place,
-    /// Whether it panicked and nobody has been told.
+    /// Whether it has panicked and no other thread has joined it since.
     pub panicked: bool,
     /// Whether it unwinds, as far as is known.
     pub unwinding: bool,
-    /// What it panicked with, last.
+    /// Index of its last panic in `Inner::failures`.
     pub failure: Option<u32>,
     pub locals: Locals,
 }
 
-/// The index in `ThreadState::cells`.
+/// Indices into `ThreadState::cells`.
 pub(crate) const TOKEN: usize = 0;
 pub(crate) const ARBITER: usize = 1;
 pub(crate) const PERMIT: usize = 2;
 pub(crate) const END: usize = 3;
 
-/// Somebody who waits for a change of a cell.
+/// A thread that waits for a change of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waiter {
     pub thread: u32,
-    /// For which of its waits; an older one is over.
+    /// The wait of the thread that this entry belongs to; if the thread has a later one, the entry
+    /// is stale.
     pub round: u32,
     pub wakes: u8,
-    /// Whether it waits for other cells too.
+    /// Whether the thread waits for other cells too.
     pub several: bool,
 }
 
-/// Something shared.
+/// The scheduler's view of a shared object.
 #[derive(Default)]
 pub(crate) struct CellState {
-    /// Who holds it as a lock, and since when.
+    /// The thread that holds it as a lock, and where the thread took it.
     pub holder: Option<(ProcessId, Place)>,
-    /// How many hold it for reading.
+    /// The threads that hold it for reading, and where they took it.
     pub readers: Vec<(ProcessId, Place)>,
-    /// A flag and a number whose meaning is that of the object.
+    /// A flag and a number; the kind of the object gives them their meaning.
     pub flag: u8,
     pub count: u32,
-    /// How often its content and its state have changed.
+    /// Number of changes of its content and of its state.
     pub changes: [u32; 2],
     pub waiters: Vec<Waiter>,
-    /// The registry that a thread writes before it first uses this, if there is one, and the
-    /// threads that have.
+    /// The registry that a thread writes before it first uses this object, if there is one.
     pub registry: Option<u32>,
+    /// The threads that have written the registry for this object.
     pub users: Vec<ProcessId>,
-    /// What it is and where it was made, for people.
+    /// What it is and where it was made, for reports.
     pub kind: &'static str,
     pub made: Option<Place>,
 }
 
-/// What the current step has done so far.
+/// The effects of the current step so far.
 #[derive(Default)]
-pub(crate) struct Deed {
-    /// What it chooses, in order, and the values wanted.
+pub(crate) struct StepEffects {
+    /// The values that its choices must take, in order.
     pub wanted: Vec<i64>,
+    /// The choices that it has made.
     pub outcomes: Vec<Outcome>,
-    /// Locks that were taken or given back besides what was announced.
+    /// Locks that were taken or released besides the announced access.
     pub touched: Claims,
-    /// It did not take the lock that it was after.
+    /// The step did not take the lock that it tried to take.
     pub untouched: bool,
     pub joined: Vec<ProcessId>,
     pub spawned: Vec<ProcessId>,
     pub mishaps: Vec<Mishap>,
-    /// What happened, for people, if they want to know.
+    /// What happened, in words, if steps are recorded.
     pub notes: Vec<String>,
-    /// What was announced, and a panic on the way.
+    /// The operation that was announced.
     pub made: Option<Pending>,
+    /// The panic that the step ended with.
     pub panic: Option<Failure>,
 }
 
@@ -252,29 +259,30 @@ pub(crate) struct Failure {
     pub place: String,
 }
 
-/// Everything but the coroutines.
+/// The state of an execution, without its coroutines.
 pub(crate) struct Inner {
     /// The number of the execution.
     pub epoch: u64,
     pub current: ProcessId,
-    /// Whether a step is being made; if not, the program is only being started.
+    /// Whether a step is being made; false while the program starts.
     pub in_step: bool,
     pub threads: Vec<ThreadState>,
     pub alive: usize,
-    /// How many threads unwind.
+    /// Number of threads that unwind.
     pub unwinding: usize,
-    /// Whether the real thread panics whatever those of the model do.
+    /// Whether the real thread panics, whatever the threads of the model do.
     pub real_panic: bool,
     pub cells: Vec<CellState>,
     pub names: Names,
-    pub deed: Deed,
+    pub effects: StepEffects,
     pub recording: bool,
     pub clocks: Clocks,
-    /// Failures met, each once.
+    /// The failures met so far, without repetition.
     pub failures: Vec<Failure>,
-    /// Something was learned that the search should have known from the start.
+    /// The run has shown something that the search must know from the start.
     pub restart: bool,
-    /// Whether the end of a thread is a step of its own, because somebody asks for it.
+    /// Whether the end of a thread is a step of its own, because the program asks for it
+    /// (`is_finished`).
     pub watched_ends: bool,
     /// Whether some steps wait for a condition.
     pub guarded: bool,
@@ -282,15 +290,15 @@ pub(crate) struct Inner {
     pub weak: bool,
     /// Whether a thread was suspended as spinning.
     pub spun: bool,
-    /// Choices are drawn from here.
+    /// Choices are drawn from here, if schedules are random.
     pub lottery: Option<Random>,
-    /// How often a thread may spin in vain before it is suspended.
+    /// Number of rounds that a thread may spin in vain before it is suspended.
     pub spins: u32,
     #[cfg(feature = "symbolic")]
     pub unknowns: crate::unknowns::Unknowns,
 }
 
-/// What threads and scheduler share.
+/// The state that threads and scheduler share.
 pub(crate) struct World {
     pub inner: RefCell<Inner>,
 }
@@ -299,7 +307,7 @@ thread_local! {
     static CURRENT: Cell<*const World> = const { Cell::new(ptr::null()) };
 }
 
-/// The world that the current thread lives in, if it is one of a model.
+/// Returns the world of the current thread, if it is a thread of a model.
 #[inline]
 pub(crate) fn world() -> Option<&'static World> {
     let world = CURRENT.get();
@@ -312,7 +320,7 @@ pub(crate) fn world() -> Option<&'static World> {
     }
 }
 
-/// Runs something as a part of a world.
+/// Runs a function with this world as the current one.
 pub(crate) fn entered<R>(world: *const World, run: impl FnOnce() -> R) -> R {
     struct Reset(*const World);
     impl Drop for Reset {
@@ -325,7 +333,7 @@ pub(crate) fn entered<R>(world: *const World, run: impl FnOnce() -> R) -> R {
 }
 
 impl World {
-    /// The cell of an object. If the object has to be named, that is a step.
+    /// Returns the cell of an object. Naming the object may take a step.
     #[inline]
     pub fn cell(&self, meta: &Meta, kind: &'static str) -> u32 {
         let found = self.inner.borrow_mut().find(meta, kind);
@@ -343,7 +351,7 @@ impl World {
         self.inner.borrow_mut().resolve(meta, kind)
     }
 
-    /// Says what the current thread is going to do, and waits for its turn.
+    /// Announces the next operation of the current thread and waits for its turn.
     #[inline]
     pub fn turn(&self, pending: Pending) {
         let yielder = {
@@ -373,7 +381,7 @@ impl World {
         }
     }
 
-    /// Starts a thread and runs it up to its first operation: its number.
+    /// Starts a thread, runs it up to its first operation, and returns its number.
     pub fn spawn(&self, start: Start) -> ProcessId {
         let yielder = {
             let mut inner = self.inner.borrow_mut();
@@ -389,17 +397,17 @@ impl World {
         inner.names.last_child
     }
 
-    /// Adds words to what happens in the current step.
+    /// Adds words to the description of the current step.
     #[inline]
     pub fn note(&self, words: impl FnOnce() -> String) {
         let mut inner = self.inner.borrow_mut();
         if inner.recording {
             let words = words();
-            inner.deed.notes.push(words);
+            inner.effects.notes.push(words);
         }
     }
 
-    /// Waits for the token, after having enlisted.
+    /// Waits for the token. The thread must have enlisted.
     pub fn wait_for_token(&self, what: (&'static str, &'static str), place: Place) {
         let cell = {
             let inner = self.inner.borrow();
@@ -412,7 +420,7 @@ impl World {
         self.inner.borrow_mut().take_token();
     }
 
-    /// Waits until a permit is there, and takes it.
+    /// Waits for a permit and takes it.
     pub fn take_permit(&self, cell: u32, what: (&'static str, &'static str), place: Place) {
         if !self.try_permit(cell, what, place) {
             self.wait_for_token(what, place);
@@ -422,7 +430,7 @@ impl World {
         }
     }
 
-    /// Takes a permit, or enlists for it: whether it was there.
+    /// Takes a permit or enlists for it. Returns whether it was there.
     pub fn try_permit(&self, cell: u32, what: (&'static str, &'static str), place: Place) -> bool {
         self.turn(Pending::new(Some(Access::write(cell)), what, place));
         let mut inner = self.inner.borrow_mut();
@@ -440,7 +448,7 @@ impl World {
         there
     }
 
-    /// Gives a permit to whoever waits for it, or leaves it there.
+    /// Gives a permit to a thread that waits for it, or leaves it for later.
     pub fn give_permit(&self, cell: u32, what: (&'static str, &'static str), place: Place) {
         self.turn(Pending {
             wakes: wakes::NOTIFY,
@@ -455,7 +463,7 @@ impl World {
         }
     }
 
-    /// A value below `end`, from `start` on.
+    /// Chooses a value from `start` up to, but not including, `end`.
     pub fn choose(&self, start: i64, end: i64, place: Place) -> i64 {
         self.turn(Pending::new(None, ("", "choose"), place));
         let value = self.inner.borrow_mut().outcome(start, end);
@@ -465,7 +473,7 @@ impl World {
 }
 
 impl Inner {
-    /// The current thread.
+    /// Returns the current thread.
     #[inline]
     pub fn me(&mut self) -> &mut ThreadState {
         &mut self.threads[self.current.index()]
@@ -475,16 +483,16 @@ impl Inner {
         self.threads[thread.index()].token
     }
 
-    /// The current thread has been woken, and takes note.
+    /// Takes the token of the current thread.
     pub fn take_token(&mut self) {
         let me = self.me();
         me.token = false;
-        // Whoever is still enlisted as this wait is so no more.
+        // Entries in lists of waiters that belong to this wait are stale from now on.
         me.spin.round += 1;
         me.spin.progress();
     }
 
-    /// Whether what a thread waits for is there.
+    /// Whether the condition that a thread waits for holds.
     #[inline]
     pub fn possible(&self, thread: ProcessId, until: Until) -> bool {
         match until {
@@ -534,7 +542,7 @@ impl Inner {
         }
     }
 
-    /// What the next step of a thread claims.
+    /// Collects the accesses that the next step of a thread claims.
     #[inline]
     pub fn claims(&self, process: ProcessId, into: &mut Claims) {
         into.clear();
@@ -567,7 +575,7 @@ impl Inner {
         }
     }
 
-    /// Whoever may wake others touches their tokens.
+    /// Claims the tokens of the threads that a change of this cell may wake.
     #[inline]
     fn claim_waiters(&self, cell: u32, wakes: u8, by: ProcessId, into: &mut Claims) {
         for waiter in &self.cells[cell as usize].waiters {
@@ -582,13 +590,13 @@ impl Inner {
                 into.push(Access::new(AccessKind::Release, thread.cells[TOKEN]));
             }
         }
-        // Who enlisted first says nothing.
+        // Claims must not depend on the order in which the waiters enlisted.
         if into.len() > 2 {
             into[1..].sort_unstable();
         }
     }
 
-    /// The current thread will wait for such changes of a cell.
+    /// Enlists the current thread as one that waits for such changes of a cell.
     pub fn enlist(&mut self, cell: u32, wakes: u8) {
         let thread = self.current.0;
         let me = self.me();
@@ -603,14 +611,14 @@ impl Inner {
         });
     }
 
-    /// The current thread does not wait for a cell any more.
+    /// Removes the current thread from the waiters of a cell.
     pub fn strike_off(&mut self, cell: u32) {
         let thread = self.current.0;
         let waiters = &mut self.cells[cell as usize].waiters;
         waiters.retain(|waiter| waiter.thread != thread);
     }
 
-    /// Gives a thread its token.
+    /// Gives a thread its token, unless the entry is stale.
     fn wake(&mut self, waiter: Waiter) {
         let thread = &mut self.threads[waiter.thread as usize];
         if waiter.round != thread.spin.round {
@@ -620,11 +628,11 @@ impl Inner {
         if std::mem::take(&mut thread.awaiting) {
             thread.token = true;
             let token = Access::new(AccessKind::Release, thread.cells[TOKEN]);
-            self.deed.touched.push(token);
+            self.effects.touched.push(token);
         }
     }
 
-    /// Wakes all who wait for such changes of a cell, but the current thread.
+    /// Wakes all threads that wait for such changes of a cell, except the current one.
     pub fn wake_all(&mut self, cell: u32, wakes: u8) {
         if self.cells[cell as usize].waiters.is_empty() {
             return;
@@ -641,7 +649,7 @@ impl Inner {
         self.cells[cell as usize].waiters = waiters;
     }
 
-    /// Wakes one who waits for such a change; whom is a choice.
+    /// Wakes one of the threads that wait for such a change; which one is a choice.
     pub fn wake_one(&mut self, cell: u32, wakes: u8) -> Option<ProcessId> {
         let waiters = &self.cells[cell as usize].waiters;
         let waits = |waiter: &&Waiter| waiter.wakes & wakes != 0;
@@ -663,19 +671,19 @@ impl Inner {
         Some(ProcessId(chosen.thread))
     }
 
-    /// What the current step chooses.
+    /// Makes a choice of the current step.
     pub fn outcome(&mut self, start: i64, end: i64) -> i64 {
         let drawn = self.lottery.as_mut().map(|random| {
             let width = (end - start) as u64;
             start + random.below(width) as i64
         });
-        let value = self.deed.given().or(drawn).unwrap_or(start);
+        let value = self.effects.given().or(drawn).unwrap_or(start);
         let value = value.clamp(start, end - 1);
-        self.deed.outcomes.push(Outcome { value, end });
+        self.effects.outcomes.push(Outcome { value, end });
         value
     }
 
-    /// Whoever fails by this, once.
+    /// Returns the number of a failure; equal failures share one.
     pub fn failure(&mut self, failure: Failure) -> u32 {
         let known = self.failures.iter().position(|known| *known == failure);
         known.unwrap_or_else(|| {
@@ -684,7 +692,7 @@ impl Inner {
         }) as u32
     }
 
-    /// A lock is taken by the current thread.
+    /// Takes a lock for the current thread.
     pub fn take(&mut self, cell: u32, place: Place) {
         let current = self.current;
         let lock = &mut self.cells[cell as usize];
@@ -695,7 +703,7 @@ impl Inner {
         self.clocks.acquire(current, cell);
     }
 
-    /// A lock is given back; `dirty` if what it protects may have changed.
+    /// Releases a lock of the current thread; `dirty` if the protected data may have changed.
     pub fn give(&mut self, cell: u32, dirty: bool) {
         let current = self.current;
         self.clocks.release(current, cell);
@@ -703,14 +711,14 @@ impl Inner {
         self.changed(cell, if dirty { 3 } else { wakes::STATE });
     }
 
-    /// The current thread has read a cell.
+    /// Notes that the current thread has read a cell.
     #[inline]
     pub fn saw(&mut self, cell: u32, what: u8) {
         let seen = self.cells[cell as usize].changes;
         self.me().spin.saw(cell, what, seen);
     }
 
-    /// The current thread has changed a cell.
+    /// Notes that the current thread has changed a cell, and wakes the threads that wait for it.
     #[inline]
     pub fn changed(&mut self, cell: u32, what: u8) {
         let state = &mut self.cells[cell as usize];

@@ -1,6 +1,8 @@
-//! Inputs: every way through the comparisons that some input takes, in every execution that is really different, once.
+//! Inputs: every way through the comparisons that some input takes, in every execution that is
+//! really different, once.
 //!
-//! More random programs: `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-rt --features symbolic --test symbolic`.
+//! More random programs: `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-rt --features
+//! symbolic --test symbolic`.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -65,7 +67,8 @@ fn ways_through_comparisons() {
 
 #[test]
 fn schedules_times_inputs() {
-    // Two orders of the lock; each thread takes one of two sides, and both sides of one exclude one side of the other.
+    // Two orders of the lock; each thread takes one of two sides, and both sides of one exclude one
+    // side of the other.
     let found = outcomes(|| {
         let x = input_in(0..10);
         let log = Arc::new(Mutex::new(Vec::new()));
@@ -130,7 +133,7 @@ fn what_the_solver_cannot_decide_is_said() {
     const PRODUCT: u64 = 1_000_000_007 * 1_234_567_891;
     let found = Builder::default().check(|| {
         let (x, y) = (input_in(2..1 << 31), input_in(2..1 << 31));
-        assert!(x.wrapping_mul(y) != PRODUCT, "nobody comes here");
+        assert!(x.wrapping_mul(y) != PRODUCT, "this cannot fail");
     });
     assert_eq!(found.executions, 1);
     assert!(!found.is_complete());
@@ -318,7 +321,8 @@ fn results_are_compared_for_the_same_inputs() {
             *shared.lock().unwrap() > limit
         }
     }
-    // x * 2 + 1 and (x + 1) * 2 are not the same, but both are below 202; that results differ for different inputs is fine.
+    // x * 2 + 1 and (x + 1) * 2 are not the same, but both are below 202; that results differ for
+    // different inputs is fine.
     assert_deterministic(add_and_double(1000));
     assert_deterministic(|| input::<i32>() > 5);
     let message = panic_of(|| assert_deterministic(add_and_double(41)));
@@ -388,7 +392,8 @@ enum Op {
     Choose,
 }
 
-/// Everything that can be seen: for each lock the order of those who took it, with what they saw, and what each thread saw.
+/// Everything that can be seen: for each lock the order of those who took it, with what they saw,
+/// and what each thread saw.
 type Seen = (Vec<Vec<(usize, i64)>>, Vec<Vec<i64>>);
 
 struct Cell {
@@ -485,7 +490,8 @@ fn random_op(random: &mut Random) -> Op {
     }
 }
 
-/// The pairs of a trace and a way through the comparisons are those of all concrete inputs, and each is explored once.
+/// The pairs of a trace and a way through the comparisons are those of all concrete inputs, and
+/// each is explored once.
 #[test]
 fn random_programs() {
     let programs = std::env::var("MAZURKA_PROGRAMS").ok();

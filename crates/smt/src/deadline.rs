@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The moment after which no solver goes on, or never. Clones share it, so that each of them can put
-/// it off for all.
+/// The moment after which no solver goes on, or never. Clones share it, so that each of them can
+/// put it off for all.
 ///
 /// ```
 /// use std::time::Duration;

@@ -31,7 +31,7 @@ pub struct Exceeded;
 pub enum Visit {
     /// After a step, and once before the first.
     Enter,
-    /// Nobody can make a step.
+    /// No process can make a step.
     Complete,
     /// Before the last step is taken back.
     Leave,

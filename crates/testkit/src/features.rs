@@ -363,7 +363,7 @@ impl Finder {
 /// use mazurka_testkit::features::{Feature, Pairs, features};
 /// let mut pairs = Pairs::default();
 /// pairs.count(&features("var x: int = 0  process { assert x == 1 }"), true);
-/// assert_eq!(pairs.of(Feature::Assert, Feature::Int), (1, 1));
+/// assert_eq!(pairs.counts(Feature::Assert, Feature::Int), (1, 1));
 /// assert!(pairs.at_zero().contains(&(Feature::Spawn, Feature::Assert)));
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -399,7 +399,7 @@ impl Pairs {
     }
 
     /// Programs with both features, and how many of them are violated.
-    pub fn of(&self, one: Feature, other: Feature) -> (u64, u64) {
+    pub fn counts(&self, one: Feature, other: Feature) -> (u64, u64) {
         let pair = if one <= other {
             (one, other)
         } else {
@@ -418,7 +418,7 @@ impl Pairs {
                 .map(move |&other| (one, other))
         });
         pairs
-            .filter(|&(one, other)| self.of(one, other).1 == 0)
+            .filter(|&(one, other)| self.counts(one, other).1 == 0)
             .collect()
     }
 }
@@ -434,7 +434,7 @@ impl fmt::Display for Pairs {
         for one in Feature::ALL {
             write!(f, "{:<13}", format!("{one:?}"))?;
             for other in Feature::ALL.into_iter().filter(|other| one <= *other) {
-                let (seen, violated) = self.of(one, other);
+                let (seen, violated) = self.counts(one, other);
                 write!(f, " {other:?} {seen}/{violated}")?;
             }
             writeln!(f)?;

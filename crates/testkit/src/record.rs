@@ -128,7 +128,7 @@ impl Recorder {
                 .iter()
                 .map(|event| self.dependence.view(event))
                 .collect();
-            let past = HappensBefore::of(&seen).past(last);
+            let past = HappensBefore::new(&seen).past(last);
             if past.iter().any(|&at| discards(&run[at])) {
                 return;
             }
@@ -153,7 +153,7 @@ impl Recorder {
         self.hasher.trace()
     }
 
-    /// Nobody can make a step.
+    /// Records a state in which no process can make a step.
     pub fn complete<E: Execution>(&mut self, program: &E) {
         let processes = program.processes().in_order();
         let any = |status: Status| processes.iter().any(|&p| program.status(p) == status);

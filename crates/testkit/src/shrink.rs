@@ -3,7 +3,7 @@
 //! Delta debugging, greedy and on the tree (Zeller and Hildebrandt, *Simplifying and Isolating
 //! Failure-Inducing Input*, with the structure of the input known): every place offers a few
 //! cuts; cuts are tried one after the other and kept where the program still fails,
-//! until none can be kept. A cut may well make nonsense; whoever judges must refuse that.
+//! until none can be kept. A cut may well make nonsense; the test must reject that.
 
 use crate::tree::{Expr, Program, Spawned, Stmt, Type};
 

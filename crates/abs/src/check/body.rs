@@ -11,7 +11,7 @@ use crate::value::Value;
 
 /// Where a jump stands whose target is not known yet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Open(usize);
+pub(super) struct PendingJump(usize);
 
 impl Checker<'_> {
     pub(super) fn open(&mut self, body: Body) {
@@ -82,16 +82,16 @@ impl Checker<'_> {
     }
 
     /// A jump to a place that comes later.
-    pub(super) fn emit_open(&mut self, op: Op, span: Span) -> Open {
+    pub(super) fn emit_jump(&mut self, op: Op, span: Span) -> PendingJump {
         let at = self.here() as usize;
         self.emit(op, span);
-        Open(at)
+        PendingJump(at)
     }
 
     /// The jump leads here.
-    pub(super) fn land(&mut self, open: Open) {
+    pub(super) fn land(&mut self, jump: PendingJump) {
         let here = self.here();
-        let op = &mut self.body().ops[open.0];
+        let op = &mut self.body().ops[jump.0];
         *op = match *op {
             Op::JumpUnless(_) => Op::JumpUnless(here),
             Op::JumpUnlessMade { constructor, .. } => Op::JumpUnlessMade {
@@ -102,7 +102,7 @@ impl Checker<'_> {
         };
     }
 
-    pub(super) fn land_all(&mut self, all: Vec<Open>) {
+    pub(super) fn land_all(&mut self, all: Vec<PendingJump>) {
         for open in all {
             self.land(open);
         }

@@ -106,10 +106,10 @@ impl<'a> Checker<'a> {
             ExprKind::Binary(operator, left, right) => self.binary(*operator, left, right, span),
             ExprKind::If(condition, yes, no) => {
                 self.expr_as(condition, &Ty::BOOL);
-                let otherwise = self.emit_open(Op::JumpUnless(0), span);
+                let otherwise = self.emit_jump(Op::JumpUnless(0), span);
                 let result = self.branch_result(wanted);
                 self.expr_as(yes, &result);
-                let end = self.emit_open(Op::Jump(0), span);
+                let end = self.emit_jump(Op::Jump(0), span);
                 self.land(otherwise);
                 self.expr_as(no, &result);
                 self.land(end);
@@ -257,9 +257,9 @@ impl<'a> Checker<'a> {
                 if operator == Binary::Or {
                     self.emit(Op::Unary(Unary::Not), span);
                 }
-                let short = self.emit_open(Op::JumpUnless(0), span);
+                let short = self.emit_jump(Op::JumpUnless(0), span);
                 self.expr_as(right, &Ty::BOOL);
-                let end = self.emit_open(Op::Jump(0), span);
+                let end = self.emit_jump(Op::Jump(0), span);
                 self.land(short);
                 self.emit_value(Value::Bool(operator != Binary::And), span);
                 self.land(end);
@@ -352,7 +352,7 @@ impl<'a> Checker<'a> {
             let mut fails = Vec::new();
             self.pattern(pattern, slot, &scrutinee, &mut fails);
             self.expr_as(branch, &result);
-            ends.push(self.emit_open(Op::Jump(0), span));
+            ends.push(self.emit_jump(Op::Jump(0), span));
             self.leave_scope(depth);
             self.land_all(fails);
         }

@@ -2,7 +2,7 @@
 
 use mazurka_diagnostics::Diagnostic;
 
-use super::body::Open;
+use super::body::PendingJump;
 use super::names::count;
 use super::{Checker, LocalTy};
 use crate::code::Op;
@@ -13,7 +13,13 @@ use crate::value::Value;
 impl Checker<'_> {
     /// Tests the value in a slot; where it fails, code jumps away. Declares the variables of the
     /// pattern.
-    pub(super) fn pattern(&mut self, pattern: &Pattern, slot: u32, ty: &Ty, fails: &mut Vec<Open>) {
+    pub(super) fn pattern(
+        &mut self,
+        pattern: &Pattern,
+        slot: u32,
+        ty: &Ty,
+        fails: &mut Vec<PendingJump>,
+    ) {
         let span = pattern.span;
         match &pattern.kind {
             PatternKind::Any => {}
@@ -76,7 +82,7 @@ impl Checker<'_> {
                     self.test_equal(span, fails);
                     return;
                 }
-                fails.push(self.emit_open(
+                fails.push(self.emit_jump(
                     Op::JumpUnlessMade {
                         constructor: number,
                         target: 0,
@@ -97,8 +103,8 @@ impl Checker<'_> {
         }
     }
 
-    fn test_equal(&mut self, span: mazurka_diagnostics::Span, fails: &mut Vec<Open>) {
+    fn test_equal(&mut self, span: mazurka_diagnostics::Span, fails: &mut Vec<PendingJump>) {
         self.emit(Op::Binary(Binary::Equal), span);
-        fails.push(self.emit_open(Op::JumpUnless(0), span));
+        fails.push(self.emit_jump(Op::JumpUnless(0), span));
     }
 }

@@ -79,14 +79,14 @@ impl<'a> Checker<'a> {
             StmtKind::Block(stmts) => self.stmts(stmts),
             StmtKind::If(condition, yes, no) => {
                 self.expr_as(condition, &Ty::BOOL);
-                let otherwise = self.emit_open(Op::JumpUnless(0), condition.span);
+                let otherwise = self.emit_jump(Op::JumpUnless(0), condition.span);
                 let before = self.body().claimed.clone();
                 self.inner(yes);
                 let after = std::mem::replace(&mut self.body().claimed, before);
                 match no {
                     None => self.land(otherwise),
                     Some(no) => {
-                        let end = self.emit_open(Op::Jump(0), span);
+                        let end = self.emit_jump(Op::Jump(0), span);
                         self.land(otherwise);
                         self.inner(no);
                         self.land(end);
@@ -98,7 +98,7 @@ impl<'a> Checker<'a> {
                 self.body().claimed.clear();
                 let start = self.here();
                 self.expr_as(condition, &Ty::BOOL);
-                let end = self.emit_open(Op::JumpUnless(0), condition.span);
+                let end = self.emit_jump(Op::JumpUnless(0), condition.span);
                 self.inner(body);
                 self.body().claimed.clear();
                 self.emit(Op::Jump(start), span);
@@ -233,7 +233,7 @@ impl<'a> Checker<'a> {
         let start = self.here();
         self.emit(Op::Local(rest), span);
         let constructor = self.constructor_named("Cons");
-        let end = self.emit_open(
+        let end = self.emit_jump(
             Op::JumpUnlessMade {
                 constructor,
                 target: 0,
@@ -264,7 +264,7 @@ impl<'a> Checker<'a> {
         branches: &'a [(Pattern, Stmt)],
         slot: u32,
         ty: &Ty,
-    ) -> Vec<super::body::Open> {
+    ) -> Vec<super::body::PendingJump> {
         let mut ends = Vec::new();
         for (pattern, branch) in branches {
             let depth = self.body().scope.len();
@@ -273,7 +273,7 @@ impl<'a> Checker<'a> {
             self.pattern(pattern, slot, ty, &mut fails);
             self.inner(branch);
             self.body().claimed.clear();
-            ends.push(self.emit_open(Op::Jump(0), pattern.span));
+            ends.push(self.emit_jump(Op::Jump(0), pattern.span));
             self.leave_scope(depth);
             self.land_all(fails);
         }
@@ -300,7 +300,7 @@ impl<'a> Checker<'a> {
         self.body().claimed.clear();
         let end = self.here();
         let holes = self.holes.pop().unwrap_or_default();
-        let done = self.emit_open(Op::Jump(0), span);
+        let done = self.emit_jump(Op::Jump(0), span);
         let slot = self.slot();
         let target = self.here();
         self.body().handlers.push(Handler {
@@ -320,7 +320,7 @@ impl<'a> Checker<'a> {
         if let Some(last) = finally {
             self.finals.pop();
             self.inner(last);
-            let done = self.emit_open(Op::Jump(0), span);
+            let done = self.emit_jump(Op::Jump(0), span);
             let slot = self.slot();
             let target = self.here();
             self.body().handlers.push(Handler {

@@ -1,4 +1,5 @@
-//! The figures of the context-sensitive paper, in closed form, with every engine that counts traces.
+//! The figures of the context-sensitive paper, in closed form, with every engine that counts
+//! traces.
 
 use std::path::Path;
 

@@ -177,7 +177,8 @@ fn exceptions() {
     );
 }
 
-/// The failures of the first run of a program in which `D` does something with an object whose method `bad` throws an exception.
+/// The failures of the first run of a program in which `D` does something with an object whose
+/// method `bad` throws an exception.
 fn failures(statements: &str, thrown: &str) -> (String, Vec<String>) {
     let source = format!(
         "module M; interface I {{ Int bad(); }} class C implements I {{ Int bad() {{ {thrown} return 1; }} }}
@@ -214,7 +215,7 @@ fn an_exception_that_leaves_a_task_reaches_who_asks() {
 }
 
 #[test]
-fn an_exception_that_nobody_asks_for_is_a_failure() {
+fn an_exception_that_no_task_reads_is_a_failure() {
     for ignores in [
         "i!bad();",
         "Fut<Int> f = i!bad();",
@@ -230,7 +231,7 @@ fn an_exception_that_nobody_asks_for_is_a_failure() {
 }
 
 #[test]
-fn a_false_assertion_is_a_failure_whoever_asks() {
+fn a_false_assertion_is_a_failure_even_if_it_is_caught() {
     let (_, messages) = failures("try { Int x = i.bad(); } catch _ => skip;", "assert 1 > 2;");
     assert_eq!(messages, ["an assertion fails in C1.bad"]);
 }

@@ -1,7 +1,8 @@
 //! Random actor programs: every engine must find what brute force finds.
 //!
-//! Some hundreds run with the other tests. For more: `MAZURKA_PROGRAMS=10000 cargo test --release -p mazurka-abs --test it random::`;
-//! `MAZURKA_SEED` starts elsewhere.
+//! Some hundreds run with the other tests. For more:
+//! `MAZURKA_PROGRAMS=10000 cargo test --release -p mazurka-abs --test it random::`; `MAZURKA_SEED`
+//! starts elsewhere.
 
 use std::fmt::Write;
 
@@ -69,7 +70,7 @@ impl Generator {
         }
     }
 
-    /// Calls must end, and seldom go to nobody.
+    /// Calls must end, and seldom go to `null`.
     fn may_call(&mut self) -> &'static str {
         match self.random.one_in(8) {
             true => "if (d > 0)",

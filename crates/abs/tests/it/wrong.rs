@@ -1,5 +1,6 @@
-//! Wrong programs, and what is said about them. `UPDATE_EXPECT=1 cargo test -p mazurka-abs --test it wrong::` writes what is
-//! said now; read it before you keep it.
+//! Wrong programs, and what is said about them.
+//! `UPDATE_EXPECT=1 cargo test -p mazurka-abs --test it wrong::` writes what is said now; read it
+//! before you keep it.
 
 use std::fmt::Write;
 use std::fs;

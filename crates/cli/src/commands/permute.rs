@@ -30,8 +30,8 @@ const FORMATS: [Offer; 4] = [
 
 A run is recorded, by a schedule or by chance, and all orders of its labels are found in which the program
 can execute it, up to equivalence: each is run as a test. Choices go as recorded, so nothing is said about other
-paths; --complete goes on from path to path until all are known. A schedule that ends early is
-gone on with by whoever is first.
+paths; --complete goes on from path to path until all are known. If the schedule ends early, the
+first ready process continues.
 {EXIT_CODES}
 A failure or a deadlock that was found is exit code 1; different final states are not."))]
 #[command(mut_args(|flag| offer(

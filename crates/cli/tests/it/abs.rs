@@ -22,7 +22,7 @@ fn replayed(text: &str) -> crate::support::Said {
 }
 
 #[test]
-fn a_deadlock_names_who_waits_for_whom_and_replays() {
+fn a_deadlock_names_what_each_task_waits_for_and_replays() {
     let said = mazurka(&["check", PHILOSOPHERS, "--set", "seats=2"]);
     assert_eq!(said.code, 1, "{said:?}");
     for words in [
@@ -93,7 +93,8 @@ fn every_engine_explores_them() {
     }
 }
 
-/// More traces than anyone can count, and more states: only the engine that tries commuting orders once can decide.
+/// More traces than anyone can count, and more states: only the engine that tries commuting orders
+/// once can decide.
 #[test]
 fn a_large_tree_of_actors_is_decided() {
     let args = [

@@ -42,7 +42,7 @@ fn what_takes_too_long_is_cut_and_says_so() {
 
 #[test]
 fn a_name_that_is_none_lists_those_there_are() {
-    let said = mazurka(&["bench", "--filter", "nobody"]);
+    let said = mazurka(&["bench", "--filter", "no such program"]);
     assert_eq!(said.code, 3);
     assert!(said.err.contains("writers(9)"), "{}", said.err);
 }

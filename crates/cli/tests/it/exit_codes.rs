@@ -111,7 +111,7 @@ fn determinism_decides_when_nothing_else_does() {
 
 #[test]
 fn a_reader_that_leaves_changes_nothing() {
-    // The output of a long run does not fit into a pipe that nobody reads.
+    // The output of a long run does not fit into a pipe without a reader.
     let program = "var x: int = 0 process { for i in 0..3000 { x := x + 1 } }";
     let mut child = command()
         .args(["run", "-"])

@@ -231,7 +231,7 @@ fn an_interrupted_search_tells_what_it_knows() {
     );
 }
 
-/// Whoever prints into a pipe that nobody reads does not look whether Ctrl-C was pressed.
+/// A process that prints into a pipe without a reader does not check whether Ctrl-C was pressed.
 #[cfg(unix)]
 #[test]
 fn a_second_interrupt_ends_the_program_at_once() {

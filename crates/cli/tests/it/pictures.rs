@@ -49,7 +49,8 @@ fn blocked_runs_failures_and_discarded_runs_have_shapes_of_their_own() {
     assert!(!draw("optimal").contains("label=\"blocked\""));
 }
 
-/// The texts of a picture: where each begins, and what it says. Panics if the picture is not well-formed.
+/// The texts of a picture: where each begins, and what it says. Panics if the picture is not
+/// well-formed.
 fn texts(svg: &str) -> Vec<(f64, f64, String)> {
     let mut open: Vec<&str> = Vec::new();
     let mut found = Vec::new();

@@ -296,7 +296,8 @@ fn accesses_are_refused_or_proved_as_steps() {
     assert!(said.err.contains("atomicity statement"), "{said:?}");
 }
 
-/// Everything follows from what cannot be, so nothing is shown by it: the answer is that of every other command.
+/// Everything follows from what cannot be, so nothing is shown by it: the answer is that of every
+/// other command.
 #[test]
 fn nothing_follows_from_a_false_requires() {
     let given = "var c: int = 0 requires c > 0 ensures c == 99 process { c := 7 }";
@@ -315,7 +316,7 @@ fn nothing_follows_from_a_false_requires() {
     }
 }
 
-/// What was shown at some goals says nothing of those that nobody looked at.
+/// What was shown for some goals says nothing about goals that were not examined.
 #[test]
 fn freedom_from_deadlocks_is_said_only_where_it_is_proved() {
     let freedom = |program: &str, args: &[&str]| {
@@ -338,7 +339,8 @@ fn freedom_from_deadlocks_is_said_only_where_it_is_proved() {
     );
 }
 
-/// A goal may hold in a program that deadlocks, where it is not about all runs: neither command says more.
+/// A goal may hold in a program that deadlocks, where it is not about all runs: neither command
+/// says more.
 #[test]
 fn a_goal_about_some_runs_says_nothing_of_the_others() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -361,7 +363,8 @@ fn a_goal_about_some_runs_says_nothing_of_the_others() {
     }
 }
 
-/// A step without end is no mistake of the user's: nobody knows, as in every other command.
+/// A step without end is no mistake of the user's: the answer is unknown, as in every other
+/// command.
 #[test]
 fn a_long_local_loop_leaves_the_goal_open() {
     let first =

@@ -55,7 +55,7 @@ fn inconclusive() {
 }
 
 #[test]
-fn not_deterministic_but_nobody_asked() {
+fn not_deterministic_and_not_asked_for() {
     let program = "var x: int = 0 invariant x >= 0 process { x := 1 } process { x := 2 }";
     insta::assert_snapshot!(with_input(&["check", "-"], program).out);
 }

@@ -36,7 +36,7 @@ fn what_is_possible_is_told_from_what_is_not() {
     );
     let cannot = "var x: i32 requires x > 7 process { assert x != 7 }";
     assert_eq!(with_input(&["symbolic", "-"], cannot).code, 0);
-    // Whoever does not ask whether it is possible does not know.
+    // Without the question whether it is possible, the answer is unknown.
     let said = with_input(&["symbolic", "-", "--no-feasible"], cannot);
     assert_eq!(said.code, 2, "{said:?}");
     let said = with_input(
@@ -241,7 +241,8 @@ fn every_command_knows_initial_values_that_are_left_out() {
     assert!(folder.path().join("1.json").exists(), "{said:?}");
 }
 
-/// Failures for different initial values, and a deadlock for yet others: each has a run of its own, which replays.
+/// Failures for different initial values, and a deadlock for yet others: each has a run of its own,
+/// which replays.
 #[test]
 fn explore_shows_every_failure_with_its_own_initial_values() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -340,7 +341,7 @@ fn a_choice_between_symbolic_bounds_is_explored() {
     );
 }
 
-/// A prime that is a product: a query that takes longer than anybody waits.
+/// A prime that is a product: a query that takes too long to wait for.
 const HARD: &str = "var x, y: u64 requires 1 < x && x < 4294967296 && 1 < y && y < 4294967296
     process { assert x * y != 4611686018427387847 }";
 

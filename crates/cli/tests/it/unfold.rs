@@ -207,7 +207,8 @@ fn the_solver_knows_what_the_search_knows() {
     assert!(yes >= 8 && no >= 6, "{yes} reachable, {no} not");
 }
 
-/// Both sides of a condition over an input are events, and what is found has inputs that lead there.
+/// Both sides of a condition over an input are events, and what is found has inputs that lead
+/// there.
 #[test]
 fn inputs_are_solved_for() {
     let pairs = ["unfold", "corpus/maz/thesis-pairs/program.maz", "--format"];

@@ -1,5 +1,5 @@
-//! DPOR with sleep sets: from each state a persistent set of processes is run, found as races show
-//! up.
+//! DPOR with sleep sets: from each state a persistent set of processes is run, computed from the
+//! races of the runs.
 //!
 //! Flanagan, Godefroid, "Dynamic Partial-Order Reduction for Model Checking Software", POPL 2005,
 //! section 4, Figure 3; section 2.4 of the thesis paper, Figures 2.5 and 2.6, with its sleep sets.
@@ -7,45 +7,50 @@
 //! | paper | here |
 //! |---|---|
 //! | S, pre(S, i) | the current execution, `Order`; the node with the number i of `Path` |
-//! | next(s, p) | what `program.claims` tells of p |
+//! | next(s, p) | `program.claims` of p |
 //! | i →_S p | i is in `order.program_past` of p |
-//! | i = max { i : S_i is dependent and may be co-enabled with next(s, p), i ↛_S p } | the highest of [`Dpor::races`] |
-//! | E = { q ∈ enabled(pre(S, i)) : q = p, or j > i, q = proc(S_j), j →_S p } | p, or the initials among the others |
+//! | i, the last race with next(s, p): see below | the highest of [`Dpor::races`] |
+//! | E, the processes to choose from: see below | p, or the initials among the others |
 //! | backtrack(s), done | the candidates of a state with `Mark::Wanted`, with `Mark::Taken` |
-//! | Sleep(s) | those with `Mark::Taken` (of which the one being run is none) and `Mark::Asleep` |
+//! | Sleep(s) | those with `Mark::Asleep`, and with `Mark::Taken` except the one being run |
+//!
+//! In the paper i = max { i : S_i is dependent and may be co-enabled with next(s, p), i ↛_S p }.
+//! And E = { q ∈ enabled(pre(S, i)) : q = p, or j > i, q = proc(S_j), j →_S p }.
 //!
 //! Where it deviates:
-//! - *All races*, not only the last: a step of the paper accesses one object, and all accesses of
-//!   it are dependent, so that they are in one line. Ours may claim several, and reads commute:
-//!   with the last race only, traces are lost (found by random programs).
-//! - Only the process that made the last step, one that it started and those whose next steps
-//!   conflict with it are looked at in a state: for the others the paper finds what it found in the
-//!   state before.
-//! - *Who is added* (errata E11): the paper may take any q of E. We take p where p is ready and
-//!   awake: if p's first step from there is not what the reversal starts with, running it shows the
+//! - *All races*, not only the last: in the paper a step accesses one object, and all accesses to
+//!   an object are dependent, so that they are totally ordered. Here a step may claim several
+//!   objects, and reads commute: with the last race only, traces are lost (found by random
+//!   programs).
+//! - In a state only the next steps of these processes are checked: the one that made the last
+//!   step, one that it started, and those whose next steps conflict with the last step. For the
+//!   others the paper finds what it found in the state before.
+//! - *The added process* (errata E11): the paper may take any q of E. Here p is taken if p is ready
+//!   and awake: if p's first step from there is not the start of the reversal, running it shows the
 //!   steps that must come before it, as races of their own. If p sleeps it is not run, and nothing
-//!   shows them. So then, and where p is not ready, one of the initials of what happens before p's
-//!   step (and after i) is added, unless one is there or sleeps itself: what starts with a sleeping
-//!   initial has been explored. If no initial is ready, all ready processes are run.
+//!   shows these steps. So if p sleeps or is not ready, one of the initials of what happens before
+//!   p's step (and after i) is added, unless one is in the backtrack set or sleeps itself:
+//!   everything that starts with a sleeping initial has been explored. If no initial is ready, all
+//!   ready processes are added.
 //! - *Locks*: two acquisitions of a lock may be co-enabled, an acquisition and a release never. So
 //!   an acquisition, made or waiting, races with the acquisition before it.
-//! - *Joins* are looked at when they are made: before that it is not known that what they wait for
-//!   comes to its end.
+//! - *Joins* are checked when they are made: before that it is not known that the joined process
+//!   ends.
 //! - *Guards* (errata E3): a guarded step races with every event that conflicts with it and is not
-//!   in its program past, for it may have been open long before the last of them; there all ready
-//!   processes are run.
+//!   in its program past, because the guard may have been open long before the last of them; there
+//!   all ready processes are added.
 //! - *Outcomes* of `choose`: a process is run with all of them, and sleeps as a whole.
 //!
-//! Why it is enough: let w be a run from a state that is missed, and x a process that is explored
-//! there. Let g be the first event of w that depends on x's step, p its process. If p is ready and
-//! awake, it is explored too, and its first event in w comes before x's, or x is not in w; go on
-//! with p. Else an initial of g's past is explored or sleeps, and all of that past is in w: w
-//! starts with that initial, so it is not missed.
+//! Why this is enough: let w be a run from a state that is missed, and x a process that is explored
+//! there. Let g be the first event of w that depends on x's step, and p its process. If p is ready
+//! and awake, it is explored too, and its first event in w comes before x's, or x is not in w;
+//! repeat the argument with p. Otherwise an initial of g's past is explored or sleeps, and all of
+//! that past is in w: w starts with that initial, so it is not missed.
 //!
-//! Tried and dropped, since random programs lost traces: the past of p before its step in the place
-//! of the past of the step (if p sleeps); the initials of notdep(i, S).p, as in Source-DPOR (if p
-//! is not ready: one that only happened to run before p is no start of w, and the argument goes
-//! round in a circle).
+//! Tried and dropped, since random programs lost traces: the past of p before its step in place of
+//! the past of the step (if p sleeps); the initials of notdep(i, S).p, as in Source-DPOR (if p is
+//! not ready: a process that only happened to run before p is no start of w, and the argument
+//! becomes circular).
 
 use mazurka_core::{Claims, Event, Execution, ProcessId, Status, Wait};
 
@@ -54,7 +59,7 @@ use crate::algorithms::reducing::{Reducing, Reverses, pending};
 use crate::relations::catalogue::conflict;
 use crate::relations::set::{Set, for_each};
 
-/// Flanagan and Godefroid's reversals.
+/// The reversals of DPOR.
 #[derive(Debug)]
 pub(crate) struct Persistent;
 
@@ -62,7 +67,7 @@ pub(crate) struct Persistent;
 pub(crate) type Dpor<S> = Reducing<S, Persistent>;
 
 impl<S: Set> Dpor<S> {
-    /// Looks at the next steps of all processes, as far as the last event matters to them.
+    /// Checks the next steps of all processes that the last event may concern.
     fn next_steps(&mut self, program: &impl Execution, event: &Event) {
         let mut claims = Claims::new();
         for (process, status) in pending(program) {
@@ -72,7 +77,7 @@ impl<S: Set> Dpor<S> {
                 continue;
             }
             match program.wait(process) {
-                // One that waits for the end of others is looked at when it is made.
+                // A join is checked when it is made.
                 Wait::Process => {}
                 Wait::Guard => {
                     let Self { order, path, .. } = self;
@@ -82,7 +87,7 @@ impl<S: Set> Dpor<S> {
                     let (races, past) = self.races(process, &claims);
                     self.reverse(&races, process, &past);
                 }
-                // One that need not wait is looked at when it is made.
+                // A lock that is free is checked when it is taken.
                 Wait::Lock if status == Status::Ready => {}
                 Wait::Lock => {
                     self.order.push_virtual(process, &claims);
@@ -93,8 +98,8 @@ impl<S: Set> Dpor<S> {
         }
     }
 
-    /// The events that the next step of a process could have come before, as the run stands, and
-    /// all that happens before it.
+    /// Returns the events that race with the next step of a process, and all events that happen
+    /// before it.
     fn races(&self, process: ProcessId, claims: &Claims) -> (S, S) {
         let mut races = S::default();
         let mut past = self.order.program_past(process, &[]);
@@ -109,8 +114,8 @@ impl<S: Set> Dpor<S> {
         (races, past)
     }
 
-    /// The last event is an acquisition, made or not. It can leave the critical section behind that
-    /// it followed, so only its program past counts.
+    /// Reverses the races of the last event, an acquisition, made or not. The reversal removes the
+    /// critical section that it followed, so only its program past counts.
     fn reverse_last(&mut self, process: ProcessId) {
         let last = self.order.len() - 1;
         let (races, past) = (
@@ -121,7 +126,7 @@ impl<S: Set> Dpor<S> {
         self.reverse(&races, process, &past);
     }
 
-    /// The last event has waited for the end of others, and may touch something afterwards.
+    /// Reverses the races of the last event, a join, which may touch something after it has joined.
     fn reverse_join(&mut self, process: ProcessId) {
         let last = &self.order.events[self.order.len() - 1];
         let (races, past) = (last.races.clone(), last.before.clone());

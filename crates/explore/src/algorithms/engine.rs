@@ -1,7 +1,7 @@
-//! The engines by name, and by what they need of a program.
+//! The engines by name, and by their requirements on a program.
 //!
-//! [`Stateless`] are those that cover any program; [`Algorithm`] has those as well that compare
-//! states, and those that only sample.
+//! [`Stateless`] lists those that cover any program; [`Algorithm`] also has those that compare
+//! states and those that only sample.
 
 use std::ops::ControlFlow;
 use std::str::FromStr;
@@ -24,7 +24,7 @@ use crate::drive::findings::Findings;
 use crate::drive::search::{Engine, Session};
 use crate::relations::set::{Fixed, Growing};
 
-/// How to explore.
+/// An algorithm of exploration.
 ///
 /// ```
 /// use mazurka_explore::Algorithm;
@@ -35,15 +35,15 @@ use crate::relations::set::{Fixed, Growing};
 pub enum Algorithm {
     /// All interleavings.
     Naive,
-    /// All interleavings but those that sleep sets rule out.
+    /// All interleavings except those that sleep sets rule out.
     Sleep,
-    /// Persistent sets, found on the way.
+    /// Persistent sets, computed from races.
     Dpor,
-    /// Source sets, found on the way.
+    /// Source sets, computed from races.
     Source,
     /// Each trace exactly once.
     Optimal,
-    /// Source sets, and sleep sequences to states that are known.
+    /// Source sets, and sleep sequences to known states.
     Context(Variant),
     /// Each state once.
     Stateful,
@@ -54,7 +54,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// All that cover the whole space.
+    /// All algorithms that cover the whole space.
     pub const ALL: &[Algorithm] = &[
         Algorithm::Naive,
         Algorithm::Sleep,
@@ -65,16 +65,16 @@ impl Algorithm {
         Algorithm::Stateful,
     ];
 
-    /// Those that draw some executions at random, with the first seed.
+    /// The algorithms that sample executions, with the first seed.
     pub const SAMPLING: &[Algorithm] = &[
         Algorithm::Random(RandomWalks::FIRST),
         Algorithm::Pct(Pct::FIRST),
     ];
 
-    /// Context-sensitive exploration with all that is good about it.
+    /// Context-sensitive exploration with both optimisations.
     pub const CONTEXT: Algorithm = Algorithm::Context(Variant::BEST);
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Naive => "naive",
@@ -91,7 +91,8 @@ impl Algorithm {
 }
 
 impl Algorithm {
-    /// Itself, if it covers the space of any program: only then can several workers share it.
+    /// Returns it as a [`Stateless`] algorithm, if it covers the space of any program: only then
+    /// can several workers explore.
     pub fn stateless(self) -> Option<Stateless> {
         match self {
             Algorithm::Naive => Some(Stateless::Naive),
@@ -104,7 +105,8 @@ impl Algorithm {
         }
     }
 
-    /// Whether it compares states, so that it needs a program with states, and one worker explores.
+    /// Whether it compares states: then it needs a program with states, and only one worker
+    /// explores.
     pub fn compares_states(self) -> bool {
         matches!(self, Algorithm::Context(_) | Algorithm::Stateful)
     }
@@ -114,7 +116,7 @@ impl Algorithm {
         matches!(self, Algorithm::Random(_) | Algorithm::Pct(_))
     }
 
-    /// What it does, in a few words.
+    /// Returns a description in a few words.
     pub fn summary(self) -> &'static str {
         match self {
             Algorithm::Naive => "all interleavings",
@@ -130,7 +132,7 @@ impl Algorithm {
     }
 }
 
-/// How to explore a program that keeps no states, or whose states are not looked at.
+/// An algorithm for programs whose states are not compared.
 ///
 /// ```
 /// use mazurka_explore::{Algorithm, Stateless};
@@ -142,18 +144,18 @@ impl Algorithm {
 pub enum Stateless {
     /// All interleavings.
     Naive,
-    /// All interleavings but those that sleep sets rule out.
+    /// All interleavings except those that sleep sets rule out.
     Sleep,
-    /// Persistent sets, found on the way.
+    /// Persistent sets, computed from races.
     Dpor,
-    /// Source sets, found on the way.
+    /// Source sets, computed from races.
     Source,
     /// Each trace exactly once.
     Optimal,
 }
 
 impl Stateless {
-    /// All of them.
+    /// All stateless algorithms.
     pub const ALL: &[Stateless] = &[
         Stateless::Naive,
         Stateless::Sleep,
@@ -196,7 +198,7 @@ impl std::fmt::Display for Algorithm {
     }
 }
 
-/// Writes a flag into a name, unless it is the default.
+/// Writes a flag into a name, unless it has its default value.
 fn in_name(
     f: &mut std::fmt::Formatter<'_>,
     flag: &str,
@@ -209,7 +211,7 @@ fn in_name(
     }
 }
 
-/// A name that is no algorithm's.
+/// The error for an unknown name of an algorithm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownAlgorithm(pub String);
 
@@ -239,7 +241,8 @@ impl FromStr for Algorithm {
     }
 }
 
-/// As narrow as the runs allow: if one turns out longer, it starts anew, with more room.
+/// Explores with sets as narrow as the runs allow: if a run is longer, the search restarts with
+/// wider ones.
 macro_rules! in_widths {
     ($session:ident, $policy:ident $(, $option:expr)?) => {
         loop {
@@ -298,7 +301,7 @@ fn in_context<E: Semantics, O: Observer<E>>(
         return in_widths!(session, Context, variant);
     }
     let mut found = in_widths!(session, Printed, variant.last_first);
-    // Nothing that it did not find is certain.
+    // The printed algorithm may miss states, so the search is never complete.
     found.bounds.push(Bound::AsPrinted);
     found.stopped = match found.stopped {
         StopReason::Complete => StopReason::Bound,
@@ -340,7 +343,7 @@ fn look_for_livelocks<E: Semantics, O>(
 }
 
 impl<E: Execution, O: Observer<E>> Session<'_, '_, E, O> {
-    /// None if the policy has no room for the program's runs.
+    /// Explores with a policy; none if the program's runs are too long for it.
     fn attempt<P: Policy<E>>(&mut self, mut policy: P) -> Option<Findings> {
         let limits = self.limits.clone();
         let budget = Budget::new(&limits);

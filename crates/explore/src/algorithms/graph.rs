@@ -1,16 +1,16 @@
 //! Graphs of states: strong components and shortest paths.
 //!
-//! Components by Tarjan (*Depth-first search and linear graph algorithms*, SIAM J. Computing
-//! 1972), with an explicit stack, for state graphs are deep.
+//! Components by Tarjan (*Depth-first search and linear graph algorithms*, SIAM J. Computing 1972),
+//! with an explicit stack, because state graphs are deep.
 //!
 //! | paper | here |
 //! |---|---|
 //! | NUMBER | `number` |
-//! | LOWLINK | the third part of `path`: it matters only as long as a state is on the way |
+//! | LOWLINK | the third field of `path`: it matters only while a state is on the path |
 //! | the stack of points | `open` |
 //!
-//! A graph may be as large as the memory allows. So all that goes through it looks at the limits on
-//! its way, and keeps little.
+//! A graph may be as large as the memory allows. So every traversal checks the limits and keeps
+//! little memory of its own.
 
 use std::collections::VecDeque;
 use std::ops::{ControlFlow, Range};
@@ -25,18 +25,18 @@ pub(crate) struct Edge {
     pub to: u32,
 }
 
-/// States, numbered from 0, the initial one, and steps.
+/// States, numbered from 0 (the initial one), and the steps between them.
 #[derive(Debug)]
 pub(crate) struct Graph {
     edges: Vec<Edge>,
-    /// For each state its first edge; and one more.
+    /// For each state, the index of its first edge; and one more entry at the end.
     first: Vec<u32>,
 }
 
-/// No state, or not yet numbered.
+/// No state, or not numbered yet.
 const NONE: u32 = u32::MAX;
 
-/// Looks at the limits every now and then.
+/// Checks the limits at intervals.
 pub(crate) struct Looks<'a> {
     look: &'a mut dyn FnMut() -> ControlFlow<Bound>,
     passed: u32,
@@ -47,7 +47,7 @@ impl<'a> Looks<'a> {
         Self { look, passed: 0 }
     }
 
-    /// Called for every edge or state.
+    /// Call for every edge or state.
     #[inline]
     pub fn pass(&mut self) -> ControlFlow<Bound> {
         self.passed += 1;
@@ -57,15 +57,15 @@ impl<'a> Looks<'a> {
         }
     }
 
-    /// Called after something large.
+    /// Call after a large piece of work.
     pub fn now(&mut self) -> ControlFlow<Bound> {
         self.passed = 0;
         (self.look)()
     }
 }
 
-/// Sorts edges: first into buckets by state, in place, then each bucket, so that it can be broken
-/// off in between.
+/// Sorts edges: first into buckets by state, in place, then each bucket, so that sorting can be
+/// broken off in between.
 fn sort(edges: &mut [Edge], states: usize, looks: &mut Looks<'_>) -> ControlFlow<Bound> {
     const BUCKETS: usize = 256;
     let bucket = |edge: &Edge| (edge.from as usize * BUCKETS / states.max(1)).min(BUCKETS - 1);
@@ -108,7 +108,7 @@ pub(crate) struct Route<A, S, P> {
 }
 
 impl Graph {
-    /// A graph of so many states.
+    /// Makes a graph of `states` states.
     pub fn new(
         states: usize,
         mut edges: Vec<Edge>,
@@ -128,7 +128,7 @@ impl Graph {
         ControlFlow::Continue(Self { edges, first })
     }
 
-    /// How many states there are.
+    /// Returns the number of states.
     pub fn len(&self) -> usize {
         self.first.len() - 1
     }
@@ -137,13 +137,13 @@ impl Graph {
         self.first[state as usize] as usize..self.first[state as usize + 1] as usize
     }
 
-    /// The steps from a state, by process.
+    /// Returns the steps from a state, by process.
     pub fn steps(&self, state: u32) -> &[Edge] {
         &self.edges[self.places(state)]
     }
 
-    /// For each state the number of its strong component. `found` is told the members of each
-    /// component, in the order of the numbers, when the numbers of all of them are known.
+    /// Returns the strong component of each state. Calls `found` with the members of each
+    /// component, in the order of their numbers, when all members are known.
     pub fn components(
         &self,
         looks: &mut Looks<'_>,
@@ -154,7 +154,7 @@ impl Graph {
         let mut count = 0;
         let mut components = 0;
         let mut open: Vec<u32> = Vec::new();
-        // States on the way, each with its next edge and its low link.
+        // The states on the path, each with its next edge and its low link.
         let mut path: Vec<(u32, usize, u32)> = Vec::new();
         looks.now()?;
         for root in 0..self.len() as u32 {
@@ -202,8 +202,8 @@ impl Graph {
         ControlFlow::Continue(component)
     }
 
-    /// A shortest way. Where several are equally short, it rather stays with a process than changes
-    /// to another one.
+    /// Returns a shortest path along `allowed` edges to a `wanted` state, or over a `wanted` edge.
+    /// Of equally short paths it prefers those with fewer switches between processes.
     pub fn way<A, S, P>(
         &self,
         from: u32,
@@ -260,7 +260,7 @@ impl Graph {
 mod tests {
     use super::*;
 
-    /// Without limits.
+    /// Runs without limits.
     fn unlimited<T>(work: impl FnOnce(&mut Looks<'_>) -> ControlFlow<Bound, T>) -> T {
         match work(&mut Looks::new(&mut || ControlFlow::Continue(()))) {
             ControlFlow::Continue(result) => result,
@@ -272,7 +272,7 @@ mod tests {
         unlimited(|looks| Graph::new(states, edges, looks))
     }
 
-    /// The component of each state, and how many there are.
+    /// Returns the component of each state, and the number of components.
     fn components(graph: &Graph) -> (Vec<u32>, u32) {
         let mut count = 0;
         let of = unlimited(|looks| graph.components(looks, |_, _| count += 1));

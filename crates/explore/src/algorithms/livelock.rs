@@ -1,12 +1,13 @@
-//! Livelocks: cycles that a program can follow for ever, though everybody gets a turn.
+//! Livelocks: cycles that a program can follow for ever under a fair scheduler.
 //!
-//! A run that never ends is no fault of the program if the scheduler passes over somebody who could
-//! always go on: only *weakly fair* runs count (Manna and Pnueli, *The Temporal Logic of Reactive
-//! and Concurrent Systems*, 1992, "justice"). In a finite state graph there is one just if some
-//! strong component with a step in it lets every process make a step inside or be not ready in some
-//! state of it (Lichtenstein and Pnueli, POPL 1985): going round through all of it is fair, and in
-//! any other component some process is always ready and never moves, whatever cycle is taken. The
-//! component need not be a trap: two who give way to each other for ever could do otherwise.
+//! A run that never ends is no fault of the program if the scheduler never runs a process that is
+//! always ready: only *weakly fair* runs count (Manna and Pnueli, *The Temporal Logic of Reactive
+//! and Concurrent Systems*, 1992, "justice"). A finite state graph has such a run if and only if it
+//! has a strong component with a step in it such that every process makes a step inside, or is not
+//! ready in some state of it (Lichtenstein and Pnueli, POPL 1985). A cycle through the whole
+//! component is then fair. In any other component some process is always ready and never moves,
+//! whatever cycle is taken. The component may have exits: two processes that give way to each other
+//! for ever could also stop.
 //!
 //! | paper | here |
 //! |---|---|
@@ -14,14 +15,14 @@
 //! | just component | [`is_fair`] |
 //! | enabled(τ) | [`ready`]: the process has a step from the state |
 //!
-//! Deviations: steps from states with a failed process are left out: that failure has been
-//! reported, and what the others make of it is not their fault. So are steps after a false
-//! `assume`. The finding is a *lasso*: a shortest way into a fair component and a cycle there that
-//! shows its fairness, made of shortest ways with few changes between processes, so short though
-//! not always shortest.
+//! Deviations: steps from states with a failed process are left out: the failure has been reported,
+//! and what the other processes do afterwards is no fault of theirs. Steps after a false `assume`
+//! are left out too. The finding is a *lasso*: a shortest path into a fair component and a cycle
+//! there that shows its fairness. The cycle is made of shortest paths with few switches between
+//! processes, so it is short, though not always shortest.
 //!
-//! Memory: besides the table of the states 16 bytes for each and 12 for each step; in the end up to
-//! 30 more for each state.
+//! Memory: besides the table of the states, 16 bytes for each state and 12 for each step; at the
+//! end up to 30 more for each state.
 
 use std::ops::ControlFlow;
 
@@ -44,7 +45,7 @@ pub(crate) struct Map {
 }
 
 impl Memory for Map {
-    /// The number of the state, if its steps are to be written down.
+    /// The number of the state, if its steps are to be recorded.
     type Mark = Option<u32>;
 
     fn meet<E: Semantics>(
@@ -102,7 +103,7 @@ impl Memory for Map {
 }
 
 impl Map {
-    /// A livelock, if there is one. The map must be complete.
+    /// Returns a livelock, if there is one. The map must be complete.
     pub fn livelock<E: Semantics>(
         self,
         program: &mut E,
@@ -119,7 +120,7 @@ impl Map {
     }
 }
 
-/// The schedule of a way through the graph from its first state.
+/// Returns the schedule of a path through the graph from its first state.
 fn schedule<E: Semantics>(program: &mut E, way: &[Edge], prints: &[Fingerprint]) -> Schedule {
     program.back_to(0);
     for (depth, edge) in way.iter().enumerate() {
@@ -135,7 +136,7 @@ fn schedule<E: Semantics>(program: &mut E, way: &[Edge], prints: &[Fingerprint])
             }
         }
     }
-    Schedule::of(program.events(), program.processes())
+    Schedule::from_run(program.events(), program.processes())
 }
 
 /// Whether a process can make a step in a state.
@@ -146,12 +147,12 @@ fn ready(graph: &Graph, state: u32, process: ProcessId) -> bool {
         .any(|edge| edge.process == process)
 }
 
-/// What is known of one process in one component.
+/// The turns of one process in one component.
 #[derive(Clone, Copy, Default)]
 struct Turn {
-    /// In how many states of the component it is ready.
+    /// Number of states of the component in which it is ready.
     ready: u32,
-    /// Whether it makes a step inside.
+    /// Whether it makes a step inside the component.
     steps: bool,
 }
 
@@ -169,7 +170,7 @@ fn is_fair(graph: &Graph, members: &[u32], component: &[u32]) -> bool {
                 turns.len() - 1
             });
             let turn = &mut turns[at].1;
-            // The steps of one process stand together.
+            // The steps of one process are adjacent.
             turn.ready += u32::from(last != Some(edge.process));
             turn.steps |= component[edge.to as usize] == here;
             last = Some(edge.process);
@@ -182,7 +183,8 @@ fn is_fair(graph: &Graph, members: &[u32], component: &[u32]) -> bool {
             .all(|(_, turn)| turn.steps || turn.ready < size)
 }
 
-/// A way from the first state into a fair component, and round in it; none if there is none.
+/// Returns a path from the first state into a fair component, and a fair cycle in it; none if there
+/// is none.
 fn lasso(graph: &Graph, looks: &mut Looks<'_>) -> ControlFlow<Bound, Option<Vec<Edge>>> {
     let mut fair = Vec::new();
     let component = graph.components(looks, |members, component| {
@@ -206,7 +208,7 @@ fn lasso(graph: &Graph, looks: &mut Looks<'_>) -> ControlFlow<Bound, Option<Vec<
     let home = component[start as usize];
     let inside = |edge: &Edge| component[edge.to as usize] == home;
 
-    // Who has had no turn yet: ready in every state so far, and has made no step.
+    // The processes without a turn so far: ready in every state, and no step made.
     let mut waiting: Vec<ProcessId> = graph.steps(start).iter().map(|e| e.process).collect();
     let mut lasso = prefix;
     let mut here = start;
@@ -241,7 +243,7 @@ fn lasso(graph: &Graph, looks: &mut Looks<'_>) -> ControlFlow<Bound, Option<Vec<
 mod tests {
     use super::*;
 
-    /// The lasso of a graph, as states passed through.
+    /// Returns the lasso of a graph, as the states on it.
     fn found(states: usize, edges: &[(u32, u32, u32)]) -> Option<Vec<u32>> {
         let edge = |&(from, process, to): &(u32, u32, u32)| Edge {
             from,
@@ -297,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cycle_gives_everybody_a_turn() {
+    fn the_cycle_gives_every_process_a_turn() {
         // Two ways back: one round is process 0's, the other process 1's; both are ready
         // everywhere.
         let edges = [

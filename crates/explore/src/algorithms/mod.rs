@@ -1,9 +1,8 @@
-//! The algorithms, each a policy of the driver: who runs next.
+//! The algorithms. Each is a policy of the driver: it chooses the next process.
 //!
-//! What several of them share is here too: the states on the current path with all their ready
-//! processes (`branches`) or with their sleep sets (`path`), the search that reverses races
-//! (`reducing`), walks by chance (`sample`), and the graph of states in which livelocks are looked
-//! for (`graph`).
+//! Their common parts are here too: the states on the current path with all their ready processes
+//! (`branches`) or with their sleep sets (`path`), the search that reverses races (`reducing`),
+//! random walks (`sample`), and the graph of states in which livelocks are searched (`graph`).
 
 pub(crate) mod branches;
 pub(crate) mod context;

@@ -1,9 +1,8 @@
-//! All interleavings, without any reduction: the brute force that every other engine is compared
-//! with.
+//! All interleavings, without reduction: the brute force that every other engine is compared with.
 //!
-//! No paper: depth first over the ready processes in the order of their names, and over the
-//! outcomes of their `choose` expressions. So the first schedule found of anything is the least
-//! one.
+//! No paper: a depth-first search over the ready processes in the order of their names, and over
+//! the outcomes of their `choose` expressions. So the first schedule that shows something is the
+//! least one.
 
 use mazurka_core::{Event, Execution, ProcessId};
 use smallvec::SmallVec;
@@ -11,7 +10,7 @@ use smallvec::SmallVec;
 use super::branches::Branches;
 use crate::Policy;
 
-/// The policy that runs everything.
+/// The policy that runs every process from every state.
 #[derive(Debug, Default)]
 pub struct Naive {
     branches: Branches,
@@ -37,7 +36,8 @@ impl<E: Execution> Policy<E> for Naive {
     }
 }
 
-/// The outcomes to try after those of an event, in lexicographic order; none after the last.
+/// Returns the outcomes to try after those of an event, in lexicographic order; none after the
+/// last.
 pub fn next_outcomes(event: &Event) -> Option<SmallVec<[i64; 1]>> {
     let last = event.outcomes.iter().rposition(|o| o.value + 1 < o.end)?;
     let mut values: SmallVec<[i64; 1]> = event.outcomes[..=last].iter().map(|o| o.value).collect();

@@ -1,9 +1,9 @@
-//! The states on the current path: who is ready in each, who sleeps there, who is to be run from
-//! there.
+//! The states on the current path: the ready processes of each, the sleep set, and the backtrack
+//! set.
 //!
 //! Sleep sets are Godefroid's (LNCS 1032, 1996, chapter 5): a process that has been run from a
-//! state sleeps in the states after its later siblings, until a step is made that conflicts with
-//! its own. What sleeps is always ready, so one list for each state tells everything, and a sleeper
+//! state sleeps in the states after its later siblings, until a step conflicts with its own. A
+//! sleeping process is always ready, so one list per state holds everything, and a sleeping process
 //! is looked up in the list of the state before.
 //!
 //! A process is run with all outcomes of its `choose` expressions, one after the other, and then
@@ -15,16 +15,16 @@ use smallvec::SmallVec;
 use crate::algorithms::naive::next_outcomes;
 use crate::relations::catalogue::{Catalogue, single};
 
-/// What is to become of a process that is ready in a state.
+/// The role of a process that is ready in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// Nothing asks for running it.
+    /// It is outside the backtrack set.
     Idle,
-    /// It is to be run.
+    /// It is in the backtrack set and has not been run.
     Wanted,
     /// It is being run, or has been.
     Taken,
-    /// What it could lead to has been explored from an earlier state.
+    /// It sleeps: everything that starts with its step has been explored from an earlier state.
     Asleep,
 }
 
@@ -33,21 +33,21 @@ pub(crate) enum Mark {
 struct Candidate {
     process: ProcessId,
     mark: Mark,
-    /// What its step claims; known of processes that have been run or sleep.
+    /// The claims of its step; known only for processes that have been run or sleep.
     claims: u32,
 }
 
 /// A state.
 #[derive(Debug)]
 struct Node {
-    /// Where its candidates start; they end where those of the next state start.
+    /// Index of its first candidate; the list ends where that of the next state starts.
     first: usize,
     /// The candidate that is being run.
     active: usize,
-    /// It is to be run again, with these outcomes.
+    /// If the candidate is to be run again: with these outcomes.
     again: Option<SmallVec<[i64; 1]>>,
     tried: bool,
-    /// Nobody else need be run.
+    /// No other process needs to be run.
     closed: bool,
 }
 
@@ -55,7 +55,7 @@ struct Node {
 #[derive(Debug)]
 pub(crate) struct Path {
     nodes: Vec<Node>,
-    /// The candidates of all of them; those of one state in the order of their names.
+    /// The candidates of all states; those of one state in the order of names.
     candidates: Vec<Candidate>,
     catalogue: Catalogue,
 }
@@ -69,7 +69,7 @@ impl Path {
         }
     }
 
-    /// A step has led to a new state.
+    /// Adds the state that a step has led to.
     pub fn enter(&mut self, program: &impl Execution) {
         let first = self.candidates.len();
         let event = program.events().last();
@@ -112,7 +112,7 @@ impl Path {
                 .conflict(sleeper.claims, single(&event.claims), &event.claims)
     }
 
-    /// A process sleeps in the last state.
+    /// Puts a process to sleep in the last state.
     pub fn put_to_sleep(&mut self, program: &impl Execution, process: ProcessId) {
         let mut claims = Claims::new();
         program.claims(process, &mut claims);
@@ -126,16 +126,16 @@ impl Path {
         }
     }
 
-    /// Who runs next from the last state: who is wanted, or, if nobody has been run from there,
-    /// whoever is awake.
+    /// Returns the process to run next from the last state: one of the backtrack set or, if no
+    /// process has been run from there, any process that is awake.
     pub fn next(&mut self, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
         self.next_by(outcomes, |here, mark| {
             here.iter().position(|c| c.mark == mark)
         })
     }
 
-    /// The same; of several the one with the least rank, which may depend on its place in the order
-    /// of the names.
+    /// The same; of several, the one with the least rank, which may depend on its position in the
+    /// order of names.
     pub fn next_least<R: Ord>(
         &mut self,
         outcomes: &mut Vec<i64>,
@@ -173,7 +173,7 @@ impl Path {
         Some(self.candidates[node.active].process)
     }
 
-    /// Whether there is more to run from the last state, from which somebody has been run.
+    /// Whether more is to be run from the last state, from which a process has been run.
     pub fn has_more(&self) -> bool {
         let Some(node) = self.nodes.last() else {
             return false;
@@ -182,12 +182,12 @@ impl Path {
         node.again.is_some() || !node.closed && here.any(|c| c.mark == Mark::Wanted)
     }
 
-    /// Whether nobody has been run from the last state.
+    /// Whether no process has been run from the last state.
     pub fn is_fresh(&self) -> bool {
         self.nodes.last().is_some_and(|node| !node.tried)
     }
 
-    /// Whether several could be the one that runs next from the last state.
+    /// Whether several processes could be the next to run from the last state.
     pub fn is_contested(&self) -> bool {
         let Some(node) = self.nodes.last() else {
             return false;
@@ -204,7 +204,7 @@ impl Path {
         wanted > 1 || wanted == 0 && !node.tried && idle > 1
     }
 
-    /// Runs a process from the last state that is awake and was not run there, and nobody else
+    /// Runs a process from the last state that is awake and was not run there, and no other process
     /// after it.
     pub fn take_only(&mut self, process: ProcessId) -> Option<ProcessId> {
         let node = self.nodes.last_mut()?;
@@ -217,7 +217,7 @@ impl Path {
         Some(process)
     }
 
-    /// The step that led to the last state is about to be taken back.
+    /// Removes the last state; its step is about to be undone.
     pub fn leave(&mut self, event: &Event) {
         if let Some(node) = self.nodes.pop() {
             self.candidates.truncate(node.first);
@@ -234,31 +234,31 @@ impl Path {
         self.nodes[node].first..next.map_or(self.candidates.len(), |next| next.first)
     }
 
-    /// What is to become of a process; none if it is not ready there.
+    /// Returns the role of a process; none if it is not ready there.
     pub fn mark(&self, node: usize, process: ProcessId) -> Option<Mark> {
         let here = &self.candidates[self.range(node)];
         let found = here.iter().find(|c| c.process == process);
         found.map(|candidate| candidate.mark)
     }
 
-    /// Those whom nothing asks for running.
+    /// Returns the ready processes outside the backtrack set that are awake.
     pub fn idle(&self, node: usize) -> impl Iterator<Item = ProcessId> {
         let here = self.candidates[self.range(node)].iter();
         here.filter(|candidate| candidate.mark == Mark::Idle)
             .map(|candidate| candidate.process)
     }
 
-    /// Whether there is somebody whom nothing asks for running.
+    /// Whether an awake process is outside the backtrack set.
     pub fn has_idle(&self, node: usize) -> bool {
         self.idle(node).next().is_some()
     }
 
-    /// The process shall run from there.
+    /// Adds a process to the backtrack set.
     pub fn want(&mut self, node: usize, process: ProcessId) {
         self.want_where(node, |candidate| candidate == process);
     }
 
-    /// Every process that is ready and awake there shall run.
+    /// Adds every process that is ready and awake to the backtrack set.
     pub fn want_all(&mut self, node: usize) {
         self.want_where(node, |_| true);
     }
@@ -272,8 +272,8 @@ impl Path {
         }
     }
 
-    /// One of these shall run from there, unless one of them does so anyway or sleeps. If none of
-    /// them is ready, all that are shall run.
+    /// Adds one of these processes to the backtrack set, unless one of them is there or sleeps. If
+    /// none of them is ready, adds all ready processes.
     pub fn want_one_of(&mut self, node: usize, who: impl Fn(ProcessId) -> bool) {
         let range = self.range(node);
         let here = &mut self.candidates[range];
@@ -292,8 +292,8 @@ impl Path {
         }
     }
 
-    /// The part of the search that is done if no more processes become wanted, every branch taken
-    /// to be equally large.
+    /// Estimates the part of the search that is done: no process is added to a backtrack set, and
+    /// all branches are equally large.
     pub fn progress(&self) -> f64 {
         let mut done = 0.0;
         let mut share = 1.0;

@@ -28,7 +28,7 @@
 
 use mazurka_core::{Execution, ProcessId, Random};
 
-use super::sample::{Lot, sample};
+use super::sample::{Picker, sample};
 use crate::drive::driver::Observer;
 use crate::drive::findings::Findings;
 use crate::drive::search::{Engine, Session};
@@ -77,7 +77,7 @@ impl Priorities {
     }
 }
 
-impl Lot for Priorities {
+impl Picker for Priorities {
     fn begin(&mut self, random: &mut Random) {
         self.of.clear();
         self.changes.clear();
@@ -86,7 +86,7 @@ impl Lot for Priorities {
         }
     }
 
-    fn draw(&mut self, ready: &[ProcessId], step: u64, random: &mut Random) -> ProcessId {
+    fn pick(&mut self, ready: &[ProcessId], step: u64, random: &mut Random) -> ProcessId {
         self.longest = self.longest.max(step + 1);
         for process in ready {
             if self.of.len() <= process.index() {

@@ -1,9 +1,9 @@
 //! All schedules with few preemptions.
 //!
 //! Musuvathi and Qadeer, "Iterative context bounding for systematic testing of multithreaded
-//! programs", PLDI 2007: most mistakes need few interruptions of processes that could go on. No
-//! reduction: what is equivalent to a schedule within the bound may itself lie beyond it, so an
-//! explorer that reduces would lose some.
+//! programs", PLDI 2007: most bugs need few preemptions, that is, interruptions of processes that
+//! could go on. No reduction: a schedule within the bound may be equivalent to one beyond it, so a
+//! reducing explorer would lose traces.
 //!
 //! | paper | here |
 //! |---|---|
@@ -20,16 +20,16 @@ use crate::drive::search::{Engine, Session};
 /// Explores all schedules with few preemptions.
 #[derive(Clone, Copy, Debug)]
 pub struct FewPreemptions {
-    /// So many at most.
+    /// The greatest number of preemptions.
     pub most: u32,
 }
 
-/// What was found with few preemptions.
+/// The findings of a search with few preemptions.
 #[derive(Debug)]
 pub struct Preempted {
-    /// What was found.
+    /// The findings.
     pub found: Findings,
-    /// Whether the bound left anything out.
+    /// Whether the bound left out any schedule.
     pub cut: bool,
 }
 
@@ -50,9 +50,9 @@ impl<E: Execution> Engine<E> for FewPreemptions {
 struct Preempting {
     most: u32,
     branches: Branches,
-    /// Preemptions before each state on the path.
+    /// Number of preemptions before each state on the path.
     preemptions: Vec<u32>,
-    /// Whether the bound left anything out.
+    /// Whether the bound left out any schedule.
     cut: bool,
 }
 
@@ -72,8 +72,8 @@ impl<E: Execution> Policy<E> for Preempting {
 
     fn enter(&mut self, program: &E) {
         let mut preemptions = self.preemptions.last().copied().unwrap_or(0);
-        // Was the step that led here a preemption? Its process is not the one of the step before,
-        // which could have gone on.
+        // The step that led here is a preemption if the process of the step before it could have
+        // gone on.
         if let [.., one, other] = program.events()
             && one.process != other.process
             && self.branches.last().contains(&one.process)

@@ -11,7 +11,7 @@
 
 use mazurka_core::{Execution, ProcessId, Random};
 
-use super::sample::{Lot, sample};
+use super::sample::{Picker, sample};
 use crate::drive::driver::Observer;
 use crate::drive::findings::Findings;
 use crate::drive::search::{Engine, Session};
@@ -47,16 +47,16 @@ impl<E: Execution> Engine<E> for RandomWalks {
     type Found = Findings;
 
     fn search<O: Observer<E>>(&self, session: Session<'_, '_, E, O>) -> Findings {
-        sample(session, Evenly, self.seed)
+        sample(session, Uniform, self.seed)
     }
 }
 
 /// Every ready process is as likely as any other.
 #[derive(Clone, Copy, Debug)]
-pub struct Evenly;
+pub struct Uniform;
 
-impl Lot for Evenly {
-    fn draw(&mut self, ready: &[ProcessId], _step: u64, random: &mut Random) -> ProcessId {
+impl Picker for Uniform {
+    fn pick(&mut self, ready: &[ProcessId], _step: u64, random: &mut Random) -> ProcessId {
         ready[random.below(ready.len() as u64) as usize]
     }
 }

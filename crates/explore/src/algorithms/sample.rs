@@ -1,7 +1,7 @@
 //! Walks through a program by chance: what the algorithms that sample share.
 //!
 //! No paper here: `random` and `pct` each name theirs. A walk is one run from the initial state to
-//! its end. A [`Lot`] draws which process goes on, and what a `choose` gives is drawn evenly. What
+//! its end. A [`Picker`] draws which process goes on, and what a `choose` gives is drawn evenly. What
 //! it can give shows only in the step, so the step is made again with the value that was drawn.
 //!
 //! Walks cover nothing for certain, so a search that makes them is never complete: its bounds have
@@ -19,12 +19,12 @@ use crate::drive::search::{Engine, Session};
 const WALKS: u64 = 1000;
 
 /// Draws which process goes on.
-pub trait Lot {
+pub trait Picker {
     /// A walk begins.
     fn begin(&mut self, _random: &mut Random) {}
 
     /// One of the ready processes, of which there is one at least, after so many steps of the walk.
-    fn draw(&mut self, ready: &[ProcessId], step: u64, random: &mut Random) -> ProcessId;
+    fn pick(&mut self, ready: &[ProcessId], step: u64, random: &mut Random) -> ProcessId;
 }
 
 /// The walks of a seed, one after the other.
@@ -32,7 +32,7 @@ pub trait Lot {
 /// A search with this policy goes on where the one before it has stopped.
 #[derive(Debug)]
 pub struct Walks<L> {
-    lot: L,
+    picker: L,
     random: Random,
     /// How many to make; none if only the limits of the search end it.
     most: Option<u64>,
@@ -48,9 +48,9 @@ pub struct Walks<L> {
 
 impl<L> Walks<L> {
     /// So many walks.
-    pub fn new(lot: L, random: Random, most: Option<u64>) -> Self {
+    pub fn new(picker: L, random: Random, most: Option<u64>) -> Self {
         Self {
-            lot,
+            picker,
             random,
             most,
             ended: 0,
@@ -88,7 +88,7 @@ impl<L> Walks<L> {
     }
 }
 
-impl<E: Execution, L: Lot> Policy<E> for Walks<L> {
+impl<E: Execution, L: Picker> Policy<E> for Walks<L> {
     const UNIQUE: bool = false;
 
     fn enter(&mut self, program: &E) {
@@ -102,7 +102,7 @@ impl<E: Execution, L: Lot> Policy<E> for Walks<L> {
                 return None;
             }
             self.walking = true;
-            self.lot.begin(&mut self.random);
+            self.picker.begin(&mut self.random);
         }
         self.ready.clear();
         let all = program.processes().in_order().iter();
@@ -112,7 +112,7 @@ impl<E: Execution, L: Lot> Policy<E> for Walks<L> {
             return None;
         }
         let step = program.events().len() as u64;
-        Some(self.lot.draw(&self.ready, step, &mut self.random))
+        Some(self.picker.pick(&self.ready, step, &mut self.random))
     }
 
     fn amend(&mut self, event: &Event, outcomes: &mut Vec<i64>) -> bool {
@@ -165,7 +165,7 @@ pub fn draw_outcome(event: &Event, outcomes: &mut Vec<i64>, random: &mut Random)
 /// Makes as many walks as there may be executions, or [`WALKS`] if nothing limits the search.
 pub(super) fn sample<E: Execution, O: Observer<E>>(
     mut session: Session<'_, '_, E, O>,
-    lot: impl Lot,
+    picker: impl Picker,
     seed: u64,
 ) -> Findings {
     // A walk that is cut or discarded is no execution, but it is one of the walks.
@@ -173,7 +173,7 @@ pub(super) fn sample<E: Execution, O: Observer<E>>(
     let unlimited = steps.is_none() && time.is_none();
     let most = session.limits.executions.take();
     let most = most.or(unlimited.then_some(WALKS));
-    let mut walks = Walks::new(lot, Random::new(seed), most);
+    let mut walks = Walks::new(picker, Random::new(seed), most);
     let mut found = session.explore(&mut walks);
     if found.stopped != StopReason::Certain {
         found.add_bound(Bound::Sampled(walks.ended));
@@ -192,7 +192,7 @@ impl<'a, L> WalkOn<'a, L> {
     }
 }
 
-impl<E: Execution, L: Lot> Engine<E> for WalkOn<'_, L> {
+impl<E: Execution, L: Picker> Engine<E> for WalkOn<'_, L> {
     type Found = Findings;
 
     fn search<O: Observer<E>>(&self, mut session: Session<'_, '_, E, O>) -> Findings {

@@ -1,34 +1,34 @@
-//! All interleavings but those that sleep sets rule out: each trace once, many runs blocked.
+//! All interleavings except those that sleep sets rule out: each trace once, many runs blocked.
 //!
 //! Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems", LNCS 1032, 1996,
-//! chapter 5; also at the end of section 2.4 of the thesis paper. No race is looked for: every
-//! ready process runs from every state, but a process that has run from a state sleeps in the
-//! states after its later siblings, until a step is made that depends on its own.
+//! chapter 5; also at the end of section 2.4 of the thesis paper. The algorithm looks for no races:
+//! every ready process is run from every state, but a process that has been run from a state sleeps
+//! in the states after its later siblings, until a step is made that depends on its own.
 //!
 //! | paper | here |
 //! |---|---|
-//! | Sleep(s) | the candidates of the last state of [`Path`] with `Mark::Taken` and `Mark::Asleep` |
+//! | Sleep(s) | the candidates of the last state of [`Path`] with `Mark::Taken` or `Mark::Asleep` |
 //! | enabled(s) \ Sleep(s) | all other candidates |
 //!
-//! Why each trace comes once: of two equivalent runs that part at a state, the later one starts
-//! with a process after the other's first process p has been run. In it nothing that p's step
-//! conflicts with comes before that step, so p sleeps until it would be made, and the run is
-//! blocked there.
+//! Why each trace is run once: consider two equivalent runs that part at a state. The later one
+//! starts with a process that is run after p, the first process of the other one. In it, no step
+//! that conflicts with p's step comes before that step. So p sleeps until its step would be made,
+//! and the run is blocked there.
 //!
-//! Where it deviates: nowhere. Guards, locks and joins need no care, since nothing is left out that
-//! is not covered: what sleeps is ready, and no step that is independent of it can change that.
+//! Where it deviates: nowhere. Guards, locks and joins need no special treatment, because only
+//! covered runs are left out: a sleeping process is ready, and no independent step can change that.
 //! Outcomes of `choose` are run one after the other, then the process sleeps as a whole.
 //!
-//! The number of states is not reduced, only the number of ways to each, so this is slower than any
-//! of the engines that look for races, and simpler: it is what they are compared with where brute
-//! force takes too long.
+//! The number of states is not reduced, only the number of paths to each. So this is slower than
+//! the engines that look for races, and simpler: it is their reference where brute force takes too
+//! long.
 
 use mazurka_core::{Execution, ProcessId};
 
 use crate::Policy;
 use crate::algorithms::path::Path;
 
-/// The policy.
+/// The policy with sleep sets only.
 #[derive(Debug)]
 pub(crate) struct Sleep {
     path: Path,

@@ -13,28 +13,27 @@
 //! | v = notdep(e, E).p | [`Reversal`] |
 //! | I_\[E'\](v) (initials) | [`Reversal::is_initial`] |
 //! | backtrack(E) | the candidates of a state of `Path` with `Mark::Wanted` and `Mark::Taken` |
-//! | sleep(E) | those with `Mark::Taken` (of which the one being run is none) and `Mark::Asleep` |
+//! | sleep(E) | those with `Mark::Asleep`, and with `Mark::Taken` except the one being run |
 //!
 //! Where it deviates:
-//! - An initial that sleeps counts as one that is in the backtrack set. The paper may add such a
-//!   one, and then never runs it.
+//! - An initial that sleeps counts as an element of the backtrack set. The paper may add such a
+//!   process and then never runs it.
 //! - *Locks*: an acquisition races with the acquisition before it, and in v it counts with its
 //!   program past only (its other predecessors came through the critical section that the reversal
 //!   removes). An acquisition that has to wait at the end of a run is a last event that is not made
 //!   (errata E3).
-//! - *Guards* (errata E3): whether a guarded step is possible after a reversal cannot be told from
-//!   the run. So at every event that conflicts with a guarded step, made or waiting, and is not in
-//!   its program past, all ready processes are run. Why this is enough is told in `optimal`.
+//! - *Guards* (errata E3): the run does not tell whether a guarded step is possible after a
+//!   reversal. So at every event that conflicts with a guarded step, made or waiting, and is not in
+//!   its program past, all ready processes are run. `optimal` says why this is enough.
 //! - *Outcomes* of `choose`: a process is run with all of them, and sleeps as a whole.
 //!
-//! Initials, not weak initials: a process outside of v may be kept from its step by what comes
-//! after v.
+//! Initials, not weak initials: steps after v may prevent the step of a process outside of v.
 //!
-//! Tried and dropped: leaving out the steps that wait at the end of a *blocked* run, as if the run
-//! that covers it had shown them. Random programs lost traces:
-//! `x := 0 | if y <= y { y := 1 } | y == 0 |> x := x` one of 3. The covering run shows them in
-//! other states. And the testkit's rule that an awake initial is added although another one sleeps:
-//! 6 philosophers have 1291 blocked runs with it and none without.
+//! Tried and dropped: ignoring the steps that wait at the end of a *blocked* run, as if the run
+//! that covers it had shown them. Random programs lost traces: `x := 0 | if y <= y { y := 1 } | y
+//! == 0 |> x := x` lost one of 3. The covering run shows these steps in other states. Also dropped:
+//! the testkit's rule that an awake initial is added although another one sleeps. With it 6
+//! philosophers have 1291 blocked runs, without it none.
 
 use mazurka_core::{Claims, Event, Execution, ProcessId, Status, Wait};
 
@@ -43,7 +42,7 @@ use crate::drive::driver::End;
 use crate::relations::reversal::Reversal;
 use crate::relations::set::{Set, for_each};
 
-/// Source-DPOR's reversals.
+/// The reversals of Source-DPOR.
 #[derive(Debug)]
 pub(crate) struct SourceSets;
 
@@ -51,24 +50,25 @@ pub(crate) struct SourceSets;
 pub(crate) type Source<S> = Reducing<S, SourceSets>;
 
 impl<S: Set> Source<S> {
-    /// Makes sure that the last event, which is a step of this process, is also tried before each
-    /// that it races with.
+    /// Makes sure that the last event, a step of this process, is also tried before each event that
+    /// it races with.
     fn reverse_races(&mut self, process: ProcessId, claims: &Claims) {
         let Self { order, path, .. } = self;
         let last = &order.events[order.len() - 1];
         for_each(&last.races, |first| {
-            let v = Reversal::of(order, first, process, claims, last.acquires);
+            let v = Reversal::new(order, first, process, claims, last.acquires);
             path.want_one_of(first, |candidate| v.is_initial(order, candidate));
         });
     }
 
-    /// Runs everything wherever somebody could have changed what a guarded step waits for.
+    /// Adds all processes to the backtrack sets of the states whose event may have changed what a
+    /// guarded step waits for.
     fn expand_rivals(&mut self, process: ProcessId, claims: &Claims) {
         let Self { order, path, .. } = self;
         order.for_each_rival(process, claims, |at| path.want_all(at));
     }
 
-    /// The steps that processes wait to make, or could make, at the end of a run.
+    /// Handles the steps that processes wait to make, or could make, at the end of a run.
     fn pending(&mut self, program: &impl Execution) {
         let mut claims = Claims::new();
         for (process, status) in pending(program) {

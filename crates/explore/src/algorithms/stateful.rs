@@ -1,32 +1,32 @@
 //! Visited states: no state is explored twice.
 //!
-//! Depth first with a table of the states met so far, each as a 128-bit fingerprint (Holzmann, *The
-//! Model Checker SPIN*, IEEE TSE 1997, on state storage and hash compaction), and sleep sets kept
-//! with the states (Godefroid, *Partial-Order Methods for the Verification of Concurrent Systems*,
-//! LNCS 1032, 1996, chapter 5, sleep sets with state matching).
+//! Depth-first search with a table of the states met so far, each as a 128-bit fingerprint
+//! (Holzmann, *The Model Checker SPIN*, IEEE TSE 1997, on state storage and hash compaction), and
+//! sleep sets stored with the states (Godefroid, *Partial-Order Methods for the Verification of
+//! Concurrent Systems*, LNCS 1032, 1996, chapter 5, sleep sets with state matching).
 //!
 //! | paper | here |
 //! |---|---|
 //! | H | [`SleepSets::table`], from fingerprints to sleep sets |
 //! | s.Sleep | [`Node::mark`], processes as bits |
 //! | T | [`Stateful::todo`], from [`Node::first`] on |
-//! | t, t′ independent | [`SleepSets::left`]: no claim of the one conflicts with one of the other |
+//! | t, t′ independent | [`SleepSets::left`]: no claim of one conflicts with a claim of the other |
 //!
 //! Sleep sets alone save transitions, never states: every reachable state is met, so deadlocks,
-//! final states and failing steps are found. If a state is met again with a sleep set that lacks
-//! some of what it was stored with, just these are run, and the intersection is stored; so each
-//! transition is executed at most once. On the two threads of fib they save a quarter of the
+//! final states and failing steps are found. If a state is met again and some processes of its
+//! stored sleep set do not sleep now, only these are run, and the intersection is stored. So each
+//! transition is executed at most once. On the two threads of fib this saves a quarter of the
 //! transitions and a tenth of the time.
 //!
-//! Deviations: a transition is a process with all outcomes of its next step, for these are run
+//! Deviations: a transition is a process with all outcomes of its next step, because these are run
 //! together. Processes beyond the 64th never sleep. Nothing is run from a state where a false
-//! `assume` has halted a process: what counts and can follow there happens without that step too.
-//! If a run may come back to a state, nobody sleeps, and the graph is written down instead, for
-//! whether a cycle is a [livelock](crate::algorithms::livelock) depends on every step. `failures`
-//! counts the failing transitions that were executed: one that slept is the same failure in another
-//! order.
+//! `assume` has halted a process: everything that counts there happens without that step too. If a
+//! run may come back to a state, there are no sleep sets, and the graph of states is recorded
+//! instead, because whether a cycle is a [livelock](crate::algorithms::livelock) depends on every
+//! step. `failures` counts the failing transitions that were executed: one that slept is the same
+//! failure in another order.
 //!
-//! Memory: 25 bytes for each place of the table, which is about 5/8 full and grows in [small
+//! Memory: 25 bytes for each slot of the table, which is about 5/8 full and grows in [small
 //! steps](crate::drive::table). Two states with one fingerprint would be taken for one: among n
 //! states that happens with a probability of about n²/2¹²⁹.
 
@@ -43,7 +43,7 @@ use crate::drive::table::Table;
 pub(crate) struct Stateful<M: Memory> {
     memory: M,
     nodes: Vec<Node<M::Mark>>,
-    /// What is to be run from the states of the path, one state after the other.
+    /// The processes to run from the states of the path, one state after the other.
     todo: Vec<ProcessId>,
     known: bool,
 }
@@ -51,20 +51,21 @@ pub(crate) struct Stateful<M: Memory> {
 /// A state of the path.
 #[derive(Debug)]
 struct Node<K> {
-    /// Where its part of `todo` begins, and which of it is next.
+    /// Index of its first process in `todo`.
     first: usize,
+    /// Index of its next process in `todo`.
     next: usize,
     mark: K,
-    /// The process that just came back has these outcomes left to try.
+    /// The outcomes that the process run last has left to try.
     again: Option<SmallVec<[i64; 1]>>,
 }
 
-/// What is kept of the states that were met.
+/// The memory of the states met so far.
 pub(crate) trait Memory {
-    /// What is kept of a state while it is on the path.
+    /// The data kept with a state while it is on the path.
     type Mark: Copy;
 
-    /// A run has come to a state.
+    /// Handles a state that a run has reached.
     fn meet<E: Semantics>(
         &mut self,
         program: &E,
@@ -76,26 +77,26 @@ pub(crate) trait Memory {
 pub(crate) struct Step<'a, K> {
     /// The mark of the state before.
     pub mark: K,
-    /// Who has been run from there already.
+    /// The processes that have been run from there already.
     pub done: &'a [ProcessId],
     pub event: &'a Event,
 }
 
-/// What to do with a state.
+/// What to run from a state.
 pub(crate) enum Met<K> {
-    /// It is new: run who is ready, but not these.
+    /// The state is new: run the ready processes, except these.
     New { mark: K, but: u64 },
-    /// It is known: run only these.
+    /// The state is known: run only these processes.
     Known { mark: K, only: u64 },
 }
 
-/// A process as one of 64 bits; none for later ones.
+/// Returns a process as one of 64 bits; 0 for later processes.
 fn bit(process: ProcessId) -> u64 {
     1u64.checked_shl(process.0).unwrap_or(0)
 }
 
 impl<M: Memory> Stateful<M> {
-    /// Nothing met so far.
+    /// Makes a policy that has met no states.
     pub fn new(memory: M) -> Self {
         Self {
             memory,
@@ -105,7 +106,7 @@ impl<M: Memory> Stateful<M> {
         }
     }
 
-    /// All that was kept.
+    /// Returns the memory of the states met.
     pub fn into_memory(self) -> M {
         self.memory
     }
@@ -184,7 +185,7 @@ impl<E: Semantics, M: Memory> Policy<E> for Stateful<M> {
     }
 }
 
-/// Keeps with each state what need not be run from it.
+/// Stores the sleep set of each state.
 #[derive(Debug, Default)]
 pub(crate) struct SleepSets {
     table: Table<(Fingerprint, u64)>,
@@ -192,7 +193,8 @@ pub(crate) struct SleepSets {
 }
 
 impl SleepSets {
-    /// The part of a sleep set that an event leaves asleep: what is independent of it.
+    /// Returns the processes of a sleep set that stay asleep after an event: those independent of
+    /// it.
     #[inline]
     fn left<E: Semantics>(&mut self, program: &E, sleep: u64, event: &Event) -> u64 {
         let mut left = sleep & !bit(event.process);
@@ -200,7 +202,7 @@ impl SleepSets {
         while rest != 0 {
             let process = ProcessId(rest.trailing_zeros());
             rest &= rest - 1;
-            // It has not moved, so this is what it claimed before the event.
+            // The process has not moved, so it claims the same as before the event.
             program.claims(process, &mut self.claims);
             let conflicts = |&claim: &_| event.claims.iter().any(|e| e.conflicts(claim));
             if self.claims.iter().any(conflicts) {
@@ -220,7 +222,7 @@ impl Memory for SleepSets {
             self.left(program, sleep, step.event)
         });
         let print = program.fingerprint();
-        // The bits of a fingerprint are well mixed already.
+        // The bits of a fingerprint are already well mixed.
         let hash = |print: Fingerprint| print.bits() as u64;
         let same = |(known, _): &(Fingerprint, u64)| *known == print;
         match self.table.entry(hash(print), same, |(p, _)| hash(*p)) {

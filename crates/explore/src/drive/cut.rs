@@ -1,29 +1,30 @@
-//! Cuts the search space into parts that can be explored one by one, by anybody.
+//! Cuts the search space into parts that can be explored independently.
 //!
-//! A part is the end of a schedule and the processes that sleep there: the leaves of the upper part
-//! of the plain sleep-set tree (see `sleep`), in which every process that is ready and awake is
-//! run. Each trace is a path of that tree to a complete run, and just one: so it belongs to exactly
-//! one part. What an engine explores in a part are the traces that start with its prefix and then
-//! with no sleeper; the engine must promise to treat processes that sleep at the start as it treats
+//! A part is the end of a schedule and the processes that sleep there. The parts are the leaves of
+//! the upper part of the plain sleep-set tree (see `sleep`), in which every process that is ready
+//! and awake is run. Each trace is exactly one path of that tree to a complete run, so it belongs
+//! to exactly one part. In a part, an engine explores the traces that start with its prefix and
+//! then with no sleeping process. The engine must treat processes that sleep at the start like
 //! those that it has put to sleep itself.
 //!
-//! Why not cut the tree that the engine itself explores: there a state may owe branches to races
-//! that have not been seen yet, by the time its first branch is handed out. In the sleep-set tree
-//! nothing is owed: everything is tried, and races with events of the prefix need not be looked at.
-//! The price is that a sleeper which no race of the part wakes may end a run (blocked).
+//! Why not cut the tree that the engine itself explores: when its first branch is handed out, a
+//! state may still get branches from races that have not been met yet. The sleep-set tree is
+//! complete from the start: every process is tried, and races with events of the prefix need not be
+//! analysed. The price is that a sleeping process which no race of the part wakes may end a run
+//! (blocked).
 //!
-//! Measured with `optimal`, blocked runs for each 100 executions: writers(10) 0, readers(18) 0.04,
+//! Measured with `optimal`, blocked runs per 100 executions: writers(10) 0, readers(18) 0.04,
 //! fib(6) 0.1, 7 philosophers 4, but lastzero(15) 159, where two workers are no faster than one.
-//! Sleepers that count as cover only where they are true initials are the reason; without that
-//! traces are lost (the tests show it at once).
+//! The reason is that a sleeping process counts as cover only where it is a true initial; without
+//! that rule traces are lost (the tests show it at once).
 //!
-//! For `naive` nobody sleeps: the parts are those of the tree of all interleavings.
+//! For `naive` there are no sleep sets: the parts are those of the tree of all interleavings.
 //!
-//! The largest part is cut first, until there are enough; a part is taken to be as large as its
-//! share of the one that it was cut from. Nothing depends on time or on the number of workers, so
+//! The largest part is cut first, until there are enough. The size of a part is estimated as its
+//! share of the part that it was cut from. Nothing depends on time or on the number of workers, so
 //! the parts are always the same.
 //!
-//! Tested (testkit/tests/parallel.rs): the parts of random programs, and of the corpus, together
+//! Tested (testkit/tests/it/parallel.rs): the parts of random programs, and of the corpus, together
 //! have the traces, deadlocks, failures and final states that brute force finds, and no trace is in
 //! two of them.
 
@@ -40,7 +41,7 @@ use crate::algorithms::naive::next_outcomes;
 use crate::drive::suffix::Suffix;
 use crate::relations::catalogue::conflict;
 
-/// How many parts are cut at most.
+/// Limit on the number of parts that are cut.
 const CUTS: usize = 4096;
 /// A part that would fall into more than this is not cut: a `choose` may have a billion outcomes.
 const MOST_CHILDREN: usize = 4096;
@@ -52,20 +53,20 @@ pub struct Part {
     pub prefix: Schedule,
     /// The processes that sleep after them.
     pub asleep: Vec<ProcessPath>,
-    /// The part of the whole that it is taken to be.
+    /// Its estimated part of the whole.
     pub share: f64,
 }
 
-/// The parts, and what it took to find them.
+/// The parts, and the effort of finding them.
 #[derive(Clone, Debug)]
 pub(crate) struct Cut {
     pub parts: Vec<Part>,
-    /// Edges of the tree above the parts.
+    /// Number of edges of the tree above the parts.
     pub events: u64,
     pub steps: u64,
 }
 
-/// A part and its place among the others.
+/// A part and its position among the others.
 struct Piece {
     part: Part,
     place: Vec<u32>,
@@ -86,15 +87,15 @@ impl PartialOrd for Piece {
 }
 
 impl Ord for Piece {
-    /// The largest is the greatest, and of equal ones the first.
+    /// The largest is the greatest; of equal ones, the first.
     fn cmp(&self, other: &Self) -> Ordering {
         let shares = self.part.share.total_cmp(&other.part.share);
         shares.then_with(|| other.place.cmp(&self.place))
     }
 }
 
-/// Cuts the space of a program into so many parts with something to run in them, if it has as many.
-/// `sleep`: whether there are sleep sets.
+/// Cuts the space of a program into this many parts that have something to run, if there are so
+/// many. `sleep`: whether there are sleep sets.
 pub(crate) fn cut<E: Execution>(program: E, parts: usize, sleep: bool, limits: &Limits) -> Cut {
     let mut result = Cut {
         parts: Vec::new(),
@@ -142,8 +143,8 @@ pub(crate) fn cut<E: Execution>(program: E, parts: usize, sleep: bool, limits: &
     result
 }
 
-/// The parts of a part, one for each process that can run and each of its outcomes. An empty list
-/// if its runs end there, and none if there are too many.
+/// Returns the parts of a part, one for each process that can run and each of its outcomes: an
+/// empty list if its runs end there, none if there are too many.
 fn children<E: Execution>(
     rest: &mut Suffix<E>,
     part: &Part,
@@ -184,7 +185,7 @@ fn children<E: Execution>(
     Some(children)
 }
 
-/// The part after one more step, and the outcomes that this step can have next.
+/// Returns the part after one more step, and the next outcomes of this step.
 fn child<E: Execution>(
     rest: &mut Suffix<E>,
     part: &Part,

@@ -1,8 +1,8 @@
-//! The one loop that all explorers share.
+//! The loop that all explorers share.
 //!
-//! The driver owns the search: it makes the steps, honours the limits, recognises how runs end,
-//! counts, and keeps a schedule of everything worth showing (in `findings`). An algorithm is a
-//! [`Policy`]: it only says who runs next.
+//! The driver owns the search: it makes the steps, checks the limits, recognises how runs end,
+//! counts, and keeps a schedule of every finding (in `findings`). An algorithm is a [`Policy`]: it
+//! only chooses the next process.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::drive::findings::{Findings, Ledger};
 use crate::drive::pace::Pace;
 use crate::drive::search::Session;
 
-/// An algorithm: what to run next.
+/// An algorithm: the choice of the next process.
 ///
 /// The driver calls [`enter`](Policy::enter) in the initial state and after each step, then
 /// [`next`](Policy::next) until there is none, then [`leave`](Policy::leave) and goes back one
@@ -27,26 +27,27 @@ pub trait Policy<E: Execution> {
     /// Whether no two complete runs are equivalent, so that traces need not be told apart.
     const UNIQUE: bool;
 
-    /// Whether it merges equal states: then nobody knows about traces, each transition is executed
-    /// at most once, and runs end where a process meets a false `assume`.
+    /// Whether it merges equal states: then the number of traces is unknown, each transition is
+    /// executed at most once, and runs end where a process meets a false `assume`.
     const MERGES: bool = false;
 
-    /// Whether it meets every trace. If not, nobody knows how many there are, nor which schedule is
-    /// the least.
+    /// Whether it meets every trace. If not, the number of traces and the least schedules are
+    /// unknown.
     const EVERY_TRACE: bool = true;
 
-    /// The search has reached a state that it was not in.
+    /// Called when the search has entered a state by a step.
     fn enter(&mut self, program: &E);
 
     /// Called after [`enter`](Policy::enter), with a program that may go elsewhere as long as it
-    /// comes back. Gives the number of steps that it made for that.
+    /// comes back. Returns the number of steps that it made for that.
     fn look_around(&mut self, _program: &mut E) -> u64 {
         0
     }
 
-    /// Who is to run now. None means done here: if nothing was run from this state, and somebody
-    /// could, the run counts as blocked. What the `choose` expressions of the step are to give goes
-    /// to `outcomes`, which is empty; what is not given is the least value.
+    /// Returns the process to run now; none if the state is done. If nothing was run from this
+    /// state though a process is ready, the run counts as blocked. The outcomes for the `choose`
+    /// expressions of the step go to `outcomes`, which is empty; those not given are the least
+    /// values.
     fn next(&mut self, program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId>;
 
     /// The step that was chosen has been made with these outcomes. Returns true if it is to be
@@ -55,39 +56,39 @@ pub trait Policy<E: Execution> {
         false
     }
 
-    /// Whether the state that was entered last is covered elsewhere, even if nobody can go on.
+    /// Whether the state that was entered last is covered elsewhere, even if no process can go on.
     fn known(&self) -> bool {
         false
     }
 
-    /// The search is about to take back the last step.
+    /// Called when the search is about to undo the last step.
     fn leave(&mut self, program: &E);
 
-    /// As [`leave`](Policy::leave), again and again while there is nothing to run from the state
-    /// that the search returns to. Gives the number of events that are left.
+    /// Like [`leave`](Policy::leave), repeated while nothing is to be run from the state that the
+    /// search returns to. Returns the number of events that are left.
     fn leave_to(&mut self, program: &E) -> usize {
         self.leave(program);
         program.events().len() - 1
     }
 
-    /// The run ends here.
+    /// Called at the end of a run.
     fn leaf(&mut self, _program: &E, _end: End) {}
 
-    /// The process sleeps in the initial state: all that could start with its step is explored
-    /// elsewhere.
+    /// Puts a process to sleep in the initial state: everything that starts with its step is
+    /// explored elsewhere.
     fn put_to_sleep(&mut self, _program: &E, _process: ProcessId) {}
 
-    /// Whether the policy gives the search up: it ends at once, and means nothing.
+    /// Whether the policy gives up: the search ends at once, and its findings mean nothing.
     fn gives_up(&self) -> bool {
         false
     }
 
-    /// The most states that were kept at any time, if it keeps states.
+    /// Returns the greatest number of states stored at any time, if it stores states.
     fn stored(&self) -> Option<u64> {
         None
     }
 
-    /// The part of the search that is done, between 0 and 1, if the algorithm can tell.
+    /// Returns the part of the search that is done, between 0 and 1, if it is known.
     fn progress(&self) -> Option<f64> {
         None
     }
@@ -98,23 +99,23 @@ pub trait Policy<E: Execution> {
 pub enum End {
     /// Every process has ended.
     Final,
-    /// Nobody can go on, and nobody has failed.
+    /// No process can go on, and none has failed.
     Deadlock,
-    /// Nobody can go on, and somebody has failed.
+    /// No process can go on, and at least one has failed.
     Failure,
     /// A false `assume`.
     Discarded,
-    /// Beyond what the evaluator can tell.
+    /// A bound of the evaluator has halted a process.
     Lost,
-    /// Somebody can go on, but all that could follow is covered elsewhere.
+    /// A process can go on, but everything that could follow is covered elsewhere.
     Blocked,
-    /// Somebody can go on, but the run is as long as a run may be.
+    /// A process can go on, but the run has reached the limit on its length.
     Cut,
 }
 
 impl End {
-    /// How the current run ends, if the policy has nothing to run.
-    pub(crate) fn of<E: Execution>(program: &E) -> Self {
+    /// Returns how the current run ends, if the policy has nothing to run.
+    pub(crate) fn classify<E: Execution>(program: &E) -> Self {
         let mut end = End::Final;
         if program.is_final() {
             return end;
@@ -133,17 +134,17 @@ impl End {
     }
 }
 
-/// Watches a search step by step. `()` looks away.
+/// Watches a search step by step. `()` ignores it.
 pub trait Observer<E: Execution> {
-    /// Whether it looks at all.
+    /// Whether it watches at all.
     fn looks(&self) -> bool {
         true
     }
-    /// The search starts (again), in the initial state.
+    /// The search starts (again) in the initial state.
     fn start(&mut self, _program: &E) {}
     /// A step has been made.
     fn pushed(&mut self, _program: &E) {}
-    /// The last step is about to be taken back.
+    /// The last step is about to be undone.
     fn popping(&mut self, _program: &E) {}
     /// The run is complete.
     fn complete(&mut self, _program: &E) {}
@@ -167,23 +168,23 @@ pub enum Goal {
     },
 }
 
-/// What a search in progress can tell.
+/// The state of a search in progress.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// What has been counted so far.
+    /// The counts so far.
     pub counts: Counts,
-    /// Since the start.
+    /// Time since the start.
     pub elapsed: Duration,
     /// The part that is done, if known.
     pub done: Option<f64>,
-    /// How many executions there will be, if anything can be said.
+    /// The estimated number of executions, if there is an estimate.
     pub estimate: Option<Estimate>,
 }
 
-/// How often limits are looked at, in steps: at most so many, and fewer if the steps are slow.
+/// Greatest number of steps between two checks of the limits.
 const STEPS_BETWEEN_LOOKS: u32 = 4096;
 
-/// Called every now and then: it may show progress, and break off the search.
+/// Called at intervals: it may show progress, and break off the search.
 pub type Watch<'a> = dyn FnMut(&Progress) -> ControlFlow<Bound> + 'a;
 
 /// Explores the program of a session with a policy.
@@ -253,7 +254,7 @@ impl Driver<'_, '_> {
             let too_deep = fresh
                 && depth as u64 >= deepest
                 && !policy.known()
-                && End::of(program) == End::Blocked;
+                && End::classify(program) == End::Blocked;
             if too_deep {
                 self.ledger.found.bound(Bound::MaxDepth(most_events));
             }
@@ -305,7 +306,7 @@ impl Driver<'_, '_> {
                         let end = match () {
                             () if too_deep => End::Cut,
                             () if policy.known() => End::Blocked,
-                            () => match End::of(program) {
+                            () => match End::classify(program) {
                                 End::Blocked if P::MERGES && discarded(program) => End::Discarded,
                                 end => end,
                             },
@@ -339,8 +340,8 @@ impl Driver<'_, '_> {
         }
     }
 
-    /// Looks at what comes before the search: at the initial state, and at the events that have
-    /// been made there. The number of these.
+    /// Records the mishaps of the initial state and of the events before the search. Returns the
+    /// number of these events.
     fn start<E: Execution>(&mut self, program: &E) -> usize {
         self.ledger.initial_mishaps(program);
         let whole = program.whole();
@@ -360,7 +361,7 @@ impl Driver<'_, '_> {
         self.ledger.found.broken_off = true;
     }
 
-    /// A step was broken off.
+    /// Ends the search because a step was broken off.
     fn broken_off(&mut self) {
         let counts = self.ledger.counts();
         let bound = self.budget.why_broken(counts, self.watch);

@@ -1,42 +1,42 @@
-//! How many executions there will be, as far as one can tell from a part of the search.
+//! The estimated number of executions of a search, from the part that is done.
 //!
 //! No paper; the idea is that of Kilby, Slaney, Thiébaux, Walsh, "Estimating Search Tree Size",
-//! AAAI 2006: every branch of a state is taken to be as large as its siblings, so the part of the
-//! search that is done is known at any time, and the executions met so far are that part of the
+//! AAAI 2006: every branch of a state is assumed to be as large as its siblings. So the part of the
+//! search that is done is known at any time, and the executions met so far are the same part of the
 //! whole.
 //!
-//! In parts (see `cut`) that is no good guide: parts where many processes sleep are often empty, or
-//! nearly so. There each part that is left is taken to be like those that are done and have as many
-//! sleepers; if none has, to be somewhat smaller than those with the most sleepers below that, and
-//! at most as large. The larger share makes the larger part, but not in proportion: the square root
-//! met the corpus better than the share itself.
+//! For parts (see `cut`) that is a bad guide: parts in which many processes sleep are often empty,
+//! or nearly so. There each part that is left is assumed to be like the finished ones with as many
+//! sleeping processes. If there is none, it is assumed to be somewhat smaller than those with the
+//! most sleeping processes below that number, and at most as large. A larger share means a larger
+//! part, but not in proportion: the square root fitted the corpus better than the share itself.
 //!
-//! How wrong this is was measured on the corpus, where totals are known (mazurka/tests/estimate.rs,
-//! which also holds it to what is said here): what is still to come differs from what is expected
-//! by a factor of up to [`SPREAD`] in most programs, in either direction.
+//! The error was measured on the corpus, where totals are known (mazurka/tests/it/estimate.rs,
+//! which also checks this statement): in most programs the rest differs from the expected rest by a
+//! factor of up to [`SPREAD`], in either direction.
 
 use crate::drive::cut::Part;
 
-/// What is still to come is so many times more or less than expected.
+/// The rest may be this many times larger or smaller than expected.
 const SPREAD: f64 = 5.0;
-/// With one more sleeper so much less is expected, as long as nothing is known.
+/// With one more sleeping process this fraction is expected, as long as nothing is known.
 const FEWER: f64 = 0.25;
-/// Before this part is done nothing is said.
+/// There is no estimate before this part is done.
 const TOO_SOON: f64 = 1e-6;
 
 /// The number of executions of a whole search, estimated from a part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// What it probably is.
+    /// The estimate.
     pub executions: f64,
-    /// It is probably not less.
+    /// A probable lower bound.
     pub low: f64,
-    /// It is probably not more.
+    /// A probable upper bound.
     pub high: f64,
 }
 
 impl Estimate {
-    /// From the executions met so far and the part of the search that is done.
+    /// Estimates from the executions met so far and the part of the search that is done.
     pub fn at(executions: u64, done: f64) -> Option<Self> {
         if executions == 0 || !(TOO_SOON..=1.0 + 1e-6).contains(&done) {
             return None;
@@ -53,12 +53,13 @@ impl Estimate {
         }
     }
 
-    /// From the executions met so far, and the parts: with their executions, if they are done.
+    /// Estimates from the executions met so far and the parts, with their executions if they are
+    /// finished.
     pub(crate) fn in_parts<'a>(
         executions: u64,
         parts: impl Iterator<Item = (&'a Part, Option<u64>)> + Clone,
     ) -> Option<Self> {
-        // For each number of sleepers: what has been met, and in parts of which size.
+        // For each number of sleeping processes: the executions met, and the sizes of their parts.
         let mut kinds: Vec<(f64, f64)> = Vec::new();
         for (part, done) in parts.clone() {
             let Some(done) = done else { continue };
@@ -86,7 +87,7 @@ impl Estimate {
     }
 }
 
-/// Parts of larger shares are larger, but not in proportion.
+/// Returns the assumed size of a part: larger for larger shares, but not in proportion.
 fn size(part: &Part) -> f64 {
     part.share.sqrt()
 }

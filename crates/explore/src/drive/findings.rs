@@ -1,9 +1,9 @@
-//! What a search has found: counts, and a schedule for everything worth showing.
+//! The findings of a search: counts, and schedules to show.
 //!
-//! Where the whole space is explored, the schedule kept of a failure or a deadlock is the *least*:
-//! of all runs that show it, cut to what happens before it and in normal form, the shortest, and of
-//! these the first in the order of the names of processes. So it does not depend on the engine, nor
-//! on who explores what first. It is looked for only where something is wrong.
+//! If the whole space is explored, the schedule kept of a failure or a deadlock is the *least*: all
+//! runs that show it are cut to what happens before it and put in normal form; the shortest is
+//! taken, and of these the first in the order of the names of processes. So it depends neither on
+//! the engine nor on the order of the search. It is computed only for failures and deadlocks.
 
 use std::time::Duration;
 
@@ -16,12 +16,12 @@ use crate::drive::budget::broken_by;
 use crate::drive::driver::{End, Goal};
 use crate::drive::prints::Prints;
 
-/// Something found, and the schedule that leads to it.
+/// A finding, and the schedule that leads to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What happened; none for a deadlock or a final state.
+    /// The mishap; none for a deadlock or a final state.
     pub mishap: Option<Mishap>,
-    /// How to get there. For a failing event: only what happens before it, and the event.
+    /// The schedule. For a failing event: only the events that happen before it, and the event.
     pub schedule: Schedule,
 }
 
@@ -40,53 +40,53 @@ pub struct Findings {
     pub counts: Counts,
     /// Bounds that were hit; empty if the search was exhaustive or certain.
     pub bounds: Vec<Bound>,
-    /// Why it ended.
+    /// Why the search ended.
     pub stopped: StopReason,
-    /// Whether a bound ended the search at once, so that a part was not even looked at.
+    /// Whether a bound ended the search at once, so that a part of the space was not visited.
     pub broken_off: bool,
-    /// One failure of each site: the least ones, in order, where the whole space is explored.
+    /// One failure of each site: the least ones, in order, if the whole space is explored.
     pub failures: Vec<Finding>,
-    /// A deadlock: the least one, where the whole space is explored.
+    /// A deadlock: the least one, if the whole space is explored.
     pub deadlock: Option<Finding>,
     /// The first final state, and the first that differs from it.
     pub finals: Vec<Finding>,
-    /// A way to a cycle that can be followed for ever, and once round it.
+    /// A schedule to a cycle that can be followed for ever, and once round it.
     pub livelock: Option<Finding>,
-    /// The most states that were kept at any time, if the engine keeps some and not all.
+    /// The greatest number of states stored at any time, if the engine stores some and not all.
     pub stored: Option<u64>,
     /// Time taken.
     pub elapsed: Duration,
-    /// What has been told apart.
+    /// The fingerprints of what was met.
     pub seen: Seen,
 }
 
-/// What a search has told apart, by fingerprint: what is needed to put the results of two searches
-/// together.
+/// The fingerprints of what a search has met, which are needed to merge the results of two
+/// searches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Failing events, each with its past.
     pub failed: Prints,
-    /// What final states show.
+    /// The observations of final states.
     pub observed: Prints,
-    /// What the `finals` of the findings show.
+    /// The observations of the `finals` of the findings.
     pub finals: Vec<Fingerprint>,
-    /// Traces whose final state breaks an `ensures`, for each `ensures`.
+    /// Number of traces whose final state breaks an `ensures`, for each `ensures`.
     pub broken_ensures: u64,
-    /// For algorithms that may meet a trace again: those met.
+    /// For algorithms that may meet a trace again: the traces met.
     pub traces: Option<Prints<Tally>>,
 }
 
-/// What a trace counts for.
+/// The contribution of a trace to the counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// 1 if it is deadlocked.
+    /// 1 if it ends in a deadlock.
     pub deadlocks: u64,
-    /// How many `ensures` its final state breaks.
+    /// Number of `ensures` that its final state breaks.
     pub broken_ensures: u64,
 }
 
 impl Findings {
-    /// Of no search yet. `unique`: no trace is met twice.
+    /// Findings without a search. `unique`: no trace is met twice.
     pub(crate) fn none(unique: bool) -> Self {
         Self {
             counts: Counts::default(),
@@ -115,7 +115,7 @@ impl Findings {
         }
     }
 
-    /// Adds what a search of another part of the same space has found.
+    /// Adds the findings of a search of another part of the same space.
     pub(crate) fn absorb(&mut self, other: Findings) {
         let (counts, more) = (&mut self.counts, other.counts);
         counts.executions += more.executions;
@@ -158,7 +158,7 @@ impl Findings {
         self.count();
     }
 
-    /// Adds a bound that shows after the search: then it was not complete.
+    /// Adds a bound that shows after the search: then the search was not complete.
     pub fn add_bound(&mut self, bound: Bound) {
         self.bound(bound);
         if self.stopped == StopReason::Complete {
@@ -172,7 +172,7 @@ impl Findings {
         }
     }
 
-    /// Brings the counts of what is told apart up to date.
+    /// Updates the counts that follow from fingerprints.
     pub(crate) fn count(&mut self) {
         let Seen {
             failed,
@@ -187,13 +187,13 @@ impl Findings {
         self.counts.final_states = observed.len() as u64;
     }
 
-    /// Puts everything in an order that does not depend on the search.
+    /// Puts the findings in an order that does not depend on the search.
     pub(crate) fn sort(&mut self) {
         self.failures.sort_by(|a, b| a.key().cmp(&b.key()));
         self.bounds.sort();
     }
 
-    /// Keeps a failure if it is the first of its site, or less than the one that is known.
+    /// Keeps a failure if it is the first of its site, or less than the known one.
     fn failure(&mut self, finding: Finding) {
         let site = |finding: &Finding| finding.mishap.map(|mishap| mishap.site);
         let known = self
@@ -215,28 +215,28 @@ fn least(known: &mut Option<Finding>, finding: Finding) {
     }
 }
 
-/// What leads to a failure, as positions of the whole run; the event itself is the last.
+/// The events that lead to a failure, as positions of the whole run; the event itself is the last.
 #[derive(Clone, Copy)]
 enum Past<'a> {
-    /// It is of the initial or the final state.
+    /// The failure is one of the initial or the final state.
     Empty,
-    /// What happens before the event at a position.
+    /// The events that happen before the event at a position.
     Of(usize),
     /// Exactly these.
     Causes(&'a [usize]),
 }
 
-/// Keeps the books of one search.
+/// Collects the findings of one search.
 pub(crate) struct Ledger<'a> {
     pub limits: &'a Limits,
     goal: Goal,
     merges: bool,
-    /// Every trace is met.
+    /// Whether every trace is met.
     every_trace: bool,
     /// For algorithms that may meet a trace again.
     pub hasher: Option<TraceHasher>,
     pub found: Findings,
-    /// Nothing more need be found.
+    /// Whether nothing more needs to be found.
     pub certain: bool,
 }
 
@@ -281,12 +281,12 @@ impl<'a> Ledger<'a> {
         self.found
     }
 
-    /// Whether the least schedules are wanted: where there are traces, and all of them are met.
+    /// Whether the least schedules are wanted: the algorithm meets every trace of the whole space.
     fn least(&self) -> bool {
         self.goal == Goal::Everything && self.every_trace
     }
 
-    /// The mishaps of the initial state.
+    /// Records the mishaps of the initial state.
     pub fn initial_mishaps<E: Execution>(&mut self, program: &E) {
         for &mishap in program.initial_mishaps() {
             let key = Fingerprint::EMPTY.then(u64::from(mishap.site));
@@ -294,8 +294,8 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// The mishaps of the event at a position of the whole run. It is one failing event, however
-    /// much of it fails.
+    /// Records the mishaps of the event at a position of the whole run. It counts as one failing
+    /// event, however many of its claims fail.
     pub fn mishaps<E: Execution>(&mut self, program: &E, at: usize) {
         let key = self.event_fingerprint(program, at);
         if self.found.seen.failed.contains(&key) {
@@ -306,10 +306,10 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// The mishaps of an event of a net: the last of these positions of the run. The others are its
-    /// causes in the net, which in a contextual net may be less than what happens before it in this
-    /// run: then the other order is a run as well, and it is the same event there. So nothing but
-    /// its causes decides whether it counts.
+    /// Records the mishaps of an event of a net, the last of these positions of the run. The others
+    /// are its causes in the net. In a contextual net there may be fewer of these than events that
+    /// happen before it in this run: then the other order is a run as well, with the same event. So
+    /// only its causes decide whether it counts.
     pub fn mishaps_after<E: Execution>(&mut self, program: &E, causes: &[usize]) {
         let mut hasher = TraceHasher::new();
         for &at in causes {
@@ -324,13 +324,13 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Whether the event at a position of the whole run is one of the failures.
+    /// Whether the event at a position of the whole run is among the failures.
     pub fn has_failed<E: Execution>(&self, program: &E, at: usize) -> bool {
         let key = self.event_fingerprint(program, at);
         self.found.seen.failed.contains(&key)
     }
 
-    /// A mishap of an event with this past and this key.
+    /// Records a mishap of an event with this past and this key.
     fn mishap<E: Execution>(
         &mut self,
         program: &E,
@@ -355,14 +355,14 @@ impl<'a> Ledger<'a> {
             .any(|found| found.mishap.is_some_and(|known| known.site == mishap.site));
         let run = program.whole();
         let past = match past {
-            // Where states are merged, only the event itself can have a false `assume`.
+            // If states are merged, only the event itself can have a false `assume`.
             Past::Of(at) if known && self.merges => vec![at],
-            Past::Of(at) => HappensBefore::of(&run[..=at]).past(at),
+            Past::Of(at) => HappensBefore::new(&run[..=at]).past(at),
             Past::Causes(causes) => causes.to_vec(),
             Past::Empty => Vec::new(),
         };
-        // Only what leads to the failure counts: with a false `assume` in its past it cannot
-        // happen. One before any step is in the past of everything.
+        // Only the past of the failure counts: with a false `assume` in it, the failure cannot
+        // happen. A false `assume` before the first step is in the past of everything.
         let discards = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
         let discarded = |&at: &usize| run[at].mishaps.iter().any(discards);
         if past.iter().any(discarded) || program.initial_mishaps().iter().any(discards) {
@@ -410,7 +410,7 @@ impl<'a> Ledger<'a> {
         self.certain |= self.goal != Goal::Everything;
     }
 
-    /// A run has ended.
+    /// Records the end of a run.
     pub fn end<E: Execution>(&mut self, program: &E, end: End) {
         match end {
             End::Blocked => self.found.counts.blocked += 1,
@@ -456,7 +456,7 @@ impl<'a> Ledger<'a> {
         self.violated();
     }
 
-    /// Looks at a final state: how many `ensures` it breaks.
+    /// Checks a final state. Returns the number of `ensures` that it breaks.
     fn final_state<E: Execution>(&mut self, program: &E) -> u64 {
         let mut broken = 0;
         for mishap in program.final_mishaps() {
@@ -464,7 +464,7 @@ impl<'a> Ledger<'a> {
                 self.mishap(program, mishap, Past::Empty, Fingerprint::EMPTY);
                 continue;
             }
-            // The whole run is the past of a broken `ensures`; each trace has its own.
+            // The past of a broken `ensures` is the whole run, so each trace has its own.
             broken += 1;
             let known = |found: &Finding| found.mishap == Some(mishap);
             if self.least() {
@@ -486,15 +486,15 @@ impl<'a> Ledger<'a> {
     }
 }
 
-/// The run as it is.
+/// A finding with the current run as it is.
 fn here<E: Execution>(program: &E, mishap: Option<Mishap>) -> Finding {
     Finding {
         mishap,
-        schedule: Schedule::of(program.whole(), program.processes()),
+        schedule: Schedule::from_run(program.whole(), program.processes()),
     }
 }
 
-/// Some events in normal form, unless they are more than those known already.
+/// A finding with some events in normal form, unless there are more of them than in the known one.
 fn normal<E: Execution>(
     program: &E,
     mishap: Option<Mishap>,

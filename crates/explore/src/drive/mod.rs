@@ -1,5 +1,5 @@
-//! What all searches share: the loop, its limits and findings, and workers that explore a space in
-//! parts.
+//! The common parts of all searches: the loop, its limits and findings, and workers that explore a
+//! space in parts.
 
 pub(crate) mod budget;
 pub(crate) mod cut;

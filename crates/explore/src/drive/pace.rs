@@ -1,23 +1,24 @@
-//! How often to look at the clock.
+//! The interval between two checks of the limits.
 
 use std::time::{Duration, Instant};
 
-/// Looks that are closer than this are too many.
+/// The least time between two checks.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
-/// Says when it is time to look at the limits: rarely where steps are quick, since to look takes
-/// time, and after each step where they are slow.
+/// Tells when to check the limits: rarely if steps are quick, since a check takes time, and after
+/// each step if they are slow.
 #[derive(Debug)]
 pub(crate) struct Pace {
-    /// Steps between two looks, now and at most.
+    /// Number of steps between two checks, now.
     batch: u32,
+    /// The greatest number of steps between two checks.
     most: u32,
     left: u32,
     last: Instant,
 }
 
 impl Pace {
-    /// Looks at the first step, and then after so many at most.
+    /// Checks at the first step, and then after at most `most` steps.
     pub fn new(most: u32) -> Self {
         Self {
             batch: 1,
@@ -27,7 +28,7 @@ impl Pace {
         }
     }
 
-    /// Whether to look before this step.
+    /// Whether to check the limits before this step.
     pub fn is_due(&mut self) -> bool {
         let over = self.is_over();
         if !over {
@@ -46,13 +47,13 @@ impl Pace {
         true
     }
 
-    /// A step has been made since the last look.
+    /// Counts a step.
     #[inline]
     pub fn step(&mut self) {
         self.left = self.left.saturating_sub(1);
     }
 
-    /// It is looked at now: how many steps may be made until the next look?
+    /// Sets the number of steps until the next check.
     #[cold]
     fn rest(&mut self, now: Instant) {
         self.batch = match now.saturating_duration_since(self.last) > BETWEEN_LOOKS {

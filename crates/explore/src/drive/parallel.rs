@@ -1,26 +1,25 @@
-//! Workers: the parts of a search space (see `cut`), explored by several threads.
+//! Workers: several threads that explore the parts of a search space (see `cut`).
 //!
-//! Each worker has a program of its own and takes the next part when it is done with one. Nothing
-//! that changes is shared while a part is explored but a few counters, looked at every few thousand
-//! steps. The thread that asked for the search only listens: it puts results together, calls the
-//! watch, and stops everybody at a limit.
+//! Each worker has a program of its own and takes the next part when it has finished one. While a
+//! part is explored, workers share only a few counters, which they read every few thousand steps.
+//! The thread that asked for the search only listens: it merges results, calls the watch, and stops
+//! all workers at a limit.
 //!
-//! The result does not depend on the number of workers, nor on who is faster:
-//! - the parts are always the same, and what is found in one depends on nothing else;
-//! - counts are added, sets united, and the schedules shown are the least ones, or, where the
-//!   search ends as soon as the verdict is certain, those of the *first* part, in the order of the
-//!   tree, that makes it so: later parts are given up, earlier ones are explored to their end.
+//! The result depends neither on the number of workers nor on their speed:
+//! - the parts are always the same, and the findings of a part depend on nothing else;
+//! - counts are added, sets united, and the schedules shown are the least ones. If the search ends
+//!   as soon as the verdict is certain, they are those of the *first* part, in the order of the
+//!   tree, that makes it certain: later parts are given up, earlier ones are explored to their end.
 //!
-//! A search that is cut short by a limit is another matter: which parts it got to is up to the
-//! clock. Limits are for all workers together; steps and executions are counted exactly by one
-//! worker, by several to within a few thousand steps each.
+//! A search that a limit cuts short does depend on time: which parts it has finished is up to the
+//! clock. Limits apply to all workers together; one worker counts steps and executions exactly,
+//! several workers to within a few thousand steps each.
 //!
-//! With one worker there is nothing to gain from parts, so [`Search::share`] explores with the
-//! plain engine, and it begins so with any number of workers: most programs are small, and need no
-//! parts.
+//! One worker gains nothing from parts, so [`Search::share`] then explores with the plain engine.
+//! It also starts so with any number of workers: most programs are small and need no parts.
 //!
-//! An index that counts up is all the scheduling there is: parts are many more than workers, and
-//! are taken seldom.
+//! Scheduling is a counter of parts: there are many more parts than workers, and they are taken
+//! seldom.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -39,43 +38,44 @@ use crate::drive::findings::Findings;
 use crate::drive::search::{Engine, Search, Session, Start};
 use crate::drive::suffix::Suffix;
 
-/// How many parts there are: enough for workers to be busy until the end, and to lose little where
-/// one is given up.
+/// Number of parts: enough to keep workers busy until the end, and to lose little if one is given
+/// up.
 const PARTS: usize = 256;
-/// Steps of the first attempt, without parts: some milliseconds.
+/// Number of steps of the first attempt, without parts: some milliseconds.
 const FIRST_ATTEMPT: u64 = 1 << 17;
-/// Up to so many executions are counted exactly, so one worker makes them.
+/// The greatest limit of executions that is kept exactly: one worker explores then.
 const FEW: u64 = 1 << 16;
-/// How often the watch is called where nothing happens.
+/// Time between two calls of the watch if nothing happens.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
-/// Called now and then with what a search in parts has done so far.
+/// Called at intervals with the state of a search in parts.
 pub struct Saver<'a> {
-    /// Not more often than this, and only if a part has been finished since the last time.
+    /// The least time between two calls; there is none unless a part has been finished since the
+    /// last.
     pub every: Duration,
-    /// Gets the parts that are done and those that are left.
+    /// Gets the findings of finished parts, and the parts that are left.
     pub save: &'a mut dyn FnMut(&Parts),
 }
 
-/// Those who explore, each a program of its own.
+/// The threads that explore, each with a program of its own.
 pub struct Workers<'a, E> {
-    /// How many there are.
+    /// Number of workers.
     pub count: usize,
-    /// Makes a program for each.
+    /// Makes a program for each worker.
     pub programs: &'a (dyn Fn() -> E + Sync),
 }
 
-/// A search in parts: what has been found in those that are done, and those that are left.
+/// A search in parts: the findings of finished parts, and the parts that are left.
 #[derive(Clone, Debug)]
 pub struct Parts {
     /// The search. Its limits are those of one run, so they may change from one to the next.
     pub search: Search<Stateless>,
-    /// What has been found in the parts that are done.
+    /// The findings of the finished parts.
     pub found: Findings,
     /// The parts that are left, in order.
     pub left: Vec<Part>,
-    /// A part that takes more steps than this is given up, and stays among those that are left. For
-    /// each part alone: so it does not depend on the workers which ones these are.
+    /// A part that takes more steps than this is given up, and stays among those that are left. The
+    /// limit is for each part alone, so the parts given up do not depend on the workers.
     pub most_steps: Option<u64>,
 }
 
@@ -85,7 +85,7 @@ impl Parts {
         Self::at_least(PARTS, program, search)
     }
 
-    /// Cuts it into so many parts that have more than one run, if there are as many.
+    /// Cuts it into at least this many parts that have more than one run, if there are so many.
     pub fn at_least<E: Execution>(parts: usize, program: E, search: Search<Stateless>) -> Self {
         let naive = search.algorithm == Stateless::Naive;
         let cut = cut(program, parts, !naive, &search.limits);
@@ -117,8 +117,8 @@ impl Parts {
         })
     }
 
-    /// Explores what is left with some workers. The result tells also of parts that were not
-    /// finished; these stay among those that are left, as if they had not been started.
+    /// Explores the parts that are left with some workers. The result includes unfinished parts;
+    /// these stay among those that are left, as if they had not been started.
     pub fn run<E: Execution>(
         &mut self,
         workers: &Workers<'_, E>,
@@ -127,7 +127,7 @@ impl Parts {
         self.run_observed(workers, watch, &|| ()).0
     }
 
-    /// The same for who wants no more than the result: it is not there twice.
+    /// The same for callers that need only the result: no copy of it is kept.
     pub fn finish<E: Execution>(
         mut self,
         workers: &Workers<'_, E>,
@@ -136,7 +136,7 @@ impl Parts {
         self.run_all(workers, watch, &|| (), After::Nothing).0
     }
 
-    /// The same, and somebody saves it now and then.
+    /// The same, and the state is saved at intervals.
     pub fn run_saved<E: Execution>(
         &mut self,
         workers: &Workers<'_, E>,
@@ -146,7 +146,7 @@ impl Parts {
         self.run_all(workers, watch, &|| (), After::Saved(saver)).0
     }
 
-    /// The same, with an observer of each part; those of the parts that have been looked at come
+    /// The same, with an observer of each part; the observers of all visited parts are returned
     /// with the result.
     pub fn run_observed<E, O>(
         &mut self,
@@ -246,7 +246,7 @@ impl Parts {
         result
     }
 
-    /// The same search, of which some parts are done.
+    /// Returns the state of the search when some parts are finished.
     fn so_far<O>(&self, done: &[Option<(Findings, O)>], elapsed: Duration) -> Self {
         let mut all = Self {
             left: Vec::new(),
@@ -262,7 +262,7 @@ impl Parts {
         all
     }
 
-    /// Puts the results together, in the order of the parts, as far as is needed.
+    /// Merges the results in the order of the parts, as far as needed.
     fn gather<O>(
         &mut self,
         done: Vec<Option<(Findings, O)>>,
@@ -299,17 +299,17 @@ impl Parts {
     }
 }
 
-/// What the parts are for after a search.
+/// What happens with the parts after a search.
 enum After<'a, 's> {
-    /// For nothing.
+    /// They are not needed.
     Nothing,
-    /// For another search.
+    /// Another search may go on with them.
     MayGoOn,
-    /// The same, and they are saved on the way.
+    /// The same, and they are saved at intervals.
     Saved(&'a mut Saver<'s>),
 }
 
-/// Whether the verdict is certain by what has been found in a part, or in it and another one.
+/// Whether the findings of a part, alone or together with another one, make the verdict certain.
 fn certain<O>(done: &[Option<(Findings, O)>], at: usize, goal: Goal) -> bool {
     let Goal::Verdict { deterministic } = goal else {
         return false;
@@ -333,7 +333,7 @@ fn is_violation(found: &Findings, goal: Goal) -> bool {
     differ || found.deadlock.is_some() || !found.failures.is_empty()
 }
 
-/// What a worker is doing, for those who want to know.
+/// The progress of a worker, for the thread that listens.
 #[derive(Debug, Default)]
 struct Slot {
     executions: AtomicU64,
@@ -355,7 +355,7 @@ struct Workplace<E> {
     start: Start,
 }
 
-/// What the workers share.
+/// The state that workers share.
 struct Desk<'a> {
     parts: &'a [Part],
     search: &'a Search<Stateless>,
@@ -367,9 +367,9 @@ struct Desk<'a> {
     last: AtomicUsize,
     stopped: AtomicBool,
     bound: Mutex<Option<Bound>>,
-    /// One for each worker, and the last for all parts that are done.
+    /// One for each worker, and the last one for all finished parts.
     slots: Vec<Slot>,
-    /// Counted before this search, which has limits of its own.
+    /// The counts before this search, which has limits of its own.
     before: Counts,
 }
 
@@ -389,15 +389,15 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Stops everybody. The first reason counts.
+    /// Stops all workers. The first reason counts.
     fn stop(&self, bound: Bound) {
-        let mut reason = self.bound.lock().expect("nobody panics with the reason");
+        let mut reason = self.bound.lock().expect("no thread panics with the lock");
         reason.get_or_insert(bound);
         self.stopped.store(true, Ordering::Relaxed);
     }
 
     fn stopped_by(&self) -> Option<Bound> {
-        *self.bound.lock().expect("nobody panics with the reason")
+        *self.bound.lock().expect("no thread panics with the lock")
     }
 
     fn sum(&self, of: impl Fn(&Slot) -> &AtomicU64) -> u64 {
@@ -430,7 +430,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// The limit that all workers together have reached, if they have.
+    /// Returns the limit that all workers together have reached, if any.
     fn reached(&self) -> Option<Bound> {
         let executions = self.sum(|slot| &slot.executions);
         self.budget.passed(self.sum(|slot| &slot.steps), executions)
@@ -543,7 +543,7 @@ impl<'a> Desk<'a> {
             observer,
         });
         found.counts.steps += way;
-        // Limits are named as they were given, by whoever reaches them first.
+        // Bounds show the limits as they were given, whichever worker reaches them first.
         for bound in std::mem::take(&mut found.bounds) {
             match (bound, all.steps, all.executions) {
                 (Bound::MaxSteps(made), Some(most), _) if steps == Some(made) => {
@@ -569,10 +569,10 @@ impl<'a> Desk<'a> {
 
 /// Takes small pieces of memory of all sizes out of circulation.
 ///
-/// What a thread frees, an allocator gives to that thread again, also if another thread allocated
-/// it, as the one that started it has done with what it was started with. So small vectors of two
-/// workers, written to with each step, may lie on one cache line: two workers on writers(10) then
-/// took 1.2 to 2.5 times the CPU time.
+/// An allocator gives memory that a thread frees to that thread again, even if another thread
+/// allocated it, as the parent thread does for what it passes to a new one. So small vectors of two
+/// workers, written at each step, may share a cache line: two workers on writers(10) then took 1.2
+/// to 2.5 times the CPU time.
 fn foreign_memory() -> Vec<Vec<u8>> {
     let sizes = (1..=64).map(|k| 16 * k);
     sizes

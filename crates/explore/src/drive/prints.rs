@@ -1,6 +1,6 @@
-//! What was met, by fingerprint: sets and maps that grow in small steps.
+//! Sets and maps by fingerprint that grow in small steps.
 //!
-//! Most are small, and there may be thousands of them, one for each part of a search; a few have
+//! Most are small, and there may be thousands of them, one for each part of a search. A few have
 //! millions of entries, and must not double at once (see [`Table`]).
 
 use hashbrown::HashTable;
@@ -9,7 +9,7 @@ use mazurka_core::Fingerprint;
 
 use crate::drive::table::Table;
 
-/// More entries than this are kept in a table that grows in small steps.
+/// Above this number, entries are kept in a table that grows in small steps.
 const FEW: usize = 1 << 14;
 
 /// Values by fingerprint; without values, a set.
@@ -36,17 +36,17 @@ fn hash(print: &Fingerprint) -> u64 {
 }
 
 impl<V> Prints<V> {
-    /// How many there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The value of a fingerprint, if it was met.
+    /// Returns the value of a fingerprint, if there is one.
     pub fn get(&self, print: &Fingerprint) -> Option<&V> {
         let same = |entry: &(Fingerprint, V)| entry.0 == *print;
         let found = match &self.many {
@@ -56,12 +56,12 @@ impl<V> Prints<V> {
         found.map(|(_, value)| value)
     }
 
-    /// Whether a fingerprint was met.
+    /// Whether there is an entry for a fingerprint.
     pub fn contains(&self, print: &Fingerprint) -> bool {
         self.get(print).is_some()
     }
 
-    /// Adds one, unless it was met before. Whether it is new.
+    /// Adds an entry, unless there is one. Returns whether it is new.
     pub fn add(&mut self, print: Fingerprint, value: V) -> bool {
         match self.entry(print) {
             Entry::Occupied(_) => false,
@@ -90,7 +90,7 @@ impl<V> Prints<V> {
         }
     }
 
-    /// All of them, in any order.
+    /// Returns all entries, in any order.
     pub fn iter(&self) -> impl Iterator<Item = (&Fingerprint, &V)> {
         let many = self.many.iter().flat_map(|many| many.iter());
         self.few
@@ -99,15 +99,15 @@ impl<V> Prints<V> {
             .map(|(print, value)| (print, value))
     }
 
-    /// All fingerprints, in any order.
+    /// Returns all fingerprints, in any order.
     pub fn prints(&self) -> impl Iterator<Item = &Fingerprint> {
         self.iter().map(|(print, _)| print)
     }
 }
 
 impl<V: Default> Prints<V> {
-    /// The value of a fingerprint, which is now met.
-    pub fn of(&mut self, print: Fingerprint) -> &mut V {
+    /// Returns the value of a fingerprint; adds the default if there is none.
+    pub fn or_default(&mut self, print: Fingerprint) -> &mut V {
         let new = !self.contains(&print);
         self.len += usize::from(new);
         let entry = self.entry(print);
@@ -117,7 +117,7 @@ impl<V: Default> Prints<V> {
 }
 
 impl Prints {
-    /// Adds all of another set. The larger one stays, so that little is copied.
+    /// Adds all entries of another set. The larger one is kept, so that little is copied.
     pub fn absorb(&mut self, mut other: Self) {
         if other.len > self.len {
             std::mem::swap(self, &mut other);
@@ -127,7 +127,7 @@ impl Prints {
         }
     }
 
-    /// Adds a fingerprint. Whether it is new.
+    /// Adds a fingerprint. Returns whether it is new.
     pub fn insert(&mut self, print: Fingerprint) -> bool {
         self.add(print, ())
     }
@@ -195,8 +195,8 @@ mod tests {
             assert_eq!(all.prints().count() as u64, most);
             let backwards: Prints<u64> = (0..most).rev().map(|n| (print(n), n)).collect();
             assert_eq!(all, backwards);
-            *all.of(print(0)) += 1;
-            *all.of(print(most)) += 7;
+            *all.or_default(print(0)) += 1;
+            *all.or_default(print(most)) += 7;
             assert_eq!(all.get(&print(0)), Some(&1));
             assert_eq!(
                 (all.get(&print(most)), all.len() as u64),

@@ -1,15 +1,15 @@
-//! One request for every search: by which algorithm, how far, and what for.
+//! One request for every search: the algorithm, the limits and the goal.
 //!
 //! An algorithm is an [`Engine`] for the programs that it can explore, so one that needs states
-//! cannot be asked to explore a program without. What a search works with is in one place, its
-//! [`Session`].
+//! cannot be asked to explore a program without states. A [`Session`] holds everything that a
+//! search works with.
 
 use mazurka_core::{Execution, Limits, ProcessId};
 
 use super::driver::{Goal, Observer, Policy, Watch, drive};
 use super::findings::Findings;
 
-/// A search that is to be made.
+/// A request for a search.
 ///
 /// ```
 /// use mazurka_core::{Execution, Limits};
@@ -26,9 +26,9 @@ use super::findings::Findings;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Search<A> {
-    /// How to explore.
+    /// The algorithm.
     pub algorithm: A,
-    /// How far.
+    /// The limits.
     pub limits: Limits,
     /// When to stop before everything is explored.
     pub goal: Goal,
@@ -53,24 +53,24 @@ impl<A> Search<A> {
     }
 }
 
-/// An algorithm for programs of a kind.
+/// An algorithm for a kind of programs.
 pub trait Engine<E: Execution> {
-    /// What it finds.
+    /// The type of its findings.
     type Found;
 
     /// Explores the program of a session.
     fn search<O: Observer<E>>(&self, session: Session<'_, '_, E, O>) -> Self::Found;
 }
 
-/// What a search works with.
+/// Everything that a search works with.
 pub struct Session<'a, 'w, E, O> {
-    /// What to explore.
+    /// The program to explore.
     pub program: &'a mut E,
-    /// How far.
+    /// The limits.
     pub limits: Limits,
     /// When to stop before everything is explored.
     pub goal: Goal,
-    /// Looks on now and then.
+    /// Called at intervals.
     pub watch: &'a mut Watch<'w>,
     /// Sees every step.
     pub observer: &'a mut O,
@@ -84,11 +84,11 @@ impl<E: Execution, O: Observer<E>> Session<'_, '_, E, O> {
     }
 }
 
-/// How a search starts.
+/// The start of a search.
 #[derive(Debug, Default)]
 pub(crate) struct Start {
     /// The processes that sleep at the start.
     pub asleep: Vec<ProcessId>,
-    /// Which of the widths of sets to try first; afterwards the one that was needed.
+    /// The width of sets to try first; afterwards the one that was needed.
     pub width: usize,
 }

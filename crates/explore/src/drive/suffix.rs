@@ -1,8 +1,8 @@
-//! What is left of a program in the middle of one of its executions, as a program of its own.
+//! The rest of a program in the middle of one of its executions, as a program of its own.
 //!
 //! For an explorer the end of the prefix is the initial state: it never goes back before it, and
-//! events of the prefix race with nothing, because it does not see them. Only those who tell of
-//! runs look at [`Execution::whole`].
+//! events of the prefix race with nothing, because the explorer does not see them. Only code that
+//! reports runs looks at [`Execution::whole`].
 
 use mazurka_core::{
     Access, Blocker, Claims, Event, Execution, Fingerprint, Mishap, ProcessId, ProcessTable,
@@ -17,12 +17,13 @@ pub struct Suffix<E> {
 }
 
 impl<E: Execution> Suffix<E> {
-    /// All of a program.
+    /// Wraps a whole program.
     pub fn new(program: E) -> Self {
         Self { program, before: 0 }
     }
 
-    /// Makes it the rest after a schedule. The error is that of the first step that cannot be made.
+    /// Makes it the rest after a schedule. Returns the error of the first step that is not
+    /// possible.
     pub fn start_after(&mut self, prefix: &Schedule) -> Result<(), StepError> {
         self.program.back_to(0);
         for step in &prefix.0 {

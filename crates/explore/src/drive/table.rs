@@ -1,27 +1,27 @@
 //! A hash table that grows in small steps.
 //!
-//! A table that doubles takes at that moment three times its memory, the old and the new one, and
-//! twice as much from then on: a limit on memory could not be kept. So this one is made of many
-//! parts that double at different times.
+//! At the moment of doubling, an ordinary table takes three times its memory, for the old and the
+//! new one, and twice as much from then on: a limit on memory could not be kept. So this table
+//! consists of many parts that double at different times.
 //!
-//! The parts do not get equal shares, or all of them would double at about the same time. Part k of
-//! K gets a share that is proportional to 2^(k/K): as the table grows to twice its size, one part
+//! The parts do not get equal shares; otherwise all of them would double at about the same time.
+//! Part k of K gets a share proportional to 2^(k/K): as the table grows to twice its size, one part
 //! after the other reaches the size at which it doubles, at equal distances on a logarithmic scale.
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-/// How many parts there are: each doubling takes about this part of the memory.
+/// Number of parts: each doubling takes about this fraction of the memory.
 const PARTS: usize = 128;
 
-/// How finely shares are cut.
+/// Granularity of the shares.
 const SLICES: usize = 4096;
 
 /// Entries by hash. A hash must be well mixed in all of its bits.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<T> {
     parts: Vec<HashTable<T>>,
-    /// For each slice of the hashes its part.
+    /// For each slice of the hashes, its part.
     owner: Box<[u8]>,
 }
 
@@ -42,14 +42,14 @@ impl<T> Default for Table<T> {
 }
 
 impl<T> Table<T> {
-    /// The part for a hash. Neither the lowest bits, which select a place in the part, nor the
-    /// highest, its tags, are used.
+    /// Returns the part for a hash. It uses neither the lowest bits, which select a slot in the
+    /// part, nor the highest, which are its tags.
     #[inline]
     fn part(&self, hash: u64) -> usize {
         self.owner[(hash >> 40) as usize % SLICES].into()
     }
 
-    /// The place of an entry, as in `hashbrown`.
+    /// Returns the slot of an entry, as in `hashbrown`.
     #[inline]
     pub fn entry(
         &mut self,
@@ -61,24 +61,24 @@ impl<T> Table<T> {
         self.parts[part].entry(hash, same, hasher)
     }
 
-    /// The entry with this hash that is the same, if there is one.
+    /// Returns the entry with this hash that is the `same`, if there is one.
     #[inline]
     pub fn find(&self, hash: u64, same: impl FnMut(&T) -> bool) -> Option<&T> {
         self.parts[self.part(hash)].find(hash, same)
     }
 
-    /// Adds an entry that is not there.
+    /// Adds an entry that is not in the table.
     pub fn add(&mut self, hash: u64, entry: T, hasher: impl Fn(&T) -> u64) {
         let part = self.part(hash);
         self.parts[part].insert_unique(hash, entry, hasher);
     }
 
-    /// All entries, in any order.
+    /// Returns all entries, in any order.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.parts.iter().flatten()
     }
 
-    /// How many entries there is room for.
+    /// Returns the number of entries for which there is room.
     #[cfg(test)]
     fn capacity(&self) -> usize {
         self.parts.iter().map(HashTable::capacity).sum()
@@ -89,7 +89,7 @@ impl<T> Table<T> {
 mod tests {
     use super::*;
 
-    /// A number whose bits are well mixed.
+    /// Returns a number whose bits are well mixed.
     fn mixed(n: u64) -> u64 {
         let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -121,7 +121,7 @@ mod tests {
         for n in 0..1_000_000 {
             insert(&mut table, n);
             let now = table.capacity();
-            // Small tables may grow as they like.
+            // Small tables may grow at any rate.
             if now > 100_000 {
                 assert!(now - before <= now / 32, "{before} to {now}");
                 assert!(now <= 2 * (n as usize + 1), "{now} for {n}");

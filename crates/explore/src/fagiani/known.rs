@@ -1,4 +1,4 @@
-//! The seeds that are known, and what they begin with.
+//! The known seeds and their prefixes.
 
 use mazurka_core::{Fingerprint, ProcessId};
 use smallvec::SmallVec;
@@ -6,58 +6,57 @@ use smallvec::SmallVec;
 use super::seed::Seed;
 use crate::drive::prints::Prints;
 
-/// So many seeds are looked at before a run is made that may turn out to be a known one: it costs
-/// no more than they do.
+/// Limit on seeds compared before a run is made that may turn out to be a known one: the run costs
+/// no more than further comparisons.
 const MOST_LOOKS: usize = 32;
 
-/// A prefix that deviates from a seed: it has so many labels of each process of the seed, and then
-/// another one.
+/// A deviating prefix: it has `made` labels of each process of a seed, and then one more of
+/// `process`.
 pub(crate) struct Deviation<'a> {
     pub seed: &'a Seed,
     pub made: &'a [u32],
-    /// Whose label the last one is.
     pub process: ProcessId,
-    /// The print of the steps of that process.
+    /// The fingerprint of the labels of `process`.
     pub chain: Fingerprint,
-    /// The labels of all processes.
+    /// The fingerprint of all labels.
     pub labels: Fingerprint,
 }
 
-/// What is left of seeds when their permutations are done.
+/// The part of a seed that is kept when its permutations are done.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
-    /// The labels of all processes of each.
+    /// For each seed, the fingerprint of the labels of all processes.
     labels: Prints,
-    /// For each seed and process the prints of its steps up to each.
+    /// For each seed and process, the fingerprints of its labels up to each.
     chains: Vec<Vec<Box<[Fingerprint]>>>,
-    /// The seeds with such steps of a process, in the order in which they were found.
+    /// For each such fingerprint, the seeds that have it, in the order in which they were found.
     with: Prints<SmallVec<[u32; 4]>>,
-    /// The labels of prefixes that deviate and need not be looked at again.
+    /// Fingerprints of the labels of deviating prefixes that need not be run again.
     deviations: Prints,
 }
 
 impl Known {
-    /// Keeps a seed. Whether it is new.
+    /// Keeps a seed. Returns whether it is new.
     pub fn add(&mut self, seed: &Seed) -> bool {
         let new = self.labels.insert(seed.print);
         if new {
             let number = self.chains.len() as u32;
             let chains: Vec<Box<[Fingerprint]>> = seed.chains().map(Iterator::collect).collect();
             for chain in chains.iter().flatten() {
-                self.with.of(*chain).push(number);
+                self.with.or_default(*chain).push(number);
             }
             self.chains.push(chains);
         }
         new
     }
 
-    /// Whether there is one with these labels.
+    /// Whether there is a seed with these labels.
     pub fn has(&self, labels: Fingerprint) -> bool {
         self.labels.contains(&labels)
     }
 
-    /// Whether a prefix that deviates must be run to an end: it is new, and not the beginning of a
-    /// seed, as far as one looks.
+    /// Whether a deviating prefix must be run to an end: it is new, and not the beginning of a
+    /// seed, as far as seeds are compared.
     pub fn is_new(&mut self, prefix: &Deviation<'_>) -> bool {
         let (seed, made) = (prefix.seed, prefix.made);
         if !self.deviations.insert(prefix.labels) {

@@ -1,10 +1,11 @@
-//! All executable permutations of one execution, and, from one to the next, of all: Fagiani.
+//! All executable permutations of one execution and, from one to the next, of all: Fagiani.
 //!
 //! De Boer, Johnsen, Schlatte, Tapia Tarifa, Tveito: "Inseguendo Fagiani Selvatici: Partial Order
 //! Reduction for Guarded Command Languages", 2020, Algorithm 1; seed traces as proposed in its
-//! section 8. A run is recorded; then all orders of its labels are tried in which every process
-//! keeps its own order. An order that the program can follow, step by step and label by label, is
-//! an executable permutation; of equivalent ones one is enough.
+//! section
+//! 8. A run is recorded. Then all orders of its labels are tried in which every process keeps its
+//!    own order. An order that the program can follow, step by step and label by label, is an
+//!    executable permutation; one of each class of equivalent permutations is enough.
 //!
 //! | paper | here |
 //! |---|---|
@@ -21,42 +22,30 @@
 //! - canon is the true normal form of errata E4, by claimed accesses (E2); [`printed`] has the
 //!   paper's.
 //! - The initial values are known, so a prefix keeps its state instead of its path condition, and
-//!   to extend it costs a step.
-//! - Depth first, with Godefroid's sleep sets: a run that is not the least of its trace in the
-//!   order of names is what they rule out. So nothing need be kept of prefixes that were met
-//!   before. As the labels to come are known, a prefix is left as soon as somebody sleeps whom
-//!   nobody can wake any more.
-//! - A label is the way that a step goes, with all that it claims. Locals may have other values in
-//!   a permutation; in section 6 as printed they keep the recorded ones, whatever is read, and
-//!   Theorem 15 fails.
+//!   extending it costs a step.
+//! - The search is depth first, with Godefroid's sleep sets: they rule out exactly the runs that
+//!   are not the least of their trace in the order of names. So nothing is kept of prefixes met
+//!   before. Since the labels to come are known, a prefix is left as soon as a sleeping process can
+//!   no longer be woken.
+//! - A label is the path that a step takes through the code, with all its claims. Locals may have
+//!   other values in a permutation. In section 6 as printed they keep the recorded values, whatever
+//!   is read, and Theorem 15 fails.
 //!
 //! # Complete
 //!
-//! One path says nothing about the others (E6). A step that is possible but has another label than
-//! the recorded one, because a choice goes the other way, `choose` gives something else, or a guard
-//! opens that stayed closed, is run to the end of some execution: the next seed. A prefix where
-//! nobody can go on is a seed as well.
+//! One path says nothing about the others (E6). A step may be possible but have another label than
+//! the recorded one: a condition goes the other way, `choose` returns another value, or a guard
+//! opens that stayed closed. Such a step is run to the end of some execution, which becomes the
+//! next seed. A prefix in which no process can go on is a seed as well.
 //!
-//! Why nothing is missed: let k(T) be the length of the longest beginning C of any run of a trace T
-//! that agrees with some seed S, process by process. Suppose that some traces are part of no seed,
-//! and let T be one of these with the largest k(T). After C it goes on with a step that deviates
-//! from S. If C is met among the prefixes of S and that step is tried, then a seed begins with
-//! both, and k(T) is larger than it is. What could be in the way:
+//! So every trace belongs to exactly one seed and is met once (docs/proofs/fagiani.md). Two parts
+//! of the code rely on that proof:
 //!
-//! - *The step is tried and not run to an end.* Then the prefix with it is the beginning of a known
-//!   seed, process by process (`known.rs`). Which seed it is does not matter.
-//! - *C, or the step, is left out because z sleeps for good.* Then z's label is possible after C
-//!   and commutes with the deviating step, as long as everybody claims what was recorded, whatever
-//!   he does instead. So there is a trace T' that begins with C, z's label and the step. It is part
-//!   of no seed, for that seed would begin with C and the step; but C with z's label agrees with S,
-//!   so k(T') is larger than k(T).
-//!
-//! That is why a process need not even be tried where its label would lead to a prefix that is
-//! left, if nobody is tried after it (whether it sleeps then must be known). That everybody claims
-//! what was recorded is looked at in every prefix; it cannot go unseen in one that was left, since
-//! with z's step added nobody else's locals are different. Where it is not so, the seed is gone
-//! through again, without leaving prefixes early. Sleepers that choose are no reason to leave.
-//! Hence every trace belongs to exactly one seed, and is met once.
+//! - A process need not be tried where its label would lead to a prefix that is left, if no process
+//!   is tried after it ([`Fagiani::is_idle`]). Otherwise it must be known whether it sleeps.
+//! - The proof needs that every process claims what was recorded. Every prefix checks this; if it
+//!   does not hold, the seed is explored again without leaving prefixes early (`again`). A sleeping
+//!   process whose label chooses is no reason to leave a prefix.
 
 mod known;
 mod printed;
@@ -77,49 +66,50 @@ use seed::{Seed, conflict, print};
 
 pub use printed::PrintedForms;
 
-/// What Algorithm 1 counted, over all seeds.
+/// The counts of Algorithm 1, over all seeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Permutations {
     /// Prefixes extended by the next label of a process.
     pub candidates: u64,
-    /// Those that the program cannot follow.
+    /// Candidates that the program cannot follow.
     pub infeasible: u64,
-    /// Those that are equivalent to one met before.
+    /// Candidates that are equivalent to one met before.
     pub duplicates: u64,
     /// Permutations of all labels that the program can follow to an end: one for each trace.
     pub executable: u64,
-    /// Permutations after which somebody can go on who waited at the end of the recorded run.
+    /// Permutations after which a process can go on that waited at the end of the recorded run.
     pub open: u64,
-    /// Prefixes where nobody can go on.
+    /// Prefixes in which no process can go on.
     pub stuck: u64,
-    /// Runs that were recorded.
+    /// Recorded runs.
     pub seeds: u64,
 }
 
-/// What was found, and how.
+/// The findings of a permuting search.
 #[derive(Clone, Debug)]
 pub struct Permuted {
-    /// As of any search.
+    /// The findings, as of any search.
     pub findings: Findings,
-    /// What Algorithm 1 counted.
+    /// The counts of Algorithm 1.
     pub counts: Permutations,
-    /// What Definitions 9 and 12 as printed tell apart, if asked.
+    /// The classes that Definitions 9 and 12 as printed distinguish, if asked for.
     pub printed: Option<PrintedForms>,
 }
 
 /// What to permute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// Go on from path to path until all are known.
+    /// Go on from path to path until all are explored.
     pub complete: bool,
-    /// Count the paper's classes of the recorded path too.
+    /// Also count the paper's classes of the recorded path.
     pub printed: bool,
 }
 
-/// Records the run of a schedule, to its end by whoever is ready first, and permutes it.
+/// Records the run of a schedule and permutes it. If the schedule ends early, the first ready
+/// process continues.
 #[derive(Clone, Debug)]
 pub struct Permute {
-    /// How the run starts.
+    /// The beginning of the run.
     pub schedule: Schedule,
     /// How much to do.
     pub extent: Extent,
@@ -160,14 +150,14 @@ impl<E: Labelled> Engine<E> for Permute {
     }
 }
 
-/// What happens at a prefix.
+/// The role of a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// It agrees with the seed.
     Permutes,
-    /// It is being run to an end, to be a seed.
+    /// It is being run to an end, to become a seed.
     Records,
-    /// It agrees with no seed that is looked for, or is a duplicate.
+    /// It agrees with no seed of interest, or is a duplicate.
     Dead,
 }
 
@@ -175,17 +165,18 @@ enum Kind {
 #[derive(Debug)]
 struct Node {
     kind: Kind,
-    /// Where its sleepers and its processes to try start; they end where those of the next prefix
-    /// start.
+    /// Index of the first process that sleeps here; the list ends where that of the next prefix
+    /// starts.
     sleepers: usize,
+    /// Index of the first process to try, likewise.
     tries: usize,
-    /// How many of them have been tried.
+    /// Number of processes that have been tried.
     tried: usize,
-    /// So many are to be tried for certain.
+    /// Number of processes that must be tried.
     due: usize,
-    /// The process that has just come back is to be tried again, with these outcomes.
+    /// If the process tried last is to be tried again: with these outcomes.
     again: Option<SmallVec<[i64; 1]>>,
-    /// The labels of all processes, whatever their order.
+    /// Fingerprint of the labels of all processes, independent of their order.
     labels: Fingerprint,
 }
 
@@ -195,19 +186,19 @@ struct Try {
     process: ProcessId,
     /// Whether the seed has a label for it.
     recorded: bool,
-    /// Its recorded label is a duplicate; what else it could choose is not.
+    /// Its recorded label is a duplicate; its other choices are not.
     asleep: bool,
     matched: bool,
 }
 
-/// How far a run that is recorded has followed the seed that it deviates from.
+/// How far a run that is being recorded has followed the seed that it deviates from.
 #[derive(Debug, Default)]
 struct Follow {
-    /// The next place in the order of the seed.
+    /// The next position in the order of the seed.
     at: usize,
-    /// For each process its labels before that place.
+    /// For each process, the number of its labels before that position.
     passed: Vec<u32>,
-    /// Those that do not follow.
+    /// For each process, whether it no longer follows the seed.
     off: Vec<bool>,
 }
 
@@ -221,32 +212,32 @@ impl Follow {
     }
 }
 
-/// The policy.
+/// The policy of Algorithm 1.
 struct Fagiani {
     schedule: Schedule,
     complete: bool,
     seed: Seed,
     waiting: VecDeque<Seed>,
-    /// The first seed, for those who want to permute it otherwise.
+    /// The first seed, for permutations by the printed definitions.
     recorded: Option<Seed>,
-    /// The runs that were recorded, and the prefixes that were run to an end.
+    /// The recorded runs, and the prefixes that were run to an end.
     seeds: Known,
     follow: Follow,
     nodes: Vec<Node>,
     sleepers: Vec<ProcessId>,
     tries: Vec<Try>,
-    /// For each step of the run whether its place decided what it claims.
+    /// For each step of the run, whether its code location determined its claims.
     fixed: Vec<bool>,
-    /// For each process how many labels the current prefix has of it.
+    /// For each process, the number of its labels in the current prefix.
     made: Vec<u32>,
-    /// Whether the driver is to pass over the current run.
+    /// Whether the driver must not count the current run.
     known: bool,
-    /// How many runs it has passed over that no sleep set has cut.
+    /// Number of runs not counted that no sleep set has cut.
     not_runs: u64,
     counts: Permutations,
-    /// Whether somebody claims, in some prefix, something else than the seed recorded.
+    /// Whether a process claims, in some prefix, something else than the seed recorded.
     varies: bool,
-    /// Whether the seed is gone through for the second time, only to find others.
+    /// Whether the seed is explored for the second time, only to find other seeds.
     again: bool,
     scratch: Vec<bool>,
     claims: Claims,
@@ -296,7 +287,7 @@ impl Fagiani {
 
     /// Keeps the current run as a seed, unless its labels are known.
     fn record<E: Labelled>(&mut self, program: &E) {
-        let seed = Seed::of(program, &self.fixed);
+        let seed = Seed::from_run(program, &self.fixed);
         if self.seeds.add(&seed) {
             if self.recorded.is_none() {
                 self.recorded = Some(seed.clone());
@@ -306,7 +297,7 @@ impl Fagiani {
         }
     }
 
-    /// Who makes the next step of a run that is recorded.
+    /// Returns the process that makes the next step of a run that is being recorded.
     fn recording<E: Labelled>(
         &mut self,
         program: &E,
@@ -319,7 +310,7 @@ impl Fagiani {
         process.or_else(|| first_ready(program))
     }
 
-    /// What the schedule says: it is about the first run.
+    /// Returns the process that the schedule prescribes. It prescribes the first run only.
     fn scheduled<E: Labelled>(&self, program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
         let step = self.schedule.0.get(program.events().len())?;
         let process = program.processes().find(&step.process)?;
@@ -330,8 +321,9 @@ impl Fagiani {
         Some(process)
     }
 
-    /// Later runs start where a permutation deviates. Whoever can does what he did in the seed:
-    /// then prefixes that deviate in the same way later are likely to be part of the new one.
+    /// Returns the next process for a later run, which starts where a permutation deviates. A
+    /// process that can repeats its step in the seed: then prefixes that deviate in the same way
+    /// later are likely to be part of the new seed.
     fn following<E: Labelled>(&mut self, program: &E) -> Option<ProcessId> {
         let follow = &mut self.follow;
         while let Some(&process) = self.seed.order.get(follow.at) {
@@ -349,7 +341,7 @@ impl Fagiani {
         None
     }
 
-    /// A step has been made from a prefix that permutes.
+    /// Handles a step made from a prefix that permutes.
     fn extend<E: Labelled>(&mut self, program: &E) {
         let at = program.events().len() - 1;
         let event = &program.events()[at];
@@ -391,8 +383,8 @@ impl Fagiani {
         }
     }
 
-    /// Who sleeps after a step: those who slept, and those whose label was met before, unless it
-    /// conflicts with the step.
+    /// Adds the processes that sleep after a step: those that slept, and those whose label was met
+    /// before, unless the label conflicts with the step.
     fn sleep_on(
         &mut self,
         sleepers: Range<usize>,
@@ -416,7 +408,8 @@ impl Fagiani {
     }
 
     /// Whether the last prefix, extended by the label of a process to try, would be left because of
-    /// a sleeper; and if it deviates instead, it does so with the sleeper's step added too.
+    /// a sleeping process. If the process deviates instead, it also deviates after the sleeping
+    /// process's step.
     fn is_idle(&mut self, at: usize) -> bool {
         let (Some(node), to_try) = (self.nodes.last(), self.tries[at]) else {
             return false;
@@ -448,7 +441,7 @@ impl Fagiani {
         idle
     }
 
-    /// Finds out who may extend the last prefix.
+    /// Determines the processes that may extend the last prefix.
     fn open<E: Labelled>(&mut self, program: &E) {
         let Some(node) = self.nodes.last() else {
             return;
@@ -458,14 +451,14 @@ impl Fagiani {
             return;
         }
         let depth = program.events().len();
-        let mut anybody = false;
+        let mut any_ready = false;
         for &process in program.processes().in_order() {
             let status = program.status(process);
             if status == Status::Unborn {
                 continue;
             }
             let ready = status == Status::Ready;
-            anybody |= ready;
+            any_ready |= ready;
             let made = self.made.get(process.index()).copied().unwrap_or(0);
             if self.complete && !self.varies && !program.claims_fixed(process) {
                 program.claims(process, &mut self.claims);
@@ -494,16 +487,16 @@ impl Fagiani {
                 });
             }
         }
-        match (depth == self.seed.length, anybody) {
-            // It was met the first time.
-            _ if self.again && !anybody => self.pass_over(),
+        match (depth == self.seed.length, any_ready) {
+            // It was met during the first exploration.
+            _ if self.again && !any_ready => self.pass_over(),
             _ if self.again => {}
             (true, true) => self.counts.open += 1,
             (true, false) => self.counts.executable += 1,
             (false, true) => {}
             (false, false) => {
                 self.counts.stuck += 1;
-                // It may agree with several seeds, so it is one itself and counts there.
+                // It may agree with several seeds, so it becomes a seed itself and counts there.
                 if self.complete {
                     if !self.seeds.has(labels) {
                         self.record(program);
@@ -514,8 +507,8 @@ impl Fagiani {
         }
     }
 
-    /// Whether one of the sleepers of the last prefix is never woken, so that no permutation in
-    /// normal form is to come.
+    /// Whether one of the processes that sleep in the last prefix is never woken, so that no
+    /// permutation in normal form follows.
     fn asleep_for_good(&mut self, first: usize) -> bool {
         let sleepers = &self.sleepers[first..];
         if sleepers.is_empty() {
@@ -543,7 +536,7 @@ impl Fagiani {
         }
     }
 
-    /// The next seed, at the empty prefix.
+    /// Starts the next seed, at the empty prefix.
     fn next_seed<E: Labelled>(&mut self, program: &E) -> bool {
         self.again = self.varies && !self.again;
         self.varies = self.again;
@@ -564,7 +557,7 @@ impl Fagiani {
         true
     }
 
-    /// The process to try next from the last prefix.
+    /// Returns the process to try next from the last prefix.
     fn trying(&mut self, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
         let node = self.nodes.last_mut()?;
         if let Some(again) = node.again.take() {
@@ -572,7 +565,7 @@ impl Fagiani {
             return Some(self.tries[node.tries + node.tried - 1].process);
         }
         if node.tried >= node.due {
-            // Others must be tried before, to know whether they sleep.
+            // The processes before must be tried first, to know whether they sleep.
             let first = node.tries;
             let mut rest = first + node.tried..self.tries.len();
             let due = rest.find(|&at| !self.is_idle(at))? + 1 - first;
@@ -584,8 +577,8 @@ impl Fagiani {
         Some(next.process)
     }
 
-    /// What a process is to be tried with after an event of it: whatever it can choose, or, if only
-    /// the recorded path is looked for, what was recorded.
+    /// Returns the outcomes to try next after an event of a process: the next ones that it can
+    /// choose, or, if only the recorded path is permuted, the recorded ones.
     fn other_outcomes(&self, event: &Event) -> Option<SmallVec<[i64; 1]>> {
         if self.complete {
             return next_outcomes(event);

@@ -1,5 +1,5 @@
 //! The permutations of one run as the paper prints them: with the interference of Definition 9 and
-//! the canonical form of Definition 12, which is none (errata E4), so that some classes are counted
+//! the form of Definition 12, which is not canonical (errata E4), so that some classes are counted
 //! more than once.
 //!
 //! | paper | here |
@@ -9,12 +9,12 @@
 //! | canon(θ′ · l), Definition 12 | [`Printed::insert`] |
 //! | I | [`Printed::met`] |
 //!
-//! Where it deviates: locks and joins, which the paper has not, interfere as everywhere. I is
+//! Where it deviates: the paper has no locks and no joins; here they interfere as everywhere. I is
 //! filled depth first and not by length; its members are the same.
 //!
-//! canon(θ′·l) moves l to the left past greater neighbours that it does not interfere with. That is
-//! all: θ′ ∈ I is made by such moves, so no two of its neighbours can be swapped, and none of those
-//! behind l, which are greater than l, can move either.
+//! canon(θ′·l) moves l to the left past greater neighbours that it does not interfere with. No
+//! other label moves: θ′ ∈ I is the result of such moves, so no two of its neighbours can be
+//! swapped, and the labels behind l, which are greater than l, cannot move either.
 
 use mazurka_core::{Bound, Fingerprint, Labelled, ProcessId, Status};
 use smallvec::SmallVec;
@@ -24,20 +24,20 @@ use crate::drive::driver::{Observer, Policy};
 use crate::drive::prints::Prints;
 use crate::drive::search::Session;
 
-/// What Algorithm 1 as printed counts.
+/// The counts of Algorithm 1 as printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PrintedForms {
     /// Prefixes extended by the next label of a process.
     pub candidates: u64,
-    /// Those that the program cannot follow.
+    /// Candidates that the program cannot follow.
     pub infeasible: u64,
-    /// Those whose form was in I already.
+    /// Candidates whose form was in I already.
     pub duplicates: u64,
     /// The size of I at the end.
     pub executable: u64,
 }
 
-/// Permutes a seed; which bounds were hit.
+/// Permutes a seed. Returns the counts, and the bounds that were hit.
 pub(super) fn count<E: Labelled, O: Observer<E>>(
     mut session: Session<'_, '_, E, O>,
     seed: Seed,
@@ -71,16 +71,16 @@ struct Node {
     tries: SmallVec<[ProcessId; 8]>,
     tried: usize,
     again: Option<SmallVec<[i64; 1]>>,
-    /// Whether the label has been put into the word.
+    /// Whether the label has been inserted into the word.
     placed: bool,
 }
 
-/// The policy.
+/// The policy of Algorithm 1 as printed.
 struct Printed {
     seed: Seed,
     /// The form of the current run: processes and the numbers of their labels.
     word: Vec<(ProcessId, u32)>,
-    /// Where each of the labels on the way was put.
+    /// The position at which each label of the current path was inserted.
     places: Vec<usize>,
     made: Vec<u32>,
     /// The forms met.
@@ -95,7 +95,7 @@ impl Printed {
         Some((process, self.seed.next(process, number)?))
     }
 
-    /// Puts a label where Definition 12 puts it.
+    /// Inserts a label where Definition 12 puts it.
     fn insert<E: Labelled>(&mut self, program: &E, letter: (ProcessId, u32)) {
         let table = program.processes();
         let mut place = self.word.len();
@@ -118,7 +118,7 @@ impl Printed {
         self.word.iter().fold(Fingerprint::EMPTY, letter)
     }
 
-    /// The prefix is new: who may extend it?
+    /// Returns the processes that may extend a new prefix.
     fn open<E: Labelled>(&mut self, program: &E) -> Node {
         let mut node = Node::default();
         for &process in program.processes().in_order() {

@@ -1,4 +1,4 @@
-//! A recorded run as each of its processes has seen it: what permutations keep.
+//! A recorded run, process by process: what permutations keep.
 //!
 //! | paper | here |
 //! |---|---|
@@ -10,15 +10,15 @@
 use mazurka_core::{Access, Claims, Event, Fingerprint, Labelled, ProcessId, Status};
 use smallvec::SmallVec;
 
-/// A step, as far as a permutation must repeat it.
+/// The part of a step that a permutation must repeat.
 #[derive(Clone, Debug)]
 pub(crate) struct Label {
-    /// Which way it went, what it chose, what it claims, what went wrong.
+    /// Fingerprint of its path through the code, its outcomes, its claims and its mishaps.
     pub print: Fingerprint,
-    /// The same of all steps of its process up to it.
+    /// Fingerprint of all labels of its process up to and including it.
     pub chain: Fingerprint,
     pub claims: Claims,
-    /// What it chose.
+    /// Its outcomes.
     pub outcomes: SmallVec<[i64; 1]>,
     /// Definition 9's R and W.
     pub named: Claims,
@@ -26,7 +26,7 @@ pub(crate) struct Label {
     pub joined: SmallVec<[ProcessId; 1]>,
 }
 
-/// What a permutation must repeat of the event at a position.
+/// Returns the fingerprint of what a permutation must repeat of the event at a position.
 pub(crate) fn print<E: Labelled>(program: &E, at: usize) -> Fingerprint {
     let event = &program.events()[at];
     let mut print = program.path(at);
@@ -43,8 +43,7 @@ pub(crate) fn print<E: Labelled>(program: &E, at: usize) -> Fingerprint {
     print
 }
 
-/// When a process touches a cell for the last time: one more than the number of its step, 0 for
-/// never.
+/// The last access of a process to a cell: one more than the index of the step, 0 for never.
 #[derive(Clone, Copy, Debug)]
 struct Last {
     process: ProcessId,
@@ -55,27 +54,27 @@ struct Last {
 /// A run, process by process.
 #[derive(Clone, Debug)]
 pub(crate) struct Seed {
-    /// For each process its labels, in order.
+    /// For each process, its labels in order.
     labels: Vec<Vec<Label>>,
-    /// How many labels there are in all.
+    /// Total number of labels.
     pub length: usize,
-    /// Whose they are, in the order of the run.
+    /// The process of each label, in the order of the run.
     pub order: Vec<ProcessId>,
-    /// The labels of all processes, whatever their order: runs with equal prints are permutations
-    /// of each other.
+    /// Fingerprint of the labels of all processes, independent of their order: runs with equal
+    /// fingerprints are permutations of each other.
     pub print: Fingerprint,
-    /// For each process one more than the number of its last step whose place does not decide what
-    /// it claims.
+    /// For each process, one more than the index of its last step whose code location does not
+    /// determine its claims.
     varies: Vec<u32>,
-    /// For each process the number of its steps, one more if it waits at the end.
+    /// For each process, the number of its steps; one more if it waits at the end.
     steps: Vec<u32>,
-    /// For each process what it claims while it waits at the end.
+    /// For each process that waits at the end, the claims of its next step.
     waiting: Vec<Option<Claims>>,
     cells: Vec<SmallVec<[Last; 2]>>,
 }
 
 impl Seed {
-    /// Of the empty run.
+    /// Returns the seed of the empty run.
     pub fn empty() -> Self {
         Self {
             labels: Vec::new(),
@@ -89,8 +88,9 @@ impl Seed {
         }
     }
 
-    /// The current run. `fixed`: for each step whether its place decided what it claims.
-    pub fn of<E: Labelled>(program: &E, fixed: &[bool]) -> Self {
+    /// Makes a seed of the current run. `fixed`: for each step, whether its code location
+    /// determined its claims.
+    pub fn from_run<E: Labelled>(program: &E, fixed: &[bool]) -> Self {
         let mut seed = Self::empty();
         for (at, event) in program.events().iter().enumerate() {
             let print = print(program, at);
@@ -136,7 +136,7 @@ impl Seed {
         &mut self.labels[process.index()]
     }
 
-    /// The next step of a process touches these cells.
+    /// Adds the accesses of the next step of a process.
     fn touch(&mut self, process: ProcessId, claims: &[Access], fixed: bool) {
         let steps = &mut self.steps[process.index()];
         *steps += 1;
@@ -165,19 +165,19 @@ impl Seed {
         }
     }
 
-    /// The label of a process after so many others.
+    /// Returns the label of a process after `made` others.
     pub fn next(&self, process: ProcessId, made: u32) -> Option<&Label> {
         self.labels.get(process.index())?.get(made as usize)
     }
 
-    /// What the next step of a process claims, after so many others, if it is known.
+    /// Returns the claims of the next step of a process after `made` others, if they are known.
     pub fn next_claims(&self, process: ProcessId, made: u32) -> Option<&Claims> {
         let waiting = || self.waiting.get(process.index())?.as_ref();
         let label = self.next(process, made);
         label.map_or_else(waiting, |label| Some(&label.claims))
     }
 
-    /// The print of all steps of a process after so many.
+    /// Returns the fingerprint of the first `made` labels of a process.
     pub fn chain<E: Labelled>(&self, program: &E, process: ProcessId, made: u32) -> Fingerprint {
         let chain = self.chain_after(process.index(), made);
         chain.unwrap_or_else(|| program.processes().name(process))
@@ -189,37 +189,38 @@ impl Seed {
         Some(labels.get(made.checked_sub(1)? as usize)?.chain)
     }
 
-    /// The prints of [`chain`](Seed::chain) after one, two, … steps, process by process.
+    /// Returns the fingerprints of [`chain`](Seed::chain) after one, two, … steps, process by
+    /// process.
     pub fn chains(&self) -> impl Iterator<Item = impl Iterator<Item = Fingerprint>> {
         let labels = self.labels.iter();
         labels.map(|labels| labels.iter().map(|label| label.chain))
     }
 
-    /// What to try the step of an event again with, to get the recorded outcomes; none if that
-    /// cannot be, or has been.
+    /// Returns the outcomes with which to repeat the step of an event, to get the recorded
+    /// outcomes; none if they are impossible or were those of the event.
     pub fn recorded_outcomes(&self, event: &Event) -> Option<SmallVec<[i64; 1]>> {
         let recorded = &self.next(event.process, event.number)?.outcomes;
         let mut pairs = event.outcomes.iter().zip(recorded);
         let at = pairs.position(|(chosen, recorded)| chosen.value != *recorded)?;
-        // What was given before is what was recorded, so this one is the least that is possible.
+        // The outcomes before it are the recorded ones, so this one is the least possible.
         let possible = event.outcomes[at].value..event.outcomes[at].end;
         possible
             .contains(&recorded[at])
             .then(|| recorded[..=at].iter().copied().collect())
     }
 
-    /// How many processes it knows.
+    /// Returns the number of processes.
     pub fn width(&self) -> usize {
         self.labels.len()
     }
 
-    /// Whether a process has anything left to do after so many steps, if only to wait.
+    /// Whether a process has another step after `made` steps, if only to wait.
     pub fn goes_on(&self, process: usize, made: u32) -> bool {
         self.steps[process] > made
     }
 
-    /// Whether a step that is still to come, of one of the processes that may move, conflicts with
-    /// the next of this one. `unsure`: or may do so if it claims something else than recorded.
+    /// Whether a later step of one of the processes in `moves` conflicts with the next step of this
+    /// one. `unsure`: or may conflict if it claims something else than recorded.
     pub fn may_wake(&self, process: ProcessId, made: &[u32], moves: &[bool], unsure: bool) -> bool {
         let Some(label) = self.next(process, made[process.index()]) else {
             return true;
@@ -238,7 +239,7 @@ impl Seed {
     }
 }
 
-/// Whether two steps may not be swapped, by what they claim.
+/// Whether two steps conflict by their claims, so that they may not be swapped.
 pub(crate) fn conflict(one: &[Access], other: &[Access]) -> bool {
     one.iter().any(|a| other.iter().any(|b| a.conflicts(*b)))
 }

@@ -1,18 +1,18 @@
-//! The claims that steps make, each known by a number.
+//! Claims of steps, represented by numbers.
 //!
-//! A program makes few different claims, and a process that sleeps takes its own along from state
-//! to state: a number is cheaper to take along than a list of accesses. Most steps touch one cell;
-//! what they claim can be read off the number, so that questions about them need no list at all.
+//! A program makes few different claims, and a sleeping process carries its claims from state to
+//! state: a number is cheaper to carry than a list of accesses. Most steps touch one cell; for
+//! these the number itself encodes the claim, so that most queries need no list at all.
 
 use mazurka_core::{Access, Claims, Event, ProcessId};
 use rustc_hash::FxHashMap;
 
-/// Marks the numbers of claims of no cell or several. The rest of the number is their place in the
-/// catalogue.
+/// Marks the numbers of claims on no cell or on several. The rest of the number is an index into
+/// the catalogue.
 const LISTED: u32 = 1 << 31;
 
-/// What a step claims of one cell, as a number: twice the cell, and one more if it does not only
-/// read it. If it claims another number of cells, a number that [`is_single`] rejects.
+/// Returns the claim on one cell as a number: twice the cell, plus one if the step does not only
+/// read it. For claims on another number of cells, returns a number that [`is_single`] rejects.
 #[inline]
 pub(crate) fn single(claims: &[Access]) -> u32 {
     match claims {
@@ -21,26 +21,26 @@ pub(crate) fn single(claims: &[Access]) -> u32 {
     }
 }
 
-/// The number of an access of one cell.
+/// Returns the number of an access to one cell.
 #[inline]
 pub(crate) fn number_of(access: Access) -> u32 {
     2 * access.first + u32::from(access.writes())
 }
 
-/// Whether a number is itself what is claimed of one cell.
+/// Whether a number encodes a claim on one cell.
 #[inline]
 pub(crate) fn is_single(number: u32) -> bool {
     number & LISTED == 0
 }
 
-/// All claims met so far that are not of one cell.
+/// All claims met so far that are not on one cell.
 #[derive(Debug)]
 pub(crate) struct Catalogue {
     claims: Vec<Claims>,
     known: FxHashMap<Claims, u32>,
-    /// For each process the claims that it made last: the first guess.
+    /// For each process, the claims that it made last: the first guess.
     last: Vec<u32>,
-    /// For each key of an event's claims their number, if it has been met.
+    /// For each key of an event's claims, their number, if it has been met.
     keyed: Vec<Option<u32>>,
 }
 
@@ -54,9 +54,9 @@ impl Catalogue {
         }
     }
 
-    /// The number of what an event claims, which is as `single` says.
+    /// Returns the number of an event's claims. `single` is the result of [`single`] for them.
     #[inline]
-    pub fn of(&mut self, event: &Event, single: u32) -> u32 {
+    pub fn number_of_event(&mut self, event: &Event, single: u32) -> u32 {
         match is_single(single) {
             true => single,
             false => match self.keyed.get(event.claims_key as usize) {
@@ -79,13 +79,13 @@ impl Catalogue {
         number
     }
 
-    /// The claims of a number; none of a number that is itself what is claimed of one cell.
+    /// Returns the claims of a number; none if the number encodes a claim on one cell.
     #[inline]
     pub fn listed(&self, number: u32) -> Option<&[Access]> {
         (!is_single(number)).then(|| &self.claims[(number & !LISTED) as usize][..])
     }
 
-    /// The number of what a step of a process claims.
+    /// Returns the number of the claims of a process's step.
     pub fn number(&mut self, process: ProcessId, claims: &Claims) -> u32 {
         let number = single(claims);
         if is_single(number) {
@@ -104,7 +104,8 @@ impl Catalogue {
         LISTED | *guess
     }
 
-    /// Whether the claims of that number conflict with these, which are as `single` says.
+    /// Whether the claims of a number conflict with others. `single` is the result of [`single`]
+    /// for these.
     #[inline]
     pub fn conflict(&self, number: u32, single: u32, with: &[Access]) -> bool {
         if is_single(number | single) {
@@ -123,7 +124,7 @@ impl Catalogue {
     }
 }
 
-/// Whether two steps touch a cell that at least one of them changes.
+/// Whether two steps touch a common cell that at least one of them changes.
 #[inline(never)]
 pub(crate) fn conflict(one: &[Access], other: &[Access]) -> bool {
     one.iter().any(|a| other.iter().any(|b| a.conflicts(*b)))

@@ -1,5 +1,4 @@
-//! What steps have to do with each other: claims that conflict, happens-before, races and their
-//! reversals.
+//! Relations between steps: conflicting claims, happens-before, races and their reversals.
 
 pub(crate) mod catalogue;
 pub(crate) mod order;

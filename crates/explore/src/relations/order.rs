@@ -1,13 +1,13 @@
-//! Happens-before and races of the current execution, kept as it grows and shrinks.
+//! Happens-before and races of the current execution, updated as it grows and shrinks.
 //!
-//! Everything is a set of positions: each event keeps all its predecessors, each process its
-//! events, each cell its accesses and its writes. The last write, the reads since, the first event
-//! of a process after a position are then questions about highest and lowest bits, and taking an
-//! event back is clearing one bit.
+//! Everything is a set of positions: each event has a set of its predecessors, each process of its
+//! events, each cell of its accesses and of its writes. The last write, the reads since, and the
+//! first event of a process after a position are then highest and lowest bits, and removing an
+//! event clears one bit.
 //!
-//! A race (JACM 2017, Definition 3.3) is a pair of conflicting events of different
-//! processes with nothing between them in happens-before. Locks are special: an acquisition races
-//! with the *previous acquisition*, for a release cannot be moved before its own acquisition.
+//! A race (JACM 2017, Definition 3.3) is a pair of conflicting events of different processes with
+//! nothing between them in happens-before. Locks are special: an acquisition races with the
+//! *previous acquisition*, because a release cannot be moved before its own acquisition.
 
 use mazurka_core::{Access, AccessKind, Event, ProcessId, Wait};
 
@@ -17,61 +17,61 @@ use crate::relations::set::{Set, for_each};
 /// An event of the current execution.
 #[derive(Clone, Debug)]
 pub(crate) struct Occurrence<S> {
-    /// All that happens before it.
+    /// The events that happen before it.
     pub before: S,
-    /// The part of it that program order, spawns and joins account for.
+    /// Those of them that program order, spawns and joins account for.
     pub program: S,
-    /// The events before it that race with it.
+    /// The earlier events that race with it.
     pub races: S,
     /// The first events of all races up to here whose second event is not guarded.
     pub firsts: S,
     pub process: ProcessId,
-    /// What it claims, if that is one cell: see [`single`].
+    /// The number of its claim, if that is on one cell: see [`single`].
     pub single: u32,
-    /// What `Thread::latest` said.
+    /// The value of `Thread::latest` before it.
     latest: u32,
-    /// The step acquires one lock, does nothing else, and follows a critical section, or waits for
-    /// its end.
+    /// The step acquires one lock and does nothing else, and it follows a critical section or waits
+    /// for its end.
     pub acquires: bool,
-    /// The step could have had to wait for a condition.
+    /// The step may have to wait for a condition.
     pub guarded: bool,
-    /// The step claims one cell, which is no lock, and starts nobody.
+    /// The step claims one cell, which is no lock, and starts no process.
     plain: bool,
 }
 
-/// What a process has done.
+/// The events of a process.
 #[derive(Clone, Debug, Default)]
 struct Thread<S> {
     /// Its events.
     events: S,
-    /// The position of its last event, or else of the event that started it, plus 1.
+    /// One more than the position of its last event, or else of the event that started it.
     latest: u32,
-    /// How many they are.
+    /// Number of its events.
     made: u32,
 }
 
-/// The events that really took a lock, and that really gave it back.
+/// The events that actually acquired a lock, and those that actually released it.
 #[derive(Clone, Debug, Default)]
 struct Lock<S> {
     acquired: S,
     released: S,
 }
 
-/// The order of the current execution.
+/// The relations of the current execution.
 #[derive(Clone, Debug)]
 pub(crate) struct Order<S> {
     pub events: Vec<Occurrence<S>>,
     /// For each process.
     threads: Vec<Thread<S>>,
-    /// For each cell the events that conflict with an access of it: with a read those that do not
-    /// only read it, with a write all that claim it. So the number of an access (see [`single`]) is
-    /// its place in the flattened list.
+    /// For each cell, the events that conflict with an access to it: for a read those that do not
+    /// only read it, for a write all that claim it. So the number of an access (see [`single`]) is
+    /// its index in the flattened list.
     rivals: Vec<[S; 2]>,
-    /// For each cell, lock or not.
+    /// For each cell, whether or not it is a lock.
     locks: Vec<Lock<S>>,
 }
 
-/// Enters an event with the cell that it claims, given by the access's number.
+/// Adds an event to the cell that it claims, given by the number of the access.
 #[inline(always)]
 fn insert<S: Set>(rivals: &mut [[S; 2]], number: usize, at: usize) {
     let [written, all] = &mut rivals[number / 2];
@@ -79,7 +79,7 @@ fn insert<S: Set>(rivals: &mut [[S; 2]], number: usize, at: usize) {
     written.insert_if(number & 1 == 1, at);
 }
 
-/// Takes an event back that was entered.
+/// Removes an event from the cell that it claims.
 #[inline(always)]
 fn remove<S: Set>(rivals: &mut [[S; 2]], number: usize, at: usize) {
     let [written, all] = &mut rivals[number / 2];
@@ -87,7 +87,7 @@ fn remove<S: Set>(rivals: &mut [[S; 2]], number: usize, at: usize) {
     written.remove(at);
 }
 
-/// The numbers of an access, one for each of its cells.
+/// Returns the numbers of an access, one for each of its cells.
 #[inline]
 fn numbers(access: Access) -> impl Iterator<Item = usize> {
     let writes = usize::from(access.writes());
@@ -119,7 +119,7 @@ impl<S: Set> Order<S> {
         self.events.len()
     }
 
-    /// There may be events of this process, and with these claims.
+    /// Extends the tables for events of this process with these claims.
     #[inline]
     pub fn make_room_for(&mut self, process: ProcessId, claims: &[Access]) {
         let known = |access: &Access| access.cells().end <= self.locks.len();
@@ -143,7 +143,7 @@ impl<S: Set> Order<S> {
         }
     }
 
-    /// What program order puts before the next step of a process.
+    /// Returns the events that program order puts before the next step of a process.
     #[inline]
     pub fn program_past(&self, process: ProcessId, joined: &[ProcessId]) -> S {
         let past = self.past_of_latest(process);
@@ -153,7 +153,7 @@ impl<S: Set> Order<S> {
         }
     }
 
-    /// A past, and that of processes which have ended.
+    /// Returns a past, joined with the pasts of processes that have ended.
     #[inline(never)]
     fn after_joining(&self, mut past: S, joined: &[ProcessId]) -> S {
         for &child in joined {
@@ -162,14 +162,15 @@ impl<S: Set> Order<S> {
         past
     }
 
-    /// The last event of a process, or the one that started it, with all that happens before it.
+    /// Returns the last event of a process, or the one that started it, with all that happens
+    /// before it.
     #[inline]
     fn past_of_latest(&self, process: ProcessId) -> S {
         let thread = self.threads.get(process.index());
         self.past_of(thread.map_or(0, |thread| thread.latest))
     }
 
-    /// The event before a position, with all that happens before it.
+    /// Returns the event before a position, with all that happens before it.
     #[inline(always)]
     fn past_of(&self, latest: u32) -> S {
         let Some(at) = latest.checked_sub(1) else {
@@ -180,27 +181,27 @@ impl<S: Set> Order<S> {
         past
     }
 
-    /// For each cell of an access the events that conflict with it there.
+    /// For each cell of an access, returns the events that conflict with it there.
     #[inline]
     fn rivals(&self, access: Access) -> impl Iterator<Item = &S> {
         numbers(access).map_while(|number| self.rivals.as_flattened().get(number))
     }
 
-    /// The events of a process.
+    /// Returns the events of a process.
     #[inline]
     pub fn events_of(&self, process: ProcessId) -> Option<&S> {
         let thread = self.threads.get(process.index())?;
         Some(&thread.events)
     }
 
-    /// How many events a process has made.
+    /// Returns the number of events of a process.
     #[inline]
     pub fn made(&self, process: ProcessId) -> u32 {
         let thread = self.threads.get(process.index());
         thread.map_or(0, |thread| thread.made)
     }
 
-    /// The events whose accesses conflict with these.
+    /// Returns the events whose accesses conflict with these.
     pub fn conflicting(&self, claims: &[Access]) -> S {
         let mut all = S::default();
         for &access in claims {
@@ -218,14 +219,14 @@ impl<S: Set> Order<S> {
         rivals.any(|rivals| with.meets(rivals))
     }
 
-    /// The events that conflict with an access of one cell, given by its number. There must be room
-    /// for it.
+    /// Returns the events that conflict with an access to one cell, given by its number. The tables
+    /// must have room for it.
     #[inline]
     pub fn rivals_of(&self, number: u32) -> &S {
         &self.rivals.as_flattened()[number as usize]
     }
 
-    /// The first event of a process after a position. There must be room for it.
+    /// Returns the first event of a process after a position. The tables must have room for it.
     #[inline]
     pub fn next_of(&self, process: ProcessId, after: usize) -> Option<usize> {
         let mut events = self.threads[process.index()].events.clone();
@@ -233,7 +234,7 @@ impl<S: Set> Order<S> {
         events.lowest()
     }
 
-    /// The first event of a process in a set. There must be room for it.
+    /// Returns the first event of a process in a set. The tables must have room for it.
     #[inline]
     pub fn first_of(&self, process: ProcessId, within: &S) -> Option<usize> {
         self.threads[process.index()].events.lowest_common(within)
@@ -248,7 +249,7 @@ impl<S: Set> Order<S> {
         }
     }
 
-    /// The same for a step that just reads or writes a cell.
+    /// The same for a step that only reads or writes one cell.
     #[inline(always)]
     fn push_plain(&mut self, event: &Event, access: Access) {
         let single = number_of(access);
@@ -281,7 +282,7 @@ impl<S: Set> Order<S> {
     /// The same for any step.
     #[inline(never)]
     fn push_any(&mut self, event: &Event) {
-        // An index out of bounds acquires nothing.
+        // A step that only finds its index out of bounds acquires nothing.
         let acquires = event.wait == Wait::Lock && !event.claims.is_empty();
         let guarded = event.wait == Wait::Guard;
         let program = self.program_past(event.process, &event.joined);
@@ -298,7 +299,7 @@ impl<S: Set> Order<S> {
         }
     }
 
-    /// What happens before an event, and those of the candidates that nothing comes between.
+    /// Returns the past of an event, and those of the candidates that are immediately before it.
     #[inline(always)]
     fn last_of(&self, mut candidates: S, program: &S) -> (S, S) {
         candidates.remove_all(program);
@@ -313,7 +314,7 @@ impl<S: Set> Order<S> {
         (before, races)
     }
 
-    /// The first events of all races, with these.
+    /// Returns the first events of all races so far, together with these.
     #[inline(always)]
     fn firsts_with(&self, races: &S) -> S {
         let mut firsts = races.clone();
@@ -323,7 +324,7 @@ impl<S: Set> Order<S> {
         firsts
     }
 
-    /// The last event has started these processes; or nobody has.
+    /// Sets the event that started these processes.
     #[inline(never)]
     fn spawn(&mut self, spawned: &[ProcessId], latest: u32) {
         for &child in spawned {
@@ -391,7 +392,7 @@ impl<S: Set> Order<S> {
         });
     }
 
-    /// Enters or takes back what an event claims.
+    /// Adds or removes an event in the sets of the cells that it claims.
     #[inline(always)]
     fn claim(&mut self, single: u32, claims: &[Access], change: impl Fn(&mut [[S; 2]], usize)) {
         if is_single(single) {
@@ -404,7 +405,7 @@ impl<S: Set> Order<S> {
         }
     }
 
-    /// Changes the sets of the locks that an event really took or gave back.
+    /// Adds or removes an event in the sets of the locks that it actually acquired or released.
     #[inline(always)]
     fn lock_event(&mut self, touched: &[Access], change: impl Fn(&mut S)) {
         for access in touched {
@@ -416,9 +417,10 @@ impl<S: Set> Order<S> {
         }
     }
 
-    /// The race of an acquisition. It follows a release, and can only be moved before the
-    /// acquisition that this belongs to; so can one that waits, which follows an acquisition. None
-    /// where what comes before it claims the lock but leaves it as it is: that moves freely.
+    /// Returns the race of an acquisition. An acquisition follows a release, and can only be moved
+    /// before the acquisition that the release belongs to. One that waits follows an acquisition,
+    /// and can be moved before that. There is no race if the event before claims the lock but
+    /// leaves it as it is: the acquisition moves freely.
     #[inline(always)]
     fn lock_race(&self, lock: usize, last: &S, program: &S, waits: bool) -> Option<S> {
         let Lock { acquired, released } = &self.locks[lock];
@@ -433,13 +435,13 @@ impl<S: Set> Order<S> {
         Some(races)
     }
 
-    /// The last event that took a lock.
+    /// Returns the last event that acquired a lock.
     pub fn acquisition(&self, lock: usize) -> Option<usize> {
         self.locks.get(lock)?.acquired.highest()
     }
 
-    /// Takes the last event back; `event` must be the one that was pushed. Gives what it claims, if
-    /// that is one cell.
+    /// Removes the last event, which must be `event`. Returns the number of its claim, if that is
+    /// on one cell.
     #[inline(always)]
     pub fn pop(&mut self, event: &Event) -> u32 {
         let Some(last) = self.shrink() else {
@@ -452,7 +454,7 @@ impl<S: Set> Order<S> {
         last.single
     }
 
-    /// Takes the last event from the list and from its process.
+    /// Removes the last event from the list and from its process.
     #[inline(always)]
     fn shrink(&mut self) -> Option<Occurrence<S>> {
         let last = self.events.pop()?;
@@ -463,7 +465,7 @@ impl<S: Set> Order<S> {
         Some(last)
     }
 
-    /// Forgets what an event that has been taken back claimed, took and started.
+    /// Removes an event from the sets of what it claimed, acquired and started.
     #[inline(never)]
     fn forget(&mut self, event: &Event, single: u32) {
         let at = self.events.len();
@@ -476,7 +478,7 @@ impl<S: Set> Order<S> {
         }
     }
 
-    /// Takes the last step back, if it was not made.
+    /// Removes the last step, if it was pushed by [`Order::push_virtual`].
     pub fn pop_virtual(&mut self, claims: &[Access]) {
         if let Some(last) = self.shrink() {
             let at = self.events.len();
@@ -486,7 +488,7 @@ impl<S: Set> Order<S> {
         }
     }
 
-    /// What happens before all of some events.
+    /// Returns the events that happen before all of some events.
     #[inline]
     pub fn common_past(events: &[Occurrence<S>]) -> S {
         let Some((first, others)) = events.split_first() else {
@@ -499,7 +501,7 @@ impl<S: Set> Order<S> {
         past
     }
 
-    /// The events after a position that do not happen after the event there.
+    /// Returns the events after a position that do not happen after the event there.
     pub fn not_after(&self, at: usize) -> S {
         let mut all = S::default();
         for (offset, event) in self.events[at + 1..].iter().enumerate() {
@@ -508,8 +510,8 @@ impl<S: Set> Order<S> {
         all
     }
 
-    /// The positions of events that a guarded step waits for or is closed by: all that conflict
-    /// with it and are not in its program past (errata E3).
+    /// Visits the positions of the events that a guarded step waits for or is closed by: all that
+    /// conflict with it and are not in its program past (errata E3).
     pub fn for_each_rival(&self, process: ProcessId, claims: &[Access], visit: impl FnMut(usize)) {
         let mut rivals = self.conflicting(claims);
         rivals.remove_all(&self.program_past(process, &[]));

@@ -1,8 +1,8 @@
-//! The sequence that reverses a race, and who can make its first step.
+//! The sequence that reverses a race, and the processes that can make its first step.
 //!
-//! JACM 2017, section 5: for a race between e and the step e' of p it is v = notdep(e, E).p, all
-//! events after e that do not happen after it, and then e'. A process is an *initial* of v if its
-//! first step in v depends on nothing before it in v.
+//! JACM 2017, section 5: for a race between e and the step e' of p the sequence is v = notdep(e,
+//! E).p: all events after e that do not happen after it, and then e'. A process is an *initial* of
+//! v if its first step in v depends on nothing before it in v.
 
 use mazurka_core::{Access, ProcessId};
 
@@ -18,8 +18,8 @@ pub(crate) struct Reversal<'a, S> {
 }
 
 impl<'a, S: Set> Reversal<'a, S> {
-    /// For the race of the event at a position with a step of a process.
-    pub fn of(
+    /// Makes the sequence for the race of the event at a position with a step of a process.
+    pub fn new(
         order: &Order<S>,
         first: usize,
         process: ProcessId,
@@ -39,7 +39,7 @@ impl<'a, S: Set> Reversal<'a, S> {
         let events = order.events_of(process);
         match events.and_then(|events| events.lowest_common(&self.not_after)) {
             Some(first) => !order.events[first].before.meets(&self.not_after),
-            // A reversed acquisition leaves the critical section behind that it followed.
+            // A reversed acquisition comes before the critical section that it followed.
             None => {
                 process == self.process
                     && (self.acquires || !order.conflicts(self.claims, &self.not_after))

@@ -1,15 +1,15 @@
 //! Sets of positions in the current execution, as bits.
 //!
-//! One word instead of two makes exploration half as fast again, so the width is a type, chosen
-//! for each search; executions longer than any of the fixed widths use sets that grow.
+//! One word instead of two makes exploration one and a half times as fast, so the width is a type,
+//! chosen for each search. Executions longer than all fixed widths use sets that grow.
 
 /// A set of small numbers.
 pub(crate) trait Set: Clone + Default + PartialEq {
-    /// The numbers that fit are below this.
+    /// The upper bound of the numbers that fit.
     const CAPACITY: usize;
 
     fn insert(&mut self, at: usize);
-    /// Inserts it if the condition holds; without a jump, where that is possible.
+    /// Inserts a number if the condition holds; branch-free where possible.
     fn insert_if(&mut self, condition: bool, at: usize) {
         if condition {
             self.insert(at);
@@ -26,11 +26,11 @@ pub(crate) trait Set: Clone + Default + PartialEq {
     fn lowest(&self) -> Option<usize> {
         self.lowest_common(self)
     }
-    /// The lowest number in both.
+    /// Returns the lowest number in both sets.
     fn lowest_common(&self, other: &Self) -> Option<usize>;
-    /// Only the numbers above this stay.
+    /// Keeps only the numbers above this one.
     fn keep_above(&mut self, at: usize);
-    /// The bits, 64 in a word, lowest first.
+    /// Returns the bits, 64 in a word, lowest first.
     fn words(&self) -> &[u64];
 }
 
@@ -45,7 +45,7 @@ impl<const W: usize> Default for Fixed<W> {
     }
 }
 
-// The remainder by W changes nothing, and tells the compiler that the index is in bounds.
+// The remainder by W changes nothing; it tells the compiler that the index is in bounds.
 impl<const W: usize> Set for Fixed<W> {
     const CAPACITY: usize = 64 * W;
 
@@ -121,7 +121,7 @@ impl<const W: usize> Set for Fixed<W> {
     }
 }
 
-/// Any numbers.
+/// A set of numbers of any size.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Growing(Vec<u64>);
 
@@ -226,7 +226,7 @@ fn keep_above(words: &mut [u64], at: usize) {
     }
 }
 
-/// The members, lowest first.
+/// Returns the members, lowest first.
 #[inline]
 pub(crate) fn members<S: Set>(set: &S) -> impl Iterator<Item = usize> {
     let mut words = set.words().iter();

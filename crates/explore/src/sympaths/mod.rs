@@ -7,31 +7,30 @@
 //! |---|---|
 //! | cn, a configuration | the states ended so far, and the [`Entry`]s of two levels |
 //! | ⟨σ, φ, Σ⟩ | a state of a [`Symbolic`] program, and its [`Node`] |
-//! | SCHEDULE | [`Search::expand`]: a state is replaced by its successors of all processes and outcomes |
+//! | SCHEDULE | [`Search::expand`]: a state is replaced by all its successors |
 //! | ev₁ ~ ev₂, Definition 4 | [`Search::independent`] |
 //! | the canonical form of φ, section 5 | [`Node`], its last event first |
 //! | POR_γ | [`Search::arrive`]: of the states with equal paths and pools one stays |
 //!
 //! Where it deviates:
 //! - *The form.* The printed form swaps neighbours until nothing moves, which is not canonical
-//!   (errata E5): `Paper` does that. `Canonical` keeps the events in the order in which they came,
-//!   gives each a fingerprint of all events before it that it depends on, and adds these up:
-//!   equivalent paths have equal sums, others have not.
+//!   (errata E5): `Paper` does that. `Canonical` keeps the events in the order in which they
+//!   happened, gives each a fingerprint of all earlier events that it depends on, and adds these
+//!   up: paths are equivalent if and only if their sums are equal.
 //! - *Order.* Breadth first, level by level (errata E10: merging within the configuration needs
-//!   that). Equal states are on one level, for equal paths and pools took equally many steps.
-//!   Without reduction depth first: nothing is merged, so the order does not matter, and nothing is
-//!   kept but the path.
-//! - *Pruning.* In this order a state whose path was expanded before has come from that very state,
-//!   by a step that leaves no event: a bounded loop was left that had used up its bound. If its
-//!   process has nothing more to do, the state is dropped as long as others can make a step: what
-//!   can follow is explored from the state before, too. (Dropping it in any case would lose what
-//!   the process does after the loop.)
-//! - *Dependence* is between what two steps have really touched, and an element of an array that is
-//!   not known stands apart from another if the path condition says so (section 6.1). That is
-//!   enough here, since all processes are run from every state.
+//!   that). Equal states are on one level, because equal paths and pools took equally many steps.
+//!   Without reduction the search is depth first: nothing is merged, so the order does not matter,
+//!   and only the path is kept.
+//! - *Pruning.* In this order, a state whose path was expanded before was reached from that very
+//!   state, by a step without an event: a bounded loop ended that had used up its bound. If its
+//!   process has nothing left to do, the state is dropped as long as other processes can make a
+//!   step: their steps are explored from the state before, too. (Dropping the state in any case
+//!   would lose what the process does after the loop.)
+//! - *Dependence* is between the accesses that two steps really made, and two unknown elements of
+//!   an array are different if the path condition says so (section 6.1). That is enough here, since
+//!   all processes are run from every state.
 //! - *Waiting* (section 6.3). A step in which a process only finds that it has to wait leads to no
-//!   state. But where every process can find that, the states in which all of them do are
-//!   deadlocks.
+//!   state. But if every process can find that, the states in which all of them do are deadlocks.
 //!
 //! Memory: one or two levels of states. Their paths are lists that share their beginnings.
 
@@ -55,21 +54,21 @@ use crate::drive::pace::Pace;
 
 pub use reduction::{Reduction, UnknownReduction};
 
-/// Hears what a search finds, while the program is there.
+/// Receives the findings of a search while the program is in the state found.
 pub trait Audience<E> {
-    /// A symbolic state in which nobody can go on.
+    /// Receives a symbolic state in which no process can go on.
     fn ended(&mut self, program: &E, end: End, leads_here: &dyn LeadsHere);
 
-    /// Something is wrong: with the last event, or with a final state.
+    /// Receives a mishap of the last event, or of a final state.
     fn failed(&mut self, program: &E, mishap: Mishap, leads_here: &dyn LeadsHere);
 }
 
-/// Runs that lead to what was found.
+/// Runs that lead to a finding.
 pub trait LeadsHere {
-    /// One in the order of its path's form, without steps that leave no trace.
+    /// Returns a run in the order of its path's form, without steps that leave no event.
     fn schedule(&self) -> Schedule;
 
-    /// The one that was made, step by step.
+    /// Returns the run that was made, step by step.
     fn run(&self) -> Schedule;
 }
 
@@ -88,46 +87,46 @@ impl<E: Symbolic> LeadsHere for Here<'_, E> {
         let before = std::iter::successors(self.made.as_deref(), |made| made.before.as_deref());
         let mut steps: Vec<ScheduledStep> = before.map(|made| made.step.clone()).collect();
         steps.reverse();
-        let since = Schedule::of(self.program.events(), self.program.processes());
+        let since = Schedule::from_run(self.program.events(), self.program.processes());
         steps.extend(since.0);
         Schedule(steps)
     }
 }
 
-/// What a search over symbolic states has found.
+/// The findings of a search over symbolic states.
 #[derive(Clone, Debug)]
 pub struct SymbolicFindings {
-    /// How many symbolic states there are at the end.
+    /// Number of symbolic states at the end.
     pub states: u64,
-    /// Of these: those in which somebody waits for ever.
+    /// Number of these in which a process waits for ever.
     pub deadlocks: u64,
-    /// Those with a failed process, or final and not as they should be.
+    /// Number of these with a failed process, or final with a broken claim.
     pub failures: u64,
-    /// States with a false `assume`, which are not counted among the others.
+    /// Number of states with a false `assume`, which are not counted among the others.
     pub discarded: u64,
-    /// Applications of SCHEDULE.
+    /// Number of applications of SCHEDULE.
     pub steps: u64,
-    /// The most states that the configuration had.
+    /// The greatest number of states in the configuration.
     pub peak: u64,
-    /// How many states the configuration had after so many steps: Fig. 9.
+    /// The number of states in the configuration after a number of steps: Fig. 9.
     pub curve: Vec<(u64, u64)>,
     /// Bounds that were hit.
     pub bounds: Vec<Bound>,
-    /// Why it ended.
+    /// Why the search ended.
     pub stopped: StopReason,
     /// Time taken.
     pub elapsed: Duration,
 }
 
-/// A search over all symbolic states that is to be made.
+/// The settings of a search over all symbolic states.
 #[derive(Clone, Debug)]
 pub struct SymbolicSearch {
-    /// Which states are the same.
+    /// Which states are merged.
     pub reduction: Reduction,
-    /// Whether a state that the last step of a process leads to may wait for the others: prefix
-    /// pruning.
+    /// Whether the state after the last step of a process is dropped while other processes can make
+    /// a step: prefix pruning.
     pub pruned: bool,
-    /// How far to go.
+    /// The limits of the search.
     pub limits: Limits,
 }
 
@@ -197,7 +196,7 @@ impl SymbolicSearch {
     }
 }
 
-/// What the form of a path needs to know of an event.
+/// The part of an event that the form of a path needs.
 #[derive(Debug)]
 struct Seen {
     process: ProcessId,
@@ -207,22 +206,22 @@ struct Seen {
     joined: Box<[ProcessId]>,
 }
 
-/// A path: its last event, in the order of its form, and what comes before it.
+/// A path: its last event, in the order of its form, and the path before it.
 #[derive(Debug)]
 struct Node {
     event: Rc<Seen>,
-    /// The event and all before it that it depends on.
+    /// Fingerprint of the event and of all earlier events that it depends on.
     past: Fingerprint,
-    /// Whether a false `assume` is among these.
+    /// Whether there is a false `assume` among these.
     discarded: bool,
-    /// The whole path.
+    /// Fingerprint of the whole path.
     path: Fingerprint,
     before: Path,
 }
 
 type Path = Option<Rc<Node>>;
 
-// A long path must not be taken apart by recursion.
+// Dropping a long path by recursion would overflow the stack.
 impl Drop for Node {
     fn drop(&mut self) {
         let mut next = self.before.take();
@@ -250,7 +249,7 @@ struct MadeStep {
     before: Made,
 }
 
-// As for paths.
+// Iterative, as for paths.
 impl Drop for MadeStep {
     fn drop(&mut self) {
         let mut next = self.before.take();
@@ -267,15 +266,15 @@ struct Entry<E: Symbolic> {
     made: Made,
 }
 
-/// The states of a level, and those by which they are known.
+/// The states of a level, and the keys that identify them.
 struct Level<E: Symbolic> {
     entries: Vec<Entry<E>>,
     known: FxHashSet<(Fingerprint, Fingerprint)>,
 }
 
-/// How many points of the curve are kept at most.
+/// Limit on the points of the curve.
 const POINTS: usize = 2048;
-/// How often limits are looked at, in steps, each of which may make many states.
+/// Number of steps between two checks of the limits; each step may make many states.
 const STEPS_BETWEEN_CHECKS: u32 = 8;
 
 struct Search<'a, 'w, E: Symbolic> {
@@ -287,12 +286,12 @@ struct Search<'a, 'w, E: Symbolic> {
     audience: &'a mut dyn Audience<E>,
     budget: Budget<'a>,
     pace: Pace,
-    /// Breadth first: the steps to the state that is being expanded, of which the program has no
-    /// events.
+    /// The steps to the state that is being expanded. Breadth first, the program has no events of
+    /// them.
     made: Made,
     /// States that have not ended.
     open: u64,
-    /// So many steps lie between two points of the curve.
+    /// Number of steps between two points of the curve.
     stride: u64,
     found: SymbolicFindings,
 }
@@ -337,7 +336,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
         ControlFlow::Continue(())
     }
 
-    /// A successor has been reached: it is on the next level, unless an equal one is.
+    /// Adds a successor to the next level, unless an equal one is there.
     fn arrive(&mut self, before: &Path, next: &mut Level<E>) {
         let path = self.extended(before);
         self.mishaps(&path);
@@ -355,14 +354,14 @@ impl<E: Symbolic> Search<'_, '_, E> {
     }
 
     fn made_to_here(&self) -> Made {
-        let since = Schedule::of(self.program.events(), self.program.processes());
+        let since = Schedule::from_run(self.program.events(), self.program.processes());
         since.0.into_iter().fold(self.made.clone(), |before, step| {
             Some(Rc::new(MadeStep { step, before }))
         })
     }
 
-    /// Whether the last step left no event, and its process has nothing more to do: then it can as
-    /// well wait until all others have done what they can.
+    /// Whether the last step left no event and its process has nothing left to do: then it may wait
+    /// until all other processes have made their steps.
     fn is_covered(&self) -> bool {
         let last = self.program.events().last();
         let ended = |event: &Event| self.program.status(event.process) == Status::Ended;
@@ -409,7 +408,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
         }
     }
 
-    /// Makes a step again. Whether it can be made.
+    /// Repeats a step. Returns whether it is possible.
     fn make(&mut self, choice: &Choice) -> ControlFlow<Bound, bool> {
         match self.program.step(choice.process, &choice.outcomes) {
             Ok(event) if is_broken_off(&event.mishaps) => ControlFlow::Break(self.why_broken()),
@@ -427,7 +426,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
         let depth = self.program.events().len();
         let ready = with_status(self.program, Status::Ready);
         let mut moved = false;
-        // Whether nobody can go on for certain.
+        // Whether every ready process may have to wait.
         let mut stuck = true;
         for &process in &ready {
             let mut stays = false;
@@ -466,8 +465,8 @@ impl<E: Symbolic> Search<'_, '_, E> {
         ControlFlow::Continue(())
     }
 
-    /// Lets all these processes find, one after the other, that they have to wait. Where they do,
-    /// nobody can go on.
+    /// Lets all these processes find, one after the other, that they have to wait. Each way in
+    /// which they all do is a state without successors.
     fn stay(&mut self, path: &Path, ready: &[ProcessId]) {
         let Some((&process, others)) = ready.split_first() else {
             self.open += 1;
@@ -490,10 +489,10 @@ impl<E: Symbolic> Search<'_, '_, E> {
         }
     }
 
-    /// A symbolic state in which nobody can go on.
+    /// Records a symbolic state in which no process can go on.
     fn end(&mut self, path: &Path) {
         self.open -= 1;
-        let end = End::of(self.program);
+        let end = End::classify(self.program);
         match end {
             End::Discarded => {
                 self.found.discarded += 1;
@@ -525,7 +524,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
         self.audience.ended(self.program, end, &here);
     }
 
-    /// Looks at what went wrong in the last event.
+    /// Records the mishaps of the last event.
     fn mishaps(&mut self, path: &Path) {
         let Some(event) = self.program.events().last() else {
             return;
@@ -553,7 +552,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
         }
     }
 
-    /// The path with the last event of the program, in its form.
+    /// Returns the path extended by the last event of the program, in its form.
     fn extended(&self, path: &Path) -> Path {
         let event = self.program.events().last()?;
         if is_silent(event) {
@@ -594,7 +593,8 @@ impl<E: Symbolic> Search<'_, '_, E> {
         }))
     }
 
-    /// Moves an event before its neighbours as long as it may and its process comes before theirs.
+    /// Moves an event before its neighbours as long as they are independent of it and its process
+    /// comes before theirs.
     fn inserted(&self, path: &Path, new: Rc<Seen>, own: Fingerprint, discarded: bool) -> Rc<Node> {
         let processes = self.program.processes();
         let mut place = path.clone();
@@ -624,8 +624,8 @@ impl<E: Symbolic> Search<'_, '_, E> {
         path
     }
 
-    /// Definition 4, with spawns and joins (errata E9), and elements that the path condition keeps
-    /// apart.
+    /// Definition 4, with spawns and joins (errata E9), and with array elements that the path
+    /// condition keeps apart.
     fn independent(&self, one: &Seen, other: &Seen) -> bool {
         let orders =
             |a: &Seen, b: &Seen| a.spawned.contains(&b.process) || a.joined.contains(&b.process);
@@ -640,7 +640,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
             && !accesses.any(|x| other.touched.iter().any(|y| conflict(x, y)))
     }
 
-    /// Writes down a point of the curve, and fewer of them as the curve grows.
+    /// Adds a point to the curve; the longer the curve, the fewer points.
     fn point(&mut self) {
         let states = self.found.states + self.open;
         self.found.peak = self.found.peak.max(states);
@@ -671,7 +671,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
         }
     }
 
-    /// Which limit has broken off a step.
+    /// Returns the limit that broke off a step.
     fn why_broken(&mut self) -> Bound {
         self.budget.why_broken(self.counts(), self.watch)
     }
@@ -687,12 +687,12 @@ impl<E: Symbolic> Search<'_, '_, E> {
     }
 }
 
-/// The form of a path.
+/// Returns the fingerprint of a path's form.
 fn form(path: &Path) -> Fingerprint {
     path.as_ref().map_or(Fingerprint::EMPTY, |node| node.path)
 }
 
-/// Whether an event leaves no trace in a path: it touches nothing, and nothing was decided.
+/// Whether an event leaves no trace in a path: it touches nothing and decides nothing.
 fn is_silent(event: &Event) -> bool {
     event.touched.is_empty()
         && event.outcomes.is_empty()
@@ -713,8 +713,8 @@ fn bound_of(kind: MishapKind, limits: &Limits, bounds: &mut Vec<Bound>) {
     }
 }
 
-/// A run that leads to the current state. Depth first it is the current run; breadth first the
-/// program has no events but the last, and the path is one.
+/// Returns a run that leads to the current state. Depth first it is the current run. Breadth first
+/// the program has only the last event, and the path is the run.
 fn schedule<E: Symbolic>(program: &E, path: &Path) -> Schedule {
     let table = program.processes();
     if path.is_none() {

@@ -1,22 +1,22 @@
 //! The reductions by name.
 
-/// Which symbolic states are the same.
+/// The reductions: which symbolic states are merged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reduction {
-    /// None are.
+    /// No states are merged.
     None,
-    /// Those whose paths have the same form as it is printed.
+    /// States are merged if their paths have the same form, as the paper prints it.
     Paper,
-    /// Those whose paths are equivalent.
+    /// States are merged if their paths are equivalent.
     #[default]
     Canonical,
 }
 
 impl Reduction {
-    /// All of them.
+    /// All reductions.
     pub const ALL: &'static [Self] = &[Self::None, Self::Paper, Self::Canonical];
 
-    /// What it is called.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Reduction::None => "none",
@@ -25,7 +25,7 @@ impl Reduction {
         }
     }
 
-    /// In a few words.
+    /// Returns a description in a few words.
     pub fn summary(self) -> &'static str {
         match self {
             Reduction::None => "every symbolic state",
@@ -41,7 +41,7 @@ impl std::fmt::Display for Reduction {
     }
 }
 
-/// A name that no reduction has.
+/// The error for an unknown name of a reduction.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no reduction `{0}`; try none, paper or canonical")]
 pub struct UnknownReduction(String);

@@ -1,35 +1,36 @@
-//! Which sets of events can happen together, and in which order: co-checks and schedules.
+//! Co-checks and schedules: which sets of events can happen together, and in which order.
 //!
 //! Thesis, sections 4.7 and 5.5 (Fig. 5.7). A set is given by a clock: the last event of each
-//! process, which stands for it and all of its causes. It is a configuration if no two of its
-//! events take one condition and, in the contextual net, if the order that reads impose (a reader
-//! comes before the one who takes what it read: the asymmetric conflict ↗) has no cycle.
+//! process, which stands for itself and all of its causes. The set is a configuration if no two of
+//! its events take one condition and, in the contextual net, if the order that reads impose has no
+//! cycle. (A reader comes before the event that takes the condition it read: the asymmetric
+//! conflict ↗.)
 //!
 //! In a replicated net a reader and a taker of the same condition are in conflict unless the read
-//! is a cause of the write. Each event knows how many of its causes read what it takes; if more of
-//! the set do, that is a conflict. In the contextual net the same count tells that all is well: if
-//! no reader is left over, causality alone orders the set, and there is no cycle to look for.
+//! is a cause of the write. Each event stores the number of its causes that read what it takes; if
+//! the set contains more readers, that is a conflict. In the contextual net an equal count means
+//! that no cycle is possible: if no reader is left over, causality alone orders the set.
 
 use super::net::{NONE, Net, NetKind};
 
-/// What the set that is looked at does to a condition.
+/// What the current set does to a condition.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
-    /// The mark counts if this is the current round.
+    /// The mark is valid if this is the current round.
     round: u32,
     taken: bool,
     readers: u32,
 }
 
-/// Looks at sets of events. It keeps its memory from one set to the next.
+/// Examines sets of events. It keeps its memory from one set to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Examiner {
     round: u32,
     marks: Vec<Mark>,
-    /// For each event the round in which it was fired.
+    /// For each event, the round in which it was fired.
     fired: Vec<u32>,
     events: Vec<u32>,
-    /// For each process where its events start in `sorted`, and where its next one is.
+    /// For each process, the index in `sorted` of its first event and of its next one.
     heads: Vec<(u32, u32)>,
     sorted: Vec<u32>,
 }
@@ -57,7 +58,7 @@ impl Examiner {
         mark
     }
 
-    /// Collects the set of a clock; false if two of its events take the same condition.
+    /// Collects the events of a clock; false if two of them take the same condition.
     fn collect(&mut self, net: &Net, clock: &[u32]) -> bool {
         self.start(net);
         self.events.clear();
@@ -91,7 +92,7 @@ impl Examiner {
         self.events.iter().all(fits)
     }
 
-    /// Whether the set of a clock is a configuration after which these conditions are there.
+    /// Whether the set of a clock is a configuration after which these conditions are marked.
     pub fn reaches(&mut self, net: &Net, clock: &[u32], preset: &[u32]) -> bool {
         if !self.collect(net, clock) || preset.iter().any(|&c| self.mark(c).taken) {
             return false;
@@ -103,7 +104,7 @@ impl Examiner {
         }
     }
 
-    /// For each of some places the condition that is there after a configuration.
+    /// Computes, for each of some places, the condition that is marked after a configuration.
     pub fn marking(&mut self, net: &Net, clock: &[u32], places: &[u32], into: &mut Vec<u32>) {
         let consistent = self.collect(net, clock);
         debug_assert!(consistent, "a configuration in conflict with itself");
@@ -122,12 +123,12 @@ impl Examiner {
         }
     }
 
-    /// How many events of the set that was looked at last read a condition.
+    /// Returns the number of events of the last set that read a condition.
     pub fn readers(&mut self, condition: u32) -> u32 {
         self.mark(condition).readers
     }
 
-    /// Puts the events of a configuration in an order in which they can happen (Fig. 5.7).
+    /// Orders the events of a configuration so that they can happen in this order (Fig. 5.7).
     pub fn schedule(&mut self, net: &Net, clock: &[u32], into: &mut Vec<u32>) {
         into.clear();
         let possible =
@@ -135,8 +136,7 @@ impl Examiner {
         debug_assert!(possible, "a schedule for what cannot happen");
     }
 
-    /// Fires the events that were collected, those of each process in order: false if they get
-    /// stuck.
+    /// Fires the collected events, those of each process in order; false if some cannot be fired.
     fn order(&mut self, net: &Net, clock: &[u32], fire: &mut dyn FnMut(u32)) -> bool {
         self.sorted.clear();
         self.heads.clear();
@@ -147,7 +147,8 @@ impl Examiner {
                 self.sorted.push(event);
                 event = net.event(event).parent;
             }
-            // The first event of a process is the last of its slice.
+            // Events were pushed from the last to the first, so the first one is at the end of the
+            // slice.
             self.heads.push((first, self.sorted.len() as u32));
         }
         let mut left = self.sorted.len();
@@ -175,7 +176,8 @@ impl Examiner {
         true
     }
 
-    /// Whether what an event needs is there, and nobody still has to read what it takes.
+    /// Whether the conditions of an event are marked, and no event of the set still has to read a
+    /// condition that it takes.
     fn can_fire(&mut self, net: &Net, event: u32) -> bool {
         let there =
             |fired: &[u32], event: u32| event == NONE || fired[event as usize] == self.round;

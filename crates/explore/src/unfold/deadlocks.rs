@@ -1,12 +1,13 @@
 //! Deadlocks, from the net alone.
 //!
-//! Thesis, section 6.3 (Fig. 6.4 and 6.5), for everything that can wait: locks, locks never given
-//! back, guards, joins. In a deadlock each process has ended or is at an extension that is closed.
-//! The search takes a closed extension, then decides where the process is that it waits for, then
-//! where the one is that *that* one waits for, and so on; what is decided must be reachable
-//! together and what they wait for must stay as it is. So a cycle of locks is found by following
-//! it: whoever holds a lock cannot go beyond where it gives it back. When the cycle is closed, the
-//! other processes are followed to all the places where they can stop.
+//! Thesis, section 6.3 (Fig. 6.4 and 6.5), for every kind of wait: locks, locks never released,
+//! guards, joins. In a deadlock each process has ended or is at a closed extension. The search
+//! takes a closed extension, then decides where the process stops that it waits for, then where the
+//! process stops that *this* one waits for, and so on. The decisions must be reachable together,
+//! and the conditions that processes wait for must stay as they are. So the search finds a cycle of
+//! locks by following it: the holder of a lock cannot go beyond the point where it releases the
+//! lock. When the cycle is closed, the other processes are followed to all the states where they
+//! can stop.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -14,9 +15,9 @@
 //! | coSet | `clock`, and `kept`: conditions that must stay |
 //! | wants(c) ∈ holds(a) | the condition that is waited for was made by a |
 //!
-//! Deviations. The thesis stops at the cycle; here each complete deadlocked execution is told, so
-//! that they can be counted. The first process that waits is the start, those before it must have
-//! ended: so none is found once for each process that waits.
+//! Deviations. The thesis stops at the cycle; here each complete deadlocked execution is reported,
+//! so that they can be counted. The search starts with the first waiting process, and all processes
+//! before it must have ended: otherwise a deadlock would be found once for each waiting process.
 
 use std::ops::ControlFlow;
 
@@ -26,12 +27,12 @@ use rustc_hash::FxHashSet;
 use super::configuration::Examiner;
 use super::net::{NONE, Net, Phase, Place};
 
-/// What a search does with what it finds, and when it is told to stop.
+/// Receives the results of a search, and may stop it.
 pub(crate) trait Hunter {
-    /// A deadlocked execution, by its clock.
+    /// Receives the clock of a deadlocked execution.
     fn found(&mut self, clock: Vec<u32>) -> ControlFlow<Bound>;
 
-    /// Called all the time.
+    /// Called at every step of the search.
     fn tick(&mut self) -> ControlFlow<Bound>;
 }
 
@@ -66,15 +67,15 @@ pub(crate) fn search(
     ControlFlow::Continue(())
 }
 
-/// Some processes have been decided upon.
+/// The decisions so far.
 #[derive(Clone, Debug)]
 struct Position {
     clock: Vec<u32>,
-    /// Conditions that somebody waits to change: they must stay.
+    /// Conditions that a process waits to change: they must stay.
     kept: Vec<u32>,
-    /// For each process the thread it stops at; none: not decided.
+    /// For each process, the thread at which it stops; none: not decided.
     decided: Vec<u32>,
-    /// The first process that waits.
+    /// The first waiting process.
     first: ProcessId,
 }
 
@@ -82,14 +83,14 @@ struct Search<'a> {
     net: &'a Net,
     examiner: &'a mut Examiner,
     hunter: &'a mut dyn Hunter,
-    /// For each thread the events that go on from it, as ranges of a list.
+    /// For each thread, the events that continue it, as ranges of a list.
     children: (Vec<u32>, Vec<u32>),
-    /// For each process the threads at which it starts.
+    /// For each process, the threads at which it starts.
     births: Vec<Vec<u32>>,
     told: FxHashSet<Vec<u32>>,
 }
 
-/// The events of each thread: where they start, and the events.
+/// Returns the events of each thread: the start of each range, and the list.
 fn children(net: &Net) -> (Vec<u32>, Vec<u32>) {
     let thread = |event: u32| net.extension(net.event(event).extension).thread as usize;
     let mut starts = vec![0; net.threads.len() + 1];
@@ -143,7 +144,7 @@ impl Search<'_> {
         self.possible(at)
     }
 
-    /// Whether all that is decided can be at once.
+    /// Whether all decisions are possible at once.
     fn possible(&mut self, at: &Position) -> bool {
         let stopped = at.decided.iter().enumerate().all(|(process, &thread)| {
             thread == NONE || {
@@ -154,7 +155,7 @@ impl Search<'_> {
         stopped && self.examiner.reaches(self.net, &at.clock, &at.kept)
     }
 
-    /// Decides upon the processes that are left.
+    /// Decides the processes that are left.
     fn decide(&mut self, at: &Position) -> ControlFlow<Bound> {
         self.hunter.tick()?;
         let Some(thread) = self.next(at) else {
@@ -170,7 +171,7 @@ impl Search<'_> {
         self.stops(at, thread)
     }
 
-    /// Where a process that has not been decided upon is so far: the one that somebody waits for,
+    /// Returns the current thread of an undecided process; of one that another process waits for,
     /// if there is one.
     fn next(&self, at: &Position) -> Option<u32> {
         let decided = |process: ProcessId| {
@@ -193,7 +194,7 @@ impl Search<'_> {
         })
     }
 
-    /// The thread of a process after what is decided, if it has been started.
+    /// Returns the thread of a process after the decisions so far, if it has been started.
     fn thread(&self, at: &Position, process: ProcessId) -> Option<u32> {
         match at.clock.get(process.index()).copied().unwrap_or(NONE) {
             NONE => {
@@ -212,7 +213,7 @@ impl Search<'_> {
         }
     }
 
-    /// Follows a process to all the places where it can stop.
+    /// Follows a process to all the states where it can stop.
     fn stops(&mut self, at: &Position, thread: u32) -> ControlFlow<Bound> {
         let net = self.net;
         let process = net.thread(thread).process;

@@ -1,21 +1,21 @@
-//! A net as the thesis draws it, with the copies of place replication and without what is only
-//! ours.
+//! A net as the thesis draws it: with the copies of place replication, and without the additions of
+//! this implementation.
 //!
-//! Thesis, Fig. 3.4 and 5.3. A lock has a condition while it is free; whoever waits for the end of
-//! a process takes its last thread condition.
+//! Thesis, Fig. 3.4 and 5.3. A lock has a condition only while it is free; a join takes the last
+//! thread condition of the process that it joins.
 
 use mazurka_core::ProcessId;
 
 use super::net::{NONE, Net, NetKind, Place};
 
-/// What a condition of a drawing is.
+/// A condition of a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawn {
-    /// Where a process is.
+    /// A local state of a process.
     Thread(ProcessId),
     /// A variable or a lock.
     Cell(u32),
-    /// The copy of a variable that a process has.
+    /// A process's copy of a variable.
     Copy(u32, ProcessId),
 }
 
@@ -28,11 +28,11 @@ pub struct Arcs {
     pub reads: Vec<usize>,
     /// The conditions that it makes.
     pub makes: Vec<usize>,
-    /// Whether a stateful net stops here.
+    /// Whether a stateful net stops at this event.
     pub terminal: bool,
 }
 
-/// A net to be drawn.
+/// A net, ready to be drawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drawing {
     /// The conditions.
@@ -41,7 +41,7 @@ pub struct Drawing {
     pub events: Vec<Arcs>,
 }
 
-/// Draws a net of so many processes.
+/// Draws a net with this number of processes.
 pub(crate) fn draw(net: &Net, processes: u32) -> Drawing {
     let mut pen = Pen {
         net,
@@ -69,11 +69,11 @@ struct Pen<'a> {
     net: &'a Net,
     processes: Vec<ProcessId>,
     drawing: Drawing,
-    /// For each thread its condition.
+    /// For each thread, its condition.
     threads: Vec<usize>,
-    /// For each condition how it is drawn: not at all, once, or once for each process.
+    /// For each condition, the conditions that stand for it: none, one, or one for each process.
     cells: Vec<Vec<usize>>,
-    /// For each event the copies that its reads made, each with the condition that was read.
+    /// For each event, the copies that its reads made, each with the condition that was read.
     copies: Vec<Vec<(u32, usize)>>,
 }
 
@@ -161,7 +161,7 @@ impl Pen<'_> {
         arcs
     }
 
-    /// The copy of a condition that a process has after the causes of an extension.
+    /// Returns the copy of a condition that a process has after the causes of an extension.
     fn copy(&self, condition: u32, process: usize, extension: u32) -> usize {
         let past = self.net.past(extension);
         let mut event = past.get(process).copied().unwrap_or(NONE);

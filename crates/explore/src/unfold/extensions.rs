@@ -1,9 +1,10 @@
-//! Possible extensions, found from the conditions next to those that are known.
+//! Possible extensions, found from the conditions next to known ones.
 //!
 //! Thesis, chapter 4 and section 5.6. An extension is a marking of the places that the next step of
-//! a thread claims, reached by a configuration that contains the thread. All of them are kept, also
-//! those where the step is not possible (a held lock, a closed guard), because others are found
-//! through them; so locks need no *alternative* conditions and no list of threads without events.
+//! a thread claims, reached by a configuration that contains the thread. All extensions are kept,
+//! even those where the step is not possible (a held lock, a closed guard), because others are
+//! found through them. So locks need no *alternative* conditions and no list of threads without
+//! events.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -11,21 +12,22 @@
 //! | EXTFROMSHAREDCONDITION, EXTFROMLOCKCONDITION | [`Builder::spread`] |
 //! | adjacent: S₁ becomes S₂ when e is fired | [`Builder::fire`] |
 //!
-//! Both follow one kind of edge: an extension (t, S), an event e of another process that takes
-//! conditions of S (or, in a replicated net, reads what the step of t would write), and the
-//! extension (t, S′) that S becomes when e happens.
+//! Both functions follow one kind of edge. It leads from an extension (t, S) through an event e of
+//! another process, which takes conditions of S (or, in a replicated net, reads places that the
+//! step of t would write), to the extension (t, S′) that S becomes when e happens.
 //!
-//! Why that finds all. Let C be a configuration with t. Fire its causes ⌈t⌉ first, then the rest of
-//! C one by one: every marking on the way is an extension of t, and each is the one before or one
-//! edge away. So all can be reached from the marking after ⌈t⌉ alone. A new thread follows all
-//! edges from there (Theorems 2 to 5). If e is a new event, it is the last of every configuration
-//! it is in, so what it adds is one edge away from what was known without it (Lemma 5). In the
-//! contextual net it is the last by causality only: what it reads may have been taken since, so
-//! there only what it takes must be there.
+//! Why this finds all extensions. Let C be a configuration that contains t. Fire its causes ⌈t⌉
+//! first, then the rest of C one by one. Every marking on the way is an extension of t, and each is
+//! equal to the one before it or one edge away. So all extensions of t can be reached from the
+//! marking after ⌈t⌉, and a new thread follows all edges from there (Theorems 2 to 5). If e is a
+//! new event, it is the last event of every configuration that contains it, so what it adds is one
+//! edge away from what was known without it (Lemma 5). In the contextual net it is the last by
+//! causality only: conditions that it reads may have been taken since, so there only the conditions
+//! that it takes must be present.
 //!
-//! A step that may join depends on the ends of all whom it may join
-//! ([`Execution::joins`](mazurka_core::Execution::joins)), but only if it really joins them. So all
-//! of its extensions that agree in what matters stand for the one with the fewest causes
+//! A step that may join depends on the ends of all processes that it may join
+//! ([`Execution::joins`](mazurka_core::Execution::joins)), but only if it really joins them. So the
+//! extension with the fewest causes represents all that agree in the places that the step touches
 //! ([`Builder::resolve`]).
 
 use mazurka_core::{Claims, ProcessId, Status, Wait};
@@ -34,7 +36,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::configuration::Examiner;
 use super::net::{Claimed, Group, Input, NONE, Net, NetKind, Node, Phase, Place, Thread};
 
-/// What a process does next, as an execution tells.
+/// The next step of a process, as an execution reports it.
 #[derive(Clone, Debug)]
 pub(crate) struct Next {
     pub process: ProcessId,
@@ -45,27 +47,27 @@ pub(crate) struct Next {
     pub joins: Vec<ProcessId>,
 }
 
-/// What a step did, as far as it matters for the net.
+/// The effects of a step that matter for the net.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Done {
     pub outcomes: Vec<i64>,
     pub joined: Vec<ProcessId>,
-    /// Locks that it took or gave back: the cell, and whether it is held now.
+    /// The locks that it took or released: the cell, and whether it is held now.
     pub locks: Vec<(u32, bool)>,
-    /// The process itself, then those that it started.
+    /// The next steps of the process itself and of the processes that it started.
     pub next: Vec<Next>,
 }
 
-/// Where an extension, or an event, meets others, if it has many conditions: a step that claims
-/// a whole array meets another such step through every element, and only the first one counts.
+/// The conditions through which an extension or an event with many conditions meets others: a step
+/// that claims a whole array meets another such step through every element, and only the first
+/// meeting counts.
 struct Meetings(Option<FxHashMap<u32, Option<u32>>>);
 
 /// With fewer conditions it is quicker to try each.
 const MANY_CONDITIONS: usize = 32;
 
 impl Meetings {
-    /// Of something with so many conditions.
-    fn of(conditions: usize) -> Self {
+    fn new(conditions: usize) -> Self {
         Self((conditions >= MANY_CONDITIONS).then(FxHashMap::default))
     }
 
@@ -85,24 +87,24 @@ impl Meetings {
     }
 }
 
-/// A net that grows.
+/// A growing net.
 #[derive(Debug)]
 pub(crate) struct Builder {
     pub net: Net,
     pub examiner: Examiner,
-    /// Extensions that nobody has tried.
+    /// Extensions that no test has tried.
     pub pending: Vec<u32>,
-    /// Processes that others have started: only their ends are waited for.
+    /// Processes that others have started; a join can wait only for these.
     children: FxHashSet<ProcessId>,
-    /// Whether outcomes are sides of conditions over inputs: then whom a step joins may depend on
-    /// them.
+    /// Whether outcomes are sides of conditions over inputs: then the processes that a step joins
+    /// may depend on them.
     conditional: bool,
     preset: Vec<u32>,
     clock: Vec<u32>,
 }
 
 impl Builder {
-    /// A net without events.
+    /// Makes a net without events.
     pub fn new(kind: NetKind, conditional: bool, processes: impl Iterator<Item = Next>) -> Self {
         let mut builder = Self {
             conditional,
@@ -160,7 +162,7 @@ impl Builder {
         self.clock = clock;
         self.preset = preset;
         let mut known = vec![first];
-        let mut meetings = Meetings::of(places.len());
+        let mut meetings = Meetings::new(places.len());
         while let Some(extension) = known.pop() {
             meetings.clear();
             for at in 0..places.len() {
@@ -187,10 +189,10 @@ impl Builder {
         }
     }
 
-    /// Finds the extensions that a new event makes possible for other processes.
+    /// Finds the extensions of other processes that a new event makes possible.
     pub fn spread(&mut self, event: u32) {
         let node = *self.net.event(event);
-        let mut meetings = Meetings::of(node.input_count as usize);
+        let mut meetings = Meetings::new(node.input_count as usize);
         for arc in node.inputs..node.inputs + node.input_count {
             let Input {
                 condition, write, ..
@@ -219,8 +221,8 @@ impl Builder {
         }
     }
 
-    /// Where an extension leads when an event of another process happens, if that is possible and
-    /// new.
+    /// Returns the extension that another one becomes when an event of another process happens, if
+    /// that is possible and new.
     fn fire(&mut self, extension: u32, event: u32, through: u32) -> Option<u32> {
         let thread = self.net.extension(extension).thread;
         let Thread { process, last, .. } = *self.net.thread(thread);
@@ -244,7 +246,7 @@ impl Builder {
         found
     }
 
-    /// The first condition through which an extension meets an event: only there does
+    /// Returns the first condition through which an extension meets an event: only there does
     /// [`replace`](Self::replace) go on.
     fn meets(&self, extension: u32, event: u32) -> Option<u32> {
         let net = &self.net;
@@ -266,8 +268,8 @@ impl Builder {
         None
     }
 
-    /// The conditions of an extension after an event; false if the event cannot follow there, or is
-    /// better met through another condition.
+    /// Computes the conditions of an extension after an event. Returns false if the event cannot
+    /// happen there, or is found through another condition as well.
     fn replace(&self, extension: u32, event: u32, through: u32, preset: &mut Vec<u32>) -> bool {
         let net = &self.net;
         preset.clear();
@@ -286,8 +288,7 @@ impl Builder {
             let Some(at) = at else { continue };
             let Claimed { write, .. } = claimed[at];
             if preset[at] != input.condition {
-                // A read may have been made before what it read was taken, if the net does not say
-                // when.
+                // In the contextual net a read may have happened before its condition was taken.
                 match input.write || net.kind == NetKind::Replicated {
                     true => return false,
                     false => continue,
@@ -323,8 +324,8 @@ impl Builder {
         extension
     }
 
-    /// Adds what a step did from an extension, unless the net has it, and finds what becomes
-    /// possible; whether it is new.
+    /// Adds an event for the effects of a step, unless the net has it, and finds the extensions
+    /// that become possible. Returns the event, and whether it is new.
     pub fn add_event(&mut self, extension: u32, done: &Done) -> (u32, bool) {
         let (event, new) = self.insert(extension, done);
         if new {
@@ -333,7 +334,7 @@ impl Builder {
         (event, new)
     }
 
-    /// Finds what a new event makes possible.
+    /// Finds the extensions that a new event makes possible.
     pub fn extend(&mut self, event: u32) {
         self.spread(event);
         let node = *self.net.event(event);
@@ -342,8 +343,8 @@ impl Builder {
         }
     }
 
-    /// What a step did from an extension, if the net has it; and the extension that it is an event
-    /// of.
+    /// Returns the event with these effects, if the net has it, and the extension that it belongs
+    /// to.
     pub fn find_event(&mut self, extension: u32, done: &Done) -> (u32, Option<u32>) {
         let extension = self.resolve(extension, &done.joined);
         let mut events = self.net.events_of(extension);
@@ -352,7 +353,7 @@ impl Builder {
         (extension, known)
     }
 
-    /// Adds what a step did from an extension, unless the net has it; whether it is new.
+    /// Adds an event for the effects of a step, unless the net has it. Returns whether it is new.
     pub fn insert(&mut self, extension: u32, done: &Done) -> (u32, bool) {
         let (extension, known) = self.find_event(extension, done);
         if let Some(event) = known {
@@ -385,7 +386,7 @@ impl Builder {
                 inputs.push((self.net.initial[place as usize], true));
             }
         }
-        // The causes, for how many of them read what it takes.
+        // The causes are needed to count those of them that read a condition that the event takes.
         let past = self.net.past(extension).to_vec();
         let possible = self.examiner.reaches(&self.net, &past, &[]);
         debug_assert!(possible, "an event without a configuration");
@@ -459,8 +460,8 @@ impl Builder {
         (event, true)
     }
 
-    /// The extension that stands for another one whose step joins these processes: the one
-    /// with the fewest causes among those that agree in what the step touches.
+    /// Returns the extension that stands for another one whose step joins these processes: the one
+    /// with the fewest causes among those that agree in the places that the step touches.
     pub fn resolve(&mut self, extension: u32, joined: &[ProcessId]) -> u32 {
         let net = &self.net;
         let idle = |claimed: &Claimed| match net.places[claimed.place as usize] {
@@ -512,9 +513,9 @@ impl Builder {
         found
     }
 
-    /// Finds out about a pending extension what can be known without trying: whom a step joins
-    /// depends only on what it touches, so an event that touches the same tells. The extension to
-    /// be tried, if any.
+    /// Settles a pending extension as far as possible without trying it: the processes that a step
+    /// joins depend only on the places that it touches, so an event that touches the same places
+    /// tells. Returns the extension to try, if one is left.
     pub fn settle(&mut self, extension: u32) -> u32 {
         let net = &self.net;
         let cell = |claimed: &Claimed| {

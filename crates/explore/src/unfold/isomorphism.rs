@@ -1,19 +1,19 @@
 //! A fingerprint that isomorphic nets share.
 //!
-//! Thesis, section 3.9: however the tests go, the nets are isomorphic. Each event gets a
-//! fingerprint of what it is made from, which is all that can be said of it; the net is the
-//! multiset of these.
+//! Thesis, section 3.9: whatever the order of the tests, the nets are isomorphic. Each event gets a
+//! fingerprint of its preset, which determines it; the net is the multiset of these.
 
 use mazurka_core::{Fingerprint, ProcessTable};
 
 use super::net::{NONE, Net, NetKind, Place};
 
-/// The fingerprint of a net, whatever the order in which it was built and processes were met.
+/// Returns the fingerprint of a net. It does not depend on the order in which the net was built and
+/// processes were met.
 pub(crate) fn fingerprint(net: &Net, processes: &ProcessTable) -> Fingerprint {
     let mut events: Vec<Fingerprint> = Vec::with_capacity(net.events.len());
     let mut all = Fingerprint::EMPTY;
     for (number, node) in net.events.iter().enumerate() {
-        // What an event is made from was there before it.
+        // The events in its preset come before it.
         let of = |event: u32| match event {
             NONE => Fingerprint::EMPTY,
             event => events[event as usize],
@@ -34,8 +34,8 @@ pub(crate) fn fingerprint(net: &Net, processes: &ProcessTable) -> Fingerprint {
             inputs = inputs.and(arc.then(u64::from(input.write)));
         }
         if net.kind == NetKind::Replicated {
-            // Processes that have done nothing are left out: how many there are depends on who was
-            // met first.
+            // Processes without events are left out: their number depends on which process was met
+            // first.
             let past = net.past(node.extension).iter().filter(|&&e| e != NONE);
             inputs = past.fold(inputs, |all, &event| all.and(of(event)));
         }

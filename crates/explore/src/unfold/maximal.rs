@@ -1,10 +1,10 @@
-//! The executions that a net represents: the configurations after which nothing can happen.
+//! The executions that a net represents: the configurations after which no event can happen.
 //!
-//! In the contextual net these need not be the largest sets: a read that came too late to happen
-//! could have happened before.
+//! In the contextual net these need not be the maximal sets: a read that can no longer happen could
+//! have happened before.
 //!
-//! No paper: every configuration is visited once, so this is for small nets, to see that they
-//! represent what they should.
+//! No paper. Every configuration is visited once, so this is for small nets, to check that they
+//! represent the right executions.
 
 use rustc_hash::FxHashSet;
 

@@ -1,15 +1,14 @@
 //! Unfolding: fewer tests than traces.
 //!
 //! Thesis, chapters 3 to 5. The other explorers walk a tree of runs and run each trace. Here the
-//! runs together build a net in which every reachable local state of every process has its place
-//! once, and all traces are there to be found, though few of them have been run.
+//! runs together build a net that contains every reachable local state of every process once. All
+//! traces can be found in the net, though few of them have been run.
 
 mod configuration;
 mod deadlocks;
 mod drawing;
 mod extensions;
 mod isomorphism;
-mod lessons;
 mod maximal;
 mod model;
 mod net;
@@ -17,6 +16,7 @@ mod prefix;
 mod reach;
 mod session;
 mod sides;
+mod tested_model;
 mod testing;
 mod walk;
 
@@ -38,22 +38,22 @@ use testing::Tester;
 use walk::Walk;
 pub use walk::Walked;
 
-/// A net, and what the tests that built it have found.
+/// A net, and the findings of the tests that built it.
 #[derive(Debug)]
 pub struct Unfolding {
     builder: Builder,
     processes: ProcessTable,
     stateful: Option<Stateful>,
-    /// What the tests have found. Counts of executions are tests, events are those of the net.
+    /// The findings of the tests. Executions are tests, events are those of the net.
     pub found: Findings,
 }
 
-/// Unfolds a program: runs tests until the net is complete. An observer sees each test at its end.
+/// Unfolds a program: runs tests until the net is complete. An observer sees the end of each test.
 #[derive(Clone, Copy, Debug)]
 pub struct Unfold {
     /// Which net to build.
     pub kind: NetKind,
-    /// Decides which tests are run.
+    /// Seed for the choice of tests.
     pub seed: u64,
 }
 
@@ -81,11 +81,11 @@ impl<E: Execution> Engine<E> for Unfold {
     }
 }
 
-/// Goes through the states of the model that the stateful net is made from, one after the other,
-/// and builds no net.
+/// Visits the states of the model that the stateful net is made from, one after the other, and
+/// builds no net.
 #[derive(Clone, Copy, Debug)]
 pub struct WalkStates {
-    /// Decides which tests are run to find the model.
+    /// Seed for the choice of the tests that find the model.
     pub seed: u64,
 }
 
@@ -98,27 +98,27 @@ impl<E: Execution> Engine<E> for WalkStates {
 }
 
 impl Unfolding {
-    /// How many events the net has.
+    /// Returns the number of events of the net.
     pub fn events(&self) -> usize {
         self.builder.net.events.len()
     }
 
-    /// For a stateful net: how many local states and steps its model has.
+    /// For a stateful net: returns the numbers of local states and of steps of its model.
     pub fn model(&self) -> Option<(usize, usize)> {
         self.stateful.as_ref().map(|stateful| stateful.model)
     }
 
-    /// How many conditions the net has, as the thesis draws it.
+    /// Returns the number of conditions of the net, as the thesis draws it.
     pub fn conditions(&self) -> u64 {
         self.builder.net.count_conditions(self.processes.len())
     }
 
-    /// The processes that were met, by the numbers that the net knows them by.
+    /// Returns the processes met in the tests, by their numbers in the net.
     pub fn processes(&self) -> &ProcessTable {
         &self.processes
     }
 
-    /// The net as the thesis draws it.
+    /// Returns the net as the thesis draws it.
     pub fn draw(&self) -> Drawing {
         let mut drawing = drawing::draw(&self.builder.net, self.processes.len() as u32);
         for &terminal in self
@@ -131,7 +131,7 @@ impl Unfolding {
         drawing
     }
 
-    /// A schedule to an event, in the order of [`Unfolding::draw`]; its step is the last.
+    /// Returns a schedule to an event, numbered as in [`Unfolding::draw`]; its step is the last.
     pub fn schedule_of(&mut self, event: usize) -> Schedule {
         let net = &self.builder.net;
         let past = net.past(net.events[event].extension).to_vec();
@@ -148,13 +148,13 @@ impl Unfolding {
         }
     }
 
-    /// The same for isomorphic nets of a program, and no others.
+    /// Returns a fingerprint that two nets of a program share if and only if they are isomorphic.
     pub fn fingerprint(&self) -> Fingerprint {
         isomorphism::fingerprint(&self.builder.net, &self.processes)
     }
 
-    /// A schedule to a state that a question is about, if there is one in the net, and how many
-    /// markings were looked at.
+    /// Searches the net for a state that a question is about. Returns a schedule to it, if there is
+    /// one, and the number of markings examined.
     pub fn reach<E: Execution, Q: Question<E>>(
         &mut self,
         program: &mut E,
@@ -168,7 +168,7 @@ impl Unfolding {
         ControlFlow::Continue((schedule, answer.markings))
     }
 
-    /// The net and what a question is about, for a translation into a formula.
+    /// Returns the net and the subject of a question, for a translation into a formula.
     pub fn structure<E: Execution, Q: Question<E>>(
         &mut self,
         program: &mut E,
@@ -180,7 +180,7 @@ impl Unfolding {
         slice.structure(examiner, program, question, tick)
     }
 
-    /// A schedule of the events that have happened, which must be a configuration.
+    /// Returns a schedule of the events that have happened, which must be a configuration.
     pub fn schedule_of_all(&mut self, happened: &[bool]) -> Schedule {
         let net = &self.builder.net;
         let mut clock = Vec::new();
@@ -190,8 +190,8 @@ impl Unfolding {
         self.schedule(&clock)
     }
 
-    /// Schedules of all the executions that the net represents, one for each; none if they are too
-    /// many to tell.
+    /// Returns schedules of all the executions that the net represents, one for each; none if there
+    /// are more than `most` configurations.
     pub fn executions(&mut self, most: usize) -> Option<Vec<Schedule>> {
         let mut clocks = Vec::new();
         let told = maximal::maximal(&self.builder.net, most, &mut |clock| {
@@ -201,7 +201,7 @@ impl Unfolding {
         told.then(|| schedules.collect())
     }
 
-    /// A schedule of a configuration.
+    /// Returns a schedule of a configuration.
     fn schedule(&mut self, clock: &[u32]) -> Schedule {
         let Builder { net, examiner, .. } = &mut self.builder;
         let mut events = Vec::new();

@@ -1,27 +1,27 @@
-//! What tests have taught about a program: a Petri net of local states, from which further steps
-//! can be predicted.
+//! The model that tests build of a program: a Petri net of local states, which predicts further
+//! steps.
 //!
 //! Thesis, sections 7.2 and 7.3. A process is in a *local state*, a variable in a *valuation*; both
-//! are only numbers. What a step does depends on the local state and on the valuations that it
-//! reads before it writes them, so a step that was seen once is known wherever these are the same,
-//! whatever else has happened. A write leads to the same valuation each time, a lock that is free
-//! is always the same.
+//! are only numbers. The effect of a step depends on the local state and on the valuations that it
+//! reads before it writes them. So a step that was seen once is known wherever these are the same,
+//! whatever else has happened. A write leads to the same valuation each time, and a free lock
+//! always has the same valuation.
 //!
 //! | thesis | here |
 //! |---|---|
 //! | place of a thread | [`Local`] |
 //! | place of a shared variable | a valuation: a number, 0 at the start and for a free lock |
-//! | transition | [`Learned`], without what is only passed through |
+//! | transition | [`Learned`], without places that are read and restored |
 //! | PREDICTTRANSITIONSFROMMODEL | [`Model::predict`] |
 //!
-//! With inputs a side of a condition is an outcome, and leads to a local state of its own. So local
+//! With inputs, a side of a condition is an outcome and leads to a local state of its own. So local
 //! states tell which sides were taken, and equal markings have equal path constraints. Which sides
-//! are possible depends on all of them, so that is asked of the program and not predicted
-//! ([`Lessons::sides`](super::lessons::Lessons::sides)).
+//! are feasible depends on the whole path constraint, so the program is asked and nothing is
+//! predicted ([`TestedModel::sides`](super::tested_model::TestedModel::sides)).
 //!
 //! Deviation: steps may touch many places (an atomic block). A place that a step claims to write
 //! and does not touch counts as read and as written, because it may stand for something that is not
-//! seen: an invariant.
+//! recorded: an invariant.
 
 use mazurka_core::{AccessKind, Event, Execution, Fingerprint, ProcessId, Status};
 use rustc_hash::FxHashMap;
@@ -32,26 +32,27 @@ use super::net::{NONE, set};
 use super::session::{done, next};
 use crate::algorithms::naive::next_outcomes;
 
-/// A step that was seen.
+/// A step that a test has shown.
 #[derive(Clone, Debug)]
 pub(crate) struct Learned {
-    /// What it read: cells and their valuations.
+    /// The cells that it read, and their valuations.
     reads: Vec<(u32, u32)>,
     /// The locks that must be free.
     needs: Vec<u32>,
-    /// If it stayed, because its way was closed: whom it may join, and whether they had ended.
+    /// For a step that changed nothing because its guard was closed: the processes that it may
+    /// join, and whether they had ended.
     ends: Vec<(ProcessId, bool)>,
-    /// What it wrote, likewise.
+    /// The cells that it wrote, and their new valuations.
     pub writes: Vec<(u32, u32)>,
     /// The outcomes to try after its own, if any.
     pub more: Option<SmallVec<[i64; 1]>>,
     pub done: Done,
-    /// The local states of the process and of those that it starts.
+    /// The local states of the process and of the processes that it starts.
     pub locals: Vec<u32>,
     pub fails: bool,
 }
 
-/// A local state: what its process does next, and the steps that were seen from it.
+/// A local state: the next step of its process, and the known effects of that step.
 #[derive(Clone, Debug)]
 pub(crate) struct Local {
     pub next: Next,
@@ -61,9 +62,9 @@ pub(crate) struct Local {
 /// A state of the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Marking {
-    /// For each cell its valuation, and 0 beyond.
+    /// For each cell, its valuation; 0 beyond the end.
     pub cells: Vec<u32>,
-    /// For each process its local state; none before it is started.
+    /// For each process, its local state; none before it is started.
     pub locals: Vec<u32>,
 }
 
@@ -72,7 +73,7 @@ impl Marking {
         self.cells.get(cell as usize).copied().unwrap_or(0)
     }
 
-    /// The same for equal markings.
+    /// Returns a fingerprint that equal markings share.
     pub fn fingerprint(&self) -> Fingerprint {
         let mut all = Fingerprint::EMPTY;
         for (cell, &valuation) in self.cells.iter().enumerate().filter(|(_, v)| **v != 0) {
@@ -92,7 +93,7 @@ impl Marking {
         all
     }
 
-    /// Follows a step of a process.
+    /// Changes the marking by a known step.
     pub fn follow(&mut self, model: &Model, step: u32) {
         let learned = model.step(step);
         for &(cell, valuation) in &learned.writes {
@@ -107,20 +108,21 @@ impl Marking {
     }
 }
 
-/// All that was learned.
+/// A model of a program.
 #[derive(Debug, Default)]
 pub(crate) struct Model {
     locals: Vec<Local>,
     steps: Vec<Learned>,
-    /// The valuations of locks that are held, by lock and holder.
+    /// The valuations of held locks, by lock and holder.
     held: FxHashMap<(u32, ProcessId), u32>,
     valuations: u32,
-    /// Local states and valuations of all they claim where the next step is not possible.
+    /// Local states whose next step is not possible, with the valuations of all cells that it
+    /// claims.
     closed: rustc_hash::FxHashSet<(u32, Vec<u32>)>,
 }
 
 impl Model {
-    /// What is known before any step.
+    /// Learns the initial state.
     pub fn start<E: Execution>(&mut self, program: &E) -> Marking {
         let mut marking = Marking::default();
         let born = |process: &ProcessId| program.status(*process) != Status::Unborn;
@@ -146,7 +148,7 @@ impl Model {
         self.locals.len() as u32 - 1
     }
 
-    /// How many local states and steps are known.
+    /// Returns the numbers of local states and of steps.
     pub fn size(&self) -> (usize, usize) {
         (self.locals.len(), self.steps.len())
     }
@@ -159,8 +161,8 @@ impl Model {
         &self.steps[step as usize]
     }
 
-    /// The known steps from a local state where cells have these valuations. Whether they are
-    /// possible is for [`Model::is_possible`] to say.
+    /// Returns the known steps from a local state where cells have these valuations.
+    /// [`Model::is_possible`] tells whether they are possible.
     pub fn predict<'a>(
         &'a self,
         local: u32,
@@ -173,8 +175,8 @@ impl Model {
         self.local(local).steps.iter().copied().filter(fits)
     }
 
-    /// Whether a known step can be made: nobody holds the locks that it takes, and those whom it
-    /// joins have ended.
+    /// Whether a known step is possible: the locks that it takes are free, and the processes that
+    /// it joins have ended.
     pub fn is_possible(
         &self,
         step: u32,
@@ -190,8 +192,8 @@ impl Model {
                 .all(|&(process, had)| ended(process) == had)
     }
 
-    /// The known step from a local state that has these outcomes, where cells have these valuations
-    /// and these processes have ended.
+    /// Returns the known step from a local state with these outcomes, where cells have these
+    /// valuations and these processes have ended.
     pub fn with_outcomes(
         &self,
         local: u32,
@@ -212,8 +214,7 @@ impl Model {
         local.is_some_and(|local| self.local(local).next.status == Status::Ended)
     }
 
-    /// Outcomes of a step that were not tried yet, if it chooses: those after the last one that is
-    /// known.
+    /// Returns the outcomes of a step to try next, if it chooses: those after the last known ones.
     pub fn untried(&self, steps: &[u32]) -> Option<SmallVec<[i64; 1]>> {
         let known = |outcomes: &[i64]| {
             steps
@@ -236,7 +237,7 @@ impl Model {
         self.closed.insert((local, valuations));
     }
 
-    /// Learns the last step of a program, made in a marking, which it brings up to date.
+    /// Learns the last step of a program. It was made in this marking, which is updated.
     pub fn learn<E: Execution>(
         &mut self,
         program: &E,
@@ -262,8 +263,8 @@ impl Model {
             }
         }
         if event.stayed {
-            // It has taken back what it did, and will look again when anything that it claims is
-            // another.
+            // The step has undone its effects, and looks again when any cell that it claims has
+            // changed.
             written.clear();
             needs.clear();
         }

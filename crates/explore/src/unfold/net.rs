@@ -1,29 +1,30 @@
-//! Occurrence nets in arenas: numbers instead of pointers, and nothing allocated for a node.
+//! Occurrence nets in arenas: numbers instead of pointers, and no allocation per node.
 //!
-//! Thesis, sections 3.3 and 5.3. Both nets are kept the way the contextual one is: a place (a
-//! variable, an element, a lock) has one condition for each event that wrote it, and a reader
-//! leaves it where it is. Place replication differs in what makes an event the same event: there a
-//! write is told apart by the reads it comes after, because it takes the copy of every process; in
-//! the contextual net it is not. So the copies need not be there, only counted
-//! ([`Net::conditions`]).
+//! Thesis, sections 3.3 and 5.3. Both nets are stored as the contextual one: a place (a variable,
+//! an element, a lock) has one condition for each event that wrote it, and a reader does not
+//! consume it. Place replication differs only in when two events are the same: there a write takes
+//! the copy of every process, so the reads that it comes after distinguish it; in the contextual
+//! net they do not. So the copies need not be stored, only counted ([`Net::conditions`]).
 //!
 //! | thesis | here |
 //! |---|---|
 //! | thread condition | [`Thread`] |
 //! | shared variable condition, lock condition | [`Condition`] |
 //! | event | [`Node`] |
-//! | possible extension: a preset for the next operation of a thread | [`Extension`], also once it has become an event |
+//! | possible extension: a preset for the next operation of a thread | [`Extension`] |
 //! | •e and the context of e | [`Net::inputs`] |
-//! | e• | [`Net::outputs`] |
+//! | e• | [`Node::outputs`] |
 //! | ⌈e⌉, the causes of e | the [`Net::clock`] of e: the last event of each process among them |
 //!
-//! Deviations. An event touches what its step *claims* (errata E2), any number of places: so a
-//! guard is a read of its variables and an atomic block one event with all of its accesses. That is
-//! right because dependence is defined by claims as well: two steps commute if and only if they
-//! share no condition that one of them takes, hence the maximal configurations are the traces. A
-//! lock has a condition when it is held, too, instead of none, so that every place is always marked
-//! and locks need no rules of their own. The end of a process that was started by another is a
-//! place that its last event writes and a join reads.
+//! An [`Extension`] stays in the net after it has become an event.
+//!
+//! Deviations. An event touches the places that its step *claims* (errata E2), any number of them:
+//! a guard is a read of its variables, and an atomic block is one event with all of its accesses.
+//! This is right because dependence is defined by claims as well: two steps commute if and only if
+//! they share no condition that one of them takes, hence the maximal configurations are the traces.
+//! A held lock has a condition too, instead of none, so that every place is always marked and locks
+//! need no rules of their own. The end of a process that was started by another one is a place,
+//! which its last event writes and a join reads.
 
 use hashbrown::HashTable;
 use mazurka_core::{Access, AccessKind, ProcessId, Status, Wait};
@@ -31,7 +32,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::hash::Hasher;
 
-/// No node.
+/// The absence of a node.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Which net to build.
@@ -43,19 +44,19 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NetKind {
-    /// Each process has a copy of each variable; a write takes them all.
+    /// Each process has a copy of each variable; a write takes all copies.
     Replicated,
-    /// Reads leave the variable where it is.
+    /// A read does not consume the condition of the variable.
     Contextual,
-    /// The replicated one, cut where a state comes again.
+    /// The replicated net, cut where a state is reached again.
     Stateful,
 }
 
 impl NetKind {
-    /// All of them.
+    /// All kinds of nets.
     pub const ALL: &[NetKind] = &[NetKind::Replicated, NetKind::Contextual, NetKind::Stateful];
 
-    /// What it is, in a few words.
+    /// Returns a description in a few words.
     pub fn summary(self) -> &'static str {
         match self {
             NetKind::Replicated => {
@@ -68,7 +69,7 @@ impl NetKind {
         }
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             NetKind::Replicated => "replicated",
@@ -84,7 +85,7 @@ impl std::fmt::Display for NetKind {
     }
 }
 
-/// A name that is no net's.
+/// The error for an unknown name of a net.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no net `{0}`; there are replicated, contextual and stateful")]
 pub struct UnknownNet(pub String);
@@ -98,31 +99,32 @@ impl std::str::FromStr for NetKind {
     }
 }
 
-/// What a condition is a condition of.
+/// The subject of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// A cell of shared memory, a lock, or the cell of an invariant.
     Cell(u32),
-    /// Whether a process has ended.
+    /// The end of a process.
     End(ProcessId),
 }
 
-/// A place as the last event that wrote it left it.
+/// The state in which an event left a place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Condition {
     pub place: u32,
-    /// The event that wrote it; none for the initial ones.
+    /// The event that wrote it; none for initial conditions.
     pub producer: u32,
-    /// It is a lock, and held; or a process has ended.
+    /// A lock is held, or a process has ended.
     pub set: bool,
     /// The extensions that take or read it, as a list of [`Group`]s.
     pub uses: u32,
-    /// The events that take it, and in a replicated net those that read it, likewise.
+    /// The events that take it, and in a replicated net those that read it, as a list of
+    /// [`Group`]s.
     pub takers: u32,
 }
 
-/// The arcs of one process from a condition: whoever looks for those of others need not look at
-/// them.
+/// The arcs from a condition to the steps of one process; a search for those of other processes
+/// skips the whole group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
     pub process: ProcessId,
@@ -132,15 +134,15 @@ pub(crate) struct Group {
     pub next: u32,
 }
 
-/// Where a process is, as all that it has seen makes it.
+/// A local state of a process, identified by all events that it depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Thread {
     pub process: ProcessId,
     /// Its last event; none before its first.
     pub last: u32,
-    /// That event, or the one that started it; none for processes that are there from the start.
+    /// That event, or the one that started the process; none for processes of the initial state.
     pub origin: u32,
-    /// What its next step claims: a number of [`Net::claims`].
+    /// The claims of its next step, as an index into [`Net::claims`].
     pub claims: u32,
     pub wait: Wait,
     pub status: Status,
@@ -155,18 +157,18 @@ pub(crate) struct Claimed {
     pub write: bool,
 }
 
-/// What is known about an extension.
+/// The state of knowledge about an extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Nobody has tried.
+    /// No test has tried it.
     Pending,
     /// The step is not possible there: a held lock, a closed guard, a process that has not ended.
     Closed,
-    /// It is an event, or several, if the step chooses.
+    /// It has become an event, or several if the step chooses.
     Done,
-    /// What comes of it comes of another one; `events` says which.
+    /// Another extension, in `events`, stands for it.
     Alias,
-    /// No inputs lead there: conditions of its causes exclude each other.
+    /// No inputs lead there: the conditions over inputs of its causes contradict each other.
     Impossible,
 }
 
@@ -174,13 +176,14 @@ pub(crate) enum Phase {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extension {
     pub thread: u32,
-    /// Where its conditions start; as many as the thread claims places.
+    /// Index of its first condition; there is one for each claimed place.
     pub inputs: u32,
-    /// Where its clock starts, and how long it is.
+    /// Index of the first entry of its clock.
     pub clock: u32,
+    /// Length of its clock.
     pub width: u32,
     pub phase: Phase,
-    /// Its events, as a list through [`Node::next`]; the one that chose last comes first.
+    /// Its events, as a list through [`Node::next`]; the one whose choice came last is first.
     pub events: u32,
     /// The next extension of the thread.
     pub next: u32,
@@ -193,7 +196,7 @@ pub(crate) struct Input {
     pub write: bool,
     /// The extension or the event.
     pub owner: u32,
-    /// Of an event that takes the condition: how many of its causes read it.
+    /// For an event that takes the condition: the number of its causes that read it.
     pub reads: u32,
     /// The next use of the condition.
     pub next: u32,
@@ -205,30 +208,30 @@ pub(crate) struct Node {
     pub process: ProcessId,
     /// The event of the same process before it.
     pub parent: u32,
-    /// How many events of its process there are up to it.
+    /// Number of events of its process up to and including this one.
     pub depth: u32,
     pub extension: u32,
     pub inputs: u32,
     pub input_count: u32,
-    /// Its conditions, one for each input that it takes, in order.
+    /// Its conditions, one for each input that it takes, in the same order.
     pub outputs: u32,
     pub output_count: u32,
-    /// Its thread, followed by those that it starts.
+    /// Its thread, followed by the threads of the processes that it starts.
     pub thread: u32,
     pub thread_count: u32,
-    /// Where its outcomes start in [`Net::outcomes`]; as many as `outcome_count`.
+    /// Index of its first outcome in [`Net::outcomes`].
     pub outcomes: u32,
     pub outcome_count: u32,
     pub next: u32,
 }
 
-/// The net.
+/// An occurrence net.
 #[derive(Debug)]
 pub(crate) struct Net {
     pub kind: NetKind,
     pub places: Vec<Place>,
     by_place: FxHashMap<Place, u32>,
-    /// For each place its initial condition.
+    /// For each place, its initial condition.
     pub initial: Vec<u32>,
     /// Whether a place is a lock.
     locks: Vec<bool>,
@@ -251,7 +254,7 @@ pub(crate) struct Net {
 impl Net {
     pub fn new(kind: NetKind) -> Self {
         Self {
-            // A stateful net is a part of the replicated one.
+            // A stateful net is a prefix of the replicated one.
             kind: match kind {
                 NetKind::Contextual => NetKind::Contextual,
                 NetKind::Replicated | NetKind::Stateful => NetKind::Replicated,
@@ -291,14 +294,14 @@ impl Net {
         &self.conditions[condition as usize]
     }
 
-    /// The arcs into an event.
+    /// Returns the arcs into an event.
     #[inline]
     pub fn inputs(&self, event: u32) -> &[Input] {
         let node = self.event(event);
         &self.arcs[node.inputs as usize..(node.inputs + node.input_count) as usize]
     }
 
-    /// The arcs into an extension, one for each claimed place.
+    /// Returns the arcs into an extension, one for each claimed place.
     #[inline]
     pub fn preset(&self, extension: u32) -> &[Input] {
         let count = self.claimed(extension).len();
@@ -306,26 +309,26 @@ impl Net {
         &self.uses[first..first + count]
     }
 
-    /// What an extension claims.
+    /// Returns the claims of an extension.
     #[inline]
     pub fn claimed(&self, extension: u32) -> &[Claimed] {
         self.claims_of(self.extension(extension).thread)
     }
 
-    /// What the next step of a thread claims.
+    /// Returns the claims of the next step of a thread.
     #[inline]
     pub fn claims_of(&self, thread: u32) -> &[Claimed] {
         &self.claims[self.thread(thread).claims as usize]
     }
 
-    /// The last event of each process among the causes of an extension, itself left out.
+    /// Returns the last event of each process among the causes of an extension.
     #[inline]
     pub fn past(&self, extension: u32) -> &[u32] {
         let extension = self.extension(extension);
         &self.clocks[extension.clock as usize..(extension.clock + extension.width) as usize]
     }
 
-    /// The last event of each process among the causes of an event, itself included.
+    /// Computes the last event of each process among an event and its causes.
     pub fn clock(&self, event: u32, into: &mut Vec<u32>) {
         into.clear();
         if event == NONE {
@@ -336,7 +339,7 @@ impl Net {
         set(into, node.process, event);
     }
 
-    /// The number of a place, and with it its initial condition.
+    /// Returns the number of a place; adds the place with its initial condition if it is new.
     pub fn place(&mut self, place: Place) -> u32 {
         if let Some(&known) = self.by_place.get(&place) {
             return known;
@@ -350,7 +353,7 @@ impl Net {
         number
     }
 
-    /// The number of a place, if a step has claimed it.
+    /// Returns the number of a place, if a step has claimed it.
     pub fn known_place(&self, place: Place) -> Option<u32> {
         self.by_place.get(&place).copied()
     }
@@ -366,8 +369,8 @@ impl Net {
         self.conditions.len() as u32 - 1
     }
 
-    /// Puts an arc first in the group of a process; the arc that was first. `first` is the
-    /// condition's list of groups.
+    /// Puts an arc first in the group of a process, and returns the group and the arc that was
+    /// first. `first` is the condition's list of groups.
     pub fn link(&mut self, first: u32, process: ProcessId, arc: u32) -> (u32, u32) {
         let mut group = first;
         while group != NONE {
@@ -385,7 +388,7 @@ impl Net {
         (self.groups.len() as u32 - 1, NONE)
     }
 
-    /// The number of a list of claims, over cells and the ends of some processes.
+    /// Returns the number of a list of claims, over cells and the ends of some processes.
     pub fn list(&mut self, claims: &[Access], ends: &[ProcessId]) -> u32 {
         let mut list: SmallVec<[Claimed; 8]> = SmallVec::new();
         for access in claims {
@@ -405,7 +408,7 @@ impl Net {
             });
         }
         list.sort_unstable();
-        // A place that is claimed more than once is claimed for all of that.
+        // The claims of one place are merged into one.
         list.dedup_by(|more, known| {
             let same = more.place == known.place;
             known.write |= same && more.write;
@@ -426,7 +429,8 @@ impl Net {
         self.locks[place as usize]
     }
 
-    /// The event of the same process, `depth` events from its first, at or above one.
+    /// Returns the ancestor of an event within its process at a depth; the event itself if it has
+    /// it.
     #[inline]
     fn ancestor(&self, mut event: u32, depth: u32) -> u32 {
         while self.event(event).depth > depth {
@@ -435,13 +439,13 @@ impl Net {
         event
     }
 
-    /// Whether an event is another one of its process or comes after it.
+    /// Whether an event is `other`, or a later event of the same process.
     pub fn is_at_or_after(&self, event: u32, other: u32) -> bool {
         self.event(event).depth >= self.event(other).depth
             && self.ancestor(event, self.event(other).depth) == other
     }
 
-    /// The threads after a configuration.
+    /// Returns the threads after a configuration.
     pub fn threads_after(&self, clock: &[u32]) -> Vec<u32> {
         let idle = |process: ProcessId| clock.get(process.index()).is_none_or(|&e| e == NONE);
         let roots = (0..)
@@ -462,7 +466,8 @@ impl Net {
         found
     }
 
-    /// Joins two clocks into the first; false if they disagree about what some process did.
+    /// Joins two clocks into the first; false if they contain different events of one process at
+    /// the same depth.
     #[inline]
     pub fn join(&self, into: &mut Vec<u32>, other: &[u32]) -> bool {
         if into.len() < other.len() {
@@ -484,7 +489,7 @@ impl Net {
         if into.len() <= process {
             into.resize(process + 1, NONE);
         }
-        // Most often this is what fails.
+        // This check fails most often, so it comes first.
         self.join_one(&mut into[process], event) && self.join(into, self.past(node.extension))
     }
 
@@ -510,15 +515,15 @@ impl Net {
         let mut hasher = rustc_hash::FxHasher::default();
         hasher.write_u32(thread);
         preset.for_each(|condition| hasher.write_u32(condition));
-        // What a write of a replicated net comes after is all in its past.
+        // In a replicated net the past of a write contains all reads that it comes after.
         if self.kind == NetKind::Replicated {
             past.iter().for_each(|&event| hasher.write_u32(event));
         }
         hasher.finish()
     }
 
-    /// The extension of a thread with these conditions and (in a replicated net) this past, if it
-    /// is known.
+    /// Returns the extension of a thread with these conditions and (in a replicated net) this past,
+    /// if it is known.
     pub fn find(&self, thread: u32, preset: &[u32], past: &[u32]) -> Option<u32> {
         let past = trimmed(past);
         let hash = self.hash(thread, preset.iter().copied(), past);
@@ -579,7 +584,7 @@ impl Net {
         number
     }
 
-    /// The events of an extension.
+    /// Returns the events of an extension.
     pub fn events_of(&self, extension: u32) -> impl Iterator<Item = u32> {
         let Extension { phase, events, .. } = *self.extension(extension);
         let first = if phase == Phase::Done { events } else { NONE };
@@ -589,7 +594,7 @@ impl Net {
         })
     }
 
-    /// The extensions of a thread.
+    /// Returns the extensions of a thread.
     pub fn extensions_of(&self, thread: u32) -> impl Iterator<Item = u32> {
         let first = self.thread(thread).extensions;
         std::iter::successors((first != NONE).then_some(first), |&extension| {
@@ -598,21 +603,21 @@ impl Net {
         })
     }
 
-    /// What an event chose.
+    /// Returns the outcomes of an event.
     pub fn chosen(&self, event: u32) -> &[i64] {
         let node = self.event(event);
         &self.outcomes[node.outcomes as usize..(node.outcomes + node.outcome_count) as usize]
     }
 
-    /// How many conditions the net has, in the thesis's way of drawing it: one for each place that
-    /// a process is in, for each state of a variable, and of each lock while it is free. With place
+    /// Returns the number of conditions as the thesis draws the net: one for each local state of a
+    /// process, for each state of a variable, and for each lock while it is free. With place
     /// replication a variable has one for each process, and a read makes a new one.
     pub fn count_conditions(&self, processes: usize) -> u64 {
         let replicated = self.kind == NetKind::Replicated;
         let mut count = self.threads.len() as u64;
         for condition in &self.conditions {
             count += match self.places[condition.place as usize] {
-                // A held lock has no condition there, nor has the end of a process one of its own.
+                // The thesis draws no condition for a held lock, nor for the end of a process.
                 Place::End(_) => 0,
                 Place::Cell(_) if condition.set => 0,
                 Place::Cell(_) if replicated && !self.locks[condition.place as usize] => {
@@ -640,7 +645,7 @@ pub(crate) fn set(clock: &mut Vec<u32>, process: ProcessId, event: u32) {
     clock[process.index()] = event;
 }
 
-/// A clock without the processes at its end that have done nothing.
+/// Returns a clock without trailing processes that have no event.
 fn trimmed(clock: &[u32]) -> &[u32] {
     let end = clock.iter().rposition(|&event| event != NONE);
     &clock[..end.map_or(0, |end| end + 1)]

@@ -1,21 +1,20 @@
-//! Stateful unfolding: the net stops where a state comes again, and most of its events are
+//! Stateful unfolding: the net stops where a state is reached again, and most of its events are
 //! predicted, not run.
 //!
 //! Thesis, Fig. 7.6 and section 7.1. Extensions of the replicated net become events in the order ≺
-//! of Esparza, Römer and Vogler. An event whose causes lead to a marking that another event has led
-//! to before is a *terminal*: nothing is added after it. What an event does is predicted by the
-//! [model](super::model); only where that does not know, a test is run, and the model learns from
-//! all of it.
+//! of Esparza, Römer and Vogler. An event is a *terminal* if its causes lead to a marking that an
+//! earlier event has led to: nothing is added after it. The [model](super::model) predicts the
+//! effect of an event; only if it cannot, a test is run, and the model learns from all of it.
 //!
 //! | thesis | here |
 //! |---|---|
 //! | St(e) | [`Prefix::marking`] |
 //! | ≺_ERV | [`Rank`] |
 //! | visited | `visited` |
-//! | EXTENDMODEL | [`Lessons::test`] |
+//! | EXTENDMODEL | [`TestedModel::test`] |
 //!
-//! Deviation: the thesis runs a test if the model does not know all that can be done in St(e); here
-//! only if it does not know what the extension itself does, so fewer tests are run.
+//! Deviation: the thesis runs a test if the model does not know all steps from St(e). Here a test
+//! is run only if the model does not know the step of the extension itself, so fewer tests are run.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,16 +25,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::extensions::Builder;
-use super::lessons::{Lessons, Sides};
 use super::model::Marking;
 use super::net::{NONE, NetKind, Phase, Place};
 use super::session::Session;
+use super::tested_model::{Sides, TestedModel};
 use crate::drive::driver::End;
 use crate::drive::findings::Findings;
 
-/// Where an extension stands in the order ≺: how many causes it has, then their labels in order,
-/// then their labels layer by layer (the Foata normal form). Labels start at 1, so that 0 can end a
-/// layer.
+/// The position of an extension in the order ≺: the number of its causes, then their labels in
+/// order, then their labels layer by layer (the Foata normal form). Labels start at 1, so that 0
+/// can end a layer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     size: usize,
@@ -44,47 +43,48 @@ struct Rank {
     extension: u32,
 }
 
-/// What only a stateful net has.
+/// The additional results of a stateful net.
 #[derive(Debug, Default)]
 pub(crate) struct Stateful {
-    /// How many local states and steps its model has.
+    /// Numbers of local states and of steps of its model.
     pub model: (usize, usize),
-    /// Events that lead to a state which another has led to before.
+    /// Events that lead to a state which an earlier event has led to.
     pub terminals: Vec<u32>,
 }
 
 /// Builds a finite prefix of the net.
 pub(crate) struct Prefix<'a, 'w, E> {
-    lessons: Lessons<'a, 'w, E>,
+    tested: TestedModel<'a, 'w, E>,
     builder: Builder,
     queue: BinaryHeap<Reverse<Rank>>,
     visited: FxHashSet<Fingerprint>,
-    /// For each condition its valuation, for each thread its local state.
+    /// For each condition, its valuation.
     valuations: Vec<u32>,
+    /// For each thread, its local state.
     locals: Vec<u32>,
-    /// For each event its label and its layer.
+    /// For each event, its label and its layer.
     labels: Vec<(u32, u32)>,
     known_labels: FxHashMap<(u32, Vec<u32>), u32>,
-    /// Failing steps that a test has shown to count.
+    /// Failing steps whose failure a test has confirmed.
     shown: FxHashSet<u32>,
-    /// Events that lead to a state which another has led to before.
+    /// Events that lead to a state which an earlier event has led to.
     terminals: Vec<u32>,
 }
 
 impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
     pub fn new(session: Session<'a, 'w, E>, seed: u64) -> Self {
-        let lessons = Lessons::new(session, seed);
-        let conditional = lessons.session.program.has_conditions();
-        let start = &lessons.start;
+        let tested = TestedModel::new(session, seed);
+        let conditional = tested.session.program.has_conditions();
+        let start = &tested.start;
         let born = start.locals.iter().copied().filter(|&local| local != NONE);
         let locals: Vec<u32> = born.collect();
-        let processes = locals.iter().map(|&local| lessons.model.local(local));
+        let processes = locals.iter().map(|&local| tested.model.local(local));
         let processes = processes.map(|local| local.next.clone());
         let builder = Builder::new(NetKind::Replicated, conditional, processes);
         Self {
             locals,
             visited: std::iter::once(start.fingerprint()).collect(),
-            lessons,
+            tested,
             builder,
             queue: BinaryHeap::new(),
             valuations: Vec::new(),
@@ -95,34 +95,34 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         }
     }
 
-    /// Unfolds until nothing is left.
+    /// Adds events until no extension is left.
     pub fn unfold(mut self) -> (Builder, Stateful, Findings) {
-        self.lessons.session.start();
+        self.tested.session.start();
         if self.builder.pending.is_empty() {
-            let end = End::of(self.lessons.session.program);
-            self.lessons.session.end(end);
+            let end = End::classify(self.tested.session.program);
+            self.tested.session.end(end);
         }
         self.enqueue();
         while let Some(Reverse(rank)) = self.queue.pop() {
             if let ControlFlow::Break(bound) = self.add(rank.extension, rank.size) {
-                self.lessons.session.break_off(bound);
+                self.tested.session.break_off(bound);
                 break;
             }
             self.enqueue();
         }
-        if !self.lessons.session.ledger.found.broken_off {
+        if !self.tested.session.ledger.found.broken_off {
             self.find_deadlocks();
         }
-        let mut found = self.lessons.session.finish();
+        let mut found = self.tested.session.finish();
         found.counts.events = self.builder.net.events.len() as u64;
         let stateful = Stateful {
-            model: self.lessons.model.size(),
+            model: self.tested.model.size(),
             terminals: self.terminals,
         };
         (self.builder, stateful, found)
     }
 
-    /// Ranks what is new.
+    /// Ranks the new extensions.
     fn enqueue(&mut self) {
         self.valuations.resize(self.builder.net.conditions.len(), 0);
         for extension in std::mem::take(&mut self.builder.pending) {
@@ -131,7 +131,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         }
     }
 
-    /// The valuations of the cells that an extension claims.
+    /// Returns the valuations of the cells that an extension claims.
     fn claimed(&self, extension: u32) -> Vec<u32> {
         let net = &self.builder.net;
         let inputs = net.preset(extension).iter();
@@ -149,7 +149,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         self.locals[self.builder.net.extension(extension).thread as usize]
     }
 
-    /// The label of an extension: its transition in the model.
+    /// Returns the label of an extension: its transition in the model.
     fn label(&mut self, extension: u32) -> u32 {
         let key = (self.local(extension), self.claimed(extension));
         let next = self.known_labels.len() as u32 + 1;
@@ -187,7 +187,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         }
     }
 
-    /// The layer of an extension: behind all of its causes.
+    /// Returns the layer of an extension: the one after the layers of all its causes.
     fn layer(&self, extension: u32) -> u32 {
         let last = self
             .builder
@@ -200,18 +200,18 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             .unwrap_or(0)
     }
 
-    /// Adds the events of an extension, which comes next in the order.
+    /// Adds the events of an extension, which is the next in the order.
     fn add(&mut self, extension: u32, size: usize) -> ControlFlow<Bound> {
         if self.builder.net.extension(extension).phase != Phase::Pending {
             return ControlFlow::Continue(());
         }
-        if size as u64 > self.lessons.session.limits.depth() {
-            let bound = Bound::MaxDepth(self.lessons.session.limits.depth());
-            self.lessons.session.ledger.found.bound(bound);
+        if size as u64 > self.tested.session.limits.depth() {
+            let bound = Bound::MaxDepth(self.tested.session.limits.depth());
+            self.tested.session.ledger.found.bound(bound);
             return ControlFlow::Continue(());
         }
         loop {
-            self.lessons.session.look_now_and_then()?;
+            self.tested.session.look_now_and_then()?;
             if self.has_conditions(extension) {
                 return self.add_sides(extension);
             }
@@ -224,19 +224,19 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             };
             if !self.test(extension, &outcomes)? {
                 let (local, claimed) = (self.local(extension), self.claimed(extension));
-                self.lessons.model.close(local, claimed);
+                self.tested.model.close(local, claimed);
                 self.builder.net.extensions[extension as usize].phase = Phase::Closed;
                 return ControlFlow::Continue(());
             }
         }
     }
 
-    /// Whether conditions over inputs decide what an extension becomes, or whether anybody gets
-    /// there.
+    /// Whether conditions over inputs decide which events an extension has, or whether any inputs
+    /// lead to it.
     fn has_conditions(&self, extension: u32) -> bool {
         let net = &self.builder.net;
-        self.lessons.session.program.has_conditions() && {
-            let decides = |&step: &u32| !self.lessons.model.step(step).done.outcomes.is_empty();
+        self.tested.session.program.has_conditions() && {
+            let decides = |&step: &u32| !self.tested.model.step(step).done.outcomes.is_empty();
             let mut past = net.past(extension).iter().copied().filter(|&e| e != NONE);
             let steps: Vec<u32> = self.known(extension);
             steps.is_empty()
@@ -252,7 +252,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         }
     }
 
-    /// The valuation of a cell that an extension claims; 1 for a process that has ended.
+    /// Returns the valuation of a cell that an extension claims; 1 for a process that has ended.
     fn seen(&self, extension: u32, wanted: Place) -> u32 {
         let net = &self.builder.net;
         let same = |claim: &super::net::Claimed| net.places[claim.place as usize] == wanted;
@@ -260,21 +260,20 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         at.map_or(0, |at| self.claimed(extension)[at])
     }
 
-    /// The known steps from the local state and the valuations of an extension.
+    /// Returns the known steps from the local state and the valuations of an extension.
     fn known(&self, extension: u32) -> Vec<u32> {
         let valuation = |cell: u32| self.seen(extension, Place::Cell(cell));
         let local = self.local(extension);
-        self.lessons.model.predict(local, &valuation).collect()
+        self.tested.model.predict(local, &valuation).collect()
     }
 
-    /// Adds an event for each side that an extension has; those that the model does not know are
-    /// tested.
+    /// Adds an event for each side of an extension; sides that the model does not know are tested.
     fn add_sides(&mut self, extension: u32) -> ControlFlow<Bound> {
         let (causes, process) = self.causes(extension);
         let net = &self.builder.net;
         let steps = causes.iter();
         let steps = steps.map(|&event| (net.event(event).process, net.chosen(event)));
-        let sides = match self.lessons.sides(steps, process)? {
+        let sides = match self.tested.sides(steps, process)? {
             Sides::Impossible => {
                 self.builder.net.extensions[extension as usize].phase = Phase::Impossible;
                 return ControlFlow::Continue(());
@@ -289,7 +288,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             let find = |prefix: &Self| {
                 let valuation = |cell: u32| prefix.seen(extension, Place::Cell(cell));
                 let ended = |process: ProcessId| prefix.seen(extension, Place::End(process)) == 1;
-                let (model, local) = (&prefix.lessons.model, prefix.local(extension));
+                let (model, local) = (&prefix.tested.model, prefix.local(extension));
                 model.with_outcomes(local, &outcomes, &valuation, &ended)
             };
             if find(self).is_none() {
@@ -302,12 +301,12 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         ControlFlow::Continue(())
     }
 
-    /// The steps of an extension that are known and possible, and outcomes to be tried, if not all
-    /// are known.
+    /// Returns the known steps of an extension that are possible, and outcomes to try if some are
+    /// not known.
     fn predicted(&mut self, extension: u32) -> (Vec<u32>, Option<SmallVec<[i64; 1]>>) {
         let net = &self.builder.net;
         let (local, claimed) = (self.local(extension), self.claimed(extension));
-        if self.lessons.model.is_closed(local, &claimed) {
+        if self.tested.model.is_closed(local, &claimed) {
             self.builder.net.extensions[extension as usize].phase = Phase::Closed;
             return (Vec::new(), None);
         }
@@ -321,29 +320,29 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         };
         let valuation = |cell: u32| of(Place::Cell(cell));
         let ended = |process: ProcessId| of(Place::End(process)) == 1;
-        let known: Vec<u32> = self.lessons.model.predict(local, &valuation).collect();
+        let known: Vec<u32> = self.tested.model.predict(local, &valuation).collect();
         if known.is_empty() {
             return (known, Some(SmallVec::new()));
         }
         if !known
             .iter()
-            .all(|&step| self.lessons.model.is_possible(step, &valuation, &ended))
+            .all(|&step| self.tested.model.is_possible(step, &valuation, &ended))
         {
             self.builder.net.extensions[extension as usize].phase = Phase::Closed;
             return (Vec::new(), None);
         }
-        let untried = self.lessons.model.untried(&known);
+        let untried = self.tested.model.untried(&known);
         (known, untried)
     }
 
-    /// Makes a known step of an extension an event.
+    /// Turns a known step of an extension into an event.
     fn insert(&mut self, extension: u32, step: u32) -> ControlFlow<Bound> {
-        let learned = self.lessons.model.step(step).clone();
+        let learned = self.tested.model.step(step).clone();
         if learned.fails && !self.shown.contains(&step) {
-            // Whether it counts depends on its causes, so it is run.
+            // Whether the failure counts depends on the causes, so the step is run.
             let depth = self.causes(extension).0.len();
             self.test(extension, &learned.done.outcomes)?;
-            if self.lessons.has_failed(depth) {
+            if self.tested.has_failed(depth) {
                 self.shown.insert(step);
             }
         }
@@ -378,7 +377,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         ControlFlow::Continue(())
     }
 
-    /// The state after a configuration.
+    /// Returns the state after a configuration.
     fn marking(&mut self, clock: &[u32]) -> Marking {
         let Builder { net, examiner, .. } = &mut self.builder;
         let places: Vec<u32> = (0..net.places.len() as u32).collect();
@@ -402,17 +401,19 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         marking
     }
 
-    /// Runs a test to an extension, makes its step with these outcomes and goes on to the end; all
-    /// of it is learned. False if the step is not possible: that is no test.
+    /// Runs a test to an extension, makes its step with these outcomes, and goes on to the end; the
+    /// model learns from all of it. Returns false if the step is not possible, which does not count
+    /// as a test.
     fn test(&mut self, extension: u32, outcomes: &[i64]) -> ControlFlow<Bound, bool> {
         let (causes, process) = self.causes(extension);
         let net = &self.builder.net;
         let steps = causes.iter();
         let steps = steps.map(|&event| (net.event(event).process, net.chosen(event)));
-        self.lessons.test(steps, process, outcomes)
+        self.tested.test(steps, process, outcomes)
     }
 
-    /// The causes of an extension in an order in which they can happen, and whose step it is.
+    /// Returns the causes of an extension in an order in which they can happen, and the process of
+    /// its step.
     fn causes(&mut self, extension: u32) -> (Vec<u32>, ProcessId) {
         let Builder { net, examiner, .. } = &mut self.builder;
         let past = net.past(extension).to_vec();
@@ -422,10 +423,10 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         (schedule, process)
     }
 
-    /// Deadlocked states that the prefix represents; each is run, and counts if some inputs lead
-    /// there.
+    /// Finds the deadlocked states that the prefix represents. Each is run, and counts if some
+    /// inputs lead to it.
     fn find_deadlocks(&mut self) {
-        let clocks = self.lessons.session.deadlocks(&mut self.builder);
+        let clocks = self.tested.session.deadlocks(&mut self.builder);
         let mut known = FxHashSet::default();
         let mut schedule = Vec::new();
         let mut states = 0;
@@ -435,7 +436,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             }
             let Builder { net, examiner, .. } = &mut self.builder;
             examiner.schedule(net, &clock, &mut schedule);
-            let session = &mut self.lessons.session;
+            let session = &mut self.tested.session;
             session.program.back_to(0);
             let possible = schedule.iter().all(|&event| {
                 let (process, outcomes) = (net.event(event).process, net.chosen(event));
@@ -445,10 +446,10 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
                 continue;
             }
             assert!(possible, "a schedule of the net cannot be followed");
-            assert_eq!(End::of(session.program), End::Deadlock, "no deadlock");
+            assert_eq!(End::classify(session.program), End::Deadlock, "no deadlock");
             session.ledger.deadlock(session.program);
             states += 1;
         }
-        self.lessons.session.ledger.found.counts.deadlocks = states;
+        self.tested.session.ledger.found.counts.deadlocks = states;
     }
 }

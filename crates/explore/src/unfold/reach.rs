@@ -1,15 +1,16 @@
-//! Whether a state is reachable, searched for in the net.
+//! Reachability of a state, searched for in the net.
 //!
-//! Thesis, section 6.2, asks a solver; here the net is searched directly, sliced to what the
-//! property is about. The property is like a step that reads its variables and sees where its
-//! processes are: the markings of these alone are enumerated, in the way in which the extensions of
-//! a thread are (`extensions.rs` says why all are found), and the property is looked at once for
-//! each. What else is in the net matters only through the causes.
+//! The thesis (section 6.2) asks a solver. Here the net is searched directly, sliced to the subject
+//! of the property. The property is treated like a step that reads its variables and sees the
+//! locations of its processes: the markings of these alone are enumerated, in the same way as the
+//! extensions of a thread (`extensions.rs` says why all are found), and the property is evaluated
+//! once for each. The rest of the net matters only through the causes.
 //!
-//! With inputs (section 3.5) a marking can be reached if some inputs satisfy the path constraint of
-//! its causes, and the property must hold for some of these. A marking stands for all
+//! With inputs (section 3.5) a marking is reachable if some inputs satisfy the path constraint of
+//! its causes, and the property must hold for some of these inputs. A marking stands for all
 //! configurations that have it: those with more events have more constraints, so the causes alone
-//! decide. Where these exclude each other, nothing that comes after can be reached either.
+//! decide. Where the constraints contradict each other, nothing that comes after is reachable
+//! either.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -24,58 +25,59 @@ use rustc_hash::FxHashSet;
 use super::configuration::Examiner;
 use super::net::{Group, NONE, Net, NetKind, Place};
 
-/// A property of states: what it is about, and whether it holds.
+/// A property of states: its subject, and whether it holds.
 pub trait Question<E> {
-    /// What a cell holds: a number, or a term over inputs.
+    /// The content of a cell: a number, or a term over inputs.
     type Value: Copy + Default;
 
-    /// The cells that it reads.
+    /// Returns the cells that it reads.
     fn cells(&self) -> &[u32];
 
-    /// The processes that it asks about.
+    /// Returns the processes whose locations it asks about.
     fn processes(&self) -> &[ProcessPath];
 
-    /// The value of a cell in the current state.
+    /// Returns the value of a cell in the current state.
     fn value(&self, program: &E, cell: u32) -> Self::Value;
 
-    /// The conditions over inputs that the last step has added to the path.
+    /// Returns the conditions over inputs that the last step has added to the path.
     fn conditions(&self, _program: &E) -> Vec<Self::Value> {
         Vec::new()
     }
 
-    /// The line of the next step of a process in the current state; 0 if it is not asked about a
-    /// process there.
+    /// Returns the line of the next step of a process in the current state; 0, which is no line,
+    /// until the process has reached its first step.
     fn line(&self, program: &E, process: ProcessId) -> Option<usize>;
 
     /// Whether it holds where the cells have these values and the processes are at these lines.
-    /// With conditions over inputs ([`Execution::has_conditions`]) the program is there, and it is
-    /// asked whether it holds for some inputs that lead there; else the program may be anywhere.
+    /// With conditions over inputs ([`Execution::has_conditions`]) the program is in that state,
+    /// and the question is whether it holds for some inputs that lead there; otherwise the program
+    /// may be in any state.
     fn holds(&self, program: &E, values: &[Self::Value], lines: &[Option<usize>]) -> bool;
 }
 
-/// A net and what a question is about, for a translation into a formula. Events, conditions and
+/// A net and the subject of a question, for a translation into a formula. Events, conditions and
 /// threads are numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Structure<V> {
-    /// Whether reads leave conditions where they are, so that the order of events must be found.
+    /// Whether reads do not consume conditions, so that an order of the events must be found.
     pub contextual: bool,
-    /// For each event others that must have happened before it: together with theirs, all of its
-    /// causes.
+    /// For each event, events that must have happened before it; their transitive closure is the
+    /// set of its causes.
     pub needs: Vec<Vec<usize>>,
-    /// For each condition of a place the events that take it.
+    /// For each condition of a place, the events that take it.
     pub takers: Vec<Vec<usize>>,
-    /// For each thread the events that go on from it.
+    /// For each thread, the events that continue it.
     pub thread_takers: Vec<Vec<usize>>,
-    /// An event that reads a condition and one that takes it, unless the first is a cause of the
-    /// second: the first must come before the second in a contextual net; in a replicated one they
-    /// exclude each other.
+    /// Pairs of an event that reads a condition and one that takes it, unless the first is a cause
+    /// of the second. In a contextual net the first must come before the second; in a replicated
+    /// one they exclude each other.
     pub conflicts: Vec<(usize, usize)>,
-    /// For each event that decides something the conditions over inputs that it adds.
+    /// For each event with decisions about inputs, the conditions that it adds.
     pub constraints: Vec<(usize, Vec<V>)>,
-    /// For each cell of the question: its conditions (none where nobody claims it), who makes them,
-    /// and their values.
+    /// For each cell of the question: its conditions (none if no step claims it), the events that
+    /// make them, and their values.
     pub cells: Vec<(u32, Vec<Valued<V>>)>,
-    /// For each process of the question: its threads, who makes them, and their lines.
+    /// For each process of the question: its threads, the events that make them, and their lines.
     pub points: Vec<(ProcessPath, Vec<Placed>)>,
 }
 
@@ -85,16 +87,16 @@ pub type Valued<V> = (Option<usize>, Option<usize>, V);
 /// A thread, the event that makes it, and the line of its next step.
 pub type Placed = (usize, Option<usize>, Option<usize>);
 
-/// What a search has come to.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     /// The configuration after which the property holds.
     pub clock: Option<Vec<u32>>,
-    /// How many markings were looked at.
+    /// Number of markings examined.
     pub markings: u64,
 }
 
-/// Where the variables and the processes of a property are.
+/// A marking of the variables and processes of a property.
 #[derive(Clone, Debug)]
 struct At {
     clock: Vec<u32>,
@@ -105,16 +107,17 @@ struct At {
 /// The part of a net that a property is about.
 pub(crate) struct Slice<'a, V> {
     net: &'a Net,
-    /// For each cell its place, if any step claims it, and its initial value.
+    /// For each cell, its place, if any step claims it, and its initial value.
     cells: Vec<(Option<u32>, V)>,
-    /// For each process its number, if it was met.
+    /// For each process, its number, if it was met.
     processes: Vec<Option<ProcessId>>,
-    /// For each condition of these places its value, for each thread of these processes its line.
+    /// For each condition of these places, its value.
     values: Vec<V>,
+    /// For each thread of these processes, its line.
     lines: Vec<Option<usize>>,
-    /// For each thread the events that go on from it, and the events that start one of the
-    /// processes.
+    /// For each thread, the events that continue it.
     followers: Vec<Vec<u32>>,
+    /// The events that start one of the processes.
     births: Vec<u32>,
 }
 
@@ -176,7 +179,7 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
         ControlFlow::Continue(slice)
     }
 
-    /// Looks at what an event makes of the property's variables and processes, if anything.
+    /// Records the values and lines that an event changes, if any.
     fn run<E: Execution, Q: Question<E, Value = V>>(
         &mut self,
         event: u32,
@@ -206,7 +209,8 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
         let there = self.bring(examiner, *program, net.past(node.extension))
             && program.step(node.process, net.chosen(event)).is_ok();
         if !there && program.has_conditions() {
-            // The solver once knew a way, and now does not: it has its doubts, and says so.
+            // The solver found values on this path before and finds none now: it gave up, and
+            // reports that.
             return ControlFlow::Continue(());
         }
         assert!(there, "a schedule of the net cannot be followed");
@@ -227,7 +231,7 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
         ControlFlow::Continue(())
     }
 
-    /// Looks at every marking of the property's variables and processes, until it holds.
+    /// Evaluates the property in every marking of its variables and processes, until it holds.
     pub fn search<E: Execution, Q: Question<E, Value = V>>(
         &self,
         examiner: &mut Examiner,
@@ -303,7 +307,7 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
         question.holds(program, &values, &lines)
     }
 
-    /// The events that may change something.
+    /// Returns the events that may change the marking.
     fn next(&self, at: &At) -> Vec<u32> {
         let mut events = Vec::new();
         for &condition in at.conditions.iter().filter(|&&c| c != NONE) {
@@ -332,8 +336,8 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
         events
     }
 
-    /// Where an event leads, if it can happen next or, as far as it only reads, could have happened
-    /// before.
+    /// Returns the marking after an event, if the event can happen next or, as far as it only
+    /// reads, could have happened before.
     fn fire(&self, examiner: &mut Examiner, at: &At, event: u32) -> Option<At> {
         let net = self.net;
         let node = net.event(event);
@@ -363,7 +367,7 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
                 next.threads[k] = thread;
             }
         }
-        // Its causes may have moved a process on: that is another step of the search.
+        // If its causes have moved a process on, that is a separate step of the search.
         for (process, &thread) in self.processes.iter().zip(&next.threads) {
             let Some(process) = *process else { continue };
             let here = next.clock.get(process.index()).copied().unwrap_or(NONE);
@@ -385,7 +389,7 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
         examiner.reaches(net, &next.clock, &kept).then_some(next)
     }
 
-    /// The whole net, for a translation.
+    /// Returns the whole net, for a translation.
     pub fn structure<E: Execution, Q: Question<E, Value = V>>(
         &self,
         examiner: &mut Examiner,

@@ -1,7 +1,6 @@
-//! A program under test: its limits, its books, and what it tells about its processes and its
-//! steps.
+//! A program under test: its limits, its findings, and queries about its processes and steps.
 //!
-//! No paper: what all nets need of the program, whichever way they choose tests.
+//! No paper. This is what all nets need of the program, however they choose tests.
 
 use std::ops::ControlFlow;
 
@@ -15,10 +14,10 @@ use crate::drive::findings::{Findings, Ledger};
 use crate::drive::pace::Pace;
 use crate::drive::search::Session as Search;
 
-/// How often limits are looked at, in steps.
+/// Number of steps between two checks of the limits.
 const STEPS_BETWEEN_CHECKS: u32 = 128;
 
-/// A program under test, within limits, and the books on it.
+/// A program under test, its limits and its findings.
 pub(crate) struct Session<'a, 'w, E> {
     pub program: &'a mut E,
     pub limits: &'a Limits,
@@ -52,12 +51,12 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
         }
     }
 
-    /// Looks at what is wrong before any step.
+    /// Records the mishaps of the initial state.
     pub fn start(&mut self) {
         self.ledger.initial_mishaps(self.program);
     }
 
-    /// A test has come to an end.
+    /// Records the end of a test.
     pub fn end(&mut self, end: End) {
         self.ledger.end(self.program, end);
         if end != End::Cut {
@@ -65,7 +64,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
         }
     }
 
-    /// What was found. Tests do not tell how many traces there are.
+    /// Returns the findings. The number of traces is unknown, because tests are fewer.
     pub fn finish(self) -> Findings {
         let mut found = self.ledger.finish(self.budget.elapsed());
         found.counts.traces = None;
@@ -82,7 +81,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
         self.budget.may_run(self.ledger.found.counts.executions)
     }
 
-    /// Counts a step, and looks at the limits now and then.
+    /// Counts a step, and checks the limits at intervals.
     pub fn tick(&mut self) -> ControlFlow<Bound> {
         let counts = &mut self.ledger.found.counts;
         self.budget.may_step(counts.steps)?;
@@ -90,7 +89,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
         self.look_now_and_then()
     }
 
-    /// Looks at the limits now and then.
+    /// Checks the limits at intervals.
     pub fn look_now_and_then(&mut self) -> ControlFlow<Bound> {
         if !self.pace.is_due() {
             return ControlFlow::Continue(());
@@ -98,7 +97,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
         self.budget.look(self.ledger.counts(), self.watch)
     }
 
-    /// The deadlocked executions that a net represents, by their clocks.
+    /// Returns the clocks of the deadlocked executions that a net represents.
     pub fn deadlocks(&mut self, builder: &mut Builder) -> Vec<Vec<u32>> {
         let mut hunt = Hunt {
             budget: self.budget,
@@ -140,7 +139,7 @@ impl Hunter for Hunt<'_, '_> {
     }
 }
 
-/// What a process will do next.
+/// Returns the next step of a process.
 pub(crate) fn next<E: Execution>(program: &E, process: ProcessId) -> Next {
     let status = program.status(process);
     let mut next = Next {
@@ -160,10 +159,10 @@ pub(crate) fn next<E: Execution>(program: &E, process: ProcessId) -> Next {
     next
 }
 
-/// What the last step of a program did.
+/// Returns the effects of the last step of a program.
 pub(crate) fn done<E: Execution>(program: &E, event: &Event) -> Done {
     let mut locks: Vec<(u32, bool)> = Vec::new();
-    // A step that stays has taken back what it did.
+    // A step that stays has undone its effects.
     let touched = event.touched.iter().filter(|_| !event.stayed);
     for access in touched {
         let held = match access.kind {
@@ -179,7 +178,7 @@ pub(crate) fn done<E: Execution>(program: &E, event: &Event) -> Done {
     let processes = std::iter::once(event.process).chain(event.spawned.iter().copied());
     Done {
         outcomes: event.outcomes.iter().map(|o| o.value).collect(),
-        // A process that the step itself started and saw end is none that it waits for.
+        // A process that the step itself started is no process that the step has to wait for.
         joined: joined.copied().collect(),
         locks,
         next: processes.map(|process| next(program, process)).collect(),

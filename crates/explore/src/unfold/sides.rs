@@ -1,19 +1,22 @@
 //! Tests of programs with inputs: the sides of conditions.
 //!
-//! Thesis, section 3.5. A program with inputs runs over symbolic values, and which side a condition
-//! takes is an outcome of a step ([`Execution::has_conditions`]). So an extension has a branch
-//! event for each side, whose constraint is what its outcomes say. The path constraint of a target
-//! is that of its causes: if the program refuses their schedule, no inputs satisfy it, and as
-//! larger runs have more constraints nobody will ever get there.
+//! Thesis, section 3.5. A program with inputs runs over symbolic values, and the side that a
+//! condition takes is an outcome of a step ([`Execution::has_conditions`]). So an extension has a
+//! branch event for each side, and the outcomes of the event are its constraint. The path
+//! constraint of a target is that of its causes: if the program refuses their schedule, no inputs
+//! satisfy it. Larger runs only have more constraints, so the target is unreachable.
 //!
 //! | thesis | here |
 //! |---|---|
-//! | a branch event for each side | the events of an extension, told apart by their outcomes |
-//! | the path constraint is unsatisfiable, so the event is removed | [`Phase::Impossible`], or the program has no such outcome |
+//! | a branch event for each side | the events of an extension, distinguished by their outcomes |
+//! | the path constraint is unsatisfiable, so the event is removed | see below |
 //!
-//! Deviation: a test covers what it can in passing, where more is decided than the causes of an
-//! extension decide. So a side that is not possible there may be so elsewhere; that none is left is
-//! only known after the causes alone ([`Tester::look_at_sides`]).
+//! An extension with an unsatisfiable path constraint is [`Phase::Impossible`]; for a side, the
+//! program has no such outcome.
+//!
+//! Deviation: a test covers extensions in passing, where more is decided than their causes decide.
+//! A side that is infeasible there may be feasible elsewhere. Whether no side is left is known only
+//! after the causes alone ([`Tester::look_at_sides`]).
 
 use std::ops::ControlFlow;
 
@@ -27,7 +30,7 @@ use super::testing::Tester;
 use crate::algorithms::naive::next_outcomes;
 
 impl<E: Execution> Tester<'_, '_, E> {
-    /// Finds out whether an extension has sides that no test has taken.
+    /// Determines whether an extension has sides that no test has taken.
     pub(super) fn look_at_sides(&mut self, extension: u32) -> ControlFlow<Bound> {
         let past = self.builder.net.past(extension).to_vec();
         let mut schedule = std::mem::take(&mut self.schedule);
@@ -54,15 +57,15 @@ impl<E: Execution> Tester<'_, '_, E> {
         ControlFlow::Continue(())
     }
 
-    /// All sides of an extension have been taken.
+    /// Notes that all sides of an extension have been taken.
     fn exhausted(&mut self, extension: u32) {
         self.chances.remove(&extension);
         self.builder.net.extensions[extension as usize].phase = Phase::Done;
     }
 
-    /// Makes the step of an extension with sides that no test has taken, if there are any; false if
-    /// there are none. After other steps some sides may be impossible that are possible `alone`; so
-    /// whether all have been taken is only known there.
+    /// Makes the step of an extension with a side that no test has taken; false if there is none.
+    /// After other steps a side may be infeasible that is feasible `alone`, so whether all sides
+    /// have been taken is known only there.
     pub(super) fn step_conditionally(
         &mut self,
         extension: u32,
@@ -84,7 +87,8 @@ impl<E: Execution> Tester<'_, '_, E> {
             match (self.builder.find_event(extension, &done).1, more) {
                 (None, more) => {
                     let (node, _) = self.builder.add_event(extension, &done);
-                    // Alone, none is left if this was the last; elsewhere some may be hidden.
+                    // Alone, no side is left if this was the last; elsewhere some may be infeasible
+                    // only here.
                     break (Some(node), branches && (!alone || more.is_some()));
                 }
                 (Some(event), Some(more)) => {
@@ -112,7 +116,7 @@ impl<E: Execution> Tester<'_, '_, E> {
             (false, _) => self.passed.extend(new.map(|_| extension)),
         }
         if new.is_none() {
-            // Any of them, and the last has just been made.
+            // Take any of the known sides; the last one has just been made.
             let at = self.random.below(known.len() as u64) as usize;
             if at + 1 < known.len() {
                 self.session.program.back_to(depth);

@@ -1,10 +1,10 @@
 //! Systematic testing: test executions that together cover the whole net.
 //!
 //! Thesis, Fig. 3.11 and 5.5. A test runs a schedule to an extension that no test has covered,
-//! makes its step, and goes on until nobody can, preferring steps that no test has made and, where
-//! there are none, ways to others (section 3.9). All it does becomes part of the net, and the net
-//! says what is left to cover. So every test covers an event that none before has covered: there
-//! are never more tests than traces.
+//! makes its step, and goes on until no process can. It prefers steps that no test has made; if
+//! there are none, it looks for a path to another uncovered extension (section 3.9). Everything
+//! that it does becomes part of the net, and the net says what is left to cover. So every test
+//! covers an event that no earlier test has covered: there are never more tests than traces.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -12,10 +12,10 @@
 //! | CORRESPONDINGEVENT(o, M) | [`Tester::next_of`] |
 //! | M | `marking`, `threads` |
 //!
-//! Deviation: whether the guard of an extension is open is not known before somebody looks. A run
-//! that finds it closed ends there and counts as blocked.
+//! Deviation: whether the guard of an extension is open is known only when a test evaluates it. A
+//! run that finds it closed ends there and counts as blocked.
 //!
-//! What is different for programs with inputs is in `sides.rs`.
+//! `sides.rs` has the differences for programs with inputs.
 
 use std::ops::ControlFlow;
 
@@ -30,30 +30,31 @@ use crate::algorithms::naive::next_outcomes;
 use crate::drive::driver::End;
 use crate::drive::findings::Findings;
 
-/// How many extensions are looked at in search of one that the current test can cover as well: all
-/// if there are few, else some.
+/// Number of extensions examined in search of one that the current test can cover as well: all if
+/// there are at most `FEW`, otherwise `GLANCES` of them.
 const FEW: usize = 64;
 const GLANCES: usize = 8;
 
-/// Makes tests and builds the net from them.
+/// Runs tests and builds the net from them.
 pub(crate) struct Tester<'a, 'w, E> {
     pub(super) session: Session<'a, 'w, E>,
     pub(super) builder: Builder,
     /// Whether outcomes are sides of conditions over inputs.
     conditional: bool,
     pub(super) random: Random,
-    /// Outcomes to try next, where a step chooses. With conditions over inputs: none in particular,
-    /// but some may be left.
+    /// Outcomes to try next, for extensions whose step chooses. With conditions over inputs the
+    /// list is empty, and an entry means that sides may be left.
     pub(super) chances: FxHashMap<u32, SmallVec<[i64; 1]>>,
     /// Extensions of which a test has covered a side in passing, so that it is not known whether
-    /// others are left.
+    /// other sides are left.
     pub(super) passed: Vec<u32>,
     /// The events of the program's current run.
     pub(super) run: Vec<u32>,
-    /// For each place its condition, and (in a replicated net) the events that have read it.
+    /// For each place, its condition.
     marking: Vec<u32>,
+    /// For each place (in a replicated net), the events that have read its condition.
     readers: Vec<Vec<u32>>,
-    /// For each process its thread.
+    /// For each process, its thread.
     threads: Vec<u32>,
     pub(super) schedule: Vec<u32>,
     clock: Vec<u32>,
@@ -85,11 +86,11 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         }
     }
 
-    /// Covers everything.
+    /// Runs tests until every extension is covered.
     pub fn test(mut self) -> (Builder, Findings) {
         self.session.start();
         if self.builder.pending.is_empty() {
-            // Nobody makes a step: that is a run, too.
+            // A run without steps is a run, too.
             self.end();
         }
         if let ControlFlow::Break(bound) = self.cover_all() {
@@ -103,7 +104,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         (self.builder, found)
     }
 
-    /// Covers one extension after the other, until none is left or all is known.
+    /// Covers one extension after the other, until none is left or the verdict is certain.
     fn cover_all(&mut self) -> ControlFlow<Bound> {
         while let Some(target) = self.pick() {
             if self.session.ledger.certain {
@@ -117,13 +118,13 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         ControlFlow::Continue(())
     }
 
-    /// The program's run is complete.
+    /// Records the end of a run.
     fn end(&mut self) {
-        let end = End::of(self.session.program);
+        let end = End::classify(self.session.program);
         self.session.end(end);
     }
 
-    /// Finds the deadlocks that the net represents, whether a test has met them or not, and runs
+    /// Finds the deadlocks that the net represents, whether or not a test has met them, and runs
     /// each.
     fn find_deadlocks(&mut self) {
         let clocks = self.session.deadlocks(&mut self.builder);
@@ -138,14 +139,14 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
                 ControlFlow::Continue(false) => continue,
                 ControlFlow::Continue(true) => {}
             }
-            let end = End::of(self.session.program);
+            let end = End::classify(self.session.program);
             assert_eq!(end, End::Deadlock, "the net has a deadlock that is none");
             self.session.ledger.found.counts.deadlocks += 1;
             self.session.ledger.deadlock(self.session.program);
         }
     }
 
-    /// An extension that no test has covered.
+    /// Returns an extension that no test has covered.
     fn pick(&mut self) -> Option<u32> {
         loop {
             let pending = &mut self.builder.pending;
@@ -161,7 +162,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         }
     }
 
-    /// The extension itself, or the one that stands for it.
+    /// Returns the extension itself, or the one that stands for it.
     fn settled(&mut self, extension: u32) -> u32 {
         let net = &self.builder.net;
         match net.extension(extension).phase {
@@ -171,7 +172,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         }
     }
 
-    /// Whether it has something that no test has covered, as far as is known.
+    /// Whether an extension may have something that no test has covered.
     fn open(&self, extension: u32) -> bool {
         match self.builder.net.extension(extension).phase {
             Phase::Pending => true,
@@ -209,13 +210,13 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         }
         match self.step(target, true)? {
             true => self.go_on(),
-            // It has no sides left that are possible.
+            // It has no feasible sides left.
             false => ControlFlow::Continue(()),
         }
     }
 
-    /// Makes the program's run that of a schedule, going back no further than needed; false if no
-    /// inputs lead there.
+    /// Brings the program to the end of a schedule, going back no further than needed. Returns
+    /// false if no inputs lead there.
     pub(super) fn follow(&mut self, schedule: &[u32]) -> ControlFlow<Bound, bool> {
         let same = self.run.iter().zip(schedule).take_while(|(a, b)| a == b);
         let same = same.count();
@@ -232,7 +233,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         ControlFlow::Continue(true)
     }
 
-    /// The initial marking.
+    /// Restores the initial marking.
     fn reset(&mut self) {
         let net = &self.builder.net;
         self.marking.clear();
@@ -247,7 +248,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         }
     }
 
-    /// Brings the marking up to date with an event of the run.
+    /// Updates the marking by an event of the run.
     pub(super) fn advance(&mut self, event: u32) {
         let net = &self.builder.net;
         self.run.push(event);
@@ -276,7 +277,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         }
     }
 
-    /// The extension that the next step of a process would be an event of.
+    /// Returns the extension that the next step of a process belongs to.
     fn next_of(&mut self, process: ProcessId) -> u32 {
         let thread = self.threads[process.index()];
         let mut preset = std::mem::take(&mut self.preset);
@@ -308,7 +309,8 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
     }
 
     /// Makes the step of an extension, which is possible now. `alone`: after its causes and nothing
-    /// else. False if nothing new came of it, which only happens with conditions over inputs.
+    /// else. Returns false if nothing new came of it, which only happens with conditions over
+    /// inputs.
     fn step(&mut self, extension: u32, alone: bool) -> ControlFlow<Bound, bool> {
         if self.conditional {
             return self.step_conditionally(extension, alone);
@@ -346,8 +348,8 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         ControlFlow::Continue(true)
     }
 
-    /// Tells of what went wrong in an event: the last step of the program, which is not yet one of
-    /// the run.
+    /// Records the mishaps of an event. Its step is the last of the program and not yet part of the
+    /// run.
     pub(super) fn note_mishaps(&mut self, event: u32) {
         let at = self.run.len();
         if self.session.program.events()[at].mishaps.is_empty() {
@@ -368,7 +370,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         ledger.mishaps_after(*program, &causes);
     }
 
-    /// Goes on until nobody can, with what is new if there is something.
+    /// Goes on until no process can, with new steps if there are any.
     fn go_on(&mut self) -> ControlFlow<Bound> {
         let mut look_further = true;
         loop {
@@ -409,7 +411,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
                 look_further = path.is_some();
                 if let Some(path) = path {
                     for event in path {
-                        // With inputs there may be no way there from here, after all.
+                        // With inputs, the path may turn out to be infeasible from here.
                         look_further = self.step_again(event)?;
                         if !look_further {
                             break;
@@ -422,8 +424,8 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         }
     }
 
-    /// Known events that lead from here to another extension that no test has covered. Only a few
-    /// are looked at: it is cheaper to run a test more than to look at all.
+    /// Returns known events that lead from here to another extension that no test has covered. Only
+    /// a few extensions are examined: another test is cheaper than examining all.
     fn path_to_another(&mut self) -> Option<Vec<u32>> {
         let mut here = Vec::new();
         for &event in &self.run {
@@ -469,8 +471,8 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         None
     }
 
-    /// The events between two configurations, in an order in which they can follow the run; none if
-    /// there is no such order, or nothing between.
+    /// Returns the events between two configurations, in an order in which they can follow the run;
+    /// none if there is no such order, or no event between.
     fn path(&self, here: &[u32], there: &[u32]) -> Option<Vec<u32>> {
         let net = &self.builder.net;
         let mut heads: Vec<Vec<u32>> = Vec::new();

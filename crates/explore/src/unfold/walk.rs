@@ -1,9 +1,9 @@
 //! The naive stateful search: the reachable markings of the model, one after the other.
 //!
-//! Thesis, Fig. 7.5. Depth first over the states of the [model](super::model), of which most steps
-//! are predicted; where the model does not know what a process does, a test is run. All orders of
-//! independent steps are gone through, and only states tell that they lead to the same. So this is
-//! for few processes, and to compare the stateful net with.
+//! Thesis, Fig. 7.5. A depth-first search over the states of the [model](super::model). Most steps
+//! are predicted; if the model does not know the step of a process, a test is run. The search tries
+//! all orders of independent steps, and recognises that they lead to the same state only when it
+//! gets there. So it is for few processes, and for comparisons with the stateful net.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -11,11 +11,11 @@
 //! | S | `path` |
 //! | visited | `visited` |
 //! | PREDICTTRANSITIONSFROMMODEL, "model is incomplete at M" | [`Walk::enabled`] |
-//! | EXTENDMODEL | [`Lessons::test`] |
+//! | EXTENDMODEL | [`TestedModel::test`] |
 //!
 //! Deviations. There is no first random test: the initial state asks for one. A test is run for
 //! each process whose step is not known, not for the state as a whole, so fewer are run. The
-//! experiments of section 8.3.3 add sleep sets, which save steps and no states; they are left out.
+//! experiments of section 8.3.3 add sleep sets, which save steps but no states; they are left out.
 
 use std::ops::ControlFlow;
 
@@ -23,39 +23,38 @@ use mazurka_core::{Bound, Execution, Fingerprint, ProcessId, Status, Wait};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::lessons::{Lessons, Sides};
 use super::model::Marking;
 use super::net::NONE;
 use super::session::Session;
+use super::tested_model::{Sides, TestedModel};
 use crate::drive::driver::End;
 use crate::drive::findings::Findings;
 
-/// What a walk through the states of a program's model has come to.
+/// The results of a walk through the states of a program's model.
 #[derive(Debug)]
 pub struct Walked {
-    /// How many states were visited.
+    /// Number of states visited.
     pub states: u64,
-    /// How many local states and steps the model has.
+    /// Numbers of local states and of steps of the model.
     pub model: (usize, usize),
-    /// What was found. Counts of executions are tests, events are steps between states, deadlocks
-    /// are states.
+    /// The findings. Executions are tests, events are steps between states, deadlocks are states.
     pub found: Findings,
 }
 
-/// A state on the way, and the steps from it that are left.
+/// A state on the current path, and the steps from it that are left.
 struct Visited {
     marking: Marking,
     left: Vec<u32>,
 }
 
-/// Walks through the states of a model.
+/// A walk through the states of a model.
 pub(crate) struct Walk<'a, 'w, E> {
-    lessons: Lessons<'a, 'w, E>,
+    tested: TestedModel<'a, 'w, E>,
     visited: FxHashSet<Fingerprint>,
     /// The steps that lead to the current state.
     path: Vec<u32>,
     way: Vec<Visited>,
-    /// Failing steps that a test has shown to count.
+    /// Failing steps whose failure a test has confirmed.
     shown: FxHashSet<u32>,
     edges: u64,
     deadlocks: u64,
@@ -64,7 +63,7 @@ pub(crate) struct Walk<'a, 'w, E> {
 impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
     pub fn new(session: Session<'a, 'w, E>, seed: u64) -> Self {
         Self {
-            lessons: Lessons::new(session, seed),
+            tested: TestedModel::new(session, seed),
             visited: FxHashSet::default(),
             path: Vec::new(),
             way: Vec::new(),
@@ -74,16 +73,16 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         }
     }
 
-    /// Walks until nothing is left.
+    /// Walks until no step is left.
     pub fn walk(mut self) -> Walked {
-        self.lessons.session.start();
-        let start = self.lessons.start.clone();
+        self.tested.session.start();
+        let start = self.tested.start.clone();
         let mut done = self.enter(start);
         while let (ControlFlow::Continue(()), Some(here)) = (done, self.way.last_mut()) {
             match here.left.pop() {
                 Some(step) => {
                     let mut marking = here.marking.clone();
-                    marking.follow(&self.lessons.model, step);
+                    marking.follow(&self.tested.model, step);
                     done = self.fire(step, marking);
                 }
                 None => {
@@ -92,30 +91,30 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
                 }
             }
         }
-        let session = &mut self.lessons.session;
+        let session = &mut self.tested.session;
         if let ControlFlow::Break(bound) = done {
             session.break_off(bound);
         }
-        let mut found = self.lessons.session.finish();
+        let mut found = self.tested.session.finish();
         found.counts.events = self.edges;
         found.counts.deadlocks = self.deadlocks;
         Walked {
             states: self.visited.len() as u64,
-            model: self.lessons.model.size(),
+            model: self.tested.model.size(),
             found,
         }
     }
 
     /// Makes a step from the current state.
     fn fire(&mut self, step: u32, to: Marking) -> ControlFlow<Bound> {
-        self.lessons.session.look_now_and_then()?;
+        self.tested.session.look_now_and_then()?;
         self.edges += 1;
-        if self.lessons.model.step(step).fails && !self.shown.contains(&step) {
-            // Whether it counts depends on what was before, so it is run.
+        if self.tested.model.step(step).fails && !self.shown.contains(&step) {
+            // Whether the failure counts depends on the steps before, so the step is run.
             let process = self.process(step);
-            let outcomes = self.lessons.model.step(step).done.outcomes.clone();
+            let outcomes = self.tested.model.step(step).done.outcomes.clone();
             self.test(process, &outcomes)?;
-            if self.lessons.has_failed(self.path.len()) {
+            if self.tested.has_failed(self.path.len()) {
                 self.shown.insert(step);
             }
         }
@@ -128,14 +127,14 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         ControlFlow::Continue(())
     }
 
-    /// Visits a state, unless it was visited before.
+    /// Visits a state, unless it has been visited before.
     fn enter(&mut self, marking: Marking) -> ControlFlow<Bound> {
         if !self.visited.insert(marking.fingerprint()) {
             return ControlFlow::Continue(());
         }
-        let depth = self.lessons.session.limits.depth();
+        let depth = self.tested.session.limits.depth();
         if self.path.len() as u64 >= depth {
-            self.lessons
+            self.tested
                 .session
                 .ledger
                 .found
@@ -150,7 +149,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
                 continue;
             }
             if matches!(
-                self.lessons.model.local(local).next.status,
+                self.tested.model.local(local).next.status,
                 Status::Ready | Status::Waiting
             ) {
                 let steps = self.enabled(&marking, ProcessId(process))?;
@@ -165,12 +164,12 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         ControlFlow::Continue(())
     }
 
-    /// The steps of a process from a state; tests are run until they are known.
+    /// Returns the steps of a process from a state; tests are run until they are known.
     fn enabled(&mut self, marking: &Marking, process: ProcessId) -> ControlFlow<Bound, Vec<u32>> {
         let local = marking.locals[process.index()];
         let valuation = |cell: u32| marking.cell(cell);
         loop {
-            let model = &self.lessons.model;
+            let model = &self.tested.model;
             let ended = |process: ProcessId| model.has_ended(marking, process);
             let next = &model.local(local).next;
             let cells = next.claims.iter().flat_map(|access| access.cells());
@@ -198,25 +197,25 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
                 return ControlFlow::Continue(known);
             };
             if !self.test(process, &outcomes)? {
-                self.lessons.model.close(local, seen);
+                self.tested.model.close(local, seen);
             }
         }
     }
 
-    /// Whether conditions over inputs decide which of some known steps there are.
+    /// Whether conditions over inputs decide which of some known steps are possible.
     fn has_conditions(&self, known: &[u32]) -> bool {
-        let decides = |step: &u32| !self.lessons.model.step(*step).done.outcomes.is_empty();
-        self.lessons.session.program.has_conditions()
+        let decides = |step: &u32| !self.tested.model.step(*step).done.outcomes.is_empty();
+        self.tested.session.program.has_conditions()
             && (known.is_empty() || known.iter().chain(&self.path).any(decides))
     }
 
-    /// The steps of a process for the sides that are possible; those that the model does not know
+    /// Returns the steps of a process for the feasible sides; sides that the model does not know
     /// are tested.
     fn sides(&mut self, marking: &Marking, process: ProcessId) -> ControlFlow<Bound, Vec<u32>> {
         let steps = self.steps();
         let along = steps.iter();
         let along = along.map(|(process, outcomes)| (*process, &outcomes[..]));
-        let sides = match self.lessons.sides(along, process)? {
+        let sides = match self.tested.sides(along, process)? {
             Sides::Impossible | Sides::Closed => return ControlFlow::Continue(Vec::new()),
             Sides::Possible(sides) => sides,
         };
@@ -225,7 +224,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         let mut found = Vec::new();
         for outcomes in sides {
             let find = |walk: &Self| {
-                let model = &walk.lessons.model;
+                let model = &walk.tested.model;
                 let ended = |process: ProcessId| model.has_ended(marking, process);
                 model.with_outcomes(local, &outcomes, &valuation, &ended)
             };
@@ -237,9 +236,9 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         ControlFlow::Continue(found)
     }
 
-    /// The process that makes a step.
+    /// Returns the process that makes a step.
     fn process(&self, step: u32) -> ProcessId {
-        let model = &self.lessons.model;
+        let model = &self.tested.model;
         model.local(model.step(step).locals[0]).next.process
     }
 
@@ -249,21 +248,22 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         let steps = steps
             .iter()
             .map(|(process, outcomes)| (*process, &outcomes[..]));
-        self.lessons.test(steps, process, outcomes)
+        self.tested.test(steps, process, outcomes)
     }
 
-    /// The way to the current state.
+    /// Returns the steps to the current state.
     fn steps(&self) -> Vec<(ProcessId, Vec<i64>)> {
-        let outcomes = |step: u32| self.lessons.model.step(step).done.outcomes.clone();
+        let outcomes = |step: u32| self.tested.model.step(step).done.outcomes.clone();
         let path = self.path.iter();
         path.map(|&step| (self.process(step), outcomes(step)))
             .collect()
     }
 
-    /// Nobody can go on. If somebody waits, it is run, to see whether that is a deadlock.
+    /// Handles a state without enabled steps. If a process waits, the state is run, to check
+    /// whether it is a deadlock.
     fn end(&mut self, waiting: bool) -> ControlFlow<Bound> {
         let steps = self.steps();
-        let session = &mut self.lessons.session;
+        let session = &mut self.tested.session;
         if waiting {
             session.program.back_to(0);
             for (process, outcomes) in steps {
@@ -271,13 +271,13 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
                 let made = session.program.step(process, &outcomes);
                 assert!(made.is_ok(), "a way through the model cannot be followed");
             }
-            if End::of(session.program) == End::Deadlock {
+            if End::classify(session.program) == End::Deadlock {
                 self.deadlocks += 1;
                 session.ledger.deadlock(session.program);
             }
         } else if self.path.is_empty() {
-            // Nobody makes a step: that is a run, too.
-            let end = End::of(session.program);
+            // A run without steps is a run, too.
+            let end = End::classify(session.program);
             session.end(end);
         }
         ControlFlow::Continue(())

@@ -1,22 +1,22 @@
-//! Witnesses that people can read: short, with few changes from one process to another.
+//! Readable witnesses: short, with few switches between processes.
 //!
-//! What a search finds first is seldom what one would show. Three things make it better, each tried
-//! on the program before it is believed: another order of the same trace, in which everybody runs
-//! as long as possible; fewer steps, with the same violation at their end; and other traces, in
-//! which a process that was interrupted is not. Of two runs that end differently the second follows
-//! the first as long as it can.
+//! The first run that a search finds is seldom the one to show. Three transformations improve it,
+//! each checked on the program: another order of the same trace, in which every process runs as
+//! long as possible; fewer steps, with the same violation at the end; and other traces, in which an
+//! interrupted process is not interrupted. Of two runs that end differently, the second follows the
+//! first as long as it can.
 //!
-//! The work is bounded by a number of steps, so the result is always the same.
+//! The work is bounded by a number of steps, not by time, so the result is deterministic.
 
 use mazurka_core::{Execution, Schedule, Status, immediate_predecessors, with_status};
 
 use crate::witness::rehearse::{Move, NO_FAILURE, Rehearsal, Violation, switches};
 
-/// Steps to spend on each of the three ways: some hundredths of a second.
+/// Number of steps to spend on each of the three transformations: some hundredths of a second.
 const EFFORT: u64 = 60_000;
 
-/// A run that shows the same violation, no longer than this one and with no more changes between
-/// processes. The program must have met the processes of the schedule.
+/// Returns a run that shows the same violation, no longer than this one and with no more switches
+/// between processes. The program must have met the processes of the schedule.
 pub fn minimise<E: Execution>(
     program: &mut E,
     schedule: &Schedule,
@@ -26,20 +26,20 @@ pub fn minimise<E: Execution>(
     let Some(moves) = stage.read(schedule) else {
         return schedule.clone();
     };
-    // A run may be longer than what may be spent; it is there all the same.
+    // A run may be longer than the budget; even then it exists and is kept.
     let Some(mut best) = stage.attempt(&moves, violation) else {
         return schedule.clone();
     };
     for way in [tidy, shorten, join_blocks, tidy] {
-        stage.rest(EFFORT + 2 * best.len() as u64);
+        stage.set_budget(EFFORT + 2 * best.len() as u64);
         way(&mut stage, &mut best, violation);
     }
-    stage.rest(u64::MAX);
+    stage.set_budget(u64::MAX);
     stage.play(&best, violation);
     stage.schedule()
 }
 
-/// Takes the candidate if the violation is there, nothing is worse and something is better.
+/// Takes the candidate if it shows the violation, is worse in nothing and better in something.
 fn improve<E: Execution>(
     stage: &mut Rehearsal<'_, E>,
     best: &mut Vec<Move>,
@@ -57,7 +57,7 @@ fn improve<E: Execution>(
     better
 }
 
-/// Another order of the same trace.
+/// Tries other orders of the same trace.
 fn tidy<E: Execution>(stage: &mut Rehearsal<'_, E>, best: &mut Vec<Move>, violation: &Violation) {
     stage.play(best, violation);
     for prefer in [Prefer::Names, Prefer::LongStretches] {
@@ -68,7 +68,7 @@ fn tidy<E: Execution>(stage: &mut Rehearsal<'_, E>, best: &mut Vec<Move>, violat
     }
 }
 
-/// Fewer steps: without the last ones of a process, then without any that follow each other.
+/// Tries fewer steps: without the last ones of a process, then without any consecutive ones.
 fn shorten<E: Execution>(
     stage: &mut Rehearsal<'_, E>,
     best: &mut Vec<Move>,
@@ -76,7 +76,7 @@ fn shorten<E: Execution>(
 ) {
     for &process in stage.program.processes().in_order().to_vec().iter().rev() {
         let mut tail = best.iter().filter(|m| m.process == process).count();
-        while tail > 0 && !stage.tired() {
+        while tail > 0 && !stage.is_exhausted() {
             let own = best.iter().filter(|m| m.process == process).count();
             let mut seen = 0;
             let keep = |m: &&Move| {
@@ -90,9 +90,9 @@ fn shorten<E: Execution>(
         }
     }
     let mut window = best.len() / 2;
-    while window > 0 && !stage.tired() {
+    while window > 0 && !stage.is_exhausted() {
         let mut end = best.len();
-        while end >= window && !stage.tired() {
+        while end >= window && !stage.is_exhausted() {
             let candidate = [&best[..end - window], &best[end..]].concat();
             let taken = improve(stage, best, &candidate, violation);
             end = match taken {
@@ -104,7 +104,7 @@ fn shorten<E: Execution>(
     }
 }
 
-/// Other traces: the steps of a process before and after an interruption, without it.
+/// Tries other traces: the steps of a process before and after an interruption, joined.
 fn join_blocks<E: Execution>(
     stage: &mut Rehearsal<'_, E>,
     best: &mut Vec<Move>,
@@ -130,7 +130,7 @@ fn join_blocks<E: Execution>(
                 [one, other, &between].map(Vec::as_slice).concat(),
                 [&between, one, other].map(Vec::as_slice).concat(),
             ] {
-                if stage.tired() {
+                if stage.is_exhausted() {
                     return;
                 }
                 let candidate = [before.as_slice(), &middle, &after].concat();
@@ -143,24 +143,24 @@ fn join_blocks<E: Execution>(
     }
 }
 
-/// Who goes on where somebody else must.
+/// The process that continues at a switch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Prefer {
     /// The first in the order of names.
     Names,
-    /// Who can make most steps at once.
+    /// The one that can make the most steps in a row.
     LongStretches,
 }
 
-/// The events of the current run in an equivalent order, as positions: the first `fixed` stay, then
-/// everybody runs as long as what happens before allows.
+/// Returns the events of the current run in an equivalent order, as positions: the first `fixed`
+/// stay, then every process runs as long as happens-before allows.
 fn linearise<E: Execution>(program: &E, fixed: usize, prefer: Prefer) -> Vec<usize> {
     let run = program.events();
     let before = immediate_predecessors(run);
     let mut done = vec![false; run.len()];
     let mut order: Vec<usize> = (0..fixed).collect();
     done[..fixed].fill(true);
-    // For each process, in the order of names, its events that are still to come.
+    // For each process, its remaining events, the next one last.
     let processes = program.processes().in_order();
     let mut own: Vec<Vec<usize>> = vec![Vec::new(); program.processes().len()];
     for at in (fixed..run.len()).rev() {
@@ -181,8 +181,8 @@ fn linearise<E: Execution>(program: &E, fixed: usize, prefer: Prefer) -> Vec<usi
             current = match prefer {
                 Prefer::Names => able.into_iter().next(),
                 Prefer::LongStretches => {
-                    // What it waits for in others must be done; its own steps come one after the
-                    // other.
+                    // Steps of other processes that it waits for must be done; its own steps follow
+                    // each other.
                     let stretch = |p: usize| {
                         let free = |&&at: &&usize| {
                             let mut others = before[at].iter().map(|&other| other as usize);
@@ -190,12 +190,12 @@ fn linearise<E: Execution>(program: &E, fixed: usize, prefer: Prefer) -> Vec<usi
                         };
                         own[p].iter().rev().take_while(free).count()
                     };
-                    // Of equals the first: `max_by_key` would take the last.
+                    // Of equals take the first: `max_by_key` alone would take the last.
                     let all: Vec<_> = able.collect();
                     all.into_iter().rev().max_by_key(|p| stretch(p.index()))
                 }
             };
-            // What happens before is no circle, so somebody can always go on.
+            // Happens-before has no cycle, so a process can always continue.
             if current.is_none() {
                 return (0..run.len()).collect();
             }
@@ -209,7 +209,7 @@ fn linearise<E: Execution>(program: &E, fixed: usize, prefer: Prefer) -> Vec<usi
     order
 }
 
-/// Two runs that end differently, the second like the first as long as possible.
+/// Returns two runs that end differently, the second like the first as long as possible.
 pub fn closest<E: Execution>(
     program: &mut E,
     one: &Schedule,
@@ -227,23 +227,23 @@ pub fn closest<E: Execution>(
     let (differs_from_one, differs_from_other) = (observe(&one), observe(&other));
     let most = switches(&one) + switches(&other);
     let (mut first, mut second) = (one, other);
-    stage.rest(EFFORT + 4 * first.len() as u64);
+    stage.set_budget(EFFORT + 4 * first.len() as u64);
     tidy(&mut stage, &mut first, &differs_from_other);
-    stage.rest(EFFORT + 4 * second.len() as u64);
+    stage.set_budget(EFFORT + 4 * second.len() as u64);
     tidy(&mut stage, &mut second, &differs_from_one);
-    stage.rest(2 * EFFORT);
+    stage.set_budget(2 * EFFORT);
     if let Some(near) = nearest(&mut stage, &first, &differs_from_one, most) {
         second = near;
     }
-    stage.rest(u64::MAX);
+    stage.set_budget(u64::MAX);
     stage.play(&first, &differs_from_other);
     let first = stage.schedule();
     stage.play(&second, &differs_from_one);
     (first, stage.schedule())
 }
 
-/// A run that ends differently and leaves the first as late as possible, with at most so many
-/// changes of process in both together.
+/// Returns a run that ends differently and leaves the first as late as possible, with at most this
+/// many switches between processes in both together.
 fn nearest<E: Execution>(
     stage: &mut Rehearsal<'_, E>,
     first: &[Move],
@@ -263,7 +263,7 @@ fn nearest<E: Execution>(
                 outcomes: Vec::new(),
             }));
         }
-        // Another value of a `choose` is another run too: the least, or the next one.
+        // Another value of a `choose` gives another run too: the least, or the next one.
         if let [value] = planned.outcomes[..] {
             for outcomes in [vec![], vec![value.saturating_add(1)]] {
                 instead.push(Move {
@@ -284,7 +284,7 @@ fn nearest<E: Execution>(
             }
             stage.play(&candidate, violation);
             stage.complete(violation);
-            if stage.tired() {
+            if stage.is_exhausted() {
                 return None;
             }
             if !stage.shows(violation) {

@@ -1,4 +1,4 @@
-//! Runs that people can read, and the two steps in them that matter.
+//! Readable runs, and the two steps in them that matter.
 
 pub(crate) mod minimise;
 pub(crate) mod race;

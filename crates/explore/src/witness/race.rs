@@ -1,4 +1,4 @@
-//! Which two steps race: had they come in the other order, all would be well.
+//! The two racing steps of a violation: in the other order the violation does not occur.
 
 use std::collections::HashMap;
 
@@ -9,13 +9,13 @@ use mazurka_core::{
 
 use crate::witness::rehearse::{Move, NO_FAILURE, Rehearsal, Violation};
 
-/// Steps to spend on orders that did not happen.
+/// Number of steps to spend on orders that did not happen.
 const EFFORT: u64 = 60_000;
-/// A race is looked for among so many steps that follow each other.
+/// Number of consecutive steps among which a race is searched.
 const REACH: usize = 500;
 
-/// The racing steps of the current run, which shows the violation; none where the order of no two
-/// steps matters. The program stands where it stood.
+/// Returns the racing steps of the current run, which shows the violation; none if the order of no
+/// two steps matters. The program keeps its state.
 pub fn racing<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize> {
     let crossing = match violation {
         Violation::Deadlock(_) => crossing(program),
@@ -27,7 +27,7 @@ pub fn racing<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize
     }
 }
 
-/// The acquisitions of locks for which others wait who hold locks themselves.
+/// Returns the acquisitions of locks that other processes wait for while holding locks themselves.
 fn crossing<E: Execution>(program: &E) -> Vec<usize> {
     let run = program.events();
     let waiting = with_status(program, Status::Waiting);
@@ -63,20 +63,20 @@ fn crossing<E: Execution>(program: &E) -> Vec<usize> {
     }
 }
 
-/// The last two conflicting steps that could have come in the other order, if the violation is not
-/// there then.
+/// Returns the last two conflicting steps that could have come in the other order, if the violation
+/// does not occur then.
 fn reversible<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize> {
     let mut stage = Rehearsal::new(program, u64::MAX);
     let whole = stage.moves();
-    // Up to the failure, if it is one of a step.
+    // Up to the failure, if a step fails.
     stage.play(&whole, violation);
     let run: Vec<Event> = stage.program.events().to_vec();
     let moves = stage.moves();
-    let order = HappensBefore::of(&run);
-    stage.rest(EFFORT);
+    let order = HappensBefore::new(&run);
+    stage.set_budget(EFFORT);
     let mut found = Vec::new();
     'search: for later in (1..run.len()).rev() {
-        // Of a failing step only the past counts; of a final state or a deadlock everything does.
+        // For a failing step only its past counts; for a final state or a deadlock every step does.
         let last = run.len() - 1;
         let failing = matches!(violation, Violation::Failure(site)
             if run[last].mishaps.iter().any(|m| m.site == *site));
@@ -87,7 +87,7 @@ fn reversible<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize
             if !race(&run, &order, earlier, later) {
                 continue;
             }
-            if stage.tired() {
+            if stage.is_exhausted() {
                 break 'search;
             }
             if saves(&mut stage, &moves, &order, (earlier, later), violation) {
@@ -96,12 +96,12 @@ fn reversible<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize
             }
         }
     }
-    stage.rest(u64::MAX);
+    stage.set_budget(u64::MAX);
     stage.play(&whole, &NO_FAILURE);
     found
 }
 
-/// Whether two steps of different processes conflict with nothing between them.
+/// Whether two steps of different processes conflict, with nothing between them.
 fn race(run: &[Event], order: &HappensBefore, earlier: usize, later: usize) -> bool {
     let (one, other) = (&run[earlier], &run[later]);
     if one.process == other.process {
@@ -113,8 +113,8 @@ fn race(run: &[Event], order: &HappensBefore, earlier: usize, later: usize) -> b
         for b in other.claims.iter().filter(|b| a.conflicts(**b)) {
             match (a.kind, b.kind) {
                 (AccessKind::Acquire, AccessKind::Acquire) => locks = true,
-                // A lock cannot be given back before it is taken, nor taken before it is given
-                // back.
+                // A lock cannot be released before it is acquired, nor acquired before it is
+                // released.
                 (AccessKind::Acquire | AccessKind::Release, _) => {}
                 _ => data = true,
             }
@@ -123,15 +123,15 @@ fn race(run: &[Event], order: &HappensBefore, earlier: usize, later: usize) -> b
     let between = |k: &usize| order.before(earlier, *k) && order.before(*k, later);
     let mut inner = (earlier + 1..later).filter(between);
     match (locks, data) {
-        // Who took the lock first gives it back in between.
+        // The process that acquired the lock first releases it in between.
         (true, _) => inner.all(|k| run[k].process == one.process),
         (false, true) => inner.next().is_none(),
         (false, false) => false,
     }
 }
 
-/// Whether the violation is gone if the later step comes before the earlier one, all else as far as
-/// possible as it was.
+/// Whether the violation disappears if the later step comes before the earlier one and the other
+/// steps stay in place as far as possible.
 fn saves<E: Execution>(
     stage: &mut Rehearsal<'_, E>,
     moves: &[Move],
@@ -149,23 +149,23 @@ fn saves<E: Execution>(
         .chain(later + 1..moves.len());
     stage.play(&begin, violation);
     if stage.program.events().len() < begin.len() {
-        // The later step is not possible there, so the two do not race; or the failure is there
-        // already.
+        // The later step is not possible there, so the two do not race; or the failure has already
+        // happened.
         return false;
     }
     let all: Vec<Move> = [begin, rest.map(|at| moves[at].clone()).collect()].concat();
     stage.play(&all, violation);
     stage.complete(violation);
     let still = match violation {
-        // Others may wait, but they wait for ever.
+        // Other processes may wait instead, but it is still a deadlock.
         Violation::Deadlock(_) => ending(stage.program) == Ending::Deadlock,
         _ => stage.shows(violation),
     };
-    !stage.tired() && !still
+    !stage.is_exhausted() && !still
 }
 
-/// The first two dependent steps that come in different orders in two runs: their positions in
-/// each.
+/// Returns the first two dependent steps that come in different orders in two runs: their positions
+/// in each.
 pub fn first_difference(one: &[Event], other: &[Event]) -> Option<[[usize; 2]; 2]> {
     let key = |event: &Event| (event.process, event.number);
     let known: HashMap<_, usize> = other

@@ -1,4 +1,4 @@
-//! Trying runs that nobody has made yet: does this order show the same violation?
+//! Tries runs that the search has not made: does this order show the same violation?
 
 use mazurka_core::record::Ending;
 use mazurka_core::{
@@ -14,7 +14,7 @@ pub(crate) struct Move {
 }
 
 impl Move {
-    fn of(event: &Event) -> Self {
+    fn from_event(event: &Event) -> Self {
         Self {
             process: event.process,
             outcomes: event.outcomes.iter().map(|o| o.value).collect(),
@@ -27,28 +27,28 @@ impl Move {
     }
 }
 
-/// How often the process changes from one step to the next.
+/// Returns the number of switches from one process to another.
 pub(crate) fn switches(moves: &[Move]) -> usize {
     let pairs = moves.windows(2);
     pairs.filter(|w| w[0].process != w[1].process).count()
 }
 
-/// What a run must show to be evidence.
+/// The violation that a run must show to be evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Violation {
     /// A failure at this site.
     Failure(u32),
-    /// These wait for ever.
+    /// These processes wait for ever.
     Deadlock(Vec<ProcessId>),
-    /// It is final and one observes something else than this.
+    /// The run is final, and its observation differs from this one.
     Otherwise(Fingerprint),
 }
 
-/// For runs that are made to their end whatever happens.
+/// For runs that continue to their end in any case.
 pub(crate) const NO_FAILURE: Violation = Violation::Deadlock(Vec::new());
 
-/// A program to try runs on, and how many steps may be spent on that. Steps are counted and not
-/// seconds, so that a witness does not depend on the clock.
+/// A program to try runs on, and a budget of steps. The budget counts steps, not seconds, so that a
+/// witness does not depend on the clock.
 pub(crate) struct Rehearsal<'m, E> {
     pub program: &'m mut E,
     steps: u64,
@@ -59,22 +59,22 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
         Self { program, steps }
     }
 
-    /// Whether there is anything left to spend.
-    pub fn tired(&self) -> bool {
+    /// Whether the budget is used up.
+    pub fn is_exhausted(&self) -> bool {
         self.steps == 0
     }
 
-    /// Grants so many steps and no more.
-    pub fn rest(&mut self, steps: u64) {
+    /// Sets the budget.
+    pub fn set_budget(&mut self, steps: u64) {
         self.steps = steps;
     }
 
-    /// The moves of the current run.
+    /// Returns the moves of the current run.
     pub fn moves(&self) -> Vec<Move> {
-        self.program.events().iter().map(Move::of).collect()
+        self.program.events().iter().map(Move::from_event).collect()
     }
 
-    /// A schedule as moves. None if it names somebody whom nobody has met.
+    /// Returns a schedule as moves; none if it names a process that the program has not met.
     pub fn read(&self, schedule: &Schedule) -> Option<Vec<Move>> {
         let read = |step: &ScheduledStep| {
             Some(Move {
@@ -85,15 +85,15 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
         schedule.0.iter().map(read).collect()
     }
 
-    /// The current run as a schedule.
+    /// Returns the current run as a schedule.
     pub fn schedule(&self) -> Schedule {
-        Schedule::of(self.program.events(), self.program.processes())
+        Schedule::from_run(self.program.events(), self.program.processes())
     }
 
-    /// Makes the moves from the start, leaving out those that are not possible, up to a failure
-    /// that is looked for. What the current run has in common with them is not made again.
+    /// Makes the moves from the start, without those that are not possible, up to a failure of the
+    /// violation. The common prefix with the current run is not repeated.
     pub fn play(&mut self, moves: &[Move], violation: &Violation) {
-        // To compare is work as well, though less than to make a step.
+        // Comparing costs time too, though less than a step.
         self.steps = self.steps.saturating_sub(moves.len() as u64 / 16);
         let made = self.program.events().iter();
         let same = moves.iter().zip(made).take_while(|(m, e)| m.made(e));
@@ -110,7 +110,7 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
         }
     }
 
-    /// Goes on until nobody can, whoever is first in the order of names.
+    /// Goes on with the first ready process in the order of names, until no process can.
     pub fn complete(&mut self, violation: &Violation) {
         let most = 2 * self.program.events().len() + 64;
         while self.program.events().len() < most && !self.failed(violation) {
@@ -144,9 +144,9 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
         last.is_some_and(|event| fails(event, violation))
     }
 
-    /// Whether the current run shows it.
+    /// Whether the current run shows the violation.
     pub fn shows(&self, violation: &Violation) -> bool {
-        if self.tired() {
+        if self.is_exhausted() {
             return false;
         }
         let program = &*self.program;
@@ -171,8 +171,8 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
         }
     }
 
-    /// Tries moves. If the violation is there: what was really done, without what does not lead to
-    /// it.
+    /// Tries moves. If they show the violation, returns the moves that were actually made, without
+    /// those that do not lead to it.
     pub fn attempt(&mut self, moves: &[Move], violation: &Violation) -> Option<Vec<Move>> {
         self.play(moves, violation);
         if !self.shows(violation) {
@@ -183,7 +183,7 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
             return Some(done);
         }
         let last = done.len() - 1;
-        let past = HappensBefore::of(self.program.events()).past(last);
+        let past = HappensBefore::new(self.program.events()).past(last);
         if past.len() == done.len() {
             return Some(done);
         }
@@ -201,16 +201,17 @@ fn fails(event: &Event, violation: &Violation) -> bool {
     all.any(|mishap| mishap.site == *site && mishap.kind == MishapKind::Failure)
 }
 
-/// Whether a false `assume` happens before an event of the current run. Then it does not count.
+/// Whether a false `assume` happens before an event of the current run. Then the event does not
+/// count.
 pub fn past_is_discarded<E: Execution>(program: &E, at: usize) -> bool {
     let run = program.events();
     let discards = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
-    // The past costs time, and most runs have no false `assume`.
+    // Computing the past takes time, and most runs have no false `assume`.
     run[..=at]
         .iter()
         .any(|event| event.mishaps.iter().any(discards))
         && {
-            let past = HappensBefore::of(&run[..=at]).past(at);
+            let past = HappensBefore::new(&run[..=at]).past(at);
             past.iter().any(|&at| run[at].mishaps.iter().any(discards))
         }
 }

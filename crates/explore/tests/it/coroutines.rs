@@ -151,7 +151,7 @@ impl<F: Fn(&[Shared]) -> Vec<Body>> Execution for Simulator<F> {
         }
         let wait = self.wait(process);
         let thread = &mut self.threads[process.index()];
-        let mut event = Event::of(process, thread.steps);
+        let mut event = Event::new(process, thread.steps);
         event.wait = wait;
         event.claims.extend(thread.next);
         event.touched.extend(thread.next);

@@ -10,7 +10,7 @@ use crate::code::{Arith, Claim, Code, Compare, Op, Range};
 
 /// What such a step does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Deed {
+pub(crate) enum QuickAction {
     /// Reads the cell into a slot.
     Fetch { slot: u32 },
     /// Reads an element of an array into a slot.
@@ -46,7 +46,7 @@ pub(crate) enum Value {
 impl Value {
     /// The value with these locals; none if it is not defined.
     #[inline(always)]
-    pub fn of(self, locals: &[i64]) -> Option<i64> {
+    pub fn eval(self, locals: &[i64]) -> Option<i64> {
         match self {
             Value::Slot(slot) => Some(locals[slot as usize]),
             Value::Slots(op, ty, [a, b]) => arith(op, ty, locals[a as usize], locals[b as usize]),
@@ -104,7 +104,7 @@ pub(crate) struct Turn {
 impl Next {
     /// What it does with these locals; none if the variable leaves its range.
     #[inline(always)]
-    pub fn of(self, locals: &[i64]) -> Option<Turn> {
+    pub fn advance(self, locals: &[i64]) -> Option<Turn> {
         let [slot, end] = self.slots;
         let value = numbers::add(self.ty, locals[slot as usize], 1).ok()?;
         let again = numbers::compare(Compare::Lt, self.unsigned, value, locals[end as usize]);
@@ -120,7 +120,7 @@ impl Next {
 /// A step that does one thing to one cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Quick {
-    pub deed: Deed,
+    pub action: QuickAction,
     /// What it claims, and touches.
     pub access: Access,
     /// The number of its claims.
@@ -139,10 +139,10 @@ pub(crate) fn quick(code: &Code, mark: u32, claims: &[Claim], wait: Wait) -> Opt
     let [Op::Mark(step), behind @ ..] = behind else {
         return None;
     };
-    let (deed, kind, cell, len) = deed(behind)?;
+    let (action, kind, cell, len) = action(behind)?;
     let access = Access::new(kind, cell);
-    let key = match (claim, deed) {
-        (Claim::Element { kind, range, index }, Deed::FetchAt { element, .. })
+    let key = match (claim, action) {
+        (Claim::Element { kind, range, index }, QuickAction::FetchAt { element, .. })
             if *kind == AccessKind::Read
                 && (range.first, range.len) == (cell, element.len)
                 && code.snippets[*index as usize] == [Op::Local(element.index)] =>
@@ -153,20 +153,22 @@ pub(crate) fn quick(code: &Code, mark: u32, claims: &[Claim], wait: Wait) -> Opt
         _ => return None,
     };
     Some(Quick {
-        deed,
+        action,
         access,
         key,
         wait,
-        plain: wait == Wait::Never && !matches!(deed, Deed::Lock | Deed::Unlock),
+        plain: wait == Wait::Never && !matches!(action, QuickAction::Lock | QuickAction::Unlock),
         then: then(&code.ops, mark + 1 + len)?,
     })
 }
 
 /// What instructions do, to which cell and in what way, and how many they are.
-fn deed(ops: &[Op]) -> Option<(Deed, AccessKind, u32, u32)> {
-    let put = |value, cell, len| Some((Deed::Put { value }, AccessKind::Write, cell, len));
+fn action(ops: &[Op]) -> Option<(QuickAction, AccessKind, u32, u32)> {
+    let put = |value, cell, len| Some((QuickAction::Put { value }, AccessKind::Write, cell, len));
     match *ops {
-        [Op::Fetch { cell, slot }, ..] => Some((Deed::Fetch { slot }, AccessKind::Read, cell, 1)),
+        [Op::Fetch { cell, slot }, ..] => {
+            Some((QuickAction::Fetch { slot }, AccessKind::Read, cell, 1))
+        }
         [
             Op::Local(index),
             Op::LoadAt(Range { first, len }),
@@ -174,11 +176,11 @@ fn deed(ops: &[Op]) -> Option<(Deed, AccessKind, u32, u32)> {
             ..,
         ] => {
             let element = Element { index, len };
-            let deed = Deed::FetchAt { element, slot };
-            Some((deed, AccessKind::Read, first, 3))
+            let action = QuickAction::FetchAt { element, slot };
+            Some((action, AccessKind::Read, first, 3))
         }
         [Op::Const(value), Op::Store(cell), ..] => {
-            Some((Deed::Set { value }, AccessKind::Write, cell, 2))
+            Some((QuickAction::Set { value }, AccessKind::Write, cell, 2))
         }
         [Op::Local(slot), Op::Store(cell), ..] => put(Value::Slot(slot), cell, 2),
         [Op::ArithLocals(op, ty, slots), Op::Store(cell), ..] => {
@@ -194,8 +196,8 @@ fn deed(ops: &[Op]) -> Option<(Deed, AccessKind, u32, u32)> {
             let value = i32::try_from(value).ok()?;
             put(Value::SlotAndConst(op, ty, slot, value), cell, 4)
         }
-        [Op::Lock(cell), ..] => Some((Deed::Lock, AccessKind::Acquire, cell, 1)),
-        [Op::Unlock(cell), ..] => Some((Deed::Unlock, AccessKind::Release, cell, 1)),
+        [Op::Lock(cell), ..] => Some((QuickAction::Lock, AccessKind::Acquire, cell, 1)),
+        [Op::Unlock(cell), ..] => Some((QuickAction::Unlock, AccessKind::Release, cell, 1)),
         _ => None,
     }
 }

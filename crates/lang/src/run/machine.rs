@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 
 use crate::check::hir::Type;
 use crate::code::fault::Site;
-use crate::code::quick::{Deed, Then};
+use crate::code::quick::{QuickAction, Then};
 use crate::code::{Claim, Code, Op, Waits};
 use crate::run::state::{Life, Process, Registers, State};
 use crate::run::{
@@ -164,7 +164,7 @@ impl Machine {
     ) -> Result<&Event, Stop> {
         let depth = self.taken.len();
         if self.run.len() == depth {
-            self.run.push(Event::of(process, 0));
+            self.run.push(Event::new(process, 0));
         }
         let process_state = &self.state.processes[process.index()];
         let Process {
@@ -283,7 +283,7 @@ impl Machine {
             return None;
         }
         let (mut access, mut key) = (quick.access, quick.key);
-        if let Deed::FetchAt { element, .. } = quick.deed {
+        if let QuickAction::FetchAt { element, .. } = quick.action {
             let index = stack[frame + element.index as usize];
             if !(0..i64::from(element.len)).contains(&index) {
                 return None;
@@ -293,16 +293,16 @@ impl Machine {
         }
         let cell = self.state.cells.get_mut(access.first as usize)?;
         let owner = i64::from(process.0) + 1;
-        let value = match quick.deed {
-            Deed::Fetch { .. } | Deed::FetchAt { .. } => *cell,
-            Deed::Set { value } => value,
-            Deed::Put { value } => value.of(&stack[frame..])?,
-            Deed::Lock if *cell == 0 => owner,
-            Deed::Unlock if *cell == owner => 0,
-            Deed::Lock | Deed::Unlock => return None,
+        let value = match quick.action {
+            QuickAction::Fetch { .. } | QuickAction::FetchAt { .. } => *cell,
+            QuickAction::Set { value } => value,
+            QuickAction::Put { value } => value.eval(&stack[frame..])?,
+            QuickAction::Lock if *cell == 0 => owner,
+            QuickAction::Unlock if *cell == owner => 0,
+            QuickAction::Lock | QuickAction::Unlock => return None,
         };
-        let (changed, place) = match quick.deed {
-            Deed::Fetch { slot } | Deed::FetchAt { slot, .. } => {
+        let (changed, place) = match quick.action {
+            QuickAction::Fetch { slot } | QuickAction::FetchAt { slot, .. } => {
                 let place = &mut stack[frame + slot as usize];
                 (Changed::Slot(registers.frame + slot), place)
             }
@@ -324,7 +324,7 @@ impl Machine {
             Then::Rest(pc) => (pc, false),
             Then::End(pc) => (pc, true),
             Then::More(pc) => return Some(Made::Until(pc)),
-            Then::Next(pc, next) => match next.of(&stack[frame..]) {
+            Then::Next(pc, next) => match next.advance(&stack[frame..]) {
                 Some(turn) if self.max_local > 0 => {
                     let slot = &mut stack[frame + turn.slot as usize];
                     self.undo.push(Undo::Slot {

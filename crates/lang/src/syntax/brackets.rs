@@ -15,7 +15,7 @@ pub(crate) struct Balanced {
 }
 
 /// An opening bracket that waits for its partner.
-struct Open {
+struct OpenBracket {
     /// Index of the token.
     index: usize,
     /// Column of the first token on its line.
@@ -63,7 +63,7 @@ pub(crate) fn balance(
 struct Pass<'t, 'd> {
     tokens: &'t [Token],
     diagnostics: &'d mut Vec<Diagnostic>,
-    stack: Vec<Open>,
+    stack: Vec<OpenBracket>,
     inserted: Vec<(usize, Kind)>,
     dropped: Vec<usize>,
     /// A pair of braces whose lines are indented differently: the usual sign that the
@@ -85,7 +85,7 @@ impl Pass<'_, '_> {
     fn run(&mut self, source: &str) {
         let mut lines = Indents::new(source);
         for token in self.tokens {
-            let (indent, first) = lines.of(token.span.start);
+            let (indent, first) = lines.indent_at(token.span.start);
             self.indents.push(indent);
             self.first.push(first);
         }
@@ -97,7 +97,7 @@ impl Pass<'_, '_> {
                         self.note_separator(index);
                         self.braces += 1;
                     }
-                    self.stack.push(Open {
+                    self.stack.push(OpenBracket {
                         index,
                         indent,
                         close_before: None,
@@ -131,7 +131,7 @@ impl Pass<'_, '_> {
 
     fn close(&mut self, index: usize, indent: u32, first: bool) {
         let kind = self.tokens[index].kind;
-        let fits = |open: &Open| self.tokens[open.index].kind.closer() == Some(kind);
+        let fits = |open: &OpenBracket| self.tokens[open.index].kind.closer() == Some(kind);
         let mut outwards = self.stack.iter().rev();
         let depth = if kind == Kind::RBrace {
             // Whatever is skipped on the way is popped, so this is linear in total.
@@ -185,7 +185,7 @@ impl Pass<'_, '_> {
         }
     }
 
-    fn is_not_brace(&self, open: &Open) -> bool {
+    fn is_not_brace(&self, open: &OpenBracket) -> bool {
         self.tokens[open.index].kind != Kind::LBrace
     }
 
@@ -332,7 +332,7 @@ impl<'s> Indents<'s> {
     }
 
     /// The indentation of the line of a byte, and whether the byte is the first of it.
-    fn of(&mut self, at: u32) -> (u32, bool) {
+    fn indent_at(&mut self, at: u32) -> (u32, bool) {
         while self.next_line <= self.source.len()
             && (self.next_line == 0 || at as usize > self.line_end)
         {

@@ -23,7 +23,7 @@ const MOST_TOLD: usize = 100;
 #[derive(Default)]
 struct Scribe {
     guards: Few<String>,
-    actions: Few<Told>,
+    actions: Few<NarratedAction>,
     /// What the cells held when they were first read, in that order.
     reads: Vec<(u32, i64)>,
     read: FxHashSet<u32>,
@@ -52,7 +52,7 @@ impl<T> Few<T> {
     }
 }
 
-enum Told {
+enum NarratedAction {
     Text(String),
     /// Named when the step has been made.
     Spawn,
@@ -94,20 +94,22 @@ impl Listener for Scribe {
             Note::Test(test) => self.guards.push(|| scope.expr(test)),
             // Absorbed by a guard or not at all: then its accesses speak for it.
             Note::Action(_) if op == Op::BeginSimple && !heard.open => {}
-            Note::Action(Action::Spawn) => self.actions.push(|| Told::Spawn),
+            Note::Action(Action::Spawn) => self.actions.push(|| NarratedAction::Spawn),
             Note::Action(Action::Join(handle)) => {
                 let handle = handle.and_then(|handle| scope.handle(handle));
-                self.actions.push(|| Told::Join(handle));
+                self.actions.push(|| NarratedAction::Join(handle));
             }
-            Note::Action(action) => self.actions.push(|| Told::Text(scope.action(action))),
+            Note::Action(action) => self
+                .actions
+                .push(|| NarratedAction::Text(scope.action(action))),
             Note::Read | Note::Write if heard.merged => {}
             Note::Read => self.actions.push(|| {
                 let name =
                     cell(1).map_or_else(|| "an element".to_owned(), |cell| code.cell_name(cell));
-                Told::Text(format!("read {name}"))
+                NarratedAction::Text(format!("read {name}"))
             }),
             Note::Write => self.actions.push(|| {
-                Told::Text(match cell(2) {
+                NarratedAction::Text(match cell(2) {
                     Some(cell) => format!(
                         "{} := {}",
                         code.cell_name(cell),
@@ -370,19 +372,21 @@ impl Machine {
         }
     }
 
-    fn label(&self, guards: Few<String>, actions: Few<Told>, event: &Event) -> String {
+    fn label(&self, guards: Few<String>, actions: Few<NarratedAction>, event: &Event) -> String {
         let name = |p: ProcessId| self.table.path(p).to_string();
         let mut spawned = event.spawned.iter();
         let mut texts: Vec<String> = Vec::new();
         for action in actions.first {
             texts.push(match action {
-                Told::Text(text) => text,
-                Told::Spawn => {
+                NarratedAction::Text(text) => text,
+                NarratedAction::Spawn => {
                     let child = spawned.next().map(|&p| name(p)).unwrap_or_default();
                     format!("spawn({child})")
                 }
-                Told::Join(Some(handle)) => format!("join({})", name(ProcessId(handle as u32))),
-                Told::Join(None) => {
+                NarratedAction::Join(Some(handle)) => {
+                    format!("join({})", name(ProcessId(handle as u32)))
+                }
+                NarratedAction::Join(None) => {
                     let all: Vec<_> = event.joined.iter().map(|&p| name(p)).collect();
                     format!("join({})", all.join(", "))
                 }

@@ -1,8 +1,9 @@
 //! Wrong programs and what is said about them.
 //!
 //! `tests/wrong/<code>-<slug>.maz` is a program, the `.txt` beside it what [`load`] or, if it has
-//! nothing to say, [`compile`], or then [`Unknowns::refused`](mazurka_lang::Unknowns::refused) reports. `UPDATE_EXPECT=1 cargo test -p mazurka-lang` writes the `.txt` anew; read
-//! the difference before you commit it. A first line `// --set N=8` gives settings.
+//! nothing to say, [`compile`], or then [`Unknowns::refused`](mazurka_lang::Unknowns::refused)
+//! reports. `UPDATE_EXPECT=1 cargo test -p mazurka-lang` writes the `.txt` anew; read the
+//! difference before you commit it. A first line `// --set N=8` gives settings.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -336,7 +336,7 @@ impl<'p> Checker<'p, '_> {
 
     /// The event of the step that was just made.
     fn event(&self, thread: &Thread<'p>, way: &Branch<'p>) -> Checked<EventRecord> {
-        let mut event = Event::of(thread.process, 0);
+        let mut event = Event::new(thread.process, 0);
         event.claims = self.world.claims(thread);
         event.spawned.clone_from(&way.spawned);
         event.joined.clone_from(&way.joined);

@@ -1,7 +1,9 @@
-//! Soundness and relative completeness, tested: on random programs without endless loops, over small domains, a
-//! proof is found exactly where brute force finds nothing wrong, with and without reduction, and it passes the checker.
+//! Soundness and relative completeness, tested: on random programs without endless loops, over
+//! small domains, a proof is found exactly where brute force finds nothing wrong, with and without
+//! reduction, and it passes the checker.
 //!
-//! `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-logic --test it brute:: -- --ignored` is the long one.
+//! `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-logic --test it brute:: -- --ignored` is
+//! the long one.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -13,7 +15,8 @@ use mazurka_logic::{Options, Theorem, check_proof, prove, stated};
 use mazurka_smt::Embedded;
 use mazurka_testkit::{Config, Dependence, Limit, generate, naive};
 
-/// Programs whose values are small, so that `i8` never wraps around by accident and the embedded solver decides everything.
+/// Programs whose values are small, so that `i8` never wraps around by accident and the embedded
+/// solver decides everything.
 fn config() -> Config {
     Config {
         processes: 3,

@@ -1,5 +1,5 @@
-//! A proof in which anything is changed is none: every field of a proof is changed in one place or another, and the checker must
-//! reject each of these.
+//! A proof in which anything is changed is none: every field of a proof is changed in one place or
+//! another, and the checker must reject each of these.
 
 use std::sync::Arc;
 
@@ -142,10 +142,10 @@ const CHANGES: &[Change] = &[
     ("a step that starts more", |goal| {
         last(goal, |event| event.spawned.push("0.9".to_owned()))
     }),
-    ("a step that starts nobody", |goal| {
+    ("a step that starts no process", |goal| {
         last(goal, |event| event.spawned.clear())
     }),
-    ("a step that waits for nobody", |goal| {
+    ("a step that joins no process", |goal| {
         last(goal, |event| event.joined.clear())
     }),
     // Another application of the rule.

@@ -1,5 +1,6 @@
-//! Wrong invariants, interference, and whatever else might fool the calculus: no goal of a program in `tests/wrong` may have a proof,
-//! with or without reduction. Where a program says itself what it ensures, brute force confirms that it is wrong.
+//! Wrong invariants, interference, and whatever else might fool the calculus: no goal of a program
+//! in `tests/wrong` may have a proof, with or without reduction. Where a program says itself what
+//! it ensures, brute force confirms that it is wrong.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Programs of the corpus, compiled, and searches of their whole space without any of what a command adds.
+//! Programs of the corpus, compiled, and searches of their whole space without any of what a
+//! command adds.
 
 use std::sync::Arc;
 

@@ -1,6 +1,8 @@
-//! Every program of the corpus with every algorithm: they agree with the figures of `expect.toml`, and so with each other.
+//! Every program of the corpus with every algorithm: they agree with the figures of `expect.toml`,
+//! and so with each other.
 //!
-//! `corpus.rs` is about the figures themselves, and about brute force; here brute force is left out.
+//! `corpus.rs` is about the figures themselves, and about brute force; here brute force is left
+//! out.
 
 use std::fmt::Debug;
 use std::fs;

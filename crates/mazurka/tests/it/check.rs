@@ -37,7 +37,7 @@ fn livelock(source: &str) -> (String, String) {
 }
 
 #[test]
-fn waiting_in_a_loop_for_nobody_is_a_livelock() {
+fn a_loop_that_no_process_ends_is_a_livelock() {
     let (message, schedule) = livelock(
         "var stop: bool = false var x: int = 0
          process { while !stop { skip } } process { x := 1 }",
@@ -47,7 +47,7 @@ fn waiting_in_a_loop_for_nobody_is_a_livelock() {
 }
 
 #[test]
-fn a_loop_that_somebody_ends_is_none() {
+fn a_loop_that_another_process_ends_is_none() {
     let record = check(
         "var stop: bool = false
          process { while !stop { skip } } process { stop := true }",
@@ -83,8 +83,8 @@ fn a_livelock_may_need_the_right_choices() {
 
 #[test]
 fn a_lock_that_is_taken_again_and_again() {
-    // Whoever holds the lock makes the other wait, so the other is not passed over while it is ready all
-    // the time: weak fairness does not promise it the lock.
+    // The holder of the lock makes the other process wait, so that one is not ready all the time:
+    // weak fairness does not promise it the lock.
     let (message, schedule) = livelock(
         "lock m var x: int = 0
          process { while x == 0 { lock(m); unlock(m) } }

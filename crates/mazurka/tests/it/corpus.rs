@@ -256,7 +256,8 @@ fn word(verdict: Verdict) -> String {
     word.to_owned()
 }
 
-/// Programs with inputs: every figure from every algorithm, each class of executions once by `optimal`.
+/// Programs with inputs: every figure from every algorithm, each class of executions once by
+/// `optimal`.
 fn for_all_inputs(program: &Program, case: &Case, wrong: &mut Wrong) {
     let options = Options::default();
     let small = case.traces.is_none_or(|traces| traces < 100);
@@ -419,8 +420,9 @@ fn failing(record: &Record) -> BTreeSet<String> {
         .collect()
 }
 
-/// The stateful net, against all executions: a deadlock if there is one, the same failures, no more events than the replicated one; and
-/// against all states of its model, where these are not too many.
+/// The stateful net, against all executions: a deadlock if there is one, the same failures, no more
+/// events than the replicated one; and against all states of its model, where these are not too
+/// many.
 fn stateful(
     program: &Program,
     explored: &Record,

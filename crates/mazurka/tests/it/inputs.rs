@@ -281,7 +281,8 @@ fn paths_may_ask_for_inputs_of_different_types() {
         inputs.sort_unstable();
         assert_eq!(inputs, ["3", "false"], "{algorithm}");
     }
-    // No list of inputs gives process 1 both an `i8` and a `bool`, so such results are not compared.
+    // No list of inputs gives process 1 both an `i8` and a `bool`, so such results are not
+    // compared.
     let source = "var x, y: bool = false observe y
         process { x := true }
         process { if x { let a = input(i8); y := a == 3 } else { let b = input(bool); y := b } }";

@@ -105,7 +105,8 @@ fn example_5() {
     assert_eq!(permutations.branches, [3, 5, 7, 9]);
 }
 
-/// canon(θ0) = θ1, and θ3 with its final state, as in Examples 10 and 11; θ2 is not executable unless x is -2.
+/// canon(θ0) = θ1, and θ3 with its final state, as in Examples 10 and 11; θ2 is not executable
+/// unless x is -2.
 #[test]
 fn example_10() {
     let theta_1 = "0 0 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.0 0.1";
@@ -316,7 +317,7 @@ fn a_prefix_that_cannot_complete_is_a_deadlock() {
     assert_eq!(one.record.witnesses[0].runs[0].schedule, "0 0");
 }
 
-/// Permutations of a deadlocked run after which somebody can go on.
+/// Permutations of a deadlocked run after which a process can go on.
 #[test]
 fn a_permutation_may_be_open() {
     let source =
@@ -357,7 +358,8 @@ fn a_program_without_steps() {
     assert_eq!(permuted.record.counts.final_states, 1);
 }
 
-/// Steps are made for permutations, and not many to find out that there are none: 104 labels are recorded and permuted with N = 13.
+/// Steps are made for permutations, and not many to find out that there are none: 104 labels are
+/// recorded and permuted with N = 13.
 #[test]
 fn complete_makes_few_steps_in_vain() {
     for (n, traces, most) in [("13", 1, 208), ("14", 2, 1_000), ("15", 4, 6_000)] {
@@ -372,7 +374,8 @@ fn complete_makes_few_steps_in_vain() {
     }
 }
 
-/// `--complete` and `explore --algorithm optimal` agree. False if the permutations take more steps than that.
+/// `--complete` and `explore --algorithm optimal` agree. False if the permutations take more steps
+/// than that.
 fn agrees(name: &str, program: &Program, wanted: &Permuting, steps: u64) -> bool {
     let mut options = Options::default();
     let explored = program
@@ -471,7 +474,8 @@ fn complete_agrees_with_optimal_on_more_of_the_corpus() {
     whole_corpus(20_000, 100_000_000, 3);
 }
 
-/// The recorded run as `run` tells it: path(θ0) and path(θ3) of Example 7, path(θ2) of Example 11, and the effect of each.
+/// The recorded run as `run` tells it: path(θ0) and path(θ3) of Example 7, path(θ2) of Example 11,
+/// and the effect of each.
 #[test]
 fn a_run_tells_its_path() {
     let path = |x: &str, schedule: &str| {
@@ -504,7 +508,8 @@ fn another_lock_is_no_other_label() {
     assert_eq!(permuted.any_start.expect("asked for").executable, 3);
 }
 
-/// What is chosen between bounds that depend on initial values is chosen again if it lies between them.
+/// What is chosen between bounds that depend on initial values is chosen again if it lies between
+/// them.
 #[test]
 fn a_choice_between_symbolic_bounds_is_part_of_the_path() {
     let source =

@@ -1,5 +1,5 @@
-//! The programs of `corpus/prove`, each goal against what must become of it. The embedded solver decides all of them, so
-//! that no other is needed.
+//! The programs of `corpus/prove`, each goal against what must become of it. The embedded solver
+//! decides all of them, so that no other is needed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

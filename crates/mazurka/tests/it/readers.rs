@@ -1,5 +1,5 @@
-//! Texts that people or programs have damaged: whatever stands in a program, a record, a checkpoint or
-//! a proof, reading it and going on from it ends with an answer or an error.
+//! Texts that people or programs have damaged: whatever stands in a program, a record, a checkpoint
+//! or a proof, reading it and going on from it ends with an answer or an error.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -280,6 +280,68 @@ fn no_file_is_long() {
 }
 
 #[test]
+fn no_comment_is_wide() {
+    let comment = |line: &&str| line.trim_start().starts_with("//");
+    for folder in ["crates", "fuzz", "peers"] {
+        for (file, text) in files(folder, &[".rs"]) {
+            for (at, line) in text.lines().enumerate().filter(|(_, line)| comment(line)) {
+                let url = line.split_whitespace().any(|word| word.contains("://"));
+                assert!(
+                    url || line.chars().count() <= 100,
+                    "{file}:{} is a comment beyond column 100: {line}",
+                    at + 1
+                );
+            }
+        }
+    }
+}
+
+/// Idiom that STYLE.md forbids: the nouns of the field say which process, file or reader is meant.
+const BANNED: [&str; 6] = [
+    "somebody",
+    "nobody",
+    "whoever",
+    "anybody",
+    "everybody",
+    "whom",
+];
+
+#[test]
+fn prose_names_the_processes() {
+    let mut looked_at = 0;
+    let comments = |text: &str| -> Vec<(usize, String)> {
+        let lines = text.lines().enumerate();
+        let comments = lines.filter(|(_, line)| line.trim_start().starts_with("//"));
+        comments
+            .map(|(at, line)| (at + 1, line.to_lowercase()))
+            .collect()
+    };
+    let all = |text: &str| -> Vec<(usize, String)> {
+        let lines = text.lines().enumerate();
+        lines
+            .map(|(at, line)| (at + 1, line.to_lowercase()))
+            .collect()
+    };
+    for (file, text) in files("", &[".rs", ".md"]) {
+        // The rule itself, and history, which is not rewritten.
+        if file == "STYLE.md" || file == "CHANGELOG.md" {
+            continue;
+        }
+        looked_at += 1;
+        let prose = match file.ends_with(".md") {
+            true => all(&text),
+            false => comments(&text),
+        };
+        for (number, line) in prose {
+            for word in BANNED {
+                assert!(!says(&line, word), "{file}:{number} says `{word}`: {line}");
+            }
+        }
+    }
+    assert!(looked_at > 50);
+}
+
+#[test]
 fn no_path_of_a_machine() {
     let folders = ["home", "root", "Users", "work", "tmp"];
     let mut looked_at = 0;

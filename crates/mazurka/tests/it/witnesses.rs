@@ -1,5 +1,5 @@
-//! Witnesses that people can read: for every program of the corpus they show what was found and are no worse than
-//! that, and the steps that race are marked.
+//! Witnesses that people can read: for every program of the corpus they show what was found and are
+//! no worse than that, and the steps that race are marked.
 
 use std::fs;
 use std::path::Path;
@@ -145,7 +145,8 @@ fn is(schedule: &str, marked: &[usize]) -> (String, Vec<usize>) {
 fn a_lost_update_is_marked_where_it_is_lost() {
     let source = "atomicity access var x, y: int = 0 ensures x == 2
         process { y := 1 } process { x := x + 1 } process { y := 2 } process { x := x + 1 }";
-    // Whoever only touches y comes in one piece, and the read and the write that make the difference are marked.
+    // A process that only touches y runs without interruption, and the read and the write that make
+    // the difference are marked.
     let (kind, runs) = shown(source);
     assert_eq!(kind, WitnessKind::Failure);
     let [(schedule, marked)] = &runs[..] else {

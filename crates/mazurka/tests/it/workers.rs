@@ -1,4 +1,5 @@
-//! Workers and checkpoints: neither how many explore nor how often they are interrupted changes what is found.
+//! Workers and checkpoints: neither how many explore nor how often they are interrupted changes
+//! what is found.
 
 use std::fs;
 use std::path::Path;
@@ -101,7 +102,8 @@ fn the_corpus_is_the_same_for_any_number_of_workers() {
     }
 }
 
-/// The order of the writes decides the result, so there are as many states as traces, and too many for one attempt.
+/// The order of the writes decides the result, so there are as many states as traces, and too many
+/// for one attempt.
 const ORDERS: &str = "
     const N = 8
     atomicity access

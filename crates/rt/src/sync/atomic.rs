@@ -1,12 +1,11 @@
 //! `std::sync::atomic`, explored under sequential consistency.
 //!
-//! Weaker orderings are accepted; loads give the values of sequential consistency all the same, and
-//! the scope of the verdict says so. This is where a weaker memory model would plug in:
-//! `Inner::read_value` decides which of the stores that a load may see it sees (now: the last), and
-//! would make a choice of it.
+//! Weaker orderings are accepted, but loads return the values of sequential consistency, and the
+//! scope of the verdict says so. A weaker memory model would plug in here: `Inner::read_value`
+//! decides which of the visible stores a load sees (now: the last), and would make this a choice.
 //!
-//! Loads commute. All else that may write conflicts with every access to the same atomic, also
-//! where the result does not depend on the order (two `fetch_add`s whose results nobody uses).
+//! Loads commute. Every operation that may write conflicts with every access to the same atomic,
+//! even if the result does not depend on the order (two `fetch_add`s whose results are not used).
 
 use std::fmt;
 use std::panic::Location;
@@ -18,7 +17,7 @@ use crate::names::Meta;
 use crate::world::{Inner, Pending, Place, World, wakes, world};
 
 impl Inner {
-    /// A load has been made.
+    /// Notes a load.
     #[inline]
     fn read_value(&mut self, cell: u32, order: Ordering) {
         let current = self.current;
@@ -27,7 +26,7 @@ impl Inner {
         self.clocks.load(current, cell, order);
     }
 
-    /// A store has been made.
+    /// Notes a store.
     #[inline]
     fn wrote_value(&mut self, cell: u32, order: Ordering, changed: bool, keeps: bool) {
         let current = self.current;
@@ -39,7 +38,7 @@ impl Inner {
     }
 }
 
-/// The part of an ordering that a load has.
+/// Returns the part of an ordering that applies to a load.
 fn of_load(order: Ordering) -> Ordering {
     match order {
         Ordering::AcqRel => Ordering::Acquire,
@@ -48,8 +47,7 @@ fn of_load(order: Ordering) -> Ordering {
     }
 }
 
-/// A fence: [`std::sync::atomic::fence`]. Under sequential consistency it orders nothing that is
-/// not ordered already.
+/// A fence: [`std::sync::atomic::fence`]. Under sequential consistency it adds no order.
 #[track_caller]
 pub fn fence(order: Ordering) {
     match world() {
@@ -66,12 +64,12 @@ pub fn fence(order: Ordering) {
     }
 }
 
-/// What all atomics share.
+/// The common parts of atomics.
 struct Shared<A> {
     meta: Meta,
     value: A,
-    /// The value to start an execution with, for a static. An atomic as well: models that run at
-    /// the same time on several real threads (parallel tests) may share the static.
+    /// The value that a static starts every execution with. It is atomic as well, because models
+    /// that run on several real threads at the same time (parallel tests) may share the static.
     initial: A,
 }
 
@@ -89,7 +87,7 @@ macro_rules! atomic {
         pub struct $name$(<$param>)?(Shared<real::$name$(<$param>)?>);
 
         impl$(<$param>)? $name$(<$param>)? {
-            /// An atomic with a value.
+            /// Makes an atomic with a value.
             #[track_caller]
             #[inline]
             pub const fn new(value: $value) -> Self {
@@ -108,7 +106,7 @@ macro_rules! atomic {
                 world.cell(&self.0.meta, Self::KIND)
             }
 
-            /// One that outlives an execution starts each with its first value.
+            /// Gives a static its first value again when an execution starts.
             #[inline]
             fn start(&self, world: &World) {
                 let epoch = world.inner.borrow().epoch;
@@ -131,7 +129,7 @@ macro_rules! atomic {
                 };
                 let cell = self.cell(world);
                 world.turn(Pending::read(cell, (Self::KIND, "load"), Location::caller()));
-                // The real one also checks that the ordering is one for loads.
+                // The real atomic also checks that the ordering is valid for loads.
                 let value = self.0.value.load(order);
                 world.inner.borrow_mut().read_value(cell, order);
                 world.note(|| format!("{value:?}"));
@@ -153,7 +151,7 @@ macro_rules! atomic {
                 world.note(|| format!("{value:?}"));
             }
 
-            /// A read-modify-write.
+            /// Performs a read-modify-write.
             #[inline]
             fn modify(
                 &self,
@@ -178,7 +176,7 @@ macro_rules! atomic {
                 old
             }
 
-            /// Writes a value: the old one.
+            /// Writes a value and returns the old one.
             #[track_caller]
             #[inline]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
@@ -186,7 +184,7 @@ macro_rules! atomic {
                 self.modify("swap", order, place, |real| real.swap(value, order))
             }
 
-            /// Writes a value if the old one is as given.
+            /// Writes a value if the old one is `current`.
             #[track_caller]
             #[inline]
             pub fn compare_exchange(
@@ -199,7 +197,7 @@ macro_rules! atomic {
                 self.exchange("compare_exchange", current, new, success, failure, Location::caller())
             }
 
-            /// Like `compare_exchange`; that it may fail for no reason is not explored.
+            /// Like `compare_exchange`; spurious failures are not explored.
             #[track_caller]
             #[inline]
             pub fn compare_exchange_weak(
@@ -213,7 +211,7 @@ macro_rules! atomic {
                 self.exchange(verb, current, new, success, failure, Location::caller())
             }
 
-            /// Writes a value if the old one is as given: the old one.
+            /// Writes a value if the old one is `current`. Returns the old one.
             #[track_caller]
             #[inline]
             #[deprecated(note = "use `compare_exchange` instead, as with std")]
@@ -256,7 +254,7 @@ macro_rules! atomic {
                 result
             }
 
-            /// Changes the value until nobody comes in between.
+            /// Changes the value by a function, again until no other thread writes in between.
             #[track_caller]
             #[inline]
             pub fn fetch_update<F>(
@@ -279,8 +277,8 @@ macro_rules! atomic {
                 Err(old)
             }
 
-            /// Changes the value until nobody comes in between, if the function says to what: the
-            /// old one.
+            /// Changes the value by a function, if it returns one, again until no other thread
+            /// writes in between. Returns the old value.
             #[track_caller]
             #[inline]
             pub fn try_update(
@@ -292,7 +290,8 @@ macro_rules! atomic {
                 self.fetch_update(set_order, fetch_order, f)
             }
 
-            /// Changes the value until nobody comes in between: the old one.
+            /// Changes the value by a function, again until no other thread writes in between.
+            /// Returns the old value.
             #[track_caller]
             #[inline]
             pub fn update(
@@ -306,21 +305,21 @@ macro_rules! atomic {
                 }
             }
 
-            /// The value; that nobody else can see it is certain.
+            /// Returns the value. The exclusive borrow excludes all other threads.
             #[inline]
             pub fn get_mut(&mut self) -> &mut $value {
                 self.settle();
                 self.0.value.get_mut()
             }
 
-            /// The value.
+            /// Returns the value.
             #[inline]
             pub fn into_inner(mut self) -> $value {
                 self.settle();
                 self.0.value.into_inner()
             }
 
-            /// A pointer to the value. What is done through it is not explored.
+            /// Returns a pointer to the value. Accesses through it are not explored.
             #[inline]
             pub const fn as_ptr(&self) -> *mut $value {
                 self.0.value.as_ptr()
@@ -389,7 +388,7 @@ atomic!(AtomicBool, bool);
 fetch!(AtomicBool, bool: fetch_and fetch_nand fetch_or fetch_xor);
 
 impl AtomicBool {
-    /// Negates the value: the old one.
+    /// Negates the value and returns the old one.
     #[track_caller]
     #[inline]
     pub fn fetch_not(&self, order: Ordering) -> bool {
@@ -431,7 +430,7 @@ impl<T> fmt::Pointer for AtomicPtr<T> {
     }
 }
 
-/// Waits for no one: [`std::hint::spin_loop`] under its old name.
+/// [`std::hint::spin_loop`] under its old name.
 #[track_caller]
 #[deprecated(note = "use `hint::spin_loop` instead, as with std")]
 pub fn spin_loop_hint() {

@@ -11,19 +11,19 @@ use crate::world::{Pending, wakes, world};
 
 const KIND: &str = "Barrier";
 
-/// Threads wait for each other: [`std::sync::Barrier`].
+/// Makes threads wait for each other; the counterpart of [`std::sync::Barrier`].
 pub struct Barrier {
     meta: Meta,
     real: sync::Barrier,
     threads: usize,
 }
 
-/// Whether a thread is the one that all others waited for: [`std::sync::BarrierWaitResult`].
+/// Whether a thread was the last to arrive: [`std::sync::BarrierWaitResult`].
 #[derive(Debug)]
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
-    /// Whether it is.
+    /// Whether the thread was the last to arrive.
     #[must_use]
     pub fn is_leader(&self) -> bool {
         self.0
@@ -31,7 +31,7 @@ impl BarrierWaitResult {
 }
 
 impl Barrier {
-    /// For so many threads.
+    /// Makes a barrier for `n` threads.
     #[track_caller]
     pub const fn new(n: usize) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl Barrier {
         }
     }
 
-    /// Waits until all threads are here.
+    /// Waits until all threads have arrived.
     #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
         let Some(world) = world() else {

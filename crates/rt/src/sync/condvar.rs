@@ -1,8 +1,8 @@
 //! `std::sync::Condvar`, explored.
 //!
-//! To wait is three steps: the mutex is given back while the thread enlists; the token comes; the
-//! mutex is taken again. Which waiting thread `notify_one` wakes is a choice, and all are explored.
-//! Wake-ups for no reason, which std allows, are not explored.
+//! Waiting takes three steps: the thread releases the mutex and enlists; it takes its token; it
+//! acquires the mutex again. Which waiting thread `notify_one` wakes is a choice, and all choices
+//! are explored. Spurious wake-ups, which std allows, are not explored.
 
 use std::fmt;
 use std::panic::Location;
@@ -15,19 +15,19 @@ use super::{MutexGuard, map};
 use crate::names::Meta;
 use crate::world::{Pending, Place, World, wakes, world};
 
-/// Whether a wait ended because its time was over: [`std::sync::WaitTimeoutResult`].
+/// Whether a wait timed out: [`std::sync::WaitTimeoutResult`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// Whether the time was over.
+    /// Whether the wait timed out.
     #[must_use]
     pub fn timed_out(&self) -> bool {
         self.0
     }
 }
 
-/// Threads wait here until they are notified: [`std::sync::Condvar`].
+/// Makes threads wait until they are notified; the counterpart of [`std::sync::Condvar`].
 pub struct Condvar {
     meta: Meta,
     real: sync::Condvar,
@@ -36,7 +36,7 @@ pub struct Condvar {
 const KIND: &str = "Condvar";
 
 impl Condvar {
-    /// One that nobody waits for.
+    /// Makes a condition variable without waiting threads.
     #[track_caller]
     pub const fn new() -> Self {
         Self {
@@ -45,7 +45,7 @@ impl Condvar {
         }
     }
 
-    /// Gives the mutex back and enlists: the cell.
+    /// Releases the mutex and enlists. Returns the cell.
     fn enlist<T>(
         &self,
         world: &World,
@@ -69,7 +69,7 @@ impl Condvar {
         cell
     }
 
-    /// Gives the mutex back, waits to be notified, and takes it again.
+    /// Releases the mutex, waits for a notification, and acquires the mutex again.
     #[track_caller]
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         let place = Location::caller();
@@ -84,7 +84,7 @@ impl Condvar {
         mutex.lock_at(place)
     }
 
-    /// Waits while something is so.
+    /// Waits while a condition holds.
     #[track_caller]
     pub fn wait_while<'a, T, F>(
         &self,
@@ -100,7 +100,8 @@ impl Condvar {
         Ok(guard)
     }
 
-    /// Waits to be notified, or long enough; in a model both are explored, whatever the time.
+    /// Waits for a notification or for the timeout; in a model both are explored, whatever the
+    /// duration.
     #[track_caller]
     pub fn wait_timeout<'a, T>(
         &self,
@@ -125,7 +126,7 @@ impl Condvar {
         })
     }
 
-    /// Waits to be notified, or so many milliseconds: whether it was notified.
+    /// Waits for a notification, at most `milliseconds`. Returns whether it was notified.
     #[track_caller]
     #[deprecated(note = "use `wait_timeout` instead, as with std")]
     pub fn wait_timeout_ms<'a, T>(
@@ -139,7 +140,7 @@ impl Condvar {
         })
     }
 
-    /// Waits while something is so, or long enough.
+    /// Waits while a condition holds, at most for the timeout.
     #[track_caller]
     pub fn wait_timeout_while<'a, T, F>(
         &self,
@@ -172,13 +173,13 @@ impl Condvar {
         }
     }
 
-    /// Wakes one thread that waits.
+    /// Wakes one waiting thread.
     #[track_caller]
     pub fn notify_one(&self) {
         self.notify("notify_one", Location::caller());
     }
 
-    /// Wakes all threads that wait.
+    /// Wakes all waiting threads.
     #[track_caller]
     pub fn notify_all(&self) {
         self.notify("notify_all", Location::caller());

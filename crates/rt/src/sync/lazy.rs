@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::OnceLock;
 
-/// A value that is made when it is first asked for: [`std::sync::LazyLock`].
+/// A value that is made when it is first used; the counterpart of [`std::sync::LazyLock`].
 ///
-/// One that outlives an execution (a static) is made again in the next one, if its function owns
-/// nothing that would have to be dropped; the functions of statics do not.
+/// A static outlives an execution, and its value is made again in the next one if its function owns
+/// nothing that would have to be dropped. The functions of statics own nothing.
 pub struct LazyLock<T, F = fn() -> T> {
     cell: OnceLock<T>,
     make: ManuallyDrop<F>,
@@ -19,14 +19,14 @@ pub struct LazyLock<T, F = fn() -> T> {
     taken: AtomicBool,
 }
 
-// SAFETY: as with std: the function is called under the lock of the cell; it is never lent out.
+// SAFETY: as with std, the function is called under the lock of the cell; it is never lent out.
 #[allow(unsafe_code)]
 unsafe impl<T: Sync + Send, F: Send> Sync for LazyLock<T, F> {}
 impl<T: RefUnwindSafe + UnwindSafe, F: UnwindSafe> RefUnwindSafe for LazyLock<T, F> {}
 impl<T: UnwindSafe, F: UnwindSafe> UnwindSafe for LazyLock<T, F> {}
 
 impl<T, F: FnOnce() -> T> LazyLock<T, F> {
-    /// One with a function that makes the value.
+    /// Makes a lock whose value `f` will make.
     #[track_caller]
     pub const fn new(f: F) -> Self {
         Self {
@@ -36,7 +36,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         }
     }
 
-    /// The value, made now if it was not.
+    /// Returns the value; makes it if it has not been made.
     #[track_caller]
     pub fn force(this: &Self) -> &T {
         this.cell.get_or_init(|| {
@@ -44,9 +44,9 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
             if again && needs_drop::<F>() {
                 panic!("LazyLock instance has previously been poisoned");
             }
-            // SAFETY: under the lock of the cell. The first time the function is moved out;
-            // afterwards only if it owns nothing, and the call before is over, so a copy of its
-            // bytes is as good as itself.
+            // SAFETY: this runs under the lock of the cell. The first call moves the function out.
+            // Later calls happen only if it owns nothing and the call before is over, so a copy of
+            // its bytes is as good as the original.
             #[allow(unsafe_code)]
             let make = unsafe { std::ptr::read(&*this.make) };
             make()
@@ -55,13 +55,13 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
 }
 
 impl<T, F> LazyLock<T, F> {
-    /// The value, if it has been made.
+    /// Returns the value, if it has been made.
     #[track_caller]
     pub fn get(this: &Self) -> Option<&T> {
         this.cell.get()
     }
 
-    /// The value, if it has been made; that nobody else has it is certain.
+    /// Returns the value, if it has been made. The exclusive borrow excludes all other threads.
     #[track_caller]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
         this.cell.get_mut()
@@ -69,7 +69,8 @@ impl<T, F> LazyLock<T, F> {
 }
 
 impl<T, F: FnOnce() -> T> LazyLock<T, F> {
-    /// The value, made now if it was not; that nobody else has it is certain.
+    /// Returns the value; makes it if it has not been made. The exclusive borrow excludes all other
+    /// threads.
     #[track_caller]
     pub fn force_mut(this: &mut Self) -> &mut T {
         Self::force(this);
@@ -80,7 +81,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
 impl<T, F> Drop for LazyLock<T, F> {
     fn drop(&mut self) {
         if !*self.taken.get_mut() {
-            // SAFETY: it has not been moved out.
+            // SAFETY: the function has not been moved out.
             #[allow(unsafe_code)]
             unsafe {
                 ManuallyDrop::drop(&mut self.make);
@@ -110,7 +111,7 @@ impl<T: fmt::Debug, F> fmt::Debug for LazyLock<T, F> {
     }
 }
 
-/// Declares statics that are made when they are first used, in every execution anew, as the crate
+/// Declares statics that are made when they are first used, anew in every execution, as the crate
 /// `lazy_static` does.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! What locks and their guards have in common.
+//! The common parts of locks and their guards.
 
 use std::cell::RefMut;
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
@@ -6,7 +6,7 @@ use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 use crate::world::{Inner, World, wakes};
 
 impl World {
-    /// The current thread has found a lock held.
+    /// Notes that the current thread has found a lock held.
     pub(super) fn refused<G, E>(
         &self,
         mut inner: RefMut<'_, Inner>,
@@ -19,13 +19,13 @@ impl World {
     }
 }
 
-/// Those who give back a lock wake those who wait for its state, and for its content if that may
-/// have changed.
+/// Returns the changes that releasing a lock makes: always of its state, and of its content if that
+/// may have changed.
 pub(super) fn wakes_by(dirty: bool) -> u8 {
     wakes::STATE | if dirty { wakes::CONTENT } else { 0 }
 }
 
-/// A guard or data, with a warning if the lock is poisoned.
+/// Returns a guard or data, as an error if the lock is poisoned.
 pub(super) fn judged<G>(poisoned: bool, guard: G) -> LockResult<G> {
     match poisoned {
         true => Err(PoisonError::new(guard)),
@@ -33,12 +33,12 @@ pub(super) fn judged<G>(poisoned: bool, guard: G) -> LockResult<G> {
     }
 }
 
-/// The guard in the result of std, whose own opinion of the lock does not count.
+/// Returns the guard in a result of std. Whether std takes the lock for poisoned does not count.
 pub(super) fn unjudged<G>(result: LockResult<G>) -> G {
     result.unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The same where the lock may be held: none if it is.
+/// The same for an attempt; none if the lock is held.
 pub(super) fn try_unjudged<G>(result: TryLockResult<G>) -> Option<G> {
     match result {
         Ok(guard) => Some(guard),
@@ -47,11 +47,11 @@ pub(super) fn try_unjudged<G>(result: TryLockResult<G>) -> Option<G> {
     }
 }
 
-/// What every lock has: `inner` is std's, and `poisoned` is set by threads of a model.
+/// The common methods of locks: `inner` is std's lock, and threads of a model set `poisoned`.
 macro_rules! lock {
     ($lock:ident) => {
         impl<T> $lock<T> {
-            /// A lock that nobody holds.
+            /// Makes a free lock.
             #[track_caller]
             pub const fn new(value: T) -> Self {
                 Self {
@@ -61,7 +61,7 @@ macro_rules! lock {
                 }
             }
 
-            /// The data, without the lock.
+            /// Returns the data, without the lock.
             pub fn into_inner(self) -> LockResult<T> {
                 let poisoned = self.is_poisoned();
                 judged(poisoned, unjudged(self.inner.into_inner()))
@@ -69,13 +69,13 @@ macro_rules! lock {
         }
 
         impl<T: ?Sized> $lock<T> {
-            /// Whether somebody panicked while changing the data.
+            /// Whether a thread panicked while changing the data.
             pub fn is_poisoned(&self) -> bool {
                 self.poisoned.load(Ordering::Relaxed) || self.inner.is_poisoned()
             }
 
-            /// Drops std's guard. `poisons` says whether that poisons the lock: std takes a panic
-            /// of any thread of the model for one of this thread.
+            /// Drops std's guard. `poisons` tells whether that poisons the lock, because std takes
+            /// a panic of any thread of the model for one of this thread.
             pub(super) fn let_go<G>(&self, guard: G, poisons: bool) {
                 let poisoned = self.is_poisoned() || poisons;
                 drop(guard);
@@ -85,13 +85,13 @@ macro_rules! lock {
                 }
             }
 
-            /// Forgets that somebody panicked while changing the data.
+            /// Clears the poison that a panic while changing the data has left.
             pub fn clear_poison(&self) {
                 self.poisoned.store(false, Ordering::Relaxed);
                 self.inner.clear_poison();
             }
 
-            /// The data; that nobody else can have the lock is certain.
+            /// Returns the data. The exclusive borrow excludes all other threads.
             pub fn get_mut(&mut self) -> LockResult<&mut T> {
                 let poisoned = self.is_poisoned();
                 judged(poisoned, unjudged(self.inner.get_mut()))
@@ -120,7 +120,7 @@ macro_rules! lock {
     };
 }
 
-/// What every guard has: `inner` is std's, none only while the guard is given up.
+/// The common parts of guards: `inner` is std's guard, none only while the lock is given up.
 macro_rules! guard {
     ($guard:ident) => {
         impl<T: ?Sized> Deref for $guard<'_, T> {

@@ -1,8 +1,9 @@
 //! `std::sync`, explored: same names, same signatures, same behaviour outside a model.
 //!
-//! `Arc` and `Weak` are std's with two additions: the clocks know what their counts order, and what
-//! lies in an `Arc` is named by it. Cloning and dropping one is no step, so it adds no executions.
-//! (A reference count that the code itself keeps is an atomic, and explored as such.)
+//! `Arc` and `Weak` are std's with two additions: vector clocks know what the reference counts
+//! order, and an object in an `Arc` is named by it. Cloning and dropping are no steps, so they add
+//! no executions. (A reference count that the code itself keeps is an atomic, and explored as
+//! such.)
 
 #[macro_use]
 mod lock;
@@ -32,7 +33,7 @@ pub use once::{Once, OnceState};
 pub use once_lock::OnceLock;
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// A result of std about its guard as one about ours.
+/// Turns a result of std about its guard into one about ours.
 fn map<G, H>(result: LockResult<G>, wrap: impl FnOnce(G) -> H) -> LockResult<H> {
     match result {
         Ok(guard) => Ok(wrap(guard)),

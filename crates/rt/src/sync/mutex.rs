@@ -13,24 +13,24 @@ use crate::names::Meta;
 use crate::thread::panicking;
 use crate::world::{Pending, Place, Until, World, world};
 
-/// A lock that protects data: [`std::sync::Mutex`], explored within a model.
+/// A lock that protects data; the counterpart of [`std::sync::Mutex`], explored within a model.
 pub struct Mutex<T: ?Sized> {
     meta: Meta,
     poisoned: AtomicBool,
     inner: sync::Mutex<T>,
 }
 
-/// Gives the lock back when it is dropped: [`std::sync::MutexGuard`].
+/// Holds the lock until it is dropped: [`std::sync::MutexGuard`].
 #[must_use = "if unused the Mutex will immediately unlock"]
 pub struct MutexGuard<'a, T: ?Sized + 'a> {
     lock: &'a Mutex<T>,
-    /// None only while the guard is given up.
+    /// None only while the lock is given up.
     inner: Option<sync::MutexGuard<'a, T>>,
-    /// Whether what is protected may have been changed.
+    /// Whether the protected data may have changed.
     dirty: bool,
-    /// Whether the thread unwound when it took the lock: then a panic does not poison it.
+    /// Whether the thread was unwinding when it took the lock: then a panic does not poison it.
     unwinding: bool,
-    /// Its cell, if it was taken in a model.
+    /// The cell of the lock, if it was taken in a model.
     cell: Option<u32>,
     place: Place,
 }
@@ -74,14 +74,14 @@ impl<T: ?Sized> Mutex<T> {
         self.lock_at(Location::caller())
     }
 
-    /// The same for somebody who has given it up to wait for something.
+    /// The same, with the place of a caller that had given the lock up to wait.
     pub(crate) fn lock_at(&self, place: Place) -> LockResult<MutexGuard<'_, T>> {
         let cell = world().map(|world| self.acquire(world, place));
         let inner = unjudged(self.inner.lock());
         judged(self.is_poisoned(), self.guard(inner, cell, place))
     }
 
-    /// Takes the lock if nobody holds it.
+    /// Takes the lock if it is free.
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         let place = Location::caller();
@@ -92,7 +92,7 @@ impl<T: ?Sized> Mutex<T> {
             world.turn(Pending::lock(AccessKind::Acquire, cell, what, place));
             let mut inner = world.inner.borrow_mut();
             if inner.cells[cell as usize].holder.is_some() {
-                inner.deed.untouched = true;
+                inner.effects.untouched = true;
                 return world.refused(inner, cell);
             }
             inner.take(cell, place);
@@ -105,28 +105,29 @@ impl<T: ?Sized> Mutex<T> {
 }
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
-    /// Its mutex.
+    /// Returns the mutex.
     pub(crate) fn mutex(&self) -> &'a Mutex<T> {
         self.lock
     }
 
-    /// What is protected, for a look only.
+    /// Returns the protected data for reading only: the lock does not become dirty.
     pub(crate) fn peek(&mut self) -> &mut T {
         self.inner.as_mut().expect("the guard holds the lock")
     }
 
-    /// Gives the lock up to wait for something: the mutex, and std's guard of it.
+    /// Gives the lock up to wait for something. Returns the mutex and std's guard.
     pub(crate) fn give_up(mut self) -> (&'a Mutex<T>, sync::MutexGuard<'a, T>) {
         let inner = self.inner.take().expect("the guard holds the lock");
         (self.lock, inner)
     }
 
-    /// The cell in a model, and whether what is protected may have been changed.
+    /// Returns the cell, if the guard belongs to a model, and whether the protected data may have
+    /// changed.
     pub(crate) fn in_model(&self) -> Option<(u32, bool)> {
         Some((self.cell?, self.dirty))
     }
 
-    /// With a guard of std's.
+    /// Makes a guard outside a model from a guard of std.
     pub(crate) fn with(lock: &'a Mutex<T>, inner: sync::MutexGuard<'a, T>, place: Place) -> Self {
         lock.guard(inner, None, place)
     }

@@ -1,5 +1,5 @@
-//! `std::sync::Once`, explored: a lock that is held while the function runs, and given back at once
-//! if it has run.
+//! `std::sync::Once`, explored: a lock that is held while the function runs, and released
+//! immediately if the function has run already.
 
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
@@ -12,33 +12,33 @@ use crate::world::{Pending, Place, Until, World, wakes, world};
 
 const KIND: &str = "Once";
 
-/// What the flag of its cell means.
+/// Values of the flag of its cell.
 const DONE: u8 = 1;
 const POISONED: u8 = 2;
 
-/// Runs a function once: [`std::sync::Once`].
+/// Runs a function once; the counterpart of [`std::sync::Once`].
 pub struct Once {
     meta: Meta,
     real: sync::Once,
 }
 
-/// What a function that is run once is told: [`std::sync::OnceState`].
+/// The argument of a function that is run once: [`std::sync::OnceState`].
 #[derive(Debug)]
 pub struct OnceState(bool);
 
 impl OnceState {
-    /// Whether one before it panicked.
+    /// Whether an earlier function panicked.
     pub fn is_poisoned(&self) -> bool {
         self.0
     }
 }
 
-/// One that has run nothing yet.
+/// A `Once` that has run nothing yet.
 #[allow(clippy::declare_interior_mutable_const)]
 #[deprecated(note = "use `Once::new()` instead, as with std")]
 pub const ONCE_INIT: Once = Once::new();
 
-/// Gives the lock back even if the function panics.
+/// Releases the lock even if the function panics.
 struct Running<'a> {
     world: &'a World,
     cell: u32,
@@ -59,7 +59,7 @@ impl Drop for Running<'_> {
 }
 
 impl Once {
-    /// One that has run nothing yet.
+    /// Makes a `Once` that has run nothing yet.
     // std has no `Default` either.
     #[allow(clippy::new_without_default)]
     #[track_caller]
@@ -70,7 +70,8 @@ impl Once {
         }
     }
 
-    /// Its cell. One that outlives an execution has run nothing when the next one starts.
+    /// Returns its cell. A static that outlives an execution has run nothing when the next one
+    /// starts.
     fn cell(&self, world: &World) -> u32 {
         let cell = world.cell(&self.meta, KIND);
         if self.real.is_completed() {
@@ -79,11 +80,11 @@ impl Once {
         cell
     }
 
-    /// Runs the function if none has been run, or waits for the one that runs.
+    /// Runs the function if none has run, or waits for the one that is running.
     ///
     /// # Panics
     ///
-    /// If a function before it panicked.
+    /// If an earlier function panicked.
     #[track_caller]
     pub fn call_once<F>(&self, f: F)
     where
@@ -96,7 +97,7 @@ impl Once {
         }
     }
 
-    /// Runs the function if none has been run to its end.
+    /// Runs the function if none has run to its end.
     #[track_caller]
     pub fn call_once_force<F>(&self, f: F)
     where
@@ -121,11 +122,11 @@ impl Once {
             let mut inner = world.inner.borrow_mut();
             let flag = inner.cells[cell as usize].flag;
             if flag == DONE || (flag == POISONED && !force) {
-                // Taken and given back in one step.
+                // The lock is acquired and released in one step.
                 let current = inner.current;
                 inner.clocks.acquire(current, cell);
                 let release = Access::new(AccessKind::Release, cell);
-                inner.deed.touched.push(release);
+                inner.effects.touched.push(release);
                 inner.saw(cell, wakes::CONTENT);
             } else {
                 inner.take(cell, place);
@@ -147,7 +148,7 @@ impl Once {
         }
     }
 
-    /// Whether a function has been run to its end.
+    /// Whether a function has run to its end.
     #[track_caller]
     pub fn is_completed(&self) -> bool {
         let Some(world) = world() else {
@@ -166,17 +167,17 @@ impl Once {
         inner.cells[cell as usize].flag == DONE
     }
 
-    /// Waits until a function has been run to its end.
+    /// Waits until a function has run to its end.
     ///
     /// # Panics
     ///
-    /// If one panicked.
+    /// If a function panicked.
     #[track_caller]
     pub fn wait(&self) {
         self.wait_for(false, Location::caller());
     }
 
-    /// Waits until a function has been run to its end, even if one before it panicked.
+    /// Waits until a function has run to its end, even if an earlier one panicked.
     #[track_caller]
     pub fn wait_force(&self) {
         self.wait_for(true, Location::caller());
@@ -207,7 +208,7 @@ impl Once {
         }
     }
 
-    /// Whether it is done, as the one who has it alone can tell.
+    /// Whether a function has run to its end; needs no step, because the borrow is exclusive.
     pub(crate) fn is_done(&mut self) -> bool {
         match world() {
             None => self.real.is_completed(),

@@ -1,9 +1,9 @@
 //! `std::sync::OnceLock`, explored.
 //!
 //! A static outlives an execution and is empty when the next one starts, but a `&'static T` to the
-//! value of an execution that is over may still be around. So a value never changes its place: each
-//! has an allocation of its own, the allocations are linked, and only dropping the `OnceLock`,
-//! which ends all borrows, frees them.
+//! value of the earlier execution may still exist. So a value never moves: each has an allocation
+//! of its own, the allocations are linked, and only dropping the `OnceLock`, which ends all
+//! borrows, frees them.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use super::Once;
 
-/// A value that is set once: [`std::sync::OnceLock`]. One that outlives an execution (a static) is
-/// empty when the next one starts; the old value stays where it is.
+/// A value that is set once; the counterpart of [`std::sync::OnceLock`]. A static that outlives an
+/// execution is empty when the next one starts; the old value stays where it is.
 pub struct OnceLock<T> {
     once: Once,
     /// The value that was set last; null if none was.
@@ -28,8 +28,8 @@ struct Value<T> {
     before: *mut Value<T>,
 }
 
-// SAFETY: as with std: whoever has a `&OnceLock` may set a value that another thread made, and may
-// read it. `last` is atomic, and a `Value` that it points to is never written again.
+// SAFETY: as with std, a thread with a `&OnceLock` may set a value that another thread made, and
+// may read it. `last` is atomic, and a `Value` that it points to is never written again.
 #[allow(unsafe_code)]
 unsafe impl<T: Sync + Send> Sync for OnceLock<T> {}
 // SAFETY: it owns its values.
@@ -40,7 +40,7 @@ impl<T: UnwindSafe> UnwindSafe for OnceLock<T> {}
 
 #[allow(unsafe_code)]
 impl<T> OnceLock<T> {
-    /// An empty one.
+    /// Makes an empty one.
     #[track_caller]
     pub const fn new() -> Self {
         Self {
@@ -50,7 +50,7 @@ impl<T> OnceLock<T> {
         }
     }
 
-    /// The value that was set last. `once` must be done: then one was set.
+    /// Returns the value that was set last. `once` must be done.
     fn value(&self) -> &T {
         let last = self.last.load(Ordering::Acquire);
         // SAFETY: null or from `Box::into_raw` in `init`. Only `&mut self` frees it, and nothing
@@ -59,13 +59,13 @@ impl<T> OnceLock<T> {
         &last.expect("it has been set").value
     }
 
-    /// The value, if it is set.
+    /// Returns the value, if it is set.
     #[track_caller]
     pub fn get(&self) -> Option<&T> {
         self.once.is_completed().then(|| self.value())
     }
 
-    /// The value, if it is set.
+    /// Returns the value, if it is set.
     pub fn get_mut(&mut self) -> Option<&mut T> {
         let done = self.once.is_done();
         // SAFETY: as in `value`, and the borrow is exclusive.
@@ -73,7 +73,7 @@ impl<T> OnceLock<T> {
         last.filter(|_| done).map(|last| &mut last.value)
     }
 
-    /// Waits for the value.
+    /// Waits for the value and returns it.
     #[track_caller]
     pub fn wait(&self) -> &T {
         self.once.wait_force();
@@ -109,7 +109,7 @@ impl<T> OnceLock<T> {
         });
     }
 
-    /// The value; the function makes it if it is not set.
+    /// Returns the value; sets it by the function if it is not set.
     #[track_caller]
     pub fn get_or_init<F>(&self, f: F) -> &T
     where
@@ -119,13 +119,13 @@ impl<T> OnceLock<T> {
         self.value()
     }
 
-    /// The value, and an empty one stays.
+    /// Takes the value out and leaves the lock empty.
     #[track_caller]
     pub fn take(&mut self) -> Option<T> {
         std::mem::take(self).into_inner()
     }
 
-    /// The value.
+    /// Returns the value, if it is set.
     pub fn into_inner(mut self) -> Option<T> {
         let done = self.once.is_done();
         let last = self.pop()?;
@@ -138,8 +138,8 @@ impl<T> OnceLock<T> {
         if last.is_null() {
             return None;
         }
-        // SAFETY: from `Box::into_raw`, and no longer in the list; the exclusive borrow excludes
-        // all others.
+        // SAFETY: the pointer comes from `Box::into_raw` and is no longer in the list; the
+        // exclusive borrow excludes all other threads.
         let Value { value, before } = *unsafe { Box::from_raw(last) };
         *self.last.get_mut() = before;
         Some(value)

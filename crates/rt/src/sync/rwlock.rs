@@ -1,9 +1,9 @@
 //! `std::sync::RwLock`, explored.
 //!
-//! Readers commute with each other, writers with nobody. That several may hold it makes its
-//! acquisitions guarded steps, so some runs may turn out to be known already (they count as
-//! blocked, not as executions). Any thread that may take it is let in, whether or not others wait:
-//! that is the most that an implementation can allow.
+//! Reads commute with each other; writes commute with nothing. Because several threads may hold the
+//! lock, its acquisitions are guarded steps, so some runs may turn out to be explored already (they
+//! count as blocked, not as executions). Any thread that can take the lock may do so, whether or
+//! not other threads wait: that is the most that an implementation can allow.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -20,14 +20,14 @@ use crate::world::{Inner, Pending, Place, Until, World, wakes, world};
 
 const KIND: &str = "RwLock";
 
-/// A lock for many readers or one writer: [`std::sync::RwLock`].
+/// A lock for many readers or one writer; the counterpart of [`std::sync::RwLock`].
 pub struct RwLock<T: ?Sized> {
     meta: Meta,
     poisoned: AtomicBool,
     inner: sync::RwLock<T>,
 }
 
-/// Lets one read: [`std::sync::RwLockReadGuard`].
+/// Grants read access while it lives: [`std::sync::RwLockReadGuard`].
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockReadGuard<'a, T: ?Sized + 'a> {
     inner: Option<sync::RwLockReadGuard<'a, T>>,
@@ -35,20 +35,20 @@ pub struct RwLockReadGuard<'a, T: ?Sized + 'a> {
     place: Place,
 }
 
-/// Lets one write: [`std::sync::RwLockWriteGuard`].
+/// Grants write access while it lives: [`std::sync::RwLockWriteGuard`].
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockWriteGuard<'a, T: ?Sized + 'a> {
     lock: &'a RwLock<T>,
     inner: Option<sync::RwLockWriteGuard<'a, T>>,
     dirty: bool,
-    /// Whether the thread unwound when it took the lock: then a panic does not poison it.
+    /// Whether the thread was unwinding when it took the lock: then a panic does not poison it.
     unwinding: bool,
     cell: Option<u32>,
     place: Place,
 }
 
 impl Inner {
-    /// Steps that wait for a condition must be known from the start.
+    /// Notes that there are guarded steps, which the search must know from the start.
     fn guarded(&mut self) {
         if !self.guarded {
             self.guarded = true;
@@ -113,7 +113,7 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
-    /// Waits for its turn, and takes the lock: its cell, in a model.
+    /// Waits for its turn and takes the lock. Returns its cell, in a model.
     fn acquire(
         &self,
         pending: impl FnOnce(u32) -> Pending,
@@ -126,7 +126,7 @@ impl<T: ?Sized> RwLock<T> {
         Some(cell)
     }
 
-    /// The same, unless it would have to wait.
+    /// The same, unless the thread would have to wait.
     fn try_acquire<G>(
         &self,
         until: fn(u32) -> Until,
@@ -146,7 +146,7 @@ impl<T: ?Sized> RwLock<T> {
         Ok(Some(cell))
     }
 
-    /// Waits until it may read.
+    /// Waits for read access.
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         let place = Location::caller();
@@ -159,7 +159,7 @@ impl<T: ?Sized> RwLock<T> {
         judged(self.is_poisoned(), guard)
     }
 
-    /// Waits until it may write.
+    /// Waits for write access.
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         let place = Location::caller();
@@ -172,7 +172,7 @@ impl<T: ?Sized> RwLock<T> {
         judged(self.is_poisoned(), guard)
     }
 
-    /// Reads if it may.
+    /// Takes the lock for reading if that is possible now.
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         let place = Location::caller();
@@ -185,7 +185,7 @@ impl<T: ?Sized> RwLock<T> {
         judged(self.is_poisoned(), guard).map_err(TryLockError::Poisoned)
     }
 
-    /// Writes if it may.
+    /// Takes the lock for writing if that is possible now.
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         let place = Location::caller();
@@ -200,7 +200,7 @@ impl<T: ?Sized> RwLock<T> {
 }
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
-    /// Goes on as a reader, with nobody in between.
+    /// Turns write access into read access without releasing the lock in between.
     #[track_caller]
     pub fn downgrade(mut s: Self) -> RwLockReadGuard<'a, T> {
         let place = Location::caller();

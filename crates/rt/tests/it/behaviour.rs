@@ -1,4 +1,5 @@
-//! That models behave as the code would: spinning, timeouts, poisoning, panics, statics, and what loom misses.
+//! That models behave as the code would: spinning, timeouts, poisoning, panics, statics, and what
+//! loom misses.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -80,7 +81,8 @@ fn a_thread_that_begins_with_a_load_is_not_skipped() {
     }
 }
 
-/// Store buffering under sequential consistency: all but (0, 0); and message passing: all but (1, 0).
+/// Store buffering under sequential consistency: all but (0, 0); and message passing: all but (1,
+/// 0).
 #[test]
 fn litmus_tests_of_sequential_consistency() {
     for order in [Relaxed, SeqCst] {
@@ -183,7 +185,7 @@ fn a_thread_that_spins_for_ever_is_named() {
                 thread::yield_now();
             }
         },
-        "in a loop for a change that nobody will make",
+        "in a loop for a change that no thread will make",
     );
 }
 
@@ -357,12 +359,12 @@ fn poisoning_is_that_of_std() {
 }
 
 #[test]
-fn a_panic_that_nobody_hears_is_a_failure() {
+fn a_panic_of_a_thread_that_is_never_joined_is_a_failure() {
     fails(
         || {
-            thread::spawn(|| panic!("nobody hears me"));
+            thread::spawn(|| panic!("never joined"));
         },
-        "nobody hears me",
+        "never joined",
     );
     fails(|| panic!("at once"), "at once");
     fails(
@@ -508,12 +510,12 @@ mazurka_rt::lazy_static! {
 
 mazurka_rt::thread_local! {
     static MINE: Cell<u32> = const { Cell::new(0) };
-    static TOLD: Told = Told;
+    static COUNTED: CountsItsDrop = CountsItsDrop;
 }
 
-struct Told;
+struct CountsItsDrop;
 
-impl Drop for Told {
+impl Drop for CountsItsDrop {
     fn drop(&mut self) {
         COUNT.fetch_add(10, SeqCst);
     }
@@ -526,7 +528,7 @@ fn statics_start_anew() {
         assert_eq!(COUNT.load(SeqCst), 5);
         let other = thread::spawn(|| {
             MINE.set(MINE.get() + 1);
-            TOLD.with(|_| ());
+            COUNTED.with(|_| ());
             COUNT.fetch_add(1, SeqCst);
             LAZY.fetch_add(1, SeqCst);
             LOG.lock().unwrap().push(1);
@@ -637,7 +639,8 @@ fn choices_and_futures() {
     assert!(found.executions > 1);
 }
 
-/// The step that chooses also names the objects, made at one place, that the threads it starts are about to use.
+/// The step that chooses also names the objects, made at one place, that the threads it starts are
+/// about to use.
 #[test]
 fn a_choice_before_objects_are_named() {
     let found = outcomes(|| {
@@ -665,7 +668,7 @@ fn many_threads_and_objects_made_in_loops() {
         all.into_iter().for_each(|one| one.join().unwrap());
     });
     assert_eq!(found.executions, 1);
-    // Objects of one place, first used by whoever gets there: the same for all explorers.
+    // Objects of one place, first used by any thread: the same for all explorers.
     let run = |algorithm| {
         let builder = Builder {
             algorithm,

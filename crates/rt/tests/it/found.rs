@@ -395,7 +395,7 @@ impl Queue {
                 .compare_exchange(head, next, self.store, Relaxed)
                 .is_ok()
             {
-                // SAFETY: whoever moved the head to this node has its value.
+                // SAFETY: only the thread that moved the head to this node takes its value.
                 return Some(unsafe { (*next).value.with(|p| *p) });
             }
         }

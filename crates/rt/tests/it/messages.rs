@@ -131,7 +131,7 @@ fn a_deadlock_names_threads_locks_and_places() {
         });
     });
     println!("{message}");
-    assert!(message.starts_with("deadlock: nobody can go on"));
+    assert!(message.starts_with("deadlock: no thread can go on"));
     assert!(message.contains("thread 0 (main) waits at"));
     assert!(message.contains("for the Mutex made at"));
     assert!(message.contains("held by thread 0.0 (other) since"));

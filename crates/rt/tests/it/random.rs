@@ -1,4 +1,5 @@
-//! Random programs over everything that threads can share: the optimal explorer must find what brute force finds.
+//! Random programs over everything that threads can share: the optimal explorer must find what
+//! brute force finds.
 //!
 //! More of them: `MAZURKA_PROGRAMS=20000 cargo test --release -p mazurka-rt --test it random::`.
 

@@ -1,4 +1,5 @@
-//! Names, signatures, traits and constants are those of std: the same code compiles, and runs, with both.
+//! Names, signatures, traits and constants are those of std: the same code compiles, and runs, with
+//! both.
 
 macro_rules! with {
     ($name:ident, $($root:tt)*) => {
@@ -312,6 +313,7 @@ fn both_do_the_same() {
     let again = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = again.clone();
     mazurka_rt::model(move || *seen.lock().unwrap() = within_a_model::run());
-    // The contents of a static mutex and of a static reader-writer lock are not reset between executions.
+    // The contents of a static mutex and of a static reader-writer lock are not reset between
+    // executions.
     assert_eq!(again.lock().unwrap()[2..], expected[2..]);
 }

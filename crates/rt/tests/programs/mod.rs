@@ -1,8 +1,8 @@
-// The programs whose executions are counted: by `tests/counts.rs` under this crate, and by the peers' benchmark
-// (`peers/`) under others as well. The final joins and asserts are in place.
+// The programs whose executions are counted: by `tests/counts.rs` under this crate, and by the
+// peers' benchmark (`peers/`) under others as well. The final joins and asserts are in place.
 //
-// To be included where `sync` and `thread` are those of the tool. (As a macro it would make everything at one place, and
-// objects made at one place have to be told apart.)
+// To be included where `sync` and `thread` are those of the tool. (As a macro it would make
+// everything at one place, and objects made at one place have to be told apart.)
 
 use sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use sync::{Arc, Mutex};

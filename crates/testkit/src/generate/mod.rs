@@ -2,7 +2,7 @@
 //!
 //! No paper. Few variables, so that processes meet; flags that are toggled, so that guards
 //! close and open again; locks taken in any order, so that there are deadlocks. Every
-//! loop is bounded or counts down a variable that nobody else writes, and procedures call
+//! loop is bounded or counts down a variable that no other process writes, and procedures call
 //! only earlier ones, so every execution ends.
 
 mod expr;
@@ -194,7 +194,7 @@ impl Generator<'_> {
                 self.body(&scope, steps)
             };
             body.splice(0..0, input);
-            // Whoever is lowest is scheduled first: not always the same kind of process.
+            // The lowest process is scheduled first: it should not always be of the same kind.
             let place = self.rng.below(self.program.processes.len() + 1);
             self.program.processes.insert(place, body);
         }

@@ -8,7 +8,7 @@ pub(super) fn trim(program: &mut Program, limit: f64) {
         let lengths: Vec<f64> = program
             .processes
             .iter()
-            .map(|body| total(&Threads::of(program, body)))
+            .map(|body| total(&Threads::new(program, body)))
             .collect();
         let longest = (0..lengths.len()).max_by(|&a, &b| lengths[a].total_cmp(&lengths[b]));
         match longest {
@@ -51,7 +51,7 @@ fn interleavings(program: &Program) -> f64 {
     let mut ways = 1.0;
     let mut before = 0.0;
     for body in &program.processes {
-        for &steps in &Threads::of(program, body).0 {
+        for &steps in &Threads::new(program, body).0 {
             let steps = f64::ceil(steps) as u32;
             for k in 1..=steps {
                 before += 1.0;
@@ -66,7 +66,7 @@ fn interleavings(program: &Program) -> f64 {
 struct Threads(Vec<f64>);
 
 impl Threads {
-    fn of(program: &Program, body: &[Stmt]) -> Self {
+    fn new(program: &Program, body: &[Stmt]) -> Self {
         let mut threads = Self(vec![0.0]);
         threads.walk(program, body, 0, 1.0);
         threads

@@ -303,7 +303,7 @@ impl Generator<'_> {
         Stmt::GuardedLoop(test, Box::new(body))
     }
 
-    /// What a spawned process sees: copies of the locals, but nobody to join.
+    /// The scope of a spawned process: copies of the locals, but no process to join.
     fn spawned(&self, scope: &Scope) -> Scope {
         Scope {
             handles: Vec::new(),

@@ -141,7 +141,7 @@ impl Explorer<'_> {
             self.truth.failures.extend(step.failures);
         }
         // A run that is discarded is no livelock: nothing goes on from where a process is. The step
-        // that gets there is kept, for whoever can make it must do so in the end.
+        // that gets there is kept, because a process that can make it must do so in the end.
         let counts = before
             .processes
             .values()

@@ -295,8 +295,8 @@ impl<'a> Machine<'a> {
             branch.left -= 1;
             match self.instruction(&mut branch, now) {
                 Next::Go => open.push(branch),
-                // For this input the process waits, and asks for no other when it tries again: states
-                // would have to remember it.
+                // For this input the process waits, and asks for no other when it tries again:
+                // states would have to remember it.
                 Next::Blocked if branch.asked => return Err(TooLarge),
                 Next::Blocked => {}
                 Next::Pause => {

@@ -42,7 +42,7 @@ pub struct Switches {
     /// Steps that wait race with the last conflicting event only, as if a guard could not
     /// have been open before that.
     pub only_last_writer: bool,
-    /// Steps that wait are looked at only where nobody can make a step.
+    /// Steps that wait are looked at only where no process can make a step.
     pub pending_only_at_ends: bool,
     /// Errata E12: the execution ends where a process fails or assumes something false.
     pub stop_at_mishap: bool,
@@ -197,7 +197,7 @@ impl<E: Execution> Source<'_, E> {
 
     /// A process that waits: its step is a virtual last event.
     fn waits(&mut self, process: ProcessId) {
-        let mut event = Event::of(process, u32::MAX);
+        let mut event = Event::new(process, u32::MAX);
         self.program.claims(process, &mut event.claims);
         let lock = only_acquires(&event.claims).is_some();
         event.claims.retain(|access| match access.kind {

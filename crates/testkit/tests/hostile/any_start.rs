@@ -8,14 +8,16 @@ use mazurka_testkit::oracle::{Answer, Limits, judge, parse};
 use crate::expected::Stated;
 use crate::seen::{State, named};
 
-/// What is wrong with it: values from which permutations are said to end differently, and do not; or none, where those from the
-/// initial values of the text do (`finals` are their ends).
+/// What is wrong with it: values from which permutations are said to end differently, and do not;
+/// or none, where those from the initial values of the text do (`finals` are their ends).
 pub fn wrong(text: &str, found: &AnyStartPermutations, finals: &BTreeSet<State>) -> Option<String> {
     let none = found.disagreements.is_empty() && found.undecided.is_none() && found.all_pairs;
     if none && finals.len() > 1 {
         return Some("permutations end differently, but from no initial values".to_owned());
     }
-    let stated = parse(text).map(|program| Stated::of(&program, text)).ok()?;
+    let stated = parse(text)
+        .map(|program| Stated::new(&program, text))
+        .ok()?;
     let examples = found.disagreements.iter().map(|pair| named(&pair.example));
     let plain = |state: &State| state.iter().all(|(name, _)| !name.contains('['));
     let examples = examples.filter(|state| plain(state) && !stated.observes);

@@ -1,7 +1,8 @@
 //! Every command of Mazurka as a function from a program to what it says.
 //!
-//! The commands run in this process, through the library that the binary is made of: a hundred thousand programs times forty
-//! commands would be four million processes. A panic is what the binary calls an internal error (exit code 4).
+//! The commands run in this process, through the library that the binary is made of: a hundred
+//! thousand programs times forty commands would be four million processes. A panic is what the
+//! binary calls an internal error (exit code 4).
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -281,7 +282,8 @@ pub fn attempt(
         .map_err(|_| LAST.with(|last| format!("internal error: {}", last.borrow())))
 }
 
-/// What a command says that has a defect. A refusal becomes an answer if the defect makes a proof of it.
+/// What a command says that has a defect. A refusal becomes an answer if the defect makes a proof
+/// of it.
 fn planted(command: &Command, loaded: &Loaded, plant: &Plant) -> Outcome {
     let mut outcome = run(command, loaded);
     let mut made = Box::new(Seen::nothing());
@@ -345,7 +347,7 @@ fn run_on(
 ) -> Result<Outcome, Refused> {
     let watch = &mut quietly();
     let seen = |record: &Record| {
-        let mut seen = Seen::of(record);
+        let mut seen = Seen::from_record(record);
         seen.wrong = replay(program, record);
         seen.boxed()
     };
@@ -378,7 +380,7 @@ fn run_on(
                 Err(bad) => return Ok(Outcome::Refused(bad.to_string())),
             };
             let found = program.reach(&wanted, Reach { net, method }, options, watch)?;
-            let mut seen = Seen::of(&found.record);
+            let mut seen = Seen::from_record(&found.record);
             let shown = found.run.is_some() == (found.answer == Reached::Reachable);
             seen.wrong = (!shown).then(|| "an answer without a run".to_owned());
             seen.boxed()
@@ -426,7 +428,7 @@ fn tests(program: &Program, algorithm: Algorithm, options: &Options) -> Result<O
         }
     };
     let (record, _) = program.explore_tests(algorithm, options, &mut quietly(), sink)?;
-    let mut seen = Seen::of(&record);
+    let mut seen = Seen::from_record(&record);
     seen.wrong = wrong;
     // A test of a program with unknown values shows one of the values that lead there.
     seen.finals = (!unknown).then_some(finals);
@@ -463,7 +465,7 @@ fn resume(program: &Program, algorithm: Algorithm, jobs: usize, options: &Option
         };
         // A part that is too large is not finished by any stage.
         let Some(left) = left.filter(|_| most < MOST) else {
-            let mut seen = Seen::of(&record);
+            let mut seen = Seen::from_record(&record);
             seen.wrong = replay(program, &record);
             return seen.boxed();
         };
@@ -478,7 +480,7 @@ fn one_run(program: &Program, seed: u64, options: &Options) -> Outcome {
         Ok(found) => found,
         Err(refused) => return Outcome::Refused(refused.to_string()),
     };
-    let mut seen = Seen::of(&found.record);
+    let mut seen = Seen::from_record(&found.record);
     seen.wrong = replay_run(program, &found);
     let state = (found.run.ending == Ending::Final).then(|| state_of(&found.run));
     seen.deadlock = found.run.ending == Ending::Deadlock;
@@ -501,7 +503,7 @@ fn permute(loaded: &Loaded, seed: u64, any_start: bool, options: &Options) -> Ou
     match program.permute(&wanted, options, &mut quietly()) {
         Err(refused) => Outcome::Refused(refused.to_string()),
         Ok(found) => {
-            let mut seen = Seen::of(&found.record);
+            let mut seen = Seen::from_record(&found.record);
             seen.wrong = replay(program, &found.record);
             let results = found.permutations.results.iter();
             let finals = results.filter(|result| result.ending == Ending::Final);
@@ -529,7 +531,7 @@ fn symbolic(loaded: &Loaded, por: Reduction, options: &Options) -> Outcome {
     match program.symbolic(&wanted, options, &mut quietly()) {
         Err(nothing) => Outcome::Refused(nothing.to_string()),
         Ok(found) => {
-            let mut seen = Seen::of(&found.record);
+            let mut seen = Seen::from_record(&found.record);
             // Where nothing is unknown, the states are values.
             let listed = found.states.listed.iter();
             let finals = listed.filter(|state| state.ending == Ending::Final);
@@ -559,7 +561,7 @@ fn prove(loaded: &Loaded, reduce: bool, options: &Options) -> Outcome {
     match program.prove(&[], &wanted, &mut quietly()) {
         Err(refused) => Outcome::Refused(refused.to_string()),
         Ok((found, file)) => {
-            let mut seen = Seen::of(&found.record);
+            let mut seen = Seen::from_record(&found.record);
             let verdict = found.record.verdict;
             let goals = found.goals.iter();
             seen.proof = Some(Proof {

@@ -30,7 +30,8 @@ pub struct Expected {
     pub exact: bool,
     /// Whether a fair scheduler can follow a cycle for ever.
     pub livelock: bool,
-    /// Whether runs are very long, or have no end. The oracle does not say so: an engine has met it.
+    /// Whether runs are very long, or have no end. The oracle does not say so: an engine has met
+    /// it.
     pub endless: bool,
     /// What the text says.
     pub stated: Stated,
@@ -64,20 +65,20 @@ pub enum Unknown {
     TooLarge,
     /// The text is no program.
     Refused,
-    /// No initial values satisfy what the program requires. If it is hard to see, over numbers of many bits, a command may
-    /// leave it open.
+    /// No initial values satisfy what the program requires. If it is hard to see, over numbers of
+    /// many bits, a command may leave it open.
     Impossible { hard: bool },
 }
 
 impl Expected {
-    /// The oracle's answer.
-    pub fn of(text: &str, limits: &Limits) -> Result<Self, Unknown> {
+    /// Asks the oracle.
+    pub fn by_oracle(text: &str, limits: &Limits) -> Result<Self, Unknown> {
         let program = parse(text).map_err(|_| Unknown::Refused)?;
         match judge(text, limits) {
-            Answer::Truth(truth) => Ok(Self::from(&truth, Stated::of(&program, text))),
+            Answer::Truth(truth) => Ok(Self::from(&truth, Stated::new(&program, text))),
             Answer::TooLarge => Err(Unknown::TooLarge),
             Answer::Impossible => Err(Unknown::Impossible {
-                hard: Stated::of(&program, text).wide,
+                hard: Stated::new(&program, text).wide,
             }),
             Answer::Refused(_) => Err(Unknown::Refused),
         }
@@ -140,7 +141,7 @@ impl Expected {
 }
 
 impl Stated {
-    pub fn of(program: &Program, text: &str) -> Self {
+    pub fn new(program: &Program, text: &str) -> Self {
         let mut stated = Self::default();
         for item in &program.items {
             stated.item(item);

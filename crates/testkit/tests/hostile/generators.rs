@@ -67,7 +67,8 @@ impl fmt::Display for Generator {
     }
 }
 
-/// A failure in a choice that goes over several lines may be shown in any of them: such a program is put into one line.
+/// A failure in a choice that goes over several lines may be shown in any of them: such a program
+/// is put into one line.
 pub fn layout(text: String) -> String {
     let closes = |text: &str| text.matches('}').count() > text.matches('{').count();
     let goes_on = |line: &str| {

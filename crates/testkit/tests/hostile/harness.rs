@@ -55,7 +55,8 @@ impl fmt::Display for Tally {
 /// What a tour of programs has seen, by command.
 pub type Tallies = BTreeMap<String, Tally>;
 
-/// A wrong command, for the tests of the harness itself: it changes what a command says about a text.
+/// A wrong command, for the tests of the harness itself: it changes what a command says about a
+/// text.
 pub type Plant = dyn Fn(&Command, &str, &mut Seen) + Sync;
 
 /// The commands that a program is given: the cheap ones always, the others for some programs.
@@ -104,7 +105,8 @@ pub fn commands(seed: u64, open: bool) -> Vec<Command> {
     all
 }
 
-/// What is asked of the solver that is installed: each query is a question to another process, so it is little.
+/// What is asked of the solver that is installed: each query is a question to another process, so
+/// it is little.
 fn installed(seed: u64) -> impl Iterator<Item = Command> {
     let all = [
         Command::Check,
@@ -117,8 +119,9 @@ fn installed(seed: u64) -> impl Iterator<Item = Command> {
         .map(|command| Command::Installed(Box::new(command)))
 }
 
-/// Whether a program of this size is given the command, the one of this number. Slow commands get every fourth of the larger
-/// programs: together, these take most of the time, and their number is what small programs have as well.
+/// Whether a program of this size is given the command, the one of this number. Slow commands get
+/// every fourth of the larger programs: together, these take most of the time, and their number is
+/// what small programs have as well.
 fn chosen(command: &Command, size: Size, number: usize, seed: u64) -> bool {
     let slow = match command {
         Command::Explore(algorithm) => *algorithm == Algorithm::Naive,
@@ -211,8 +214,8 @@ pub fn timed<T>(name: &str, tallies: &mut Tallies, body: impl FnOnce() -> T) -> 
     result
 }
 
-/// What commands get wrong about a program that no initial values satisfy: all must refuse it, and nothing is proved. If that is
-/// hard to see, they may say that they do not know.
+/// What commands get wrong about a program that no initial values satisfy: all must refuse it, and
+/// nothing is proved. If that is hard to see, they may say that they do not know.
 pub fn fault_of_impossible(
     text: &str,
     hard: bool,
@@ -258,7 +261,8 @@ pub fn fault_of_impossible(
     None
 }
 
-/// Whether to tell every command before it runs (`MAZURKA_TRACE=1`), to find one that does not come back.
+/// Whether to tell every command before it runs (`MAZURKA_TRACE=1`), to find one that does not come
+/// back.
 pub fn trace() -> bool {
     static TRACE: OnceLock<bool> = OnceLock::new();
     *TRACE.get_or_init(|| std::env::var_os("MAZURKA_TRACE").is_some())

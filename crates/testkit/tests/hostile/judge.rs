@@ -75,7 +75,8 @@ fn verdict(seen: &Seen, truth: &Expected, violated: bool) -> Option<String> {
 }
 
 fn explore(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
-    // Only the engine that compares states with those before them sees cycles; for others runs are too long.
+    // Only the engine that compares states with those before them sees cycles; for others runs are
+    // too long.
     let sees_cycles = matches!(command, Command::Explore(Algorithm::Stateful));
     let violated = truth.violated() || (sees_cycles && truth.livelock);
     let wrong = invented(seen, truth).or_else(|| verdict(seen, truth, violated));
@@ -134,7 +135,8 @@ fn counted(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
     }
 }
 
-/// What engines that merge states count. What cannot matter any more is not part of a state, so there may be fewer.
+/// What engines that merge states count. What cannot matter any more is not part of a state, so
+/// there may be fewer.
 fn states(algorithm: Algorithm, seen: &Seen, truth: &Expected) -> Option<String> {
     let (found, most) = (seen.counts.deadlocks, truth.deadlocked_states);
     (algorithm == Algorithm::Stateful && found > most)

@@ -1,6 +1,7 @@
 //! The long run: slices that can be resumed, and the table of feature pairs.
 //!
-//! The state is a text file to which every finished slice adds its lines, so a run that is killed loses one slice.
+//! The state is a text file to which every finished slice adds its lines, so a run that is killed
+//! loses one slice.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,8 +19,8 @@ use crate::tour::{Report, Tour, look, tour};
 /// How many programs are looked at between two entries of the state.
 const SLICE: u64 = 1_000;
 
-/// What the environment tells, as `.ci/long` sets it.
-pub struct Told {
+/// The settings of a long run, from the environment, as `.ci/long` sets it.
+pub struct LongRunSettings {
     pub generators: Vec<Generator>,
     pub seed: u64,
     pub programs: u64,
@@ -27,11 +28,11 @@ pub struct Told {
     state: Option<PathBuf>,
 }
 
-impl Told {
+impl LongRunSettings {
     pub fn by_environment() -> Self {
-        let told = |name: &str| std::env::var(name).ok();
-        let number = |name: &str| told(name).and_then(|n| n.parse().ok());
-        let generator = told("MAZURKA_GENERATOR").map(|name| {
+        let variable = |name: &str| std::env::var(name).ok();
+        let number = |name: &str| variable(name).and_then(|n| n.parse().ok());
+        let generator = variable("MAZURKA_GENERATOR").map(|name| {
             let known = Generator::named(&name);
             known.unwrap_or_else(|| panic!("there is no generator `{name}`"))
         });
@@ -39,7 +40,7 @@ impl Told {
             generators: generator.map_or(Generator::ALL.to_vec(), |one| vec![one]),
             seed: number("MAZURKA_SEED").unwrap_or(0),
             programs: number("MAZURKA_PROGRAMS").unwrap_or(1_000),
-            state: told("MAZURKA_STATE").map(PathBuf::from),
+            state: variable("MAZURKA_STATE").map(PathBuf::from),
         }
     }
 }
@@ -55,27 +56,27 @@ pub struct Total {
 }
 
 /// Looks at all programs, slice by slice.
-pub fn long_run(told: &Told) -> Total {
+pub fn long_run(settings: &LongRunSettings) -> Total {
     let mut total = Total::default();
-    let before = told.state.as_ref().map(fs::read_to_string);
+    let before = settings.state.as_ref().map(fs::read_to_string);
     if let Some(Ok(text)) = before {
         text.lines().for_each(|line| total.add(line));
     }
-    for &generator in &told.generators {
-        for first in (told.seed..told.seed + told.programs).step_by(SLICE as usize) {
-            let programs = SLICE.min(told.seed + told.programs - first);
+    for &generator in &settings.generators {
+        for first in (settings.seed..settings.seed + settings.programs).step_by(SLICE as usize) {
+            let programs = SLICE.min(settings.seed + settings.programs - first);
             let name = format!("{generator} {first} {programs}");
             if !total.done.contains(&name) {
                 let lines = one_slice(generator, first, programs);
                 lines.lines().for_each(|line| total.add(line));
-                told.keep(&lines);
+                settings.keep(&lines);
             }
         }
     }
     total
 }
 
-impl Told {
+impl LongRunSettings {
     /// Adds the lines of a slice to the state.
     fn keep(&self, lines: &str) {
         let Some(path) = &self.state else {
@@ -135,7 +136,7 @@ fn pair_lines(pairs: &Pairs) -> String {
     let mut lines = String::new();
     for one in Feature::ALL {
         for other in Feature::ALL.into_iter().filter(|other| one <= *other) {
-            let (seen, violated) = pairs.of(one, other);
+            let (seen, violated) = pairs.counts(one, other);
             if seen > 0 {
                 writeln!(lines, "pair {one:?} {other:?} {seen} {violated}").expect("memory");
             }
@@ -145,10 +146,10 @@ fn pair_lines(pairs: &Pairs) -> String {
 }
 
 /// The table alone: what the generators make, by the oracle, without any command.
-pub fn table(told: &Told) -> Total {
+pub fn table(settings: &LongRunSettings) -> Total {
     let mut pairs = Pairs::default();
-    for &generator in &told.generators {
-        for seed in told.seed..told.seed + told.programs {
+    for &generator in &settings.generators {
+        for seed in settings.seed..settings.seed + settings.programs {
             if let Some(text) = generator.program(seed)
                 && let Ok(truth) = look(&text)
             {

@@ -20,8 +20,8 @@ use generators::Generator;
 use metamorphic::{Change, difference};
 use tour::{Tour, tour};
 
-/// From one seed to the next where there are few programs. It has no divisor in common with the numbers that decide which programs
-/// get the expensive commands.
+/// From one seed to the next where there are few programs. It has no divisor in common with the
+/// numbers that decide which programs get the expensive commands.
 const STRIDE: u64 = 53;
 
 /// How many programs of a generator every `cargo test` looks at.
@@ -61,7 +61,8 @@ fn commands_agree_on_swarms() {
     slice(Generator::Swarm);
 }
 
-/// Questions that the embedded solver answers within a range only, or not at all: what it does not find was taken for impossible.
+/// Questions that the embedded solver answers within a range only, or not at all: what it does not
+/// find was taken for impossible.
 #[test]
 fn what_the_solver_does_not_decide_is_not_taken_for_impossible() {
     let all = [
@@ -123,11 +124,11 @@ fn changes_that_must_not_matter_do_not() {
 #[test]
 #[ignore = "takes as long as it is told to; see .ci/long"]
 fn commands_agree_for_long() {
-    let told = long::Told::by_environment();
-    let total = long::long_run(&told);
+    let settings = long::LongRunSettings::by_environment();
+    let total = long::long_run(&settings);
     total.print();
     assert_eq!(total.wrong(), 0, "programs that commands get wrong");
-    if told.programs >= 10_000 {
+    if settings.programs >= 10_000 {
         assert_eq!(total.useless(), [""; 0], "commands that never answer");
         assert_eq!(total.missing(), [], "pairs of features without a violation");
     }
@@ -137,16 +138,16 @@ fn commands_agree_for_long() {
 #[test]
 #[ignore = "takes as long as it is told to; see .ci/long"]
 fn nothing_changes_for_long() {
-    let told = long::Told::by_environment();
-    nothing_changes(told.seed, told.programs, 1);
+    let settings = long::LongRunSettings::by_environment();
+    nothing_changes(settings.seed, settings.programs, 1);
 }
 
-/// For those who change a generator: `MAZURKA_PROGRAMS=20000 cargo test --profile long -p mazurka-testkit --test hostile
-/// table_of_pairs -- --ignored --nocapture`
+/// For those who change a generator: `MAZURKA_PROGRAMS=20000 cargo test --profile long -p
+/// mazurka-testkit --test hostile table_of_pairs -- --ignored --nocapture`
 #[test]
 #[ignore = "prints a table"]
 fn table_of_pairs() {
-    let total = long::table(&long::Told::by_environment());
+    let total = long::table(&long::LongRunSettings::by_environment());
     total.print();
     assert!(total.missing().len() < 200, "the generators leave much out");
 }

@@ -106,7 +106,8 @@ fn wrap(mut program: Program, rng: &mut Rng) -> Option<String> {
     Some(print(&program))
 }
 
-/// The statements of blocks that may move: guards and choices bind their statement closely, so these stay.
+/// The statements of blocks that may move: guards and choices bind their statement closely, so
+/// these stay.
 fn candidates<'a>(body: &'a mut [Stmt], shared: &BTreeSet<String>, found: &mut Vec<&'a mut Stmt>) {
     for stmt in body {
         let movable = match &stmt.kind {
@@ -190,7 +191,7 @@ fn commands() -> Vec<Command> {
 pub fn difference(text: &str, change: Change, seed: u64) -> Option<String> {
     let program = parse(text).ok()?;
     let other = change.apply(text, seed)?;
-    let stated = Stated::of(&program, text);
+    let stated = Stated::new(&program, text);
     let (one, two) = (Loaded::new(text), Loaded::new(&other));
     match (one.refusal(), two.refusal()) {
         (None, None) => {}

@@ -1,5 +1,5 @@
-//! Commands that are wrong on purpose, in the ways in which they were wrong once. Each must be caught by half of the programs
-//! that CI looks at.
+//! Commands that are wrong on purpose, in the ways in which they were wrong once. Each must be
+//! caught by half of the programs that CI looks at.
 
 use std::collections::BTreeMap;
 
@@ -85,7 +85,8 @@ fn failing(run: &Run) -> impl Iterator<Item = (String, usize, String)> {
     })
 }
 
-/// Defect 2: a failure that is first met in a discarded test is dropped, and later tests do not tell it again.
+/// Defect 2: a failure that is first met in a discarded test is dropped, and later tests do not
+/// tell it again.
 #[test]
 fn a_failure_dropped_with_a_discarded_test_is_caught() {
     caught("discarded tests", "unfold", &|command, text, seen| {
@@ -120,14 +121,15 @@ fn a_failure_dropped_with_a_discarded_test_is_caught() {
 #[test]
 fn results_that_are_not_compared_are_caught() {
     caught("symbolic results", "explore", &|_, text, seen| {
-        let unknown = parse(text).is_ok_and(|p| Stated::of(&p, text).starts_anywhere);
+        let unknown = parse(text).is_ok_and(|p| Stated::new(&p, text).starts_anywhere);
         if unknown && seen.deterministic == Some(false) {
             seen.deterministic = Some(true);
         }
     });
 }
 
-/// Whether a process asks for an input, and assumes something of it, before it touches anything shared.
+/// Whether a process asks for an input, and assumes something of it, before it touches anything
+/// shared.
 fn assumes_first(text: &str) -> bool {
     let Ok(program) = parse(text) else {
         return false;
@@ -142,8 +144,8 @@ fn assumes_first(text: &str) -> bool {
     items.any(|item| matches!(&item.kind, ItemKind::Process(.., body) if starts(body)))
 }
 
-/// Defect 4: a false `assume` on an input before the first step, beside a process that fails: the failure was looked for again, in
-/// a run that has no steps.
+/// Defect 4: a false `assume` on an input before the first step, beside a process that fails: the
+/// failure was looked for again, in a run that has no steps.
 #[test]
 fn an_internal_error_with_inputs_is_caught() {
     caught("inputs", "check", &|_, text, seen| {
@@ -199,7 +201,8 @@ fn large_numbers(text: &str) -> bool {
         .any(|number| number > 1 << 31)
 }
 
-/// The embedded solver decides `int` within a few bits, and what it does not find there is taken for impossible.
+/// The embedded solver decides `int` within a few bits, and what it does not find there is taken
+/// for impossible.
 #[test]
 fn answers_within_a_range_taken_for_all_are_caught() {
     for command in ["check", "explore", "symbolic", "unfold"] {

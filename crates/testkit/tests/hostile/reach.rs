@@ -44,7 +44,8 @@ pub fn questions(loaded: &Loaded, truth: &Expected, seed: u64) -> Vec<(Command, 
     if let Some(point) = rng.pick(&points.iter().collect::<Vec<_>>()) {
         ask(at(point), true);
     }
-    // Where no process stands anywhere, all have ended: then the state is final, if nothing halts a process.
+    // Where no process stands anywhere, all have ended: then the state is final, if nothing halts a
+    // process.
     if !truth.violated() && !truth.discarded {
         let ended: Vec<String> = points
             .iter()

@@ -35,7 +35,8 @@ pub struct Seen {
     pub differs: bool,
     /// The final states, where the command lists all of them.
     pub finals: Option<BTreeSet<State>>,
-    /// What else is wrong with the answer: a witness that does not replay, a run that ends elsewhere.
+    /// What else is wrong with the answer: a witness that does not replay, a run that ends
+    /// elsewhere.
     pub wrong: Option<String>,
     /// What only `prove` says.
     pub proof: Option<Proof>,
@@ -50,7 +51,7 @@ pub struct Proof {
 }
 
 impl Seen {
-    pub fn of(record: &Record) -> Self {
+    pub fn from_record(record: &Record) -> Self {
         let shows = |kind: WitnessKind| record.witnesses.iter().any(|w| w.kind == kind);
         let failures = record
             .witnesses

@@ -1,7 +1,8 @@
 //! Makes a program smaller while something stays wrong with it.
 //!
-//! This works on words, not on a tree: it knows nothing of the language but its brackets, so it can be applied to any text that a
-//! generator makes. What is no program any more is not wrong, and is dropped.
+//! This works on words, not on a tree: it knows nothing of the language but its brackets, so it can
+//! be applied to any text that a generator makes. What is no program any more is not wrong, and is
+//! dropped.
 
 use std::time::{Duration, Instant};
 

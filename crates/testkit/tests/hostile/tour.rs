@@ -16,7 +16,8 @@ pub struct Tour {
     pub generator: Generator,
     pub first: u64,
     pub programs: u64,
-    /// From one seed to the next. Seeds of a batch of `swarm` are alike, so a few programs should be far apart.
+    /// From one seed to the next. Seeds of a batch of `swarm` are alike, so a few programs should
+    /// be far apart.
     pub stride: u64,
 }
 
@@ -89,7 +90,7 @@ fn limits() -> Limits {
 
 /// What the oracle says.
 pub fn look(text: &str) -> Result<Expected, Unknown> {
-    Expected::of(text, &limits())
+    Expected::by_oracle(text, &limits())
 }
 
 /// A program that was compared.
@@ -134,7 +135,8 @@ pub fn tour(wanted: &Tour, each: &mut dyn FnMut(&Visit)) -> Report {
     report
 }
 
-/// The first program at which a planted defect is seen, and after how many: one that the command without the defect gets right.
+/// The first program at which a planted defect is seen, and after how many: one that the command
+/// without the defect gets right.
 pub fn first_caught(wanted: &Tour, only: &str, plant: &Plant) -> Option<(u64, Finding)> {
     let none = &mut Tallies::new();
     for (after, (seed, text)) in wanted.texts().enumerate() {

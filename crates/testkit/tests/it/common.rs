@@ -9,8 +9,8 @@ pub fn programs(unless_told: u64) -> u64 {
     told.and_then(|n| n.parse().ok()).unwrap_or(unless_told)
 }
 
-/// Does something whose panics are caught, and not printed. The hook belongs to the whole process, so
-/// that one test after the other changes it.
+/// Does something whose panics are caught, and not printed. The hook belongs to the whole process,
+/// so that one test after the other changes it.
 pub fn silently<T>(body: impl FnOnce() -> T) -> T {
     static HOOK: Mutex<()> = Mutex::new(());
     let _alone = HOOK.lock().unwrap_or_else(PoisonError::into_inner);

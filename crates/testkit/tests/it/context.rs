@@ -1,4 +1,5 @@
-//! Context-sensitive exploration loses nothing that counts, whatever its switches, and tries exponentially fewer orders.
+//! Context-sensitive exploration loses nothing that counts, whatever its switches, and tries
+//! exponentially fewer orders.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -71,7 +72,8 @@ fn agrees_with_brute_force_where_nothing_fails() {
     agrees(70_000, programs(100), &Config::default().without_mishaps());
 }
 
-/// Run with `cargo test --release -p mazurka-testkit --test it context:: -- --ignored`; `MAZURKA_PROGRAMS=n` for more.
+/// Run with `cargo test --release -p mazurka-testkit --test it context:: -- --ignored`;
+/// `MAZURKA_PROGRAMS=n` for more.
 #[test]
 #[ignore = "takes minutes"]
 fn agrees_with_brute_force_for_long() {
@@ -140,8 +142,8 @@ fn as_printed_it_loses_a_state_of_each_program_of_the_erratum() {
     }
 }
 
-/// Steps that commute where they are made: one execution, and the runs that are cut double with each process, where the
-/// number of traces is multiplied.
+/// Steps that commute where they are made: one execution, and the runs that are cut double with
+/// each process, where the number of traces is multiplied.
 #[test]
 fn it_pays() {
     for n in 3..=7u32 {
@@ -165,7 +167,8 @@ fn it_pays() {
     }
 }
 
-/// What has nothing to do with each other is not multiplied: a cut is no reason to try everything again.
+/// What has nothing to do with each other is not multiplied: a cut is no reason to try everything
+/// again.
 #[test]
 fn cuts_stay_where_they_are() {
     for pairs in 1..=6u32 {
@@ -213,7 +216,7 @@ fn what_a_process_does_was_in_its_future() {
                 // Who was not born yet is in the future of those before it.
                 let mut who = vec![event.process];
                 for earlier in program.events().iter().rev() {
-                    if earlier.spawned.contains(who.last().expect("somebody")) {
+                    if earlier.spawned.contains(who.last().expect("a process")) {
                         who.push(earlier.process);
                     }
                 }
@@ -233,7 +236,8 @@ fn what_a_process_does_was_in_its_future() {
     }
 }
 
-/// A step changes only the parts of the state that its event names, and the sum of all parts stands for the state.
+/// A step changes only the parts of the state that its event names, and the sum of all parts stands
+/// for the state.
 fn state_is_the_sum_of_its_parts(text: &str) {
     let limit = Limit {
         executions: 2_000,
@@ -324,7 +328,8 @@ const FIGURES: &[(&str, &[(&str, u32)])] = &[
     ("fib", &[("N", 6)]),
 ];
 
-/// Prints the table of docs/context.md: `cargo test --release -p mazurka-testkit --test it context::figures -- --ignored --nocapture`
+/// Prints the table of docs/context.md: `cargo test --release -p mazurka-testkit --test it
+/// context::figures -- --ignored --nocapture`
 #[test]
 #[ignore = "prints a table"]
 fn figures() {
@@ -394,7 +399,8 @@ fn figures() {
     }
 }
 
-/// The CPU time of a search, in nanoseconds, made again and again until the ticks of the clock do not matter.
+/// The CPU time of a search, in nanoseconds, made again and again until the ticks of the clock do
+/// not matter.
 fn search_time(machine: &mut Machine, algorithm: Algorithm) -> u64 {
     let start = cpu_time();
     for searches in 1.. {

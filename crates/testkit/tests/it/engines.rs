@@ -45,7 +45,8 @@ fn run(program: &mut Machine, algorithm: Algorithm) -> Summary {
         summary.final_states.len() as u64,
     );
     // Only an engine that breaks its promise to run each trace once counts otherwise than the sets.
-    // (Failures are left out: a step that fails in two ways is one for the driver, two for the sets.)
+    // (Failures are left out: a step that fails in two ways is one for the driver, two for the
+    // sets.)
     if summary.executions == summary.traces.len() as u64 {
         assert_eq!(counted, seen, "{algorithm} miscounts");
     }

@@ -14,7 +14,9 @@ use mazurka_lang::{Code, Machine, SymbolicMachine, compile, load};
 use mazurka_smt::{Assembly, Choice, Sort, assemble};
 use mazurka_testkit::{Config, Limit, Visit, every_run, generate, shrink, tree, variants};
 
-/// How many programs: `MAZURKA_PROGRAMS=20000 cargo test --release -p mazurka-testkit --test it inputs::` for a long run.
+/// How many programs:
+/// `MAZURKA_PROGRAMS=20000 cargo test --release -p mazurka-testkit --test it inputs::` for a long
+/// run.
 fn programs() -> u64 {
     crate::common::programs(150)
 }
@@ -243,7 +245,8 @@ fn explored(code: &Arc<Code>, algorithm: Algorithm) -> Option<Explored> {
     (found.stopped == StopReason::Complete && sure && !all.lost).then_some(explored)
 }
 
-/// What `context` gets wrong: it need not meet every trace, but for each input every final state, deadlock and failure.
+/// What `context` gets wrong: it need not meet every trace, but for each input every final state,
+/// deadlock and failure.
 fn wrong_in_context(code: &Arc<Code>, truth: &BTreeSet<Shown>, variant: Variant) -> Option<String> {
     let found = explored(code, Algorithm::Context(variant))?;
     let all = explored(code, Algorithm::Naive)?;

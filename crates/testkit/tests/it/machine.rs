@@ -265,7 +265,7 @@ fn independent_steps_leave_pending_ones_alone() {
 
 /// Exploring takes short ways that narrating does not take: both must come to the same.
 #[test]
-fn a_step_is_the_same_whether_somebody_listens_or_not() {
+fn a_step_is_the_same_with_and_without_narration() {
     let mut rng = Rng::new(5);
     for (text, mut program) in programs(60_000, 500) {
         let start = program.fingerprint();

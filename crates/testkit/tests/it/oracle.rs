@@ -244,7 +244,10 @@ fn generated_programs_are_mostly_judged_and_of_all_kinds() {
         "{judged} judged, {refused} refused"
     );
     for feature in Feature::ALL {
-        assert!(pairs.of(feature, feature).0 > 0, "{feature:?} never occurs");
+        assert!(
+            pairs.counts(feature, feature).0 > 0,
+            "{feature:?} never occurs"
+        );
     }
     assert!(pairs.to_string().contains("pairs without a violation"));
 }

@@ -1,5 +1,5 @@
-//! The parts of a search space: together they are the whole, no trace is in two of them, and it does not matter how many
-//! workers explore them.
+//! The parts of a search space: together they are the whole, no trace is in two of them, and it
+//! does not matter how many workers explore them.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -140,7 +140,8 @@ fn the_parts_are_the_whole_where_nothing_waits_for_a_condition() {
     agree(500_000, programs(300), &config);
 }
 
-/// Run with `cargo test --release -p mazurka-testkit --test it parallel:: -- --ignored`; `MAZURKA_PROGRAMS=n` for more.
+/// Run with `cargo test --release -p mazurka-testkit --test it parallel:: -- --ignored`;
+/// `MAZURKA_PROGRAMS=n` for more.
 #[test]
 #[ignore = "takes minutes"]
 fn the_parts_are_the_whole_for_long() {

@@ -1,4 +1,5 @@
-//! Fagiani finds the executable permutations of a run and nothing else, and, made complete, what brute force finds.
+//! Fagiani finds the executable permutations of a run and nothing else, and, made complete, what
+//! brute force finds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -27,7 +28,7 @@ fn wander(program: &mut LabelledMachine, seed: u64) -> Option<Schedule> {
             .filter(|&p| program.status(p) == Status::Ready)
             .collect();
         if ready.is_empty() {
-            return Some(Schedule::of(program.events(), program.processes()));
+            return Some(Schedule::from_run(program.events(), program.processes()));
         }
         let process = ready[random.below(ready.len())];
         let depth = program.events().len();
@@ -165,7 +166,8 @@ fn permutations_are_those_of_brute_force() {
     agree(500_000, programs(400), &Config::default());
 }
 
-/// `MAZURKA_PROGRAMS=20000 cargo test --release -p mazurka-testkit --test it permute:: -- --ignored`
+/// `MAZURKA_PROGRAMS=20000 cargo test --release -p mazurka-testkit --test it permute:: --
+/// --ignored`
 #[test]
 #[ignore = "takes minutes"]
 fn permutations_are_those_of_brute_force_for_long() {
@@ -203,7 +205,8 @@ impl Observer<AnyStart> for Outlooks {
     }
 }
 
-/// What the permutations of a run from any initial values get wrong about some. None too if nothing could be compared.
+/// What the permutations of a run from any initial values get wrong about some. None too if nothing
+/// could be compared.
 fn fault_from_any_start(text: &str, chance: u64, compared: &mut u64) -> Option<String> {
     let hir = mazurka_lang::load(text, &[]).ok()?;
     let code = std::sync::Arc::new(mazurka_lang::compile(&hir, text).ok()?);

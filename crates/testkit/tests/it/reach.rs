@@ -138,7 +138,7 @@ fn the_net_knows_what_brute_force_knows() {
                 }
                 let ControlFlow::Continue((found, _)) = net.reach(&mut program, &asked, &mut on)
                 else {
-                    panic!("nobody broke it off");
+                    panic!("the search was broken off");
                 };
                 assert_eq!(
                     found.is_some(),

@@ -83,8 +83,8 @@ fn both_ways_find_the_same() {
     }
 }
 
-/// States that are equal have equal fingerprints, and states with one fingerprint the same future: who can
-/// step, and where each step leads.
+/// States that are equal have equal fingerprints, and states with one fingerprint the same future:
+/// who can step, and where each step leads.
 #[test]
 fn fingerprints_keep_the_future() {
     use std::collections::HashMap;

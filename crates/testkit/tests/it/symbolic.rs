@@ -1,4 +1,5 @@
-//! Symbolic execution: the figures of the SymPaths paper, and its Theorems 2 and 3 on random programs.
+//! Symbolic execution: the figures of the SymPaths paper, and its Theorems 2 and 3 on random
+//! programs.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -363,7 +364,8 @@ impl Observer<SymbolicMachine> for Scribe<'_> {
     }
 }
 
-/// Theorem 2: what a symbolic state stands for is reached. Theorem 3: what is reached, some symbolic state stands for.
+/// Theorem 2: what a symbolic state stands for is reached. Theorem 3: what is reached, some
+/// symbolic state stands for.
 fn correct_and_complete(seed: u64, config: &Config) -> bool {
     let program = generate(seed, config);
     let Some(family) = Family::new(&program, 2) else {
@@ -435,8 +437,8 @@ fn correct_and_complete(seed: u64, config: &Config) -> bool {
     true
 }
 
-/// How many programs are looked at: `MAZURKA_PROGRAMS=2000 cargo test -p mazurka-testkit --test it symbolic::`
-/// looks at more.
+/// How many programs are looked at:
+/// `MAZURKA_PROGRAMS=2000 cargo test -p mazurka-testkit --test it symbolic::` looks at more.
 fn programs(first: u64, count: u64, config: &Config) {
     let count = crate::common::programs(count);
     let looked_at = (first..first + count).filter(|&seed| correct_and_complete(seed, config));

@@ -87,7 +87,8 @@ fn fault(text: &str, truth: &Summary) -> Option<String> {
         if tests > seen.executions + seen.discarded {
             return Some(format!("{kind}: {tests} tests for {}", seen.executions));
         }
-        // What the tests did not see, no execution shows. (A broken `ensures` is a matter of final states.)
+        // What the tests did not see, no execution shows. (A broken `ensures` is a matter of final
+        // states.)
         program.back_to(0);
         if kind == NetKind::Replicated && program.initial_mishaps().is_empty() {
             let failing = truth
@@ -121,8 +122,8 @@ fn fault(text: &str, truth: &Summary) -> Option<String> {
         .then(|| format!("{} events replicated, {} contextual", sizes[0], sizes[1]))
 }
 
-/// What is wrong with the stateful net of a program: it shows the same final states and sites of failures, and a deadlock if
-/// there is one, with fewer events.
+/// What is wrong with the stateful net of a program: it shows the same final states and sites of
+/// failures, and a deadlock if there is one, with fewer events.
 fn stateful_fault(text: &str, truth: &Summary, replicated: usize) -> Option<String> {
     let mut program = machine(text).ok()?;
     let mut net = net_of(&mut program, NetKind::Stateful, 1);

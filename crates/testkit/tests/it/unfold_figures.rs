@@ -1,4 +1,5 @@
-//! The unfolding thesis's figures, and those found by brute force: sizes of nets, and numbers of tests.
+//! The unfolding thesis's figures, and those found by brute force: sizes of nets, and numbers of
+//! tests.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -68,7 +69,8 @@ fn complete_unfoldings_have_the_size_they_should_have() {
     assert_eq!(sizes("philosophers", &[("N", 3), ("EATS", 2)]), [975, 975]);
 }
 
-/// Run with `cargo test --release -p mazurka-testkit --test it unfold_figures:: -- --ignored --nocapture`.
+/// Run with `cargo test --release -p mazurka-testkit --test it unfold_figures:: -- --ignored
+/// --nocapture`.
 #[test]
 #[ignore = "prints figures"]
 fn figures() {
@@ -117,7 +119,8 @@ fn writes_need_one_test() {
 /// A row of the thesis's Table 8.1: the program, its traces, and the tests for both nets.
 type Row = (&'static str, &'static [(&'static str, u64)], u64, [u64; 2]);
 
-/// The best of ten seeds comes within a tenth of the thesis's tests, and none is above the number of traces.
+/// The best of ten seeds comes within a tenth of the thesis's tests, and none is above the number
+/// of traces.
 fn as_few_tests(rows: &[Row]) {
     for &(name, set, traces, thesis) in rows {
         for (kind, thesis) in [Replicated, Contextual].into_iter().zip(thesis) {
@@ -143,7 +146,8 @@ fn as_few_tests_as_in_the_thesis() {
     ]);
 }
 
-/// Run with `cargo test --release -p mazurka-testkit --test it they_are_many -- --ignored --nocapture`: two to three minutes.
+/// Run with `cargo test --release -p mazurka-testkit --test it they_are_many -- --ignored
+/// --nocapture`: two to three minutes.
 #[test]
 #[ignore = "takes minutes"]
 fn as_few_tests_as_in_the_thesis_where_they_are_many() {

@@ -1,6 +1,8 @@
-//! Nets of programs with inputs represent exactly what brute force explores, and a state is found in them if and only if some inputs lead there.
+//! Nets of programs with inputs represent exactly what brute force explores, and a state is found
+//! in them if and only if some inputs lead there.
 //!
-//! `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-testkit --test it unfold_inputs::` for a long run.
+//! `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-testkit --test it unfold_inputs::` for a
+//! long run.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -220,7 +222,8 @@ fn nets_represent_what_brute_force_explores() {
     assert!(compared * 3 > programs() && branching * 2 > compared);
 }
 
-/// What is wrong with the stateful net of a program and with the naive search: they find the same sites of failures and a deadlock if there is one.
+/// What is wrong with the stateful net of a program and with the naive search: they find the same
+/// sites of failures and a deadlock if there is one.
 fn stateful_fault(
     text: &str,
     code: &Arc<Code>,
@@ -252,7 +255,8 @@ fn stateful_fault(
         }
     }
     let [by_net, by_states] = [&net.found, &walked.found].map(|found| found.counts.deadlocks);
-    // Who finds a way closed may have to wait for others, and their ends tell steps of the naive search apart that are one event of the net.
+    // Who finds a way closed may have to wait for others, and their ends tell steps of the naive
+    // search apart that are one event of the net.
     let same_model = text.contains("join") || net.model() == Some(walked.model);
     let same_deadlocks = text.contains("join") || by_net == by_states;
     if !same_deadlocks || !same_model {
@@ -370,7 +374,7 @@ fn the_net_knows_which_states_some_inputs_reach() {
                 let mut net = net_of(&mut program, kind, seed);
                 let on = &mut || ControlFlow::Continue(());
                 let ControlFlow::Continue((found, _)) = net.reach(&mut program, &asked, on) else {
-                    panic!("nobody broke it off");
+                    panic!("the search was broken off");
                 };
                 if !is_sure(&program) {
                     continue;

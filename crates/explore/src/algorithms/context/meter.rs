@@ -1,34 +1,34 @@
-//! The current state as the sum of its parts, kept as the run grows and shrinks.
+//! The current state as a sum of its parts, updated as the run grows and shrinks.
 //!
-//! What a step changes is known from its event, so a step costs a few parts and not the whole
-//! state; and what a step adds to the sum is the same after any steps that are independent of it,
-//! so sums of runs that were never made are known too.
+//! The event of a step tells what it changes, so a step costs a few parts and not the whole state.
+//! A step adds the same to the sum after any steps that are independent of it, so the sums of runs
+//! that were never made are known too.
 //!
-//! A [`Trip`](super::trip::Trip) goes back and makes other steps. The run is only *rewound* for
-//! that, so that its own steps can be repeated without looking at the program again. What a trip
-//! adds comes after the run in the lists.
+//! A [`Trip`](super::trip::Trip) goes back and makes other steps. For that the run is only
+//! *rewound*, so that its own steps can be repeated without asking the program again. The steps of
+//! a trip come after those of the run in the lists.
 
 use mazurka_core::{Fingerprint, ProcessId, Semantics};
 
-/// The sums of the states on the current path. That of the initial state is 0.
+/// The sums of the states on the current path. The sum of the initial state is 0.
 #[derive(Debug)]
 pub(super) struct Meter {
-    /// The parts of the state: cells and processes in turn.
+    /// The parts of the state: cells and processes, alternating.
     parts: Vec<Fingerprint>,
-    /// What parts were before they changed; where the step is rewound, what they were after it.
+    /// The values of parts before they changed; for a rewound step, their values after it.
     others: Vec<(usize, Fingerprint)>,
-    /// For each state its sum, and where the changes of the step from it start.
+    /// For each state, its sum, and the index of the first change of the step from it.
     states: Vec<(Fingerprint, usize)>,
     /// The sum of the current state.
     sum: Fingerprint,
 }
 
-/// The place of a cell among the parts.
+/// Returns the index of a cell among the parts.
 fn cell(cell: usize) -> usize {
     2 * cell
 }
 
-/// The place of a process among the parts.
+/// Returns the index of a process among the parts.
 fn process(process: ProcessId) -> usize {
     2 * process.index() + 1
 }
@@ -43,7 +43,7 @@ impl Meter {
         }
     }
 
-    /// The program is in its initial state.
+    /// Starts with the program in its initial state.
     pub fn start(&mut self, program: &impl Semantics) {
         *self = Self::new();
         for at in 0..program.cells() {
@@ -71,13 +71,13 @@ impl Meter {
         &mut self.parts[at]
     }
 
-    /// Cells and processes may come to be as a program runs; before that they are nothing.
+    /// Makes room for cells and processes that appear as a program runs; until then they are zero.
     #[cold]
     fn make_room(&mut self, at: usize) {
         self.parts.resize(at + 1, Fingerprint::ZERO);
     }
 
-    /// A part has changed. Gives the difference.
+    /// Changes a part. Returns the difference.
     #[inline]
     fn change(&mut self, at: usize, now: Fingerprint) -> Fingerprint {
         let before = std::mem::replace(self.part(at), now);
@@ -85,7 +85,7 @@ impl Meter {
         now.without(before)
     }
 
-    /// A step has been made. Gives what it adds to the sum.
+    /// Adds a step. Returns what it adds to the sum.
     pub fn push(&mut self, program: &impl Semantics) -> Fingerprint {
         let mut adds = Fingerprint::ZERO;
         if let Some(event) = program.events().last() {
@@ -107,7 +107,7 @@ impl Meter {
         adds
     }
 
-    /// The last step is taken back.
+    /// Undoes the last step.
     pub fn pop(&mut self) {
         self.states.pop();
         if let Some(&(sum, start)) = self.states.last() {
@@ -116,7 +116,7 @@ impl Meter {
         }
     }
 
-    /// Changes are taken back for good.
+    /// Undoes changes and forgets them.
     #[inline]
     fn forget(&mut self, start: usize) {
         while self.others.len() > start
@@ -126,20 +126,20 @@ impl Meter {
         }
     }
 
-    /// How many steps have been made, those that are rewound included.
+    /// Returns the number of steps, including rewound ones.
     pub fn steps(&self) -> usize {
         self.states.len() - 1
     }
 
-    /// All steps that came after the first ones of the run are taken back, and what is left stands
-    /// where so many steps were made.
+    /// Removes all steps after the first `steps` of the run; the current state is the one after
+    /// `at` steps.
     pub fn back_to_run(&mut self, steps: usize, at: usize) {
         self.states.truncate(steps + 1);
         self.forget(self.states[steps].1);
         self.sum = self.states[at].0;
     }
 
-    /// Rewinds the run from where so many steps were made to where fewer were.
+    /// Rewinds the run from the state after `from` steps to the one after `to` steps.
     pub fn rewind(&mut self, from: usize, to: usize) {
         let changes = self.states[to].1..self.states[from].1;
         for (at, other) in self.others[changes].iter_mut().rev() {
@@ -157,17 +157,17 @@ impl Meter {
         self.sum = sum;
     }
 
-    /// The sum of the current state.
+    /// Returns the sum of the current state.
     pub fn sum(&self) -> Fingerprint {
         self.sum
     }
 
-    /// The sum of the state before the event at a position.
+    /// Returns the sum of the state before the event at a position.
     pub fn before(&self, at: usize) -> Fingerprint {
         self.states[at].0
     }
 
-    /// What the event at a position has added.
+    /// Returns what the event at a position has added.
     pub fn added(&self, at: usize) -> Fingerprint {
         self.before(at + 1).without(self.before(at))
     }

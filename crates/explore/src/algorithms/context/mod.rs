@@ -9,94 +9,61 @@
 //! |---|---|
 //! | E, backtrack(E), the processes of sleep(E) | [`Source`] |
 //! | the sequences of sleep(E) (lines 11 to 14, 16) | [`Sequences`] |
-//! | v.u | the steps that happen before p from e on, those after e last: [`Context::start_sequence`] |
-//! | s_\[E.p\] = s_\[E'.v.u\] (line 13) | asked when the sequence has been made, as in section 6.2: [`Sequences::follow`], [`Semantics::covers`] |
-//! | E ⊨ p ♦ v (line 15) | nothing left of the sequence conflicts with p; if something does, `look_around` |
+//! | v.u | the steps from e on that happen before p: [`Context::start_sequence`] |
+//! | s_\[E.p\] = s_\[E'.v.u\] (line 13) | [`Sequences::follow`], [`Semantics::covers`] |
+//! | E ⊨ p ♦ v (line 15) | nothing left of the sequence conflicts with p, or `look_around` |
 //! | O (section 5.3) | `Promises::future` |
-//! | (nothing) | whom what follows a cut asks for: [`Wants`] |
+//! | (nothing) | the processes to run because of what may follow a cut: [`Wants`] |
 //! | anticipating cuts, guiding | [`Variant::anticipate`], [`Variant::guide`] |
 //!
-//! When a step p races with an earlier event e, a sequence to sleep is kept with the state E'
-//! before e: p with its past, and e. The state after e and p in the order in which they were made
-//! is kept with it, as a sum of parts ([`Meter`]), or rather what is added to that of E'. If
-//! another run makes the steps of the sequence and comes to that state, it is *cut*: whatever
-//! follows has been looked at. A critical section is swapped with the one before it as if both were
-//! steps, for locks always race, and their order seldom matters.
+//! In v.u the steps that happen after e come last. The states of line 13 are compared when the
+//! steps of the sequence have been made, as in section 6.2. If something left of a sequence
+//! conflicts with p, `look_around` makes the steps and compares.
+//!
+//! When a step p races with an earlier event e, a sleep sequence is stored with the state E' before
+//! e: p with its past, and e. The state after e and p, in the order in which they were made, is
+//! stored with it as a sum of parts ([`Meter`]), or rather as the difference to the sum of E'. If
+//! another run makes the steps of the sequence and reaches that state, it is *cut*: everything that
+//! follows has been explored. A critical section is swapped with the one before it as if both were
+//! steps, because locks always race and their order seldom matters.
 //!
 //! # Why nothing is lost
 //!
-//! Claim: every complete state (final, deadlocked, failed) that can be reached is met, and every
-//! place where something fails.
+//! Every reachable complete state (final, deadlocked, failed) is met, and every location that
+//! fails. The proof is in docs/proofs/context.md. The code relies on it in three places:
 //!
-//! *Cut states.* The sum that is compared is always that of a state on some run through E'.e, and
-//! E'.e has been left for good when a sequence of E' is followed. For what a sequence expects is
-//! the state after E', e, p; a step that is independent of all that is left of it adds to the sum
-//! what it adds anywhere else, so the difference that is left to the expected sum stays as it is;
-//! and if one depends on it, the steps are made from a state whose sum was as expected. (A step
-//! that claims something else than it did then is none of the sequence.) So all that can follow a
-//! cut can follow a node that was left before.
+//! - A sequence is followed only after E'.e has been left for good, so that a cut run ends in a
+//!   state that was left before.
+//! - At a cut, every event that conflicts with a possible future step of some process (and is not
+//!   in its program past) adds enough processes to the backtrack set of its state ([`Wants`]).
+//! - After a false `assume` nothing is swapped, because whether a failure counts depends on its
+//!   past.
 //!
-//! *Every trace is met or cut.* Call a run w from a node E *free* if no sleeper of E can make its
-//! first step. Then, when E is left, a run from E has been made that is equivalent to w with more
-//! steps after it, or that was cut and is a beginning of one equivalent to w. By induction on the
-//! order in which nodes are left. Let w be as long as possible, and D the processes run from E. If
-//! one of D can begin w, this is the claim for the node after it, for the first of them. Else let d
-//! of D be the one with the longest w₁ such that w = w₁.g.w₂ and no step of w₁ depends on d's; g
-//! does. The run E.d.w₁.g is free at E.d, so it was met or cut. If g was made, its race with d was
-//! seen, and an initial q of what reverses it wanted at E. It does not sleep there (else it could
-//! begin w), and its step is independent of w₁.g or the first in it, against the choice of d. If
-//! the run was cut before g, then g was in the *future* of the cut state, and conflicts with d. For
-//! that, at a cut, at every event of the run that conflicts with what some process may still do
-//! (and is not in its program past), enough processes are wanted that one of them can begin w
-//! ([`Wants`]); where nobody is idle, all are anyway. So one of D can after all.
-//!
-//! *So every state is met.* A complete run is met or cut. If it is cut, what is left of it can
-//! follow a node that was left earlier, and leads to the same state; that run is met or cut, and if
-//! it is cut, then before the first one. This ends.
-//!
-//! *Failures.* All steps of a cut run are made, so what fails in them is seen, and what fails later
-//! fails in the run that takes its place. A failure counts if no false `assume` is in its past, and
-//! pasts differ; so after a false `assume` nothing is swapped.
-//!
-//! *Symbolic states.* A state may stand for many, one for each input that its path condition
-//! allows; which side of a condition a step takes is an outcome of it. Then sums compare terms and
-//! conditions as they are written, and where sums differ the program is asked whether one state
-//! *covers* the other: every input of the other's path takes its own path too, and both are the
-//! same state for it. To ask, the steps are made in the order in which the sequence was found,
-//! `covered`: so the state that is compared is one on a run through E'.e, and was really reached.
-//! Path conditions are compared as conditions, so a sequence may well cross a branch, and decide
-//! other terms there. The claim above holds for each input alone. For fix an input: the nodes whose
-//! path it takes are a tree that the algorithm makes for the program with this input (all outcomes
-//! of a step are tried, so one of them is the input's; more processes may be wanted than this
-//! program asks for, which loses nothing), and where a run is cut, the input takes the path of the
-//! state that covers, and is in the same state there. An outcome that no solver decides is named as
-//! a bound, not lost in silence.
-//!
-//! Proved is what is said above, for steps that need not wait. Locks and guards are treated as in
-//! `source`, and the futures of a cut include whatever waits; that this is enough is tested, not
-//! proved: on the corpus and on tens of thousands of random programs, with all switches
-//! (testkit/tests/context.rs). That the language keeps the promises of `Promises::future`,
-//! `Semantics::cell` and `Semantics::process` is tested there too. Two states with one sum would be
-//! taken for one: see `stateful` for the odds.
+//! The proof covers steps that need not wait. Locks and guards are treated as in `source`, and the
+//! futures of a cut include waiting steps. That this is enough is tested, not proved: on the corpus
+//! and on tens of thousands of random programs, with all switches (testkit/tests/it/context.rs).
+//! The same tests check that the language keeps the promises of `Promises::future`,
+//! `Semantics::cell` and `Semantics::process`. Two states with one sum would be taken for one:
+//! `stateful` gives the probability.
 //!
 //! # Where it deviates
 //!
-//! - The repair of E1 (make the last step of a sequence, look for its races, then cut) is part of
-//!   this; the futures are what makes it provable. They cannot be left out here, where a sequence's
-//!   last step may be all that is run from a state: the corpus has `found-context-future`.
+//! - The repair of E1 (make the last step of a sequence, analyse its races, then cut) is included;
+//!   the futures make it provable. They cannot be left out here, where the last step of a sequence
+//!   may be the only one that is run from a state: the corpus has `found-context-future`.
 //! - A sequence has only the steps that happen before p, not all between e and p: the others are
-//!   independent of what is swapped. So sequences are short, and equal ones are found equal. Their
+//!   independent of the swapped steps. So sequences are short, and equal ones are recognised. Their
 //!   steps may be made in any order.
-//! - *Anticipating*: if the last step of a sequence is independent of everything that others may
-//!   still do, nobody else is run there. The step itself is made: it tells whether the state is the
-//!   expected one. *Guiding*: lines 3 and 5, not line 10.
-//! - `traces` are not known, `deadlocks` and `failures` count what was met: fewer than other
-//!   engines do, and none only if there is none.
-//! - One worker explores: a part of the space would not know what is known in another.
+//! - *Anticipating*: if the last step of a sequence is independent of everything that other
+//!   processes may still do, no other process is run there. The step itself is made: it tells
+//!   whether the state is the expected one. *Guiding*: lines 3 and 5, not line 10.
+//! - `traces` is unknown. `deadlocks` and `failures` count what was met: fewer than in other
+//!   engines, but 0 only if there is none.
+//! - One worker explores: a part of the space would not know what another part has explored.
 //!
-//! What a step costs beyond `source`: the sum, the sequences that it touches, and a copy of those
-//! that it does not; nothing of that in states that are cut or end a run, except the sum. Sequences
-//! that a step neither touches nor depends on are the same after it.
+//! The cost of a step beyond `source`: the sum, the sequences that the step touches, and a copy of
+//! those that it does not. In states that are cut or end a run, only the sum. Sequences that a step
+//! neither touches nor depends on are unchanged by it.
 
 use mazurka_core::{
     AccessKind, Claims, Event, Execution, Fingerprint, ProcessId, Semantics, Status, Wait,
@@ -120,17 +87,17 @@ use sequences::{Lengths, MOST_STEPS, Made, Sequences, Step};
 use trip::{Trip, discards};
 use wants::Wants;
 
-/// What can be chosen about context-sensitive exploration.
+/// The options of context-sensitive exploration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Variant {
-    /// Section 5.3, first optimisation: a run is cut as soon as the last step of a sleep sequence
-    /// is all that matters.
+    /// Section 5.3, first optimisation: a run is cut as soon as only the last step of a sleep
+    /// sequence matters.
     pub anticipate: bool,
     /// Section 5.3, second optimisation: the steps of the shortest sleep sequences come first.
     pub guide: bool,
     /// The algorithm as printed, which loses states.
     pub paper: bool,
-    /// Of several processes the last by name comes first.
+    /// Of several processes, the last by name is run first.
     pub last_first: bool,
 }
 
@@ -144,7 +111,7 @@ impl Variant {
     };
 }
 
-/// What differs from the best, as flags.
+/// The differences from [`Variant::BEST`], as flags.
 impl std::fmt::Display for Variant {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let flags = [
@@ -158,7 +125,7 @@ impl std::fmt::Display for Variant {
     }
 }
 
-/// The policy.
+/// The policy of context-sensitive DPOR.
 #[derive(Debug)]
 pub(crate) struct Context<S> {
     variant: Variant,
@@ -167,16 +134,17 @@ pub(crate) struct Context<S> {
     sequences: Sequences,
     wants: Wants,
     catalogue: Catalogue,
-    /// The states of the run where there may be somebody whom nothing asks for running.
+    /// The states of the run that may have a process outside the backtrack set.
     open: S,
     /// The steps of the run.
     made: Vec<Step>,
-    /// How many events of the run have a false `assume`.
+    /// Number of events of the run with a false `assume`.
     discards: usize,
     /// The last state has been met, or can be reached from one that has.
     known: bool,
-    /// A sequence in the making, lengths and claims that are looked at: kept for their memory.
+    /// The positions of a sequence in the making, kept for their memory.
     places: Vec<usize>,
+    /// The positions of its steps that happen after the first event, likewise.
     after: Vec<usize>,
     lengths: Lengths,
     claims: Claims,
@@ -208,7 +176,7 @@ impl<S: Set> Context<S> {
         }
     }
 
-    /// The last event of the run is about to be taken back.
+    /// Undoes the last event of the run.
     fn take_back(&mut self, event: &Event) {
         self.meter.pop();
         self.open.remove(self.made.len());
@@ -219,10 +187,10 @@ impl<S: Set> Context<S> {
         self.source.order.pop(event);
     }
 
-    /// All that could follow where a run is cut races with what came before.
+    /// Adds processes to backtrack sets because of the steps that could follow where a run is cut.
     #[inline(never)]
     fn futures(&mut self, program: &impl Execution) {
-        // Nobody is run from the last state.
+        // Nothing is run from the last state.
         self.open.remove(self.made.len());
         if self.open.is_empty() {
             return;
@@ -235,7 +203,7 @@ impl<S: Set> Context<S> {
                 let mut rivals = order.conflicting(&claims);
                 rivals.remove_all(&order.program_past(process, &[]));
                 rivals.keep_all(&self.open);
-                // What has been said about a state was said because somebody was idle there.
+                // A state's wants were added while some process was outside its backtrack set.
                 let (wants, open) = (&mut self.wants, &mut self.open);
                 for_each(&rivals, |at| match wants.has(at) || path.has_idle(at) {
                     true => wants.add(at, process),
@@ -247,7 +215,7 @@ impl<S: Set> Context<S> {
     }
 
     /// Starts the sequences that swap the last event, or the critical section that it ends, with
-    /// each that it races with.
+    /// each event that it races with.
     fn start_sequences(&mut self, event: &Event) {
         let last = self.made.len() - 1;
         if event.wait == Wait::Lock {
@@ -265,8 +233,8 @@ impl<S: Set> Context<S> {
     }
 
     fn start_sequence(&mut self, first: usize, last: usize) {
-        // Line 12 of the paper: one whose first step is not made from there any more need not be
-        // kept.
+        // Line 12 of the paper: a sequence whose first step is not made from there any more is not
+        // needed.
         let mark = self.source.path.mark(first, self.made[last].process);
         if matches!(mark, Some(Mark::Asleep | Mark::Taken)) {
             return;
@@ -276,8 +244,8 @@ impl<S: Set> Context<S> {
         past.keep_above(first);
         past.insert(first);
         let mut adds = Fingerprint::ZERO;
-        // What does not happen after the first event comes before it, and so does the other
-        // process.
+        // The sequence starts with the steps that do not happen after the first event, and with
+        // those of the process of the last event.
         let Self {
             source,
             made,
@@ -303,8 +271,9 @@ impl<S: Set> Context<S> {
         }
     }
 
-    /// Goes where sequences were suspended, and to where some start whose states must be compared,
-    /// to see whether the last state is known. The number of steps that it took.
+    /// Visits the states where sequences were suspended, and the starts of those whose states must
+    /// be compared, to find out whether the last state is known. Returns the number of steps that
+    /// it took.
     #[inline(never)]
     fn look_closer<E: Semantics>(&mut self, program: &mut E) -> u64 {
         let (here, now) = (self.made.len(), self.meter.sum());
@@ -317,11 +286,11 @@ impl<S: Set> Context<S> {
             }
             trip.visit(&self.made, doubt.since);
             let before = trip.sum();
-            let there = trip.go(self.sequences.left(doubt.sequence))
+            let there = trip.make_all(self.sequences.left(doubt.sequence))
                 && self
                     .sequences
                     .expects(doubt.sequence, trip.sum().without(before))
-                && trip.go(&self.made[doubt.since..here - 1]);
+                && trip.make_all(&self.made[doubt.since..here - 1]);
             let sum = trip.sum();
             trip.back_to(doubt.since);
             if there && self.sequences.go_on(doubt, sum.without(now)) {
@@ -338,8 +307,8 @@ impl<S: Set> Context<S> {
         trip.home(&self.made)
     }
 
-    /// A process whose step ends a sequence and is independent of all that others could ever do:
-    /// nobody else need run here.
+    /// Returns a process whose step ends a sequence and is independent of everything that other
+    /// processes could ever do: no other process needs to be run here.
     #[inline(never)]
     fn anticipated(&mut self, program: &impl Execution) -> Option<ProcessId> {
         let depth = program.events().len();
@@ -371,9 +340,8 @@ impl<S: Set> Context<S> {
     }
 }
 
-/// Whether a sequence has come to its end in the state that is expected there, though the sums
-/// differ. To see that, the steps are made in the order in which the sequence was found, and the
-/// states compared.
+/// Whether a sequence has reached the expected state at its end, though the sums differ. The steps
+/// are made in the order in which the sequence was found, and the states are compared.
 fn covered<E: Semantics>(
     sequences: &mut Sequences,
     trip: &mut Trip<'_, E>,
@@ -386,7 +354,7 @@ fn covered<E: Semantics>(
             return false;
         }
         trip.visit(made, home);
-        let equal = trip.go(sequences.as_found(one, &made[home..])) && trip.covers(state);
+        let equal = trip.make_all(sequences.as_found(one, &made[home..])) && trip.covers(state);
         trip.back_to(home);
         sequences.compared(one, equal);
         if equal {
@@ -415,7 +383,7 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
             }
             Some(event) => {
                 let adds = self.meter.push(program);
-                let claims = self.catalogue.of(event, single(&event.claims));
+                let claims = self.catalogue.number_of_event(event, single(&event.claims));
                 Step::push(&mut self.made, event, claims);
                 self.discards += usize::from(discards(event));
                 if self.discards > 0 {
@@ -441,7 +409,7 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
             true => self.look_closer(program),
             false => 0,
         };
-        // Where the run ends, nothing need be handed down.
+        // At the end of a run nothing needs to be handed down.
         let depth = self.made.len();
         if !self.known && self.sequences.can_hand_down() && self.source.path.has_idle(depth) {
             let made = Made {
@@ -466,8 +434,8 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
         } = self.variant;
         let depth = program.events().len();
         self.wants.settle(program, depth, &mut self.source.path);
-        // What cannot be anticipated at once cannot be later: sequences that start from here have
-        // two steps or more.
+        // What cannot be anticipated at once cannot be anticipated later: sequences that start from
+        // here have at least two steps.
         if anticipate
             && self.source.path.is_fresh()
             && self.sequences.may_end()
@@ -480,7 +448,7 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
         match guide && self.sequences.lead_on() && path.is_contested() {
             true => {
                 self.sequences.shortest(&mut self.lengths);
-                let length = |process| self.lengths.of(process);
+                let length = |process| self.lengths.get(process);
                 path.next_least(outcomes, |at, process| (length(process), place(at)))
             }
             false if last_first => path.next_least(outcomes, |at, _| place(at)),

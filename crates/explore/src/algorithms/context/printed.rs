@@ -1,7 +1,7 @@
 //! Context-sensitive DPOR exactly as printed, which loses states: errata E1.
 //!
 //! The paper's Algorithm 1, on top of `source`, to show what goes wrong: the last step of a sleep
-//! sequence is never made, so that nobody sees its races, nor those of what would come after it.
+//! sequence is never made, so its races, and those of the steps after it, are never seen.
 //!
 //! | paper | here |
 //! |---|---|
@@ -11,8 +11,8 @@
 //! | s_\[E.p\] = s_\[E'.v.u\] (line 13) | in `look_around`, by making the steps |
 //! | E ⊨ p ♦ v (line 15) | no claim of p's step conflicts with one of v's |
 //!
-//! Lines 11 to 14 are outside the `if` of line 9, as Example 1 needs. The paper knows neither
-//! locks, guards nor `choose`: what `source` does about them is done here too.
+//! Lines 11 to 14 are outside the `if` of line 9, as Example 1 needs. The paper has no locks,
+//! guards or `choose`: they are treated as in `source`.
 
 use mazurka_core::{Event, ProcessId, Semantics};
 
@@ -25,7 +25,7 @@ use crate::drive::driver::{End, Policy};
 use crate::relations::catalogue::{Catalogue, single};
 use crate::relations::set::{Set, for_each};
 
-/// The policy.
+/// The policy of Algorithm 1 as printed.
 #[derive(Debug)]
 pub(crate) struct Printed<S> {
     last_first: bool,
@@ -34,7 +34,7 @@ pub(crate) struct Printed<S> {
     catalogue: Catalogue,
     /// The steps of the run.
     made: Vec<Step>,
-    /// For each state of the run the sequences that sleep there.
+    /// For each state of the run, the sequences that sleep there.
     sleep: Vec<Vec<Vec<Step>>>,
 }
 
@@ -50,8 +50,8 @@ impl<S: Set> Printed<S> {
         }
     }
 
-    /// Lines 15 and 16, for the sequences of the state before. Of those that have one step left,
-    /// this is a process that sleeps.
+    /// Lines 15 and 16, for the sequences of the state before. A sequence with one step left is a
+    /// sleeping process.
     fn sleep_after(&self, event: &Event) -> Vec<Vec<Step>> {
         let before = self.sleep.last().into_iter().flatten();
         let after = before.filter_map(|sequence| {
@@ -70,7 +70,7 @@ impl<S: Set> Printed<S> {
         after.collect()
     }
 
-    /// The sequence v.u for the race of an event with the last one.
+    /// Returns the sequence v.u for the race of an event with the last one.
     fn reversed(&self, first: usize) -> Vec<Step> {
         let last = self.made.len() - 1;
         let follows = |at: &usize| {
@@ -107,7 +107,7 @@ impl<E: Semantics, S: Set> Policy<E> for Printed<S> {
             return;
         };
         self.meter.push(program);
-        let claims = self.catalogue.of(event, single(&event.claims));
+        let claims = self.catalogue.number_of_event(event, single(&event.claims));
         Step::push(&mut self.made, event, claims);
         let mut sleep = self.sleep_after(event);
         sleep.retain(|sequence| {
@@ -134,10 +134,10 @@ impl<E: Semantics, S: Set> Policy<E> for Printed<S> {
         }
         let now = self.meter.sum();
         let mut trip = Trip::new(program, &mut self.meter);
-        // Backwards, so that the way to each is a part of the way to the one before.
+        // Backwards, so that the path to each is a part of the path to the one before.
         for (first, sequence) in wanted.into_iter().rev() {
             trip.back_to(first);
-            let equal = trip.go(&sequence) && trip.sum() == now;
+            let equal = trip.make_all(&sequence) && trip.sum() == now;
             trip.back_to(first);
             if equal {
                 self.sleep[first].push(sequence);

@@ -1,16 +1,16 @@
 //! Sleep sequences: steps that lead from a state to one whose future is known already.
 //!
-//! A sequence belongs to the state (its *home*) that it starts from, and is handed down to the
-//! states after it: a step that is one of its own is crossed off, a step that is independent of all
-//! that is left adds to the sum that is expected at the end what it adds to the current sum. A step
-//! that is neither *suspends* it: what to expect at its end is looked up when it goes on, by making
-//! what is left of it first, and then the steps since.
+//! A sequence belongs to the state that it starts from (its *home*), and is handed down to the
+//! states after it. A step of the sequence is crossed off. A step that is independent of everything
+//! left adds the same to the expected sum at the end as to the current sum. Any other step
+//! *suspends* the sequence: when it continues, the expected sum is computed by making the rest of
+//! the sequence first, and then the steps since.
 //!
-//! The order of the steps does not matter: what counts is that all of them have been made, and the
-//! state. So sequences are sets of steps, with an order in which they can be tried.
+//! The order of the steps does not matter: only that all of them have been made, and the state. So
+//! a sequence is a set of steps, with an order in which they can be tried.
 //!
-//! Of the sum that is expected at the end only the difference to the current one is kept: then an
-//! independent step changes nothing of a sequence, and most are handed down as they are.
+//! Only the difference between the expected sum and the current one is stored: then an independent
+//! step changes nothing of a sequence, and most sequences are handed down as they are.
 
 use std::ops::Range;
 
@@ -19,11 +19,11 @@ use smallvec::SmallVec;
 
 use crate::relations::catalogue::{Catalogue, single};
 
-/// Longer sequences are not kept: one is as good as its chance to be followed to the end.
+/// Longer sequences are not kept, because they are unlikely to be followed to the end.
 pub(super) const MOST_STEPS: usize = 64;
-/// No more sequences start from a state than this.
+/// Limit on the sequences that start from a state.
 const MOST_SEQUENCES: usize = 256;
-/// A sequence that is suspended for so many steps, or has so many left, is given up.
+/// A sequence is given up if it is suspended for this many steps, or has this many left.
 const MOST_AHEAD: u32 = 32;
 
 /// A step of a sequence.
@@ -31,14 +31,13 @@ const MOST_AHEAD: u32 = 32;
 pub(super) struct Step {
     pub process: ProcessId,
     pub outcomes: SmallVec<[i64; 1]>,
-    /// What it claimed when it was made.
+    /// The claims of the step when it was made.
     pub claims: u32,
 }
 
 impl Step {
-    /// Adds the step of an event to others. Its outcomes come later, if it has any: put together
-    /// first, it would be written in words and read in pairs of words, for which a processor has to
-    /// wait.
+    /// Adds the step of an event. The outcomes are added in place afterwards, because moving a step
+    /// that has just been written would cost a store-forwarding stall.
     #[inline(always)]
     pub fn push(steps: &mut Vec<Self>, event: &Event, claims: u32) {
         steps.push(Self {
@@ -64,31 +63,32 @@ struct Sequence {
     /// The depth of that state.
     home: usize,
     steps: Vec<Step>,
-    /// For each step its place in the run that it was made in.
+    /// For each step, its position in the run that it was made in.
     places: Vec<usize>,
-    /// It, with all of its steps left.
+    /// The sequence with all of its steps left.
     whole: Followed,
-    /// The states themselves have been compared, in vain.
+    /// The states themselves have been compared, and differed.
     compared: bool,
 }
 
 /// A sequence that has been followed up to a state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Followed {
-    /// Which one.
+    /// The number of the sequence.
     number: u32,
     /// The depth of the state after which steps were made that it depends on; `NEVER` unless it is
     /// suspended.
     since: u32,
-    /// The steps that are left, as bits, and how many they are.
+    /// The steps that are left, as bits.
     left: u64,
+    /// Number of steps that are left.
     length: u32,
-    /// Who makes the first of them.
+    /// The process of the first of them.
     first: ProcessId,
-    /// Who makes them, as bits: some others may have the same.
+    /// Their processes, as bits; several processes may share a bit.
     processes: u64,
-    /// What they add to the sum, if they are made from the state `since`, or else from the current
-    /// one.
+    /// What they add to the sum if they are made from the state `since` or, unless suspended, from
+    /// the current one.
     adds: Fingerprint,
 }
 
@@ -108,7 +108,7 @@ impl Default for Followed {
     }
 }
 
-/// The bit of a process. Others may have the same.
+/// Returns the bit of a process. Several processes may share it.
 #[inline]
 fn bit(process: ProcessId) -> u64 {
     1 << (process.index() % 64)
@@ -119,13 +119,13 @@ impl Followed {
         self.length
     }
 
-    /// Whether it is not suspended, or not for long, where a state of this depth is left.
+    /// Whether it is not suspended, or not for long, when the search leaves a state of this depth.
     #[inline]
     fn is_worth_while(&self, from: usize) -> bool {
         self.since == NEVER || self.length + (from as u32 - self.since) < MOST_AHEAD
     }
 
-    /// The sequence is where these of its steps are left.
+    /// Sets the steps that are left.
     #[inline]
     fn leave(&mut self, left: u64, steps: &[Step]) {
         self.left = left;
@@ -143,7 +143,7 @@ impl Followed {
     }
 }
 
-/// A suspended sequence that the last step goes on with.
+/// A suspended sequence that the last step continues.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Doubt {
     pub sequence: Followed,
@@ -158,43 +158,44 @@ pub(super) struct Doubt {
 pub(super) struct Made<'a> {
     pub event: &'a Event,
     pub claims: u32,
-    /// What it has added to the sum.
+    /// The amount that it has added to the sum.
     pub adds: Fingerprint,
 }
 
 /// The sequences of the states on the current path.
 #[derive(Debug, Default)]
 pub(super) struct Sequences {
-    /// All of them by their numbers, and the numbers that are free.
+    /// All sequences, by number.
     all: Vec<Sequence>,
+    /// Numbers that can be reused.
     free: Vec<u32>,
-    /// For each number whether it has been seen to lead to another state: here the order of its
-    /// steps matters.
+    /// For each number, whether the sequence led to another state than expected: the order of its
+    /// steps matters here.
     useless: Vec<bool>,
-    /// For each state those that start from it.
+    /// For each state, the sequences that start from it.
     homes: Vec<Vec<u32>>,
-    /// Those that have been handed down to each state, one state after the other, and where each
-    /// state's start.
+    /// The sequences that have been handed down to each state, one state after the other.
     followed: Vec<Followed>,
+    /// For each state, the index of its first sequence in `followed`.
     starts: Vec<usize>,
     doubts: Vec<Doubt>,
-    /// Those of them that have been found to go on.
+    /// The doubted sequences that turned out to continue.
     went_on: Vec<Followed>,
-    /// Those that the last step has ended in a state with another sum.
+    /// The sequences that the last step has ended in a state with another sum.
     unlike: Vec<Followed>,
-    /// Some of those that were handed down to the last state may have a single step left.
+    /// Whether a sequence handed down to the last state may have a single step left.
     single: bool,
     most: usize,
 }
 
 impl Sequences {
-    /// The initial state.
+    /// Starts in the initial state.
     pub fn start(&mut self) {
         *self = Self::default();
         self.enter();
     }
 
-    /// A step has led from the last state to a new one, where no sequence leads on.
+    /// Enters a new state, to which no sequences are handed down yet.
     #[inline]
     pub fn enter(&mut self) {
         self.starts.push(self.followed.len());
@@ -207,7 +208,7 @@ impl Sequences {
         self.single = false;
     }
 
-    /// The last state is left.
+    /// Leaves the last state.
     #[inline]
     pub fn leave(&mut self) {
         if let Some(start) = self.starts.pop() {
@@ -219,13 +220,13 @@ impl Sequences {
         }
     }
 
-    /// The most states that were stored at any time.
+    /// Returns the greatest number of states stored at any time.
     pub fn most_stored(&self) -> usize {
         self.most
     }
 
-    /// A step has led from the last state to a new one. Whether a sequence has come to its end with
-    /// it, in the state that is expected there. Nothing is handed down yet.
+    /// Enters the state that a step has led to. Returns whether the step has ended a sequence in
+    /// the expected state. Nothing is handed down yet.
     #[inline]
     pub fn follow(&mut self, made: Made<'_>) -> bool {
         self.enter();
@@ -235,7 +236,8 @@ impl Sequences {
     fn follow_some(&mut self, made: Made<'_>) -> bool {
         let mine = bit(made.event.process);
         let mut known = false;
-        // Those that start from the state before have two steps or more, and are not suspended.
+        // Sequences that start from the state before have at least two steps, and are not
+        // suspended.
         for at in self.handed() {
             if self.followed[at].processes & mine != 0 {
                 known |= self.ends(self.followed[at], made);
@@ -244,15 +246,15 @@ impl Sequences {
         known
     }
 
-    /// The places of those that were handed down to the state before the last.
+    /// Returns the positions of the sequences handed down to the state before the last.
     #[inline]
     fn handed(&self) -> Range<usize> {
         let last = self.starts.len() - 1;
         self.starts[last - 1]..self.starts[last]
     }
 
-    /// Whether a sequence has come to its end with the last step, as expected. If it was suspended,
-    /// it is one to doubt.
+    /// Whether the last step has ended a sequence as expected. A suspended sequence is added to the
+    /// doubts.
     fn ends(&mut self, one: Followed, made: Made<'_>) -> bool {
         let steps = &self.all[one.number as usize].steps;
         let mine = next_of(made.event.process, &one, steps);
@@ -277,19 +279,19 @@ impl Sequences {
         known
     }
 
-    /// Whether there is something to hand down to the last state.
+    /// Whether there is anything to hand down to the last state.
     #[inline]
     pub fn can_hand_down(&self) -> bool {
         let from = self.starts.len() - 2;
         !self.handed().is_empty() || !self.homes[from].is_empty()
     }
 
-    /// Hands the sequences of the state before the last down to the last one, which is one to go on
-    /// from. Those that were doubted and go on come after them.
+    /// Hands the sequences of the state before the last down to the last one. The doubted sequences
+    /// that continue come after them.
     pub fn hand_down(&mut self, made: Made<'_>, catalogue: &Catalogue) {
         let from = self.starts.len() - 2;
         let mine = bit(made.event.process);
-        // All are copied, and where one goes the next takes its place: most stay as they are.
+        // All are copied, and the gaps of those that end are closed: most stay as they are.
         let start = self.followed.len();
         self.followed.extend_from_within(self.handed());
         let mut kept = start;
@@ -330,7 +332,7 @@ impl Sequences {
         self.followed.push(one);
     }
 
-    /// What a sequence is after the last step, if anything.
+    /// Returns the sequence after the last step, if anything is left of it.
     fn next(&self, mut one: Followed, made: Made<'_>, catalogue: &Catalogue) -> Option<Followed> {
         let Event {
             process, claims, ..
@@ -339,7 +341,7 @@ impl Sequences {
         if one.processes & bit(*process) != 0
             && let Some(at) = next_of(*process, &one, steps)
         {
-            // If it was suspended, it was one to doubt.
+            // A suspended sequence is in the doubts.
             let goes_on = one.since == NEVER
                 && one.length > 1
                 && steps[at as usize].is(made.event, made.claims);
@@ -354,7 +356,7 @@ impl Sequences {
         one.is_worth_while(from).then_some(one)
     }
 
-    /// The suspended sequences that the last step goes on with: those that it ends first, and then
+    /// Returns the suspended sequences that the last step continues: first those that it ends, then
     /// those that were suspended last.
     pub fn doubts(&mut self) -> Vec<Doubt> {
         let mut doubts = std::mem::take(&mut self.doubts);
@@ -365,7 +367,7 @@ impl Sequences {
         doubts
     }
 
-    /// They have been looked at.
+    /// Clears the doubts, which have been examined.
     pub fn no_doubts(&mut self, mut doubts: Vec<Doubt>) {
         doubts.clear();
         self.doubts = doubts;
@@ -375,7 +377,7 @@ impl Sequences {
         !self.doubts.is_empty()
     }
 
-    /// The steps that are left of a sequence, in an order in which they can be tried.
+    /// Returns the steps that are left of a sequence, in an order in which they can be tried.
     pub fn left(&self, one: Followed) -> impl Iterator<Item = &Step> {
         let steps = self.all[one.number as usize].steps.iter().enumerate();
         steps
@@ -383,14 +385,14 @@ impl Sequences {
             .map(|(_, step)| step)
     }
 
-    /// Whether the steps that are left add as much as they have been seen to add. If not, it need
-    /// not be tried again.
+    /// Whether the steps that are left add as much as they were seen to add. If not, the sequence
+    /// is not tried again.
     pub fn expects(&mut self, one: Followed, adds: Fingerprint) -> bool {
         self.useless[one.number as usize] |= one.adds != adds;
         one.adds == adds
     }
 
-    /// A sequence has come to its end in a state with another sum than the one expected.
+    /// Notes that a sequence has ended in a state with another sum than the expected one.
     pub fn ended_unlike(&mut self, one: Followed) {
         if !self.all[one.number as usize].compared {
             self.unlike.push(one);
@@ -401,31 +403,31 @@ impl Sequences {
         !self.unlike.is_empty()
     }
 
-    /// Those that the last step has ended in a state with another sum, and that may still lead to
-    /// the expected state.
+    /// Returns the sequences that the last step has ended in a state with another sum, and that may
+    /// still lead to the expected state.
     pub fn unlike(&mut self) -> Vec<Followed> {
         std::mem::take(&mut self.unlike)
     }
 
-    /// The depth of the state that a sequence starts from.
+    /// Returns the depth of the state that a sequence starts from.
     pub fn home(&self, one: Followed) -> usize {
         self.all[one.number as usize].home
     }
 
-    /// The states themselves have been compared at the end of a sequence.
+    /// Notes the comparison of the states at the end of a sequence.
     pub fn compared(&mut self, one: Followed, equal: bool) {
         self.useless[one.number as usize] = !equal;
         self.all[one.number as usize].compared = !equal;
     }
 
-    /// The steps since the home of a sequence that has been followed to its end, in the order of
-    /// the run that it was found in: its own as they were made there, and then the others.
+    /// Returns the steps since the home of a sequence that has been followed to its end, in the
+    /// order of the run that it was found in: its own as they were made there, and then the others.
     pub fn as_found<'a>(&'a self, one: Followed, since: &'a [Step]) -> Vec<&'a Step> {
         let Sequence { steps, places, .. } = &self.all[one.number as usize];
         let mut own: Vec<usize> = (0..steps.len()).collect();
         own.sort_unstable_by_key(|&at| places[at]);
         let own = own.into_iter().map(|at| &steps[at]);
-        // The steps of a process in the sequence are its first since then.
+        // The steps of a process in the sequence are its first ones since then.
         let mut left: SmallVec<[ProcessId; 16]> = own.clone().map(|step| step.process).collect();
         let others = since.iter().filter(|step| {
             let mine = left.iter().position(|&process| process == step.process);
@@ -434,8 +436,8 @@ impl Sequences {
         own.chain(others).collect()
     }
 
-    /// A sequence goes on with the step that was made, and what is left of it adds this to the sum.
-    /// Whether it is at its end.
+    /// Continues a sequence with the step that was made; what is left of it adds `adds` to the sum.
+    /// Returns whether it has ended.
     pub fn go_on(&mut self, doubt: Doubt, adds: Fingerprint) -> bool {
         let mut one = doubt.sequence;
         let steps = &self.all[one.number as usize].steps;
@@ -448,8 +450,8 @@ impl Sequences {
         one.left == 0
     }
 
-    /// A sequence starts from a state of the path, and adds this to its sum, unless it is known.
-    /// It has the steps at some places of the run.
+    /// Adds a sequence that starts from a state of the path and adds `adds` to its sum, unless it
+    /// is known. It consists of the steps at some positions of the run.
     pub fn add(&mut self, home: usize, places: &[usize], run: &[Step], adds: Fingerprint) {
         let here = &mut self.homes[home];
         let steps = places.iter().map(|&at| &run[at]);
@@ -479,20 +481,20 @@ impl Sequences {
         self.most = self.most.max(self.all.len() - self.free.len());
     }
 
-    /// Whether some may lead on from the last state.
+    /// Whether any sequence may continue from the last state.
     pub fn lead_on(&self) -> bool {
         let depth = self.starts.len() - 1;
         self.followed.len() > self.starts[depth] || !self.homes[depth].is_empty()
     }
 
-    /// Whether some sequence may end with the next step, if nobody has been run from the last
+    /// Whether some sequence may end with the next step, if no process has been run from the last
     /// state.
     #[inline]
     pub fn may_end(&self) -> bool {
         self.single
     }
 
-    /// The processes that would end one.
+    /// Returns the processes whose next step would end a sequence.
     pub fn ending(&self) -> impl Iterator<Item = ProcessId> {
         let start = self.starts[self.starts.len() - 1];
         let singles = self.followed[start..].iter().filter(|one| one.length == 1);
@@ -500,8 +502,8 @@ impl Sequences {
         useful.map(|one| one.first)
     }
 
-    /// For each process how long the shortest of the sequences is that lead on from the last state
-    /// with its step.
+    /// For each process, returns the length of the shortest sequence that its step continues from
+    /// the last state.
     pub fn shortest(&self, lengths: &mut Lengths) {
         lengths.clear();
         let depth = self.starts.len() - 1;
@@ -519,7 +521,7 @@ impl Sequences {
     }
 }
 
-/// The first step of a process that is left of a sequence.
+/// Returns the first step of a process that is left of a sequence.
 #[inline]
 fn next_of(process: ProcessId, one: &Followed, steps: &[Step]) -> Option<u32> {
     let mut left = one.left;
@@ -533,7 +535,7 @@ fn next_of(process: ProcessId, one: &Followed, steps: &[Step]) -> Option<u32> {
     None
 }
 
-/// Whether something that is left of a sequence conflicts with these claims.
+/// Whether a step that is left of a sequence conflicts with these claims.
 #[inline]
 fn conflict(one: &Followed, steps: &[Step], claims: &Claims, catalogue: &Catalogue) -> bool {
     let number = single(claims);
@@ -548,10 +550,10 @@ fn conflict(one: &Followed, steps: &[Step], claims: &Claims, catalogue: &Catalog
     false
 }
 
-/// A length for each process, to be filled again and again.
+/// A length for each process; the memory is reused.
 #[derive(Debug, Default)]
 pub(super) struct Lengths {
-    /// With the round in which it was entered.
+    /// Each with the round in which it was entered.
     all: Vec<(u32, u32)>,
     round: u32,
 }
@@ -577,8 +579,8 @@ impl Lengths {
         *round = self.round;
     }
 
-    /// The length of a process; the greatest if there is none.
-    pub fn of(&self, process: ProcessId) -> u32 {
+    /// Returns the length for a process; the greatest number if there is none.
+    pub fn get(&self, process: ProcessId) -> u32 {
         let known = self.all.get(process.index());
         let known = known.filter(|(round, _)| *round == self.round);
         known.map_or(u32::MAX, |(_, length)| *length)

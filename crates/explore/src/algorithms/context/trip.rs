@@ -1,19 +1,20 @@
-//! Steps made to see where they lead, and the way back.
+//! Trips: steps made to see where they lead, and the way back.
 
 use mazurka_core::{Event, Fingerprint, MishapKind, Semantics};
 
 use super::meter::Meter;
 use super::sequences::Step;
 
-/// Longer trips are not worth while.
+/// Limit on the steps of a trip; longer ones are not worth their cost.
 pub(super) const LONG: u64 = 64;
 
-/// A program that is away from its run.
+/// A program on a trip away from its run.
 pub(super) struct Trip<'a, E> {
     program: &'a mut E,
     meter: &'a mut Meter,
-    /// How many steps the run has, and how many were made where the trip left it.
+    /// Number of steps of the run.
     run: usize,
+    /// Number of steps of the run that were made where the trip left it.
     at: usize,
     steps: u64,
 }
@@ -30,7 +31,7 @@ impl<'a, E: Semantics> Trip<'a, E> {
         }
     }
 
-    /// Goes back to a state of the run that is not after the one where the trip left it.
+    /// Goes back to a state of the run, at or before the one where the trip left it.
     pub fn back_to(&mut self, depth: usize) {
         self.program.back_to(depth);
         self.meter.back_to_run(self.run, self.at);
@@ -55,13 +56,13 @@ impl<'a, E: Semantics> Trip<'a, E> {
         }
     }
 
-    /// Whether it has taken long.
+    /// Whether the trip has reached its limit.
     pub fn is_long(&self) -> bool {
         self.steps >= LONG
     }
 
-    /// Makes some steps. Whether they are possible, and no `assume` is false in them.
-    pub fn go<'s>(&mut self, steps: impl IntoIterator<Item = &'s Step>) -> bool {
+    /// Makes some steps. Returns whether they are possible without a false `assume`.
+    pub fn make_all<'s>(&mut self, steps: impl IntoIterator<Item = &'s Step>) -> bool {
         steps.into_iter().all(|step| self.make(step))
     }
 
@@ -75,17 +76,17 @@ impl<'a, E: Semantics> Trip<'a, E> {
         fine
     }
 
-    /// The sum of the state.
+    /// Returns the sum of the current state.
     pub fn sum(&self) -> Fingerprint {
         self.meter.sum()
     }
 
-    /// Whether the state stands for another one.
+    /// Whether the current state covers another one.
     pub fn covers(&self, other: &E::State) -> bool {
         self.program.covers(other)
     }
 
-    /// Returns to the end of the run. The number of steps of the trip.
+    /// Returns to the end of the run. Returns the number of steps of the trip.
     pub fn home(mut self, run: &[Step]) -> u64 {
         self.visit(run, run.len());
         debug_assert!(self.meter.agrees_with(self.program));
@@ -93,7 +94,7 @@ impl<'a, E: Semantics> Trip<'a, E> {
     }
 }
 
-/// Whether an `assume` is false in an event.
+/// Whether an event has a false `assume`.
 pub(super) fn discards(event: &Event) -> bool {
     let mut kinds = event.mishaps.iter().map(|mishap| mishap.kind);
     kinds.any(|kind| kind == MishapKind::Discarded)

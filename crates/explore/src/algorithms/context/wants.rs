@@ -1,34 +1,37 @@
-//! Who must be run from a state because of what could follow a cut.
+//! The processes that must be run from a state because of the steps that could follow a cut.
 //!
-//! A run was cut where some process could still do something that conflicts with an event d of the
-//! run. Let w be a run from the state E before d in which it does that, and r that process, or the
-//! one of E that starts it. Which steps of w come before is not known, but who can make the first
-//! of them is: a set P of processes with r in it is *closed* if no process outside of P may ever do
-//! something that conflicts with the next step of one in P, and if one in P that waits for a
-//! process waits for one in P (a stubborn set of Valmari's: LNCS 483, 1990, section 3). The first
-//! step of w that a process of P makes is then independent of all before it, and possible in E: so
-//! one of P can begin w, and running all of P from E is enough.
+//! A run was cut where some process could still make a step that conflicts with an event d of the
+//! run. Let w be a run from the state E before d in which it makes that step, and let r be that
+//! process, or the process of E that starts it. The steps of w before that step are unknown, but
+//! the processes that can make the first of them are not. A set P of processes that contains r is
+//! *closed* if no process outside P may ever make a step that conflicts with the next step of a
+//! process in P, and if a process in P that waits for a process waits for one in P (a stubborn set
+//! of Valmari's: LNCS 483, 1990, section 3). The first step of w by a process of P is then
+//! independent of all steps before it, and possible in E. So a process of P can begin w, and
+//! running all of P from E is enough.
 
 use mazurka_core::{Blocker, Claims, Execution, ProcessId, Status};
 
 use crate::algorithms::path::Path;
 use crate::relations::catalogue::conflict;
 
-/// For each state of the run, whose futures conflict with the event that was made from there.
+/// For each state of the run, the processes whose futures conflict with the event made from there.
 #[derive(Debug, Default)]
 pub(super) struct Wants {
     at: Vec<Vec<ProcessId>>,
-    /// Those of the state that is looked at: who is live, what each may still do, who is in P, and
-    /// whose turn it is.
+    /// The processes that are live in the state that is being settled.
     live: Vec<ProcessId>,
+    /// For each of them, everything that it may still do.
     futures: Vec<Claims>,
+    /// For each of them, whether it is in P.
     closed: Vec<bool>,
+    /// The members of P that have not been closed yet, as indices into `live`.
     pending: Vec<usize>,
     claims: Claims,
 }
 
 impl Wants {
-    /// The run is in the state of this depth.
+    /// Enters the state of this depth.
     pub fn enter(&mut self, depth: usize) {
         match self.at.get_mut(depth) {
             Some(here) => here.clear(),
@@ -36,7 +39,7 @@ impl Wants {
         }
     }
 
-    /// What a process may still do conflicts with the event that was made in the state of that
+    /// Notes that the future of a process conflicts with the event made from the state of that
     /// depth.
     pub fn add(&mut self, depth: usize, process: ProcessId) {
         let here = &mut self.at[depth];
@@ -45,13 +48,13 @@ impl Wants {
         }
     }
 
-    /// Whether something has been said about the state of this depth since it was looked at.
+    /// Whether processes were noted for the state of this depth since it was settled.
     #[inline]
     pub fn has(&self, depth: usize) -> bool {
         !self.at[depth].is_empty()
     }
 
-    /// The run is back in the state of this depth: says who shall run from there.
+    /// Adds the processes that must be run to the backtrack set of a state that the run is back in.
     #[inline]
     pub fn settle(&mut self, program: &impl Execution, depth: usize, path: &mut Path) {
         if self.has(depth) {
@@ -62,7 +65,7 @@ impl Wants {
     #[inline(never)]
     fn settle_some(&mut self, program: &impl Execution, depth: usize, path: &mut Path) {
         let roots = std::mem::take(&mut self.at[depth]);
-        // Often those who are idle are in the set from the start.
+        // Often all processes outside the backtrack set are roots already.
         let all = path.idle(depth).all(|process| roots.contains(&process));
         match !all && self.close(program, &roots) {
             true => {
@@ -77,7 +80,7 @@ impl Wants {
         self.at[depth].clear();
     }
 
-    /// Closes a set of processes; false if nothing smaller than all of them is known to be closed.
+    /// Closes a set of processes; false if no closed set smaller than all processes is known.
     fn close(&mut self, program: &impl Execution, roots: &[ProcessId]) -> bool {
         self.live.clear();
         self.closed.clear();
@@ -121,7 +124,7 @@ impl Wants {
         true
     }
 
-    /// Puts a process into the set; false if it is not live.
+    /// Adds a process to the set; false if it is not live.
     fn insert(&mut self, process: Option<ProcessId>) -> bool {
         let number = process.and_then(|p| self.live.iter().position(|&live| live == p));
         let Some(number) = number else { return false };
@@ -132,7 +135,7 @@ impl Wants {
     }
 }
 
-/// The process, or the one from which it descends that is there already.
+/// Returns the process, or its nearest ancestor that has been started.
 fn there(program: &impl Execution, process: ProcessId) -> Option<ProcessId> {
     let unborn = |&p: &ProcessId| program.status(p) == Status::Unborn;
     let mut one = Some(process);

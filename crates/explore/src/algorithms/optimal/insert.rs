@@ -1,6 +1,6 @@
-//! insert_\[E\](v, wut(E)) (JACM 2017, section 7): the sequence v that reverses a race goes into a
-//! wakeup tree as far down as it can follow what is there, and becomes a new branch where it
-//! cannot.
+//! insert_\[E\](v, wut(E)) (JACM 2017, section 7): the sequence v that reverses a race is inserted
+//! into a wakeup tree as far down as it can follow existing branches, and becomes a new branch
+//! where it cannot.
 
 use mazurka_core::Event;
 
@@ -8,12 +8,12 @@ use super::wakeup::{Key, NONE, Step};
 use super::{Initial, Optimal, Reversal};
 use crate::relations::set::{Set, for_each};
 
-/// Which branch of a wakeup tree makes sure that v is explored.
+/// The branch of a wakeup tree that ensures that v is explored.
 pub(super) enum Cover {
     /// This branch is a weak initial of v.
     Branch(u32, Initial),
-    /// Nobody: a branch has to be added after this one.
-    Nobody { after: u32 },
+    /// No branch does: one has to be added after this one.
+    None { after: u32 },
 }
 
 /// A new branch while it grows: its first and its last node.
@@ -32,7 +32,7 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// The first of some siblings in a wakeup tree that v can start with.
+    /// Returns the first of some siblings in a wakeup tree that v can start with.
     #[inline(always)]
     pub(super) fn branch_for(&self, mut at: u32, v: &Reversal<S>) -> Cover {
         let mut after = NONE;
@@ -44,11 +44,12 @@ impl<S: Set> Optimal<S> {
             after = at;
             at = branch.sibling;
         }
-        Cover::Nobody { after }
+        Cover::None { after }
     }
 
-    /// Inserts v below a branch that is a weak initial of it. If v is `all` that it could be, a
-    /// branch may also be foreign to it; else nothing is inserted there, and the answer is no.
+    /// Inserts v below a branch that is a weak initial of it. `all`: v is the whole sequence, so
+    /// the branch may also be foreign to it. Otherwise nothing is inserted below a foreign branch,
+    /// and the result is false.
     pub(super) fn insert_below(
         &mut self,
         mut at: u32,
@@ -68,14 +69,14 @@ impl<S: Set> Optimal<S> {
                 }
                 return all;
             }
-            // From a leaf everything is explored.
+            // Everything is explored from a leaf.
             if branch.child == NONE || v.all.is_empty() {
                 return true;
             }
             match self.branch_for(branch.child, &v) {
                 Cover::Branch(_, Initial::Foreign) if !all => return false,
                 Cover::Branch(child, _) => at = child,
-                Cover::Nobody { after } => {
+                Cover::None { after } => {
                     self.forest.nodes[after as usize].sibling = self.chain(&v, run);
                     return true;
                 }
@@ -83,8 +84,8 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// Inserts the rest of v below a step that chooses: below the branch of its outcomes, or of all
-    /// of them if v does not say which. Outcomes without a branch are explored anyway.
+    /// Inserts the rest of v below a step that chooses: below the branch of its outcomes, or below
+    /// all branches if v does not say which. Outcomes without a branch are explored anyway.
     fn insert_for_outcomes(
         &mut self,
         mut at: u32,
@@ -105,7 +106,7 @@ impl<S: Set> Optimal<S> {
                     Cover::Branch(child, _) => {
                         self.insert_below(child, v.clone(), true, run);
                     }
-                    Cover::Nobody { after } => {
+                    Cover::None { after } => {
                         self.forest.nodes[after as usize].sibling = self.chain(v, run);
                     }
                 }
@@ -114,7 +115,7 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// A new branch for v: its events in their order, the reversed one last.
+    /// Makes a new branch for v: its events in their order, the reversed one last.
     fn chain(&mut self, v: &Reversal<S>, run: &[Event]) -> u32 {
         let mut chain = Chain {
             top: NONE,
@@ -126,7 +127,7 @@ impl<S: Set> Optimal<S> {
             let key = self.key_at(at);
             self.append(&mut chain, at, key, run);
         });
-        // The reversed step may see other values, and have other outcomes to choose from.
+        // The reversed step may read other values, and have other outcomes to choose from.
         if v.all.contains(v.last) {
             self.append(&mut chain, v.last, 0, run);
         }
@@ -139,7 +140,7 @@ impl<S: Set> Optimal<S> {
         let event = &self.order.events[at];
         let process = event.process;
         let claims = match run.get(at) {
-            Some(made) => self.catalogue.of(made, event.single),
+            Some(made) => self.catalogue.number_of_event(made, event.single),
             None => self.waiting,
         };
         let added = self.forest.add(Step {
@@ -155,7 +156,7 @@ impl<S: Set> Optimal<S> {
         chain.bottom = added;
     }
 
-    /// The outcomes of the event at a position.
+    /// Returns the outcomes of the event at a position.
     fn key_at(&self, at: usize) -> Key {
         self.nodes.get(at + 1).map_or(0, |node| node.key)
     }

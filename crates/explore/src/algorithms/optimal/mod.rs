@@ -2,7 +2,7 @@
 //!
 //! Abdulla, Aronis, Jonsson, Sagonas, "Source Sets: A Foundation for Optimal Dynamic Partial Order
 //! Reduction", JACM 64(4), 2017, section 7 (wakeup trees). Depth first, on the driver's explicit
-//! stack; nothing is allocated for a step once the stacks have grown.
+//! stack; a step allocates nothing once the stacks have grown.
 //!
 //! | paper | here |
 //! |---|---|
@@ -16,39 +16,39 @@
 //! | insert_\[E\](v, wut(E)) | [`Optimal::reverse`], and `insert` below |
 //!
 //! Where it deviates:
-//! - Races are looked at when a run is complete. An old race, both of whose events stood in the run
-//!   before, is looked at again only if one of the new events does not happen after its first
-//!   event: else v is what it was.
-//! - *Short sequences*: of v only the part is looked at that e' needs, as long as that decides. The
-//!   paper's argument asks for no more than that no sleeper and no earlier branch is a weak initial
-//!   of what is inserted, and all that starts with v starts with the part. A weak initial of the
-//!   part that is one of its own steps is one of v too (what has to come before it is in the part);
-//!   one that is foreign to the part may conflict with the rest of v, so then all of v is looked
-//!   at. For a sleeper that needs no more than the events that come before its own or conflict with
-//!   it ([`Optimal::leads`]).
-//! - *Which process runs* where no wakeup tree says it: see `preference`. What the first run
-//!   teaches can only change the order of the search: `preference` gives hints, and every ready
-//!   process that is not asleep is tried after the hints. So a run is blocked only if all its ready
-//!   processes sleep, which the paper excludes for programs without guards and outcomes; `leaf`
-//!   asserts it.
+//! - Races are analysed when a run is complete. An old race, both of whose events were in the
+//!   previous run, is analysed again only if one of the new events does not happen after its first
+//!   event: otherwise v is unchanged.
+//! - *Short sequences*: only the part of v that e' needs is used, as long as that decides. The
+//!   paper's argument only requires that no sleeping process and no earlier branch is a weak
+//!   initial of what is inserted, and everything that starts with v starts with the part. A weak
+//!   initial of the part that is one of its own steps is a weak initial of v too (all its
+//!   predecessors in v are in the part). One that is foreign to the part may conflict with the rest
+//!   of v, so then all of v is used. For a sleeping process it suffices to check the events that
+//!   come before its own or conflict with it ([`Optimal::leads`]).
+//! - *The next process* where no wakeup tree decides: see `preference`. The hints from the first
+//!   run can only change the order of the search: every ready process that is not asleep is tried
+//!   after the hints. So a run is blocked only if all its ready processes sleep, which the paper
+//!   excludes for programs without guards and outcomes; `leaf` asserts it.
 //! - *Locks*: an acquisition races with the acquisition before it, and in v it counts with its
 //!   program past only (its other predecessors came through the critical section that the reversal
 //!   removes). An acquisition that has to wait at the end of a run is a last event that is not
 //!   made.
-//! - *Guards* (errata E3): whether a guarded step is possible after a reversal cannot be told from
-//!   the run. So at every event that conflicts with a guarded step, made or waiting, and is not in
-//!   its program past, all ready processes are tried. Sleep sets keep each trace from being
-//!   explored twice, but some runs may end blocked; for programs without guards none does. Why this
-//!   is enough: let w be a run from E that is missed, p an explored step at E that is no weak
-//!   initial of w, and q's step in w the first that depends on p. If that step is guarded, every
-//!   run through E·p holds it too, made or waiting, with p not in its program past, and E is
-//!   expanded. If it is not, the paper's argument applies. This cover is by *true* initials only. A
-//!   sleeper that is a guarded step's rival, or that still sleeps where a wakeup sequence ends
-//!   (which never happens in the paper), is `inherited`: that v could come after it says nothing.
-//! - *Outcomes* of `choose`: where a process is explored, it is with all its outcomes, one after
-//!   the other, and then it sleeps. In a wakeup sequence a step keeps the outcomes that the rest of
-//!   the sequence builds on. The other outcomes are explored there too, and if none of their steps
-//!   wakes a sleeper, their run ends blocked: it is one that was explored with the sleeper first.
+//! - *Guards* (errata E3): the run does not tell whether a guarded step is possible after a
+//!   reversal. So at every event that conflicts with a guarded step, made or waiting, and is not in
+//!   its program past, all ready processes are tried. Sleep sets prevent that a trace is explored
+//!   twice, but some runs may end blocked; for programs without guards none does. Why this is
+//!   enough: let w be a run from E that is missed, p an explored step at E that is no weak initial
+//!   of w, and q's step in w the first that depends on p. If that step is guarded, every run
+//!   through E·p contains it too, made or waiting, with p not in its program past, and E is
+//!   expanded. If it is not guarded, the paper's argument applies. This cover is by *true* initials
+//!   only. A sleeping process that is a rival of a guarded step, or that still sleeps where a
+//!   wakeup sequence ends (which never happens in the paper), is `inherited`: that v could come
+//!   after it proves nothing.
+//! - *Outcomes* of `choose`: a process is explored with all its outcomes, one after the other, and
+//!   then it sleeps. In a wakeup sequence a step keeps the outcomes that the rest of the sequence
+//!   depends on. The other outcomes are explored there too. If none of their steps wakes a sleeping
+//!   process, their run ends blocked: it was explored with the sleeping process first.
 //! - Blocked runs are analysed for races too.
 //!
 //! Memory: the branches still to be explored, along one path.
@@ -79,14 +79,13 @@ enum Initial {
     Foreign,
 }
 
-/// A state on the current path. As large as a power of two, which makes a place in a vector cheaper
-/// to find.
+/// A state on the current path. Its size is a power of two, which makes indexing a vector cheaper.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 struct Node {
-    /// Where its sleepers start; they end where the next node's start.
+    /// Index of its first sleeping process; the list ends where that of the next node starts.
     sleepers: u32,
-    /// Where its ready processes start; kept only where guards are in sight.
+    /// Index of its first ready process; kept only if there are guards.
     ready: u32,
     /// The wakeup tree, without the branch that is being explored.
     branches: u32,
@@ -94,15 +93,15 @@ struct Node {
     active: Option<ProcessId>,
     /// The outcomes of the step that led here.
     key: Key,
-    /// What is to be done here beside the wakeup tree: some of the flags below.
+    /// The work left here besides the wakeup tree: some of the flags below.
     todo: u8,
-    /// Whether the step that is being explored is a guarded step's rival.
+    /// Whether the step that is being explored is a rival of a guarded step.
     rival: bool,
-    /// How many processes have been explored from here.
+    /// Number of processes that have been explored from here.
     explored: u8,
 }
 
-/// Nothing has been run from a state yet.
+/// Nothing has been run from the state yet.
 const FRESH: u8 = 1;
 /// The process is to be run again, with the outcomes on top of `Optimal::again`.
 const AGAIN: u8 = 2;
@@ -110,21 +109,21 @@ const AGAIN: u8 = 2;
 const EXPAND: u8 = 4;
 
 impl Node {
-    /// Whether there is nothing more to run from here.
+    /// Whether nothing more is to be run from here.
     #[inline]
     fn is_done(&self) -> bool {
         self.todo == 0 && self.branches == NONE
     }
 }
 
-/// The sequence v that reverses a race: positions, and the one that comes last.
+/// The sequence v that reverses a race: positions, and the last one.
 #[derive(Clone)]
 struct Reversal<S> {
     all: S,
     last: usize,
 }
 
-/// The policy.
+/// The policy of Optimal DPOR.
 #[derive(Debug)]
 pub(crate) struct Optimal<S> {
     order: Order<S>,
@@ -132,20 +131,20 @@ pub(crate) struct Optimal<S> {
     sleepers: Vec<Step>,
     ready: Vec<ProcessId>,
     forest: Forest,
-    /// Claims of sleepers and branches.
+    /// The claims of sleeping processes and of branches.
     catalogue: Catalogue,
     outcomes: Vec<SmallVec<[i64; 1]>>,
-    /// The outcomes that processes on the path are to be run with next.
+    /// The outcomes with which processes on the path are to be run next.
     again: Vec<SmallVec<[i64; 1]>>,
-    /// The current run and the last complete one agree up to here.
+    /// Length of the common prefix of the current run and the last complete one.
     shared: usize,
-    /// The claims of the acquisition that was not made, while its race is looked at.
+    /// The claims of the acquisition that was not made, while its race is analysed.
     waiting: u32,
-    /// Whom to run first where nothing else decides; not known during the first run.
+    /// The order of processes where nothing else decides; not known during the first run.
     preference: Option<Preference>,
     /// The children of the branch that has just been taken.
     woken: u32,
-    /// What guarded steps may touch.
+    /// The cells that guarded steps may touch.
     guards: Claims,
     /// Whether runs may end blocked: there are guards or outcomes, or the search is a part of a
     /// larger one.
@@ -228,12 +227,12 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// Looks at the races of the run that is complete.
+    /// Analyses the races of a complete run.
     #[inline(never)]
     fn races(&mut self, run: &[Event]) {
         let (old, new) = self.order.events.split_at(self.shared);
         if let Some(last) = old.last() {
-            // A race whose first event happens before all the new ones is as it was.
+            // A race whose first event happens before all new events is unchanged.
             let mut open = last.firsts.clone();
             open.remove_all(&Order::common_past(new));
             if !open.is_empty() {
@@ -247,7 +246,7 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// Looks at the races of an event with earlier ones, or with some of these.
+    /// Analyses the races of an event with earlier ones, or with some of these.
     #[inline]
     fn races_of(&mut self, second: usize, with: Option<&S>, run: &[Event]) {
         let event = &self.order.events[second];
@@ -261,8 +260,7 @@ impl<S: Set> Optimal<S> {
         for_each(&firsts, |first| self.reverse(first, second, run));
     }
 
-    /// Makes sure that the runs are explored in which an event is reversed with a later one that it
-    /// races with.
+    /// Makes sure that the runs are explored that reverse the race of an event with a later one.
     #[inline(never)]
     fn reverse(&mut self, first: usize, last: usize, run: &[Event]) {
         let mut v = self.needed(first, last);
@@ -283,7 +281,7 @@ impl<S: Set> Optimal<S> {
                     }
                 }
                 Cover::Branch(_, Initial::Foreign) => {}
-                Cover::Nobody { after } => return self.add(first, after, &v, run),
+                Cover::None { after } => return self.add(first, after, &v, run),
             }
         }
         v.all = self.order.not_after(first);
@@ -292,13 +290,13 @@ impl<S: Set> Optimal<S> {
             Cover::Branch(at, _) => {
                 self.insert_below(at, v, true, run);
             }
-            Cover::Nobody { after } => self.add(first, after, &v, run),
+            Cover::None { after } => self.add(first, after, &v, run),
         }
     }
 
-    /// Whether a sleeper that is foreign to the part of v that its last event needs is a weak
-    /// initial of all of v: whether nothing else of v has to come before its step, if that is in v,
-    /// or conflicts with it, if not.
+    /// Whether a sleeping process that is foreign to the part of v that its last event needs is a
+    /// weak initial of all of v: no other event of v must come before its step, if the step is in
+    /// v, or conflicts with it, if it is not.
     #[inline(always)]
     fn leads(&self, sleeper: &Step, first: usize) -> bool {
         let events = &self.order.events;
@@ -312,7 +310,7 @@ impl<S: Set> Optimal<S> {
         !members(&rivals).any(in_v)
     }
 
-    /// The part of v that its last event needs.
+    /// Returns the part of v that its last event needs.
     #[inline]
     fn needed(&self, first: usize, last: usize) -> Reversal<S> {
         let mut past = self.past_in_reversal(last).clone();
@@ -325,8 +323,8 @@ impl<S: Set> Optimal<S> {
         Reversal { all, last }
     }
 
-    /// What happens before the last event of v. A reversed acquisition leaves the critical section
-    /// behind that it followed.
+    /// Returns the past of the last event of v. A reversed acquisition comes before the critical
+    /// section that it followed.
     #[inline]
     fn past_in_reversal(&self, last: usize) -> &S {
         let event = &self.order.events[last];
@@ -336,7 +334,7 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// Learns from the first run whom to run first.
+    /// Learns from the first run which processes to run first.
     fn rehearse(&mut self, program: &impl Execution) {
         let events = &self.order.events;
         let races = events.iter().flat_map(|second| {
@@ -347,7 +345,7 @@ impl<S: Set> Optimal<S> {
         self.preference = Some(Preference::new(races, processes, run));
     }
 
-    /// Marks all states where somebody could have changed what a guarded step waits for.
+    /// Expands all states whose event may have changed what a guarded step waits for.
     #[inline(never)]
     fn expand_rivals(&mut self, process: ProcessId, claims: &[Access]) {
         let nodes = &mut self.nodes;
@@ -357,7 +355,7 @@ impl<S: Set> Optimal<S> {
         });
     }
 
-    /// The steps that processes wait to make at the end of a run.
+    /// Handles the steps that processes wait to make at the end of a run.
     fn pending<E: Execution>(&mut self, program: &E) {
         let mut claims = Claims::new();
         for (process, status) in pending(program) {
@@ -420,7 +418,7 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// What to run where there is something to do beside the wakeup tree.
+    /// Returns the process to run where there is work besides the wakeup tree.
     #[inline(never)]
     fn next_beside(
         &mut self,
@@ -449,7 +447,7 @@ impl<S: Set> Optimal<S> {
         process
     }
 
-    /// Keeps who is ready in the last state.
+    /// Stores the ready processes of the last state.
     #[inline(never)]
     fn note_ready(&mut self, program: &impl Execution) {
         let all = program.processes().in_order().iter();
@@ -461,7 +459,7 @@ impl<S: Set> Optimal<S> {
         self.sleepers_of(node).iter().any(|s| s.process == process)
     }
 
-    /// Somebody who is ready and awake.
+    /// Returns a process that is ready and awake.
     #[inline(always)]
     fn preferred(&self, program: &impl Execution) -> Option<ProcessId> {
         let sleepers = &self.sleepers[self.nodes.last()?.sleepers as usize..];
@@ -486,7 +484,7 @@ impl<S: Set> Optimal<S> {
             let branch = self.forest.nodes[at as usize];
             let asleep = self.is_asleep(node, branch.step.process);
             if !asleep && branch.step.key != 0 {
-                // Its time comes when the process has got these outcomes.
+                // The branch is taken when the process has made these outcomes.
                 return Some(branch.step.process);
             }
             self.nodes[node].branches = branch.sibling;
@@ -500,8 +498,8 @@ impl<S: Set> Optimal<S> {
         None
     }
 
-    /// Takes the branch of a process with the outcomes it got from the wakeup tree: what hangs
-    /// below it.
+    /// Takes the branch of a process with the outcomes of its step from the wakeup tree, and
+    /// returns its children.
     #[inline(never)]
     fn wake_with(&mut self, node: usize, process: ProcessId, key: Key) -> u32 {
         let mut before = NONE;
@@ -621,7 +619,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         self.leave_to(program);
     }
 
-    /// To the last state from which there is more to explore.
+    /// Leaves states up to the last one from which more is to be explored.
     #[inline(always)]
     fn leave_to(&mut self, program: &E) -> usize {
         let run = program.events();
@@ -653,7 +651,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
             parent.explored = parent.explored.saturating_add(1);
             self.sleepers.push(Step {
                 process: event.process,
-                claims: self.catalogue.of(event, single),
+                claims: self.catalogue.number_of_event(event, single),
                 key: 0,
                 inherited: std::mem::take(&mut parent.rival),
             });
@@ -663,7 +661,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         depth
     }
 
-    /// As if no more branches came to those that are known, all equally large.
+    /// Estimates the progress as if no branches were added and all were equally large.
     fn progress(&self) -> Option<f64> {
         let (mut done, mut share) = (0.0, 1.0);
         for node in &self.nodes {

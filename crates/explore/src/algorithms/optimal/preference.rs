@@ -1,39 +1,39 @@
-//! Which process runs first where the algorithm leaves it open.
+//! The order in which processes are run where the algorithm leaves it open.
 //!
-//! Every choice leads to the same traces, but not by the same number of steps: what follows a
-//! reversed race is run again for each of its outcomes. So steps that race with nothing should come
-//! first, and processes that race with each other should be neighbours: then a reversal is followed
-//! by few steps that it does not concern. The first run teaches which processes race and which
-//! steps cannot: those that release locks, or touch what no other process changes (or, if they
+//! Every choice leads to the same traces, but not by the same number of steps: the steps after a
+//! reversed race are run again for each of its outcomes. So steps that race with nothing should
+//! come first, and processes that race with each other should be neighbours: then few steps that a
+//! reversal does not concern follow it. The first run shows which processes race and which steps
+//! cannot race: those that release locks, or touch what no other process changes (or, if they
 //! write, touches).
 //!
-//! *An order, never a filter.* One run says nothing about what a process can do in another: a child
-//! that ends at birth here may have steps to make there. So what was learned is a list of hints
-//! that [`Preference::first`] tries, and behind the hints it tries every process that there is. By
-//! this construction it answers `None` only if no process satisfies `can`, whatever the hints are;
-//! a test gives it hints about nothing and hints that are wrong.
+//! *An order, never a filter.* One run says nothing about the steps of a process in another one: a
+//! child that ends at once here may make steps there. So the first run only gives a list of hints.
+//! [`Preference::first`] tries these, and after the hints it tries every process. By this
+//! construction it returns `None` only if no process satisfies `can`, whatever the hints are; a
+//! test gives it empty hints and wrong hints.
 
 use mazurka_core::{Access, AccessKind, Event, ProcessId, ProcessTable};
 
 /// Hints about which process to run first.
 #[derive(Debug, Default)]
 pub(crate) struct Preference {
-    /// Those that race, each followed by those that it races with.
+    /// Processes that race, each followed by those that it races with.
     rivals: Vec<ProcessId>,
-    /// For each process whether it is among them; those beyond the end are not.
+    /// For each process, whether it is among the rivals; false beyond the end.
     races: Vec<bool>,
-    /// Those that do not race. A process that made no step in the first run need not be here.
+    /// Processes that do not race. A process that made no step in the first run need not be here.
     loners: Vec<ProcessId>,
-    /// The processes that race, but not with all their steps: which of the first 64 race with
-    /// nothing, as bits.
+    /// Processes of which only some steps race: which of the first 64 steps race with nothing, as
+    /// bits.
     partly_free: Vec<(ProcessId, u64)>,
 }
 
-/// Which processes have done something.
+/// The processes that have accessed a cell.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Who {
     #[default]
-    Nobody,
+    None,
     Only(ProcessId),
     Several,
 }
@@ -41,20 +41,20 @@ enum Who {
 impl Who {
     fn add(&mut self, process: ProcessId) {
         *self = match *self {
-            Who::Nobody => Who::Only(process),
+            Who::None => Who::Only(process),
             Who::Only(known) if known == process => *self,
             _ => Who::Several,
         };
     }
 
     fn is_but(self, process: ProcessId) -> bool {
-        !matches!(self, Who::Nobody) && self != Who::Only(process)
+        !matches!(self, Who::None) && self != Who::Only(process)
     }
 }
 
-/// For each event of a run whether it cannot race with any other of them.
+/// For each event of a run, whether it cannot race with any other event of the run.
 fn free(run: &[Event]) -> Vec<bool> {
-    // For each cell those that touch it, and those that change it.
+    // For each cell, the processes that touch it, and those that change it.
     let mut cells: Vec<[Who; 2]> = Vec::new();
     let each = |access: &Access| access.cells();
     for event in run {
@@ -80,7 +80,7 @@ fn free(run: &[Event]) -> Vec<bool> {
 }
 
 impl Preference {
-    /// Learns from a run, and from the pairs of processes that race in it.
+    /// Makes hints from a run and from the pairs of processes that race in it.
     pub fn new(
         pairs: impl Iterator<Item = (ProcessId, ProcessId)>,
         processes: &ProcessTable,
@@ -127,7 +127,7 @@ impl Preference {
         }
     }
 
-    /// The first process that can be run; none only if no process can.
+    /// Returns the first process that can be run; none only if no process can.
     #[inline(always)]
     pub fn first(
         &self,
@@ -164,7 +164,7 @@ impl Preference {
     }
 }
 
-/// The first of all processes that can be run. Rarely reached, and then mostly to find none.
+/// Returns the first of all processes that can be run. Rarely reached, and then mostly finds none.
 #[cold]
 fn any(processes: &ProcessTable, can: impl Fn(ProcessId) -> bool) -> Option<ProcessId> {
     processes.in_order().iter().copied().find(|&p| can(p))
@@ -179,11 +179,11 @@ mod tests {
         let pairs = [(0, 3), (1, 4), (3, 0), (4, 5)];
         let pairs = pairs.into_iter().map(|(a, b)| (ProcessId(a), ProcessId(b)));
         let preference = Preference::new(pairs, &ProcessTable::new(6), &[]);
-        // One more than were known.
+        // One process more than the hints know.
         assert_eq!(order(&preference, 7), [2, 6, 0, 3, 1, 4, 5]);
     }
 
-    /// The order in which a preference lets so many processes run.
+    /// Returns the order in which a preference runs this many processes.
     fn order(preference: &Preference, processes: u32) -> Vec<u32> {
         let processes = ProcessTable::new(processes);
         let mut order = Vec::new();
@@ -197,13 +197,13 @@ mod tests {
 
     #[test]
     fn whatever_the_hints_are_every_process_gets_its_turn() {
-        // The run taught nothing about any of the six, or about one of them alone.
+        // The run gives no hints about the six processes, or hints about one of them only.
         let taught_nothing = Preference::new([].into_iter(), &ProcessTable::new(6), &[]);
         assert_eq!(order(&taught_nothing, 6), [0, 1, 2, 3, 4, 5]);
-        let run = [Event::of(ProcessId(4), 0)];
+        let run = [Event::new(ProcessId(4), 0)];
         let one_moved = Preference::new([].into_iter(), &ProcessTable::new(6), &run);
         assert_eq!(order(&one_moved, 6), [4, 0, 1, 2, 3, 5]);
-        // Hints that no run could teach.
+        // Hints that no run could give.
         let wrong = Preference {
             races: vec![true; 3],
             ..Preference::default()

@@ -1,23 +1,23 @@
-//! Wakeup trees, all of a search in one arena: 20 bytes a node, freed nodes are used again.
+//! Wakeup trees, all of a search in one arena: 20 bytes per node, and freed nodes are reused.
 
 use mazurka_core::ProcessId;
 
-/// The outcomes of a step, as a number; 0 stands for a step that chooses nothing.
+/// The outcomes of a step, as a number; 0 for a step without choices.
 pub(crate) type Key = u32;
 
-/// The next step of a process: what it claims and what it chose.
+/// The next step of a process: its claims and its outcomes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     pub process: ProcessId,
-    /// What it claims, by its number in the catalogue.
+    /// Its claims, by their number in the catalogue.
     pub claims: u32,
     /// In a wakeup tree: the outcomes that the branch is for.
     pub key: Key,
-    /// Asleep where the wakeup tree had nothing to say: see `optimal`.
+    /// The process sleeps where the wakeup tree did not decide: see `optimal`.
     pub inherited: bool,
 }
 
-/// No node.
+/// The absence of a node.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// A node of a wakeup tree: first child, next sibling.
@@ -66,7 +66,7 @@ impl Forest {
             self.release(at);
             at = sibling;
             if child != NONE {
-                // The children come next, then the siblings: no recursion, trees may be deep.
+                // Children before siblings, without recursion, because trees may be deep.
                 let mut last = child;
                 while self.nodes[last as usize].sibling != NONE {
                     last = self.nodes[last as usize].sibling;

@@ -9,7 +9,7 @@ use crate::run::{Cpu, Deaf, Fuel, Log, Numbers, Plain, Step, evaluate};
 impl Machine {
     /// Lets all processes do their local work before their first step.
     pub(super) fn start(&mut self) {
-        let mut event = Event::of(ProcessId(0), 0);
+        let mut event = Event::new(ProcessId(0), 0);
         for process in 0..self.code.processes.len() as u32 {
             let mut step = Step {
                 event: &mut event,

@@ -93,13 +93,13 @@ fn the_log_of_a_long_loop_stays_short() {
 }
 
 #[test]
-fn a_long_step_ends_when_nobody_waits() {
+fn a_long_step_ends_when_the_time_is_over() {
     let mut machine = machine_of(
         "var x: int = 0 process { x := 1; let i = 0; while i < 10000000 { i := i + 1 }; x := 2 }
          process { x := 3 }",
     );
     machine.set_patience(Patience::new(Some(Duration::ZERO), None));
-    // Who does little is not asked.
+    // A short step does not check the time.
     assert!(machine.step(ProcessId(1), &[]).unwrap().mishaps.is_empty());
     let event = machine.step(ProcessId(0), &[]).unwrap();
     let kinds: Vec<MishapKind> = event.mishaps.iter().map(|mishap| mishap.kind).collect();

@@ -35,7 +35,8 @@ struct Followed {
 ///
 /// ```
 /// # use std::sync::Arc;
-/// let source = "var x: int = 0 var flag: bool = true process { x := x + 1; flag |> skip } process { x == 1 |> skip }";
+/// let source = "var x: int = 0 var flag: bool = true
+///     process { x := x + 1; flag |> skip } process { x == 1 |> skip }";
 /// let program = mazurka_lang::load(source, &[]).unwrap();
 /// let code = mazurka_lang::compile(&program, source).unwrap();
 /// let mut concolic = mazurka_lang::Concolic::new(&code, 1_000_000);

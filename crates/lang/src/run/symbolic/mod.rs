@@ -235,12 +235,15 @@ impl SymbolicMachine {
     /// Lets all processes do their local work before their first step, and assumes what is
     /// required.
     fn start(&mut self) {
-        let mut event = Event::of(ProcessId(0), 0);
+        let mut event = Event::new(ProcessId(0), 0);
         self.probing = true;
         for process in 0..self.code.processes.len() as u32 {
             // Local work can neither block nor choose.
             let (mark, asked) = (self.undo.len(), self.asked.len());
-            if self.go(ProcessId(process), &mut event, &[], false).is_err() {
+            if self
+                .run_to_mark(ProcessId(process), &mut event, &[], false)
+                .is_err()
+            {
                 // What it does depends on an input: then it will be a step.
                 self.undo_to(mark);
                 self.asked.truncate(asked);
@@ -268,7 +271,7 @@ impl SymbolicMachine {
     }
 
     /// Runs a process to its next mark, writing down what happens.
-    fn go(
+    fn run_to_mark(
         &mut self,
         process: ProcessId,
         event: &mut Event,
@@ -338,10 +341,10 @@ impl SymbolicMachine {
         };
         let starts = taken.starts;
         let mut event = match self.run.get_mut(depth) {
-            Some(event) => std::mem::replace(event, Event::of(process, 0)),
+            Some(event) => std::mem::replace(event, Event::new(process, 0)),
             None => {
-                self.run.push(Event::of(process, 0));
-                Event::of(process, 0)
+                self.run.push(Event::new(process, 0));
+                Event::new(process, 0)
             }
         };
         event.reset(process, taken.registers.steps);
@@ -349,7 +352,7 @@ impl SymbolicMachine {
         event.claims_key = self.claim(process, &mut claims);
         event.claims = claims;
         event.wait = self.wait(process);
-        let result = self.go(process, &mut event, outcomes, !starts);
+        let result = self.run_to_mark(process, &mut event, outcomes, !starts);
         self.taken.push(taken);
         match result {
             Ok(()) => {

@@ -1,16 +1,16 @@
-//! `std::sync::Arc` and `Weak`, watched.
+//! `std::sync::Arc` and `Weak`, tracked.
 //!
-//! The counts are std's and no part of any step. The clocks know what they order, as std has it:
-//! dropping releases, dropping the last one acquires, and so do `get_mut`, `try_unwrap`,
-//! `into_inner`, `make_mut` and `upgrade` if they succeed. Cloning, `strong_count` and `weak_count`
-//! are relaxed.
+//! The counts are std's and no part of any step. Vector clocks know what the counts order, as in
+//! std: dropping a reference releases, dropping the last one acquires, and so do `get_mut`,
+//! `try_unwrap`, `into_inner`, `make_mut` and `upgrade` if they succeed. Cloning, `strong_count`
+//! and `weak_count` are relaxed.
 //!
-//! Each `Arc` that a thread of a model makes is a *region* of memory with a name (regions.rs): what
-//! lies in it is named by it.
+//! Each `Arc` that a thread of a model makes is a *region* of memory with a name (regions.rs):
+//! objects inside are named by the region.
 //!
-//! std's `Arc` cannot tell anybody that it is dropped, so this is a type of its own, and two things
-//! that only std's can do are missing: it does not turn into an `Arc<dyn Trait>` by itself, and it
-//! is no receiver (`self: Arc<Self>`). Make these from std's ([`Arc::from_std`]), or use std's.
+//! std's `Arc` cannot report that it is dropped, so this is a separate type, and it lacks two
+//! things that only std's can do: it does not coerce to an `Arc<dyn Trait>`, and it is no receiver
+//! (`self: Arc<Self>`). Make these from std's ([`Arc::from_std`]), or use std's.
 
 mod regions;
 mod traits;
@@ -25,7 +25,7 @@ use crate::world::world;
 use regions::Count;
 pub(crate) use regions::Regions;
 
-/// A value that several share: [`std::sync::Arc`].
+/// A shared value; the counterpart of [`std::sync::Arc`].
 ///
 /// ```
 /// use mazurka_rt::cell::UnsafeCell;
@@ -48,22 +48,22 @@ pub(crate) use regions::Regions;
 /// ```
 pub struct Arc<T: ?Sized>(ManuallyDrop<sync::Arc<T>>);
 
-/// A reference that does not keep the value: [`std::sync::Weak`].
+/// A reference that does not keep the value alive; the counterpart of [`std::sync::Weak`].
 pub struct Weak<T: ?Sized>(ManuallyDrop<sync::Weak<T>>);
 
-/// The address of a value.
+/// Returns the address of a value.
 fn address<T: ?Sized>(value: *const T) -> usize {
     value.cast::<()>() as usize
 }
 
-/// Tells the clocks about a count.
+/// Tells the clocks about an access to a count.
 fn order(at: usize, count: Count, load: Ordering, store: Option<Ordering>) {
     if let Some(world) = world() {
         world.inner.borrow_mut().counted(at, count, load, store);
     }
 }
 
-/// A reference that keeps the value goes.
+/// Tells the clocks that a strong reference is dropped.
 fn drop_one(at: usize, last: bool) {
     let load = match last {
         true => Ordering::Acquire,
@@ -72,7 +72,7 @@ fn drop_one(at: usize, last: bool) {
     order(at, Count::Strong, load, Some(Ordering::Release));
 }
 
-/// The current thread has made an `Arc`.
+/// Notes that the current thread has made an `Arc`.
 fn made_arc<T: ?Sized>(inner: &sync::Arc<T>) {
     if let Some(world) = world() {
         let (at, size) = (address(sync::Arc::as_ptr(inner)), size_of_val(&**inner));
@@ -80,8 +80,7 @@ fn made_arc<T: ?Sized>(inner: &sync::Arc<T>) {
     }
 }
 
-/// The value is about to go: when it has gone, its memory is no region any more, even if its
-/// destructor panics.
+/// Removes the region of a value when the value has been dropped, even if its destructor panics.
 struct Ending(usize);
 
 impl Drop for Ending {
@@ -93,12 +92,12 @@ impl Drop for Ending {
 }
 
 impl<T> Arc<T> {
-    /// A value to share.
+    /// Shares a value.
     pub fn new(data: T) -> Self {
         Self::adopt(sync::Arc::new(data))
     }
 
-    /// A value that has a reference to itself.
+    /// Makes a value that has a reference to itself.
     pub fn new_cyclic<F>(data_fn: F) -> Self
     where
         F: FnOnce(&Weak<T>) -> T,
@@ -108,22 +107,22 @@ impl<T> Arc<T> {
         }))
     }
 
-    /// Room for a value.
+    /// Makes room for a value.
     pub fn new_uninit() -> Arc<MaybeUninit<T>> {
         Arc::adopt(sync::Arc::new_uninit())
     }
 
-    /// A value that stays where it is.
+    /// Shares a value that is pinned.
     pub fn pin(data: T) -> Pin<Self> {
-        // SAFETY: the value cannot be moved out of an `Arc` that is pinned, as with std:
-        // `try_unwrap` wants the `Arc` itself.
+        // SAFETY: as with std, the value cannot be moved out of a pinned `Arc`: `try_unwrap` needs
+        // the `Arc` itself.
         #[allow(unsafe_code)]
         unsafe {
             Pin::new_unchecked(Self::new(data))
         }
     }
 
-    /// The value, if this is the only reference.
+    /// Returns the value, if this is the only strong reference.
     pub fn try_unwrap(this: Self) -> Result<T, Self> {
         let at = address(Self::as_ptr(&this));
         match sync::Arc::try_unwrap(this.into_std()) {
@@ -136,7 +135,7 @@ impl<T> Arc<T> {
         }
     }
 
-    /// The value, if this is the last reference; else it is dropped.
+    /// Returns the value, if this is the last strong reference; otherwise drops the reference.
     pub fn into_inner(this: Self) -> Option<T> {
         let at = address(Self::as_ptr(&this));
         drop_one(at, sync::Arc::strong_count(&this.0) == 1);
@@ -145,7 +144,7 @@ impl<T> Arc<T> {
         value
     }
 
-    /// The value, or a copy of it if this is not the only reference.
+    /// Returns the value, or a clone of it if there are other references.
     pub fn unwrap_or_clone(this: Self) -> T
     where
         T: Clone,
@@ -155,7 +154,7 @@ impl<T> Arc<T> {
 }
 
 impl<T: ?Sized> Arc<T> {
-    /// Makes one of an `Arc` of std's, which can be an `Arc<dyn Trait>`.
+    /// Makes an `Arc` from one of std's, which may be an `Arc<dyn Trait>`.
     ///
     /// ```
     /// use std::fmt::Debug;
@@ -167,7 +166,7 @@ impl<T: ?Sized> Arc<T> {
     ///
     /// # Panics
     ///
-    /// If there are other references, whose ends would not be noticed.
+    /// If there are other references: dropping them would not be noticed.
     #[track_caller]
     pub fn from_std(mut inner: sync::Arc<T>) -> Self {
         let alone = sync::Arc::get_mut(&mut inner).is_some();
@@ -175,13 +174,13 @@ impl<T: ?Sized> Arc<T> {
         Self::adopt(inner)
     }
 
-    /// A new one: the current thread has made it.
+    /// Makes an `Arc` that the current thread has created.
     fn adopt(inner: sync::Arc<T>) -> Self {
         made_arc(&inner);
         Self(ManuallyDrop::new(inner))
     }
 
-    /// std's, the count as it is.
+    /// Returns std's `Arc` without changing the count.
     fn into_std(self) -> sync::Arc<T> {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: `this` is not used again.
@@ -191,54 +190,57 @@ impl<T: ?Sized> Arc<T> {
         }
     }
 
-    /// A pointer to the value; [`from_raw`](Self::from_raw) makes it a reference again.
+    /// Returns a pointer to the value; [`from_raw`](Self::from_raw) turns it into a reference
+    /// again.
     #[must_use = "losing the pointer will leak memory"]
     pub fn into_raw(this: Self) -> *const T {
         sync::Arc::into_raw(this.into_std())
     }
 
-    /// A pointer to the value.
+    /// Returns a pointer to the value.
     #[must_use]
     pub fn as_ptr(this: &Self) -> *const T {
         sync::Arc::as_ptr(&this.0)
     }
 
-    /// The reference that a pointer was made from.
+    /// Turns a pointer back into the reference it was made from.
     ///
     /// # Safety
     ///
-    /// As with std: the pointer comes from [`into_raw`](Self::into_raw), and this is done once.
+    /// As with std: the pointer comes from [`into_raw`](Self::into_raw), and is turned back only
+    /// once.
     #[allow(unsafe_code)]
     pub unsafe fn from_raw(ptr: *const T) -> Self {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller promises the same.
         Self(ManuallyDrop::new(unsafe { sync::Arc::from_raw(ptr) }))
     }
 
-    /// One more reference.
+    /// Adds a strong reference.
     ///
     /// # Safety
     ///
-    /// As with std: the pointer comes from [`into_raw`](Self::into_raw), and there is a reference.
+    /// As with std: the pointer comes from [`into_raw`](Self::into_raw), and there is a strong
+    /// reference.
     #[allow(unsafe_code)]
     pub unsafe fn increment_strong_count(ptr: *const T) {
-        // SAFETY: the caller's promise is the same; the reference that there is stays.
+        // SAFETY: the caller promises the same; the existing reference is kept.
         let this = ManuallyDrop::new(unsafe { Self::from_raw(ptr) });
         std::mem::forget(Self::clone(&this));
     }
 
-    /// One reference less.
+    /// Drops a strong reference.
     ///
     /// # Safety
     ///
     /// As with std: the pointer comes from [`into_raw`](Self::into_raw), and there is a reference
-    /// to give up.
+    /// to drop.
     #[allow(unsafe_code)]
     pub unsafe fn decrement_strong_count(ptr: *const T) {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller promises the same.
         drop(unsafe { Self::from_raw(ptr) });
     }
 
-    /// A reference that does not keep the value.
+    /// Makes a weak reference.
     #[must_use = "this returns a new `Weak` pointer, without modifying the original `Arc`"]
     pub fn downgrade(this: &Self) -> Weak<T> {
         let at = address(Self::as_ptr(this));
@@ -246,8 +248,8 @@ impl<T: ?Sized> Arc<T> {
         Weak(ManuallyDrop::new(sync::Arc::downgrade(&this.0)))
     }
 
-    /// How many references there are. In a model that is those of this moment of this run; others
-    /// are not explored.
+    /// Returns the number of strong references. In a model this is the number at this point of this
+    /// run; other values are not explored.
     #[must_use]
     pub fn strong_count(this: &Self) -> usize {
         let at = address(Self::as_ptr(this));
@@ -255,7 +257,7 @@ impl<T: ?Sized> Arc<T> {
         sync::Arc::strong_count(&this.0)
     }
 
-    /// How many references there are that do not keep the value.
+    /// Returns the number of weak references.
     #[must_use]
     pub fn weak_count(this: &Self) -> usize {
         let at = address(Self::as_ptr(this));
@@ -269,7 +271,7 @@ impl<T: ?Sized> Arc<T> {
         sync::Arc::ptr_eq(&this.0, &other.0)
     }
 
-    /// The value, if this is the only reference.
+    /// Returns the value, if this is the only reference.
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
         let at = address(Self::as_ptr(this));
         let value = sync::Arc::get_mut(&mut this.0)?;
@@ -280,7 +282,7 @@ impl<T: ?Sized> Arc<T> {
 }
 
 impl<T: Clone> Arc<T> {
-    /// The value, or a copy that is not shared.
+    /// Returns the value; clones it first if it is shared.
     pub fn make_mut(this: &mut Self) -> &mut T {
         let before = address(Self::as_ptr(this));
         let last = sync::Arc::strong_count(&this.0) == 1;
@@ -295,20 +297,20 @@ impl<T: Clone> Arc<T> {
 }
 
 impl<T> Arc<MaybeUninit<T>> {
-    /// With the value that has been written.
+    /// Assumes that the value has been written.
     ///
     /// # Safety
     ///
-    /// As with std: it has been.
+    /// As with std: the value has been written.
     #[allow(unsafe_code)]
     pub unsafe fn assume_init(self) -> Arc<T> {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller promises the same.
         Arc(ManuallyDrop::new(unsafe { self.into_std().assume_init() }))
     }
 }
 
 impl Arc<dyn Any + Send + Sync> {
-    /// The same with the type of the value, if it is the one.
+    /// Casts to the concrete type of the value.
     pub fn downcast<T: Any + Send + Sync>(self) -> Result<Arc<T>, Self> {
         match self.into_std().downcast() {
             Ok(inner) => Ok(Arc(ManuallyDrop::new(inner))),
@@ -340,7 +342,7 @@ impl<T: ?Sized> Drop for Arc<T> {
 }
 
 impl<T> Weak<T> {
-    /// A reference to nothing.
+    /// Makes a reference to nothing.
     #[must_use]
     pub const fn new() -> Self {
         Self(ManuallyDrop::new(sync::Weak::new()))
@@ -348,13 +350,13 @@ impl<T> Weak<T> {
 }
 
 impl<T: ?Sized> Weak<T> {
-    /// A pointer to where the value is, or was.
+    /// Returns a pointer to where the value is or was.
     #[must_use]
     pub fn as_ptr(&self) -> *const T {
         self.0.as_ptr()
     }
 
-    /// A pointer; [`from_raw`](Self::from_raw) makes it a reference again.
+    /// Returns a pointer; [`from_raw`](Self::from_raw) turns it into a reference again.
     #[must_use = "losing the pointer will leak memory"]
     pub fn into_raw(self) -> *const T {
         let mut this = ManuallyDrop::new(self);
@@ -364,18 +366,19 @@ impl<T: ?Sized> Weak<T> {
         inner.into_raw()
     }
 
-    /// The reference that a pointer was made from.
+    /// Turns a pointer back into the reference it was made from.
     ///
     /// # Safety
     ///
-    /// As with std: the pointer comes from [`into_raw`](Self::into_raw), and this is done once.
+    /// As with std: the pointer comes from [`into_raw`](Self::into_raw), and is turned back only
+    /// once.
     #[allow(unsafe_code)]
     pub unsafe fn from_raw(ptr: *const T) -> Self {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller promises the same.
         Self(ManuallyDrop::new(unsafe { sync::Weak::from_raw(ptr) }))
     }
 
-    /// A reference that keeps the value, if it is still there.
+    /// Returns a strong reference, if the value still exists.
     #[must_use = "this returns a new `Arc`, without modifying the original weak pointer"]
     pub fn upgrade(&self) -> Option<Arc<T>> {
         let inner = self.0.upgrade()?;
@@ -389,19 +392,19 @@ impl<T: ?Sized> Weak<T> {
         Some(Arc(ManuallyDrop::new(inner)))
     }
 
-    /// How many references there are that keep the value.
+    /// Returns the number of strong references.
     #[must_use]
     pub fn strong_count(&self) -> usize {
         self.0.strong_count()
     }
 
-    /// How many references there are that do not.
+    /// Returns the number of weak references.
     #[must_use]
     pub fn weak_count(&self) -> usize {
         self.0.weak_count()
     }
 
-    /// Whether both are about one value.
+    /// Whether both refer to the same value.
     #[must_use]
     pub fn ptr_eq(&self, other: &Self) -> bool {
         self.0.ptr_eq(&other.0)

@@ -1,8 +1,9 @@
-//! The memory of the `Arc`s of an execution, and the names of what lies in it.
+//! The memory of the `Arc`s of an execution, and the names of the objects in it.
 //!
-//! A region is named by the thread that made it and how many this thread had made before. Objects
-//! in it are named by the region, their offset, and how many objects at this offset were named
-//! before: the content of an `Arc` may be replaced, and what was there may live on elsewhere.
+//! A region is named by the thread that made it and by the number of regions that this thread had
+//! made before. An object in it is named by the region, its offset, and the number of objects named
+//! at this offset before: the content of an `Arc` may be replaced, and the old content may live on
+//! elsewhere.
 
 use std::sync::atomic::Ordering;
 
@@ -24,10 +25,10 @@ struct Region {
     number: usize,
 }
 
-/// What is kept of a region for the next execution.
+/// The part of a region that is kept for the next execution.
 #[derive(Default)]
 struct Record {
-    /// For each offset the objects that were there.
+    /// For each offset, the objects that were there.
     objects: Vec<(usize, Pool)>,
     /// The cells of the counts, for the clocks.
     counts: Option<[u32; 2]>,
@@ -40,17 +41,16 @@ struct Made {
     records: Vec<Record>,
 }
 
-/// All regions.
+/// All regions of an execution.
 #[derive(Default)]
 pub(crate) struct Regions {
-    /// Those that are alive, in the order of their addresses. They are few, and a vector keeps its
-    /// memory.
+    /// The live regions, ordered by address. They are few, and a vector keeps its memory.
     alive: Vec<Region>,
     made: Vec<Made>,
 }
 
 impl Regions {
-    /// For a new execution.
+    /// Starts a new execution.
     pub fn clear(&mut self) {
         self.alive.clear();
         for made in &mut self.made {
@@ -58,14 +58,14 @@ impl Regions {
         }
     }
 
-    /// The value of an `Arc` is gone.
+    /// Removes the region of a value that has been dropped.
     pub fn remove(&mut self, at: usize) {
         if let Some(place) = self.place(at) {
             self.alive.remove(place);
         }
     }
 
-    /// Where the region that starts at an address is in `alive`.
+    /// Returns the index in `alive` of the region that starts at an address.
     fn place(&self, at: usize) -> Option<usize> {
         let place = self.alive.partition_point(|region| region.start < at);
         let region = self.alive.get(place)?;
@@ -86,7 +86,7 @@ impl Regions {
         &mut self.made[region.0].records[region.1]
     }
 
-    /// The region that an address lies in, by its name, and the offset.
+    /// Returns the name of the region that contains an address, and the offset in it.
     fn find(&self, address: usize) -> Option<((usize, usize), usize)> {
         let place = self.alive.partition_point(|region| region.start <= address);
         let region = &self.alive[place.checked_sub(1)?];
@@ -96,7 +96,7 @@ impl Regions {
 }
 
 impl Inner {
-    /// The current thread has made an `Arc`.
+    /// Adds the region of an `Arc` that the current thread has made.
     pub(super) fn made_arc(&mut self, at: usize, size: usize) {
         let thread = self.current.index();
         let made = entry(&mut self.names.regions.made, thread);
@@ -114,7 +114,7 @@ impl Inner {
         }
     }
 
-    /// The name of an object that lies in an `Arc`.
+    /// Names an object that lies in an `Arc`, and returns its cell.
     pub fn name_in_region(&mut self, meta: &Meta, kind: &'static str) -> Option<u32> {
         let address = std::ptr::from_ref(meta) as usize;
         let (region, offset) = self.names.regions.find(address)?;
@@ -132,7 +132,8 @@ impl Inner {
         Some(cell)
     }
 
-    /// The current thread has read a count, and changed it if there is an ordering for that.
+    /// Tells the clocks that the current thread has read a count, and changed it if `store` is
+    /// given.
     pub(super) fn counted(
         &mut self,
         at: usize,

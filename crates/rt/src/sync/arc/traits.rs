@@ -1,4 +1,4 @@
-//! What `Arc` and `Weak` implement: what std's do, in the same way.
+//! The trait implementations of `Arc` and `Weak`, as in std.
 
 use std::borrow::{Borrow, Cow};
 use std::cmp::Ordering;

@@ -1,6 +1,6 @@
-//! A channel with a bound, in a model. Senders that find no room leave their message with the
-//! channel and wait; a receiver that makes room lets one of them in, which is a choice. With a
-//! bound of 0 a message goes from hand to hand.
+//! A bounded channel, in a model. A sender that finds no room leaves its message with the channel
+//! and waits; a receiver that makes room admits one of these messages, which is a choice. With a
+//! bound of 0 a message passes directly from sender to receiver.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ pub(super) struct Bounded<T> {
     place: Place,
     bound: usize,
     queue: RefCell<VecDeque<T>>,
-    /// Messages that wait with their senders.
+    /// Messages of senders that wait for room.
     outside: RefCell<Vec<(ProcessId, T)>>,
     /// Whether the receiver waits.
     waiting: Cell<bool>,
@@ -46,11 +46,11 @@ impl<T> Bounded<T> {
         self.senders.set(self.senders.get() + 1);
     }
 
-    /// Waits for its turn, in which it may wake such threads.
-    fn turn(&self, world: &World, verb: &'static str, whom: u8, place: Place) -> u32 {
+    /// Waits for the turn of an operation that may wake threads waiting for `change`.
+    fn turn(&self, world: &World, verb: &'static str, change: u8, place: Place) -> u32 {
         let cell = world.cell(&self.meta, KIND);
         world.turn(Pending {
-            wakes: whom | wakes::CONTENT,
+            wakes: change | wakes::CONTENT,
             ..Pending::new(Some(Access::write(cell)), (KIND, verb), place)
         });
         cell
@@ -73,7 +73,7 @@ impl<T> Bounded<T> {
         inner.wake_all(cell, wakes::RECEIVE);
     }
 
-    /// The receiver goes, and all who wait for it know.
+    /// Drops the receiver and wakes all threads that wait for it.
     pub fn hang_up(&self, world: &World) {
         let cell = self.turn(world, "end of the receiver", wakes::SEND, self.place);
         self.over.set(true);
@@ -109,7 +109,8 @@ impl<T> Bounded<T> {
         self.outside.borrow_mut().push((me, message));
         world.note(|| "there is no room".into());
         world.wait_for_token((KIND, "wait for room"), place);
-        // Whoever made room has taken the message.
+        // The receiver that made room has taken the message; if it is still here, the receiver was
+        // dropped.
         let mut outside = self.outside.borrow_mut();
         match outside.iter().position(|(who, _)| *who == me) {
             Some(at) => Err(SendError(outside.remove(at).1)),
@@ -132,7 +133,7 @@ impl<T> Bounded<T> {
         Err(TrySendError::Full(message))
     }
 
-    /// The next message; whoever waits for room is let in.
+    /// Takes the next message and admits one that waits for room.
     fn pop(&self, world: &World, cell: u32) -> Option<T> {
         let mut queue = self.queue.borrow_mut();
         let mut inner = world.inner.borrow_mut();
@@ -143,7 +144,7 @@ impl<T> Bounded<T> {
                 queue.push_back(outside.remove(at).1);
             }
         }
-        // With a bound of 0 there is only what senders hold in their hands.
+        // With a bound of 0 the only messages are those of waiting senders.
         let message = message.or_else(|| queue.pop_front())?;
         let current = inner.current;
         inner.clocks.acquire(current, cell);

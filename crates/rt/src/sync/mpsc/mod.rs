@@ -1,10 +1,11 @@
 //! `std::sync::mpsc`, explored.
 //!
-//! A channel without a bound hardly branches: the k-th message has a flag of its own, which its
-//! `send` sets and its `recv` waits for; so a receiver races with nobody, and only senders race,
-//! for places in the queue. That all senders are gone is the flag of the message that will never
-//! come. Nobody can tell in which order senders were cloned, so that is no step. With a bound
-//! (`bounded`), whoever cannot go on enlists, and all operations on the channel conflict.
+//! An unbounded channel hardly branches: the k-th message has a flag of its own, which its `send`
+//! sets and its `recv` waits for. So a receiver races with no sender; only senders race, for places
+//! in the queue. The end of all senders sets the flag of the message that will never come. The
+//! order in which senders are cloned cannot be observed, so cloning is no step. In a bounded
+//! channel (`bounded`), a thread that cannot go on enlists, and all operations on the channel
+//! conflict.
 
 mod bounded;
 mod unbounded;
@@ -21,10 +22,10 @@ use bounded::Bounded;
 use std::sync::Arc;
 use unbounded::Unbounded;
 
-/// Sends without waiting: [`std::sync::mpsc::Sender`].
+/// Sends without waiting; the counterpart of [`std::sync::mpsc::Sender`].
 pub struct Sender<T>(Sending<real::Sender<T>, Unbounded<T>>);
 
-/// Sends, and waits for room: [`std::sync::mpsc::SyncSender`].
+/// Sends, and waits for room; the counterpart of [`std::sync::mpsc::SyncSender`].
 pub struct SyncSender<T>(Sending<real::SyncSender<T>, Bounded<T>>);
 
 enum Sending<R, M> {
@@ -32,7 +33,7 @@ enum Sending<R, M> {
     Model(Arc<M>),
 }
 
-/// Receives: [`std::sync::mpsc::Receiver`].
+/// Receives; the counterpart of [`std::sync::mpsc::Receiver`].
 pub struct Receiver<T>(Receiving<T>);
 
 enum Receiving<T> {
@@ -41,8 +42,8 @@ enum Receiving<T> {
     Bounded(Arc<Bounded<T>>),
 }
 
-// SAFETY: as with std: senders may be shared and receivers sent if messages can be sent. In a model
-// all threads are coroutines of one real thread, and what is inside is borrowed only between two
+// SAFETY: as with std, senders may be shared and receivers sent if messages can be sent. In a model
+// all threads are coroutines of one real thread, and the content is borrowed only between two
 // steps.
 #[allow(unsafe_code)]
 mod send {
@@ -54,7 +55,7 @@ mod send {
     unsafe impl<T: Send> Send for Receiver<T> {}
 }
 
-/// A channel without a bound: [`std::sync::mpsc::channel`].
+/// Makes an unbounded channel: [`std::sync::mpsc::channel`].
 #[track_caller]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     let Some(world) = world() else {
@@ -71,7 +72,7 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     )
 }
 
-/// A channel for so many messages at a time: [`std::sync::mpsc::sync_channel`].
+/// Makes a channel that holds up to `bound` messages: [`std::sync::mpsc::sync_channel`].
 #[track_caller]
 pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
     let Some(world) = world() else {
@@ -101,7 +102,7 @@ impl<T> Sender<T> {
 }
 
 impl<T> SyncSender<T> {
-    /// Sends a message, and waits for room.
+    /// Sends a message; waits for room if there is none.
     #[track_caller]
     pub fn send(&self, t: T) -> Result<(), SendError<T>> {
         match (&self.0, world()) {
@@ -159,7 +160,7 @@ macro_rules! sender {
 sender!(Sender SyncSender);
 
 impl<T> Receiver<T> {
-    /// The next message, if there is one now.
+    /// Returns the next message, if there is one now.
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         let place = Location::caller();
@@ -187,7 +188,8 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Waits for the next message, or long enough; in a model both are explored, whatever the time.
+    /// Waits for the next message or for the timeout; in a model both are explored, whatever the
+    /// duration.
     #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         let place = Location::caller();
@@ -215,12 +217,12 @@ impl<T> Receiver<T> {
         })
     }
 
-    /// Waits for messages until all senders are gone.
+    /// Returns an iterator that waits for messages until all senders are dropped.
     pub fn iter(&self) -> Iter<'_, T> {
         Iter(self)
     }
 
-    /// The messages that are there.
+    /// Returns an iterator over the messages that have arrived.
     pub fn try_iter(&self) -> TryIter<'_, T> {
         TryIter(self)
     }
@@ -242,15 +244,15 @@ impl<T> fmt::Debug for Receiver<T> {
     }
 }
 
-/// Messages until all senders are gone: [`std::sync::mpsc::Iter`].
+/// Messages until all senders are dropped: [`std::sync::mpsc::Iter`].
 #[derive(Debug)]
 pub struct Iter<'a, T: 'a>(&'a Receiver<T>);
 
-/// Messages that are there: [`std::sync::mpsc::TryIter`].
+/// Messages that have arrived: [`std::sync::mpsc::TryIter`].
 #[derive(Debug)]
 pub struct TryIter<'a, T: 'a>(&'a Receiver<T>);
 
-/// Messages of a receiver that is given away: [`std::sync::mpsc::IntoIter`].
+/// Messages of an owned receiver: [`std::sync::mpsc::IntoIter`].
 #[derive(Debug)]
 pub struct IntoIter<T>(Receiver<T>);
 

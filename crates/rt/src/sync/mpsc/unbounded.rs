@@ -1,10 +1,13 @@
-//! A channel without a bound, in a model.
+//! An unbounded channel, in a model.
 //!
-//! | cell | what it is | who touches it |
+//! | cell | what it stands for | which operations touch it |
 //! |---|---|---|
-//! | the channel's | the end of the queue, and whether the receiver is there | `send` and the end of the receiver write it |
-//! | part 0 | how many senders there are | the end of a sender writes it |
-//! | part k + 1 | the flag of the k-th message | its `send`, or the last end of a sender, gives it back; its `recv` takes it |
+//! | the channel's | the end of the queue, and the receiver | `send`; dropping the receiver |
+//! | part 0 | the number of senders | dropping a sender |
+//! | part k + 1 | the flag of the k-th message | see below |
+//!
+//! The operations on the first two write them. The flag of a message is a lock: its `send`, or
+//! dropping the last sender, releases it, and its `recv` acquires it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -26,8 +29,8 @@ pub(super) struct Unbounded<T> {
 }
 
 impl Inner {
-    /// The flag of the next message that is sent, which a sender touches; one that is not the last
-    /// to go does not.
+    /// Claims the flag of the next message to be sent. Every sender claims it; dropping a sender
+    /// claims it only if it is the last one.
     pub fn claim_message(&self, channel: u32, into: &mut Claims) {
         into.extend(
             self.next_flag(channel)
@@ -39,12 +42,12 @@ impl Inner {
         self.part(channel, self.cells[channel as usize].count + 1)
     }
 
-    /// The next message is there, or will never be.
+    /// Sets the flag of the next message: it has arrived, or will never arrive.
     fn set_flag(&mut self, channel: u32) {
         if let Some(flag) = self.next_flag(channel) {
             self.cells[flag as usize].flag = 1;
             let release = Access::new(AccessKind::Release, flag);
-            self.deed.touched.push(release);
+            self.effects.touched.push(release);
             let current = self.current;
             self.clocks.release(current, flag);
         }
@@ -71,7 +74,7 @@ impl<T> Unbounded<T> {
         self.senders.set(self.senders.get() + 1);
     }
 
-    /// A sender goes. Whether it is the last one is known only when it is its turn.
+    /// Drops a sender. Whether it is the last one is known only in its turn.
     pub fn one_less(&self, world: &World) {
         let cell = world.cell(&self.meta, KIND);
         let part = world.inner.borrow().part(cell, 0);
@@ -97,7 +100,7 @@ impl<T> Unbounded<T> {
         inner.changed(part, wakes::CONTENT);
     }
 
-    /// The receiver goes.
+    /// Drops the receiver.
     pub fn hang_up(&self, world: &World) {
         let cell = world.cell(&self.meta, KIND);
         world.turn(Pending::write(
@@ -134,7 +137,7 @@ impl<T> Unbounded<T> {
         Ok(())
     }
 
-    /// The cell of the next message to receive.
+    /// Returns the cell of the next message to receive.
     fn next_message(&self, world: &World) -> u32 {
         let cell = world.cell(&self.meta, KIND);
         let inner = world.inner.borrow();

@@ -1,7 +1,8 @@
-//! Defects that the crate had once, planted: the comparison must see each within half of the programs of CI.
+//! Defects that the crate had once, planted: the comparison must see each within half of the
+//! programs of CI.
 //!
-//! The crate's engine has no switches for its old defects. An interpreter that has them stands in its place, or the crate's own
-//! answer is changed for the programs that it got wrong.
+//! The crate's engine has no switches for its old defects. An interpreter that has them stands in
+//! its place, or the crate's own answer is changed for the programs that it got wrong.
 
 use super::machine::Defect;
 use super::*;
@@ -59,7 +60,8 @@ fn mixes_up_objects(program: &Program) -> bool {
     users.count() > 1 && program.threads.iter().any(locked)
 }
 
-/// Objects of one place were told apart by the order of their first use, which is another one in each schedule.
+/// Objects of one place were told apart by the order of their first use, which is another one in
+/// each schedule.
 #[test]
 fn a_divergence_that_is_none_is_caught() {
     caught("a divergence", |program| {

@@ -1,12 +1,13 @@
 //! Tests that a model learns from.
 //!
-//! Thesis, section 7.3. A test runs steps to where the model does not know enough, makes a step
-//! there and goes on to the end, preferring what is not known. The model learns from all of it.
+//! Thesis, section 7.3. A test runs steps to where the model is incomplete, makes a step there, and
+//! goes on to the end, preferring steps that the model does not know. The model learns from all of
+//! it.
 //!
 //! | thesis | here |
 //! |---|---|
-//! | EXTENDMODEL(P, S, k) | [`Lessons::test`] |
-//! | the constraints in S are solved | [`Lessons::sides`] |
+//! | EXTENDMODEL(P, S, k) | [`TestedModel::test`] |
+//! | the constraints in S are solved | [`TestedModel::sides`] |
 
 use std::ops::ControlFlow;
 
@@ -18,27 +19,27 @@ use super::session::Session;
 use crate::algorithms::naive::next_outcomes;
 use crate::drive::driver::End;
 
-/// Which sides a step has.
+/// The feasible sides of a step.
 pub(crate) enum Sides {
     /// No inputs lead there.
     Impossible,
-    /// The step is not possible there.
+    /// The step is not possible there: it waits.
     Closed,
-    /// These outcomes.
+    /// The step is possible with these outcomes.
     Possible(Vec<Vec<i64>>),
 }
 
 /// A model, and the program that it is a model of.
-pub(crate) struct Lessons<'a, 'w, E> {
+pub(crate) struct TestedModel<'a, 'w, E> {
     pub session: Session<'a, 'w, E>,
     pub model: Model,
-    /// The state before any step.
+    /// The initial state.
     pub start: Marking,
     random: Random,
 }
 
-impl<'a, 'w, E: Execution> Lessons<'a, 'w, E> {
-    /// Before any test. The seed decides how tests go on where all is known.
+impl<'a, 'w, E: Execution> TestedModel<'a, 'w, E> {
+    /// Starts without tests. The seed decides how tests go on where all steps are known.
     pub fn new(session: Session<'a, 'w, E>, seed: u64) -> Self {
         session.program.back_to(0);
         let mut model = Model::default();
@@ -51,8 +52,9 @@ impl<'a, 'w, E: Execution> Lessons<'a, 'w, E> {
         }
     }
 
-    /// Runs some steps, then one of a process with these outcomes, and goes on to the end; all of
-    /// it is learned. False if that step is not possible: that is no test.
+    /// Runs some steps, then one of a process with these outcomes, and goes on to the end; the
+    /// model learns from all of it. Returns false if the step is not possible, which does not count
+    /// as a test.
     pub fn test<'s>(
         &mut self,
         steps: impl Iterator<Item = (ProcessId, &'s [i64])>,
@@ -84,7 +86,7 @@ impl<'a, 'w, E: Execution> Lessons<'a, 'w, E> {
             let fresh: Vec<_> = ready.iter().copied().filter(unknown).collect();
             let from = if fresh.is_empty() { &ready } else { &fresh };
             if from.is_empty() {
-                let end = End::of(self.session.program);
+                let end = End::classify(self.session.program);
                 self.session.end(end);
                 return ControlFlow::Continue(true);
             }
@@ -101,8 +103,8 @@ impl<'a, 'w, E: Execution> Lessons<'a, 'w, E> {
         ControlFlow::Continue(true)
     }
 
-    /// Whether the event at a position of the last test is one of the failures. A test may have met
-    /// others further on.
+    /// Whether the event at a position of the last test is among the recorded failures. The test
+    /// may have met other failures later.
     pub fn has_failed(&self, at: usize) -> bool {
         let Session {
             program, ledger, ..
@@ -110,8 +112,8 @@ impl<'a, 'w, E: Execution> Lessons<'a, 'w, E> {
         ledger.has_failed(*program, at)
     }
 
-    /// Which sides a step has after some others, for programs with inputs. That is asked of the
-    /// program, which knows the path constraint; it is no test.
+    /// Returns the sides of a step after some others, for programs with inputs. The program is
+    /// asked, because it knows the path constraint; this does not count as a test.
     pub fn sides<'s>(
         &mut self,
         steps: impl Iterator<Item = (ProcessId, &'s [i64])>,
@@ -142,8 +144,8 @@ impl<'a, 'w, E: Execution> Lessons<'a, 'w, E> {
         ControlFlow::Continue(Sides::Possible(all))
     }
 
-    /// Outcomes for the next step of a process that the model does not know, if the current path
-    /// allows any.
+    /// Returns outcomes for the next step of a process that the model does not know, if the current
+    /// path allows any.
     fn unknown_side(
         &mut self,
         process: ProcessId,
