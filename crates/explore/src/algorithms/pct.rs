@@ -17,7 +17,7 @@
 //!
 //! Where it deviates:
 //!
-//! - The paper takes n and k as given. Here nobody knows them before: priorities are drawn when a
+//! - The paper takes n and k as given. Here they are not known before: priorities are drawn when a
 //!   process shows up (two may be equal, with probability below n²/2³³), and k is what was seen. So
 //!   the first run changes no priority after its first step, and the guarantee holds from the run
 //!   on that is preceded by one of the longest.
