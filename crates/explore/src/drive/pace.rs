@@ -38,7 +38,7 @@ impl Pace {
     }
 
     /// Whether to look now; if so, some steps may follow.
-    #[inline]
+    #[inline(always)]
     pub fn is_over(&mut self) -> bool {
         if self.left > 0 {
             return false;
@@ -48,7 +48,7 @@ impl Pace {
     }
 
     /// Counts a step.
-    #[inline]
+    #[inline(always)]
     pub fn step(&mut self) {
         self.left = self.left.saturating_sub(1);
     }
