@@ -40,7 +40,6 @@ pub use drive::findings::{Finding, Findings, Seen, Tally};
 pub use drive::parallel::{Parts, Saver, Workers};
 pub use drive::prints::Prints;
 pub use drive::search::{Engine, Search, Session};
-pub use drive::suffix::Suffix;
 pub use fagiani::{Extent, Permutations, Permute, Permuted, PrintedForms};
 pub use sympaths::{
     Audience, LeadsHere, Reduction, SymbolicFindings, SymbolicSearch, UnknownReduction,

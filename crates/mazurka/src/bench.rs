@@ -222,12 +222,12 @@ fn search(
     on_front!(program.language, front => search_on(front, algorithm, options, watch, &mut ()))
 }
 
-fn search_on<F: Front, O: Observer<F::Machine>>(
+fn search_on<F: Front>(
     front: &F,
     algorithm: Algorithm,
     options: &Options,
     watch: &mut Watch<'_>,
-    observer: &mut O,
+    observer: &mut dyn Observer<F::Machine>,
 ) -> (Findings, Duration) {
     let mut machine = front.machine(options);
     let start = clock::now();

@@ -210,13 +210,13 @@ impl Program {
 
     /// For all inputs: a net over symbolic values, in which the sides of conditions are events. The
     /// machine can follow its schedules.
-    fn unfold_for_all<O: Observer<SymbolicMachine>>(
+    fn unfold_for_all(
         &self,
         program: &ForAll,
         wanted: Unfold,
         options: &Options,
         watch: &mut Watch<'_>,
-        observer: &mut O,
+        observer: &mut dyn Observer<SymbolicMachine>,
     ) -> Result<(UnfoldRecord, Unfolding, SymbolicMachine), Refused> {
         let options = &options.started();
         let mut machine = program.symbolic(options)?.starting_in_any_order();

@@ -270,7 +270,7 @@ impl Builder {
         &self,
         simulator: &mut Simulator,
         goal: impl Fn(&Simulator) -> Goal,
-        observer: &mut impl Observer<Simulator>,
+        observer: &mut dyn Observer<Simulator>,
     ) -> (Findings, bool) {
         let limits = self.limits();
         let go_on = &mut |_: &_| ControlFlow::Continue(());

@@ -19,9 +19,10 @@ use crate::algorithms::sleep::Sleep;
 use crate::algorithms::source::Source;
 use crate::algorithms::stateful::{SleepSets, Stateful};
 use crate::drive::budget::Budget;
-use crate::drive::driver::{Observer, Policy};
+use crate::drive::driver::Policy;
 use crate::drive::findings::Findings;
 use crate::drive::search::{Engine, Session};
+use crate::drive::suffix::{OfRest, Suffix};
 use crate::relations::set::{Fixed, Growing};
 
 /// An algorithm of exploration.
@@ -264,7 +265,32 @@ macro_rules! in_widths {
 impl<E: Execution> Engine<E> for Stateless {
     type Found = Findings;
 
-    fn search<O: Observer<E>>(&self, mut session: Session<'_, '_, E, O>) -> Findings {
+    fn search(&self, session: Session<'_, '_, E>) -> Findings {
+        let Session {
+            program,
+            limits,
+            goal,
+            watch,
+            observer,
+            start,
+        } = session;
+        self.explore(Session {
+            program: &mut Suffix::new(program),
+            limits,
+            goal,
+            watch,
+            observer: &mut OfRest(observer),
+            start,
+        })
+    }
+}
+
+impl Stateless {
+    /// Explores the rest of a program.
+    pub(crate) fn explore<E: Execution>(
+        self,
+        mut session: Session<'_, '_, Suffix<'_, E>>,
+    ) -> Findings {
         match self {
             Stateless::Naive => session.explore(&mut Naive::default()),
             Stateless::Sleep => session.explore(&mut Sleep::new()),
@@ -278,7 +304,7 @@ impl<E: Execution> Engine<E> for Stateless {
 impl<E: Semantics> Engine<E> for Algorithm {
     type Found = Findings;
 
-    fn search<O: Observer<E>>(&self, session: Session<'_, '_, E, O>) -> Findings {
+    fn search(&self, session: Session<'_, '_, E>) -> Findings {
         match *self {
             Algorithm::Naive => Stateless::Naive.search(session),
             Algorithm::Sleep => Stateless::Sleep.search(session),
@@ -293,10 +319,7 @@ impl<E: Semantics> Engine<E> for Algorithm {
     }
 }
 
-fn in_context<E: Semantics, O: Observer<E>>(
-    mut session: Session<'_, '_, E, O>,
-    variant: Variant,
-) -> Findings {
+fn in_context<E: Semantics>(mut session: Session<'_, '_, E>, variant: Variant) -> Findings {
     if !variant.paper {
         return in_widths!(session, Context, variant);
     }
@@ -310,7 +333,7 @@ fn in_context<E: Semantics, O: Observer<E>>(
     found
 }
 
-fn each_state<E: Semantics, O: Observer<E>>(mut session: Session<'_, '_, E, O>) -> Findings {
+fn each_state<E: Semantics>(mut session: Session<'_, '_, E>) -> Findings {
     session.limits.depth.get_or_insert(u64::MAX);
     if !session.program.may_repeat() {
         return session.explore(&mut Stateful::new(SleepSets::default()));
@@ -323,8 +346,8 @@ fn each_state<E: Semantics, O: Observer<E>>(mut session: Session<'_, '_, E, O>) 
     found
 }
 
-fn look_for_livelocks<E: Semantics, O>(
-    session: &mut Session<'_, '_, E, O>,
+fn look_for_livelocks<E: Semantics>(
+    session: &mut Session<'_, '_, E>,
     map: Map,
     found: &mut Findings,
 ) {
@@ -342,7 +365,7 @@ fn look_for_livelocks<E: Semantics, O>(
     found.elapsed = budget.elapsed();
 }
 
-impl<E: Execution, O: Observer<E>> Session<'_, '_, E, O> {
+impl<E: Execution> Session<'_, '_, E> {
     /// Explores with a policy; none if the program's runs are too long for it.
     fn attempt<P: Policy<E>>(&mut self, mut policy: P) -> Option<Findings> {
         let limits = self.limits.clone();

@@ -29,7 +29,6 @@
 use mazurka_core::{Execution, ProcessId, Random};
 
 use super::sample::{Picker, sample};
-use crate::drive::driver::Observer;
 use crate::drive::findings::Findings;
 use crate::drive::search::{Engine, Session};
 
@@ -50,7 +49,7 @@ impl Pct {
 impl<E: Execution> Engine<E> for Pct {
     type Found = Findings;
 
-    fn search<O: Observer<E>>(&self, session: Session<'_, '_, E, O>) -> Findings {
+    fn search(&self, session: Session<'_, '_, E>) -> Findings {
         sample(session, Priorities::new(self.depth), self.seed)
     }
 }

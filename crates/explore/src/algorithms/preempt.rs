@@ -13,7 +13,7 @@
 use mazurka_core::{Execution, ProcessId};
 
 use super::branches::Branches;
-use crate::drive::driver::{Observer, Policy};
+use crate::drive::driver::Policy;
 use crate::drive::findings::Findings;
 use crate::drive::search::{Engine, Session};
 
@@ -36,7 +36,7 @@ pub struct Preempted {
 impl<E: Execution> Engine<E> for FewPreemptions {
     type Found = Preempted;
 
-    fn search<O: Observer<E>>(&self, mut session: Session<'_, '_, E, O>) -> Preempted {
+    fn search(&self, mut session: Session<'_, '_, E>) -> Preempted {
         let mut policy = Preempting::new(self.most);
         let found = session.explore(&mut policy);
         Preempted {

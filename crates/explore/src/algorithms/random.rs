@@ -12,7 +12,6 @@
 use mazurka_core::{Execution, ProcessId, Random};
 
 use super::sample::{Picker, sample};
-use crate::drive::driver::Observer;
 use crate::drive::findings::Findings;
 use crate::drive::search::{Engine, Session};
 
@@ -46,7 +45,7 @@ impl RandomWalks {
 impl<E: Execution> Engine<E> for RandomWalks {
     type Found = Findings;
 
-    fn search<O: Observer<E>>(&self, session: Session<'_, '_, E, O>) -> Findings {
+    fn search(&self, session: Session<'_, '_, E>) -> Findings {
         sample(session, Uniform, self.seed)
     }
 }

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 
 use mazurka_core::{Bound, Event, Execution, Limits, ProcessId, Random, Status, StopReason};
 
-use crate::drive::driver::{End, Observer, Policy};
+use crate::drive::driver::{End, Policy};
 use crate::drive::findings::Findings;
 use crate::drive::search::{Engine, Session};
 
@@ -163,8 +163,8 @@ pub fn draw_outcome(event: &Event, outcomes: &mut Vec<i64>, random: &mut Random)
 }
 
 /// Makes as many walks as there may be executions, or [`WALKS`] if nothing limits the search.
-pub(super) fn sample<E: Execution, O: Observer<E>>(
-    mut session: Session<'_, '_, E, O>,
+pub(super) fn sample<E: Execution>(
+    mut session: Session<'_, '_, E>,
     picker: impl Picker,
     seed: u64,
 ) -> Findings {
@@ -195,7 +195,7 @@ impl<'a, L> WalkOn<'a, L> {
 impl<E: Execution, L: Picker> Engine<E> for WalkOn<'_, L> {
     type Found = Findings;
 
-    fn search<O: Observer<E>>(&self, mut session: Session<'_, '_, E, O>) -> Findings {
+    fn search(&self, mut session: Session<'_, '_, E>) -> Findings {
         session.explore(&mut **self.0.borrow_mut())
     }
 }

@@ -96,13 +96,13 @@ impl Ord for Piece {
 
 /// Cuts the space of a program into this many parts that have something to run, if there are so
 /// many. `sleep`: whether there are sleep sets.
-pub(crate) fn cut<E: Execution>(program: E, parts: usize, sleep: bool, limits: &Limits) -> Cut {
+pub(crate) fn cut<E: Execution>(mut program: E, parts: usize, sleep: bool, limits: &Limits) -> Cut {
     let mut result = Cut {
         parts: Vec::new(),
         events: 0,
         steps: 0,
     };
-    let mut rest = Suffix::new(program);
+    let mut rest = Suffix::new(&mut program);
     let mut uncut = Vec::new();
     let mut pieces = BinaryHeap::new();
     pieces.push(Piece {
@@ -146,7 +146,7 @@ pub(crate) fn cut<E: Execution>(program: E, parts: usize, sleep: bool, limits: &
 /// Returns the parts of a part, one for each process that can run and each of its outcomes: an
 /// empty list if its runs end there, none if there are too many.
 fn children<E: Execution>(
-    rest: &mut Suffix<E>,
+    rest: &mut Suffix<'_, E>,
     part: &Part,
     sleep: bool,
     steps: &mut u64,
@@ -187,7 +187,7 @@ fn children<E: Execution>(
 
 /// Returns the part after one more step, and the next outcomes of this step.
 fn child<E: Execution>(
-    rest: &mut Suffix<E>,
+    rest: &mut Suffix<'_, E>,
     part: &Part,
     process: ProcessId,
     values: &[i64],

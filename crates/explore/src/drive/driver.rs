@@ -188,8 +188,8 @@ const STEPS_BETWEEN_LOOKS: u32 = 4096;
 pub type Watch<'a> = dyn FnMut(&Progress) -> ControlFlow<Bound> + 'a;
 
 /// Explores the program of a session with a policy.
-pub(crate) fn drive<E: Execution, P: Policy<E>, O: Observer<E>>(
-    session: &mut Session<'_, '_, E, O>,
+pub(crate) fn drive<E: Execution, P: Policy<E>>(
+    session: &mut Session<'_, '_, E>,
     policy: &mut P,
 ) -> Findings {
     let Session {
@@ -222,14 +222,16 @@ struct Driver<'a, 'w> {
 }
 
 impl Driver<'_, '_> {
-    fn run<E: Execution, P: Policy<E>, O: Observer<E>>(
+    fn run<E: Execution, P: Policy<E>>(
         &mut self,
         program: &mut E,
         policy: &mut P,
-        observer: &mut O,
+        observer: &mut dyn Observer<E>,
     ) {
         program.back_to(0);
         observer.start(program);
+        // Asked once: most searches have no observer, and steps are short.
+        let looks = observer.looks();
         let before = self.start(program);
         if is_broken_off(program.initial_mishaps()) {
             return self.broken_off();
@@ -293,7 +295,9 @@ impl Driver<'_, '_> {
                         self.ledger.mishaps(program, before + depth);
                     }
                     depth += 1;
-                    observer.pushed(program);
+                    if looks {
+                        observer.pushed(program);
+                    }
                     policy.enter(program);
                     self.ledger.found.counts.steps += policy.look_around(program);
                     fresh = true;
@@ -322,12 +326,14 @@ impl Driver<'_, '_> {
                         return;
                     }
                     let left = policy.leave_to(program);
-                    if P::UNIQUE && !observer.looks() {
+                    if P::UNIQUE && !looks {
                         depth = left;
                         program.back_to(left);
                     }
                     while depth > left {
-                        observer.popping(program);
+                        if looks {
+                            observer.popping(program);
+                        }
                         depth -= 1;
                         program.back_to(depth);
                         if let Some(hasher) = &mut self.ledger.hasher {

@@ -35,8 +35,8 @@ use crate::drive::cut::{Part, cut};
 use crate::drive::driver::{Goal, Observer, Progress, Watch};
 use crate::drive::estimate::Estimate;
 use crate::drive::findings::Findings;
-use crate::drive::search::{Engine, Search, Session, Start};
-use crate::drive::suffix::Suffix;
+use crate::drive::search::{Search, Session, Start};
+use crate::drive::suffix::{OfRest, Suffix};
 
 /// Number of parts: enough to keep workers busy until the end, and to lose little if one is given
 /// up.
@@ -102,8 +102,8 @@ impl Parts {
     }
 
     /// Whether the parts that are left are parts of this program.
-    pub fn fit<E: Execution>(&self, program: E) -> Result<(), StepError> {
-        let mut rest = Suffix::new(program);
+    pub fn fit<E: Execution>(&self, mut program: E) -> Result<(), StepError> {
+        let mut rest = Suffix::new(&mut program);
         self.left.iter().try_for_each(|part| {
             rest.start_after(&part.prefix)?;
             let ready = |path| {
@@ -156,7 +156,7 @@ impl Parts {
     ) -> (Findings, Vec<O>)
     where
         E: Execution,
-        O: Observer<Suffix<E>> + Send,
+        O: Observer<E> + Send,
     {
         self.run_all(workers, watch, observers, After::MayGoOn)
     }
@@ -170,7 +170,7 @@ impl Parts {
     ) -> (Findings, Vec<O>)
     where
         E: Execution,
-        O: Observer<Suffix<E>> + Send,
+        O: Observer<E> + Send,
     {
         let limits = self.search.limits.clone();
         let budget = Budget::new(&limits);
@@ -351,7 +351,7 @@ impl Slot {
 
 /// What a worker works with, part after part.
 struct Workplace<E> {
-    rest: Suffix<E>,
+    program: E,
     start: Start,
 }
 
@@ -452,11 +452,11 @@ impl<'a> Desk<'a> {
         results: &Sender<(usize, Findings, O)>,
     ) where
         E: Execution,
-        O: Observer<Suffix<E>>,
+        O: Observer<E>,
     {
         let _foreign = foreign_memory();
         let mut workplace = Workplace {
-            rest: Suffix::new(programs()),
+            program: programs(),
             start: Start::default(),
         };
         loop {
@@ -508,9 +508,10 @@ impl<'a> Desk<'a> {
     ) -> Findings
     where
         E: Execution,
-        O: Observer<Suffix<E>>,
+        O: Observer<E>,
     {
-        let Workplace { rest, start } = workplace;
+        let Workplace { program, start } = workplace;
+        let mut rest = Suffix::new(program);
         let part = &self.parts[at];
         let made = rest.start_after(&part.prefix);
         made.expect("a part of this program");
@@ -534,13 +535,13 @@ impl<'a> Desk<'a> {
             time: None,
             ..all.clone()
         };
-        let mut found = algorithm.search(Session {
-            program: rest,
+        let mut found = algorithm.explore(Session {
+            program: &mut rest,
             start,
             limits,
             goal: *goal,
             watch,
-            observer,
+            observer: &mut OfRest(observer),
         });
         found.counts.steps += way;
         // Bounds show the limits as they were given, whichever worker reaches them first.

@@ -36,11 +36,15 @@ pub struct Search<A> {
 
 impl<A> Search<A> {
     /// Explores a program.
-    pub fn run<E, O>(&self, program: &mut E, watch: &mut Watch<'_>, observer: &mut O) -> A::Found
+    pub fn run<E>(
+        &self,
+        program: &mut E,
+        watch: &mut Watch<'_>,
+        observer: &mut dyn Observer<E>,
+    ) -> A::Found
     where
         E: Execution,
         A: Engine<E>,
-        O: Observer<E>,
     {
         self.algorithm.search(Session {
             program,
@@ -59,11 +63,11 @@ pub trait Engine<E: Execution> {
     type Found;
 
     /// Explores the program of a session.
-    fn search<O: Observer<E>>(&self, session: Session<'_, '_, E, O>) -> Self::Found;
+    fn search(&self, session: Session<'_, '_, E>) -> Self::Found;
 }
 
 /// Everything that a search works with.
-pub struct Session<'a, 'w, E, O> {
+pub struct Session<'a, 'w, E> {
     /// The program to explore.
     pub program: &'a mut E,
     /// The limits.
@@ -73,11 +77,11 @@ pub struct Session<'a, 'w, E, O> {
     /// Called at intervals.
     pub watch: &'a mut Watch<'w>,
     /// Sees every step.
-    pub observer: &'a mut O,
+    pub observer: &'a mut dyn Observer<E>,
     pub(crate) start: &'a mut Start,
 }
 
-impl<E: Execution, O: Observer<E>> Session<'_, '_, E, O> {
+impl<E: Execution> Session<'_, '_, E> {
     /// Explores the program with a policy.
     pub fn explore<P: Policy<E>>(&mut self, policy: &mut P) -> Findings {
         drive(self, policy)

@@ -3,22 +3,52 @@
 //! For an explorer the end of the prefix is the initial state: it never goes back before it, and
 //! events of the prefix race with nothing, because the explorer does not see them. Only code that
 //! reports runs looks at [`Execution::whole`].
+//!
+//! A whole program is the rest after no steps. Engines that several workers can share explore rests
+//! only, so that there is one copy of them in the binary for each kind of program.
 
 use mazurka_core::{
     Access, Blocker, Claims, Event, Execution, Fingerprint, Mishap, ProcessId, ProcessTable,
     Promises, Schedule, Status, StepError, Wait,
 };
 
+use crate::drive::driver::Observer;
+
+/// An observer of a program, for the rest of it.
+pub(crate) struct OfRest<'o, E>(pub &'o mut dyn Observer<E>);
+
+impl<E: Execution> Observer<Suffix<'_, E>> for OfRest<'_, E> {
+    fn looks(&self) -> bool {
+        self.0.looks()
+    }
+
+    fn start(&mut self, rest: &Suffix<'_, E>) {
+        self.0.start(rest.program);
+    }
+
+    fn pushed(&mut self, rest: &Suffix<'_, E>) {
+        self.0.pushed(rest.program);
+    }
+
+    fn popping(&mut self, rest: &Suffix<'_, E>) {
+        self.0.popping(rest.program);
+    }
+
+    fn complete(&mut self, rest: &Suffix<'_, E>) {
+        self.0.complete(rest.program);
+    }
+}
+
 /// The rest of a program after some steps.
-#[derive(Clone, Debug)]
-pub struct Suffix<E> {
-    program: E,
+#[derive(Debug)]
+pub(crate) struct Suffix<'a, E> {
+    program: &'a mut E,
     before: usize,
 }
 
-impl<E: Execution> Suffix<E> {
+impl<'a, E: Execution> Suffix<'a, E> {
     /// Wraps a whole program.
-    pub fn new(program: E) -> Self {
+    pub fn new(program: &'a mut E) -> Self {
         Self { program, before: 0 }
     }
 
@@ -36,7 +66,7 @@ impl<E: Execution> Suffix<E> {
     }
 }
 
-impl<E: Execution> Promises for Suffix<E> {
+impl<E: Execution> Promises for Suffix<'_, E> {
     #[inline(always)]
     fn guards(&self) -> &[Access] {
         self.program.guards()
@@ -51,7 +81,7 @@ impl<E: Execution> Promises for Suffix<E> {
     }
 }
 
-impl<E: Execution> Execution for Suffix<E> {
+impl<E: Execution> Execution for Suffix<'_, E> {
     #[inline(always)]
     fn processes(&self) -> &ProcessTable {
         self.program.processes()

@@ -59,7 +59,7 @@ use std::time::Duration;
 
 use crate::Findings;
 use crate::algorithms::naive::next_outcomes;
-use crate::drive::driver::{End, Observer, Policy};
+use crate::drive::driver::{End, Policy};
 use crate::drive::search::{Engine, Session};
 use known::{Deviation, Known};
 use seed::{Seed, conflict, print};
@@ -118,7 +118,7 @@ pub struct Permute {
 impl<E: Labelled> Engine<E> for Permute {
     type Found = Permuted;
 
-    fn search<O: Observer<E>>(&self, mut session: Session<'_, '_, E, O>) -> Permuted {
+    fn search(&self, mut session: Session<'_, '_, E>) -> Permuted {
         let mut policy = Fagiani::new(self.schedule.clone(), self.extent.complete);
         let mut findings = session.explore(&mut policy);
         let blocked = &mut findings.counts.blocked;

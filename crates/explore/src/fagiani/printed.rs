@@ -20,7 +20,7 @@ use mazurka_core::{Bound, Fingerprint, Labelled, ProcessId, Status};
 use smallvec::SmallVec;
 
 use super::seed::{Label, Seed, conflict, print};
-use crate::drive::driver::{Observer, Policy};
+use crate::drive::driver::Policy;
 use crate::drive::prints::Prints;
 use crate::drive::search::Session;
 
@@ -38,8 +38,8 @@ pub struct PrintedForms {
 }
 
 /// Permutes a seed. Returns the counts, and the bounds that were hit.
-pub(super) fn count<E: Labelled, O: Observer<E>>(
-    mut session: Session<'_, '_, E, O>,
+pub(super) fn count<E: Labelled>(
+    mut session: Session<'_, '_, E>,
     seed: Seed,
 ) -> (PrintedForms, Vec<Bound>) {
     let mut policy = Printed {

@@ -28,7 +28,6 @@ pub use drawing::{Arcs, Drawing, Drawn};
 pub use net::{NetKind, Place, UnknownNet};
 pub use reach::{Placed, Question, Structure, Valued};
 
-use crate::drive::driver::Observer;
 use crate::drive::findings::Findings;
 use crate::drive::search::{Engine, Session as Search};
 use extensions::Builder;
@@ -60,7 +59,7 @@ pub struct Unfold {
 impl<E: Execution> Engine<E> for Unfold {
     type Found = Unfolding;
 
-    fn search<O: Observer<E>>(&self, mut search: Search<'_, '_, E, O>) -> Unfolding {
+    fn search(&self, mut search: Search<'_, '_, E>) -> Unfolding {
         let session = Session::new(&mut search);
         let (builder, stateful, found) = match self.kind {
             NetKind::Stateful => {
@@ -92,7 +91,7 @@ pub struct WalkStates {
 impl<E: Execution> Engine<E> for WalkStates {
     type Found = Walked;
 
-    fn search<O: Observer<E>>(&self, mut search: Search<'_, '_, E, O>) -> Walked {
+    fn search(&self, mut search: Search<'_, '_, E>) -> Walked {
         Walk::new(Session::new(&mut search), self.seed).walk()
     }
 }

@@ -29,7 +29,7 @@ pub(crate) struct Session<'a, 'w, E> {
 }
 
 impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
-    pub fn new<O: Observer<E>>(search: &'a mut Search<'_, 'w, E, O>) -> Self {
+    pub fn new(search: &'a mut Search<'_, 'w, E>) -> Self {
         let Search {
             program,
             limits,
