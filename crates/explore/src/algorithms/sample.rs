@@ -146,7 +146,7 @@ impl<E: Execution, L: Picker> Policy<E> for Walks<L> {
 /// use mazurka_core::{Event, Outcome, ProcessId, Random};
 /// use mazurka_explore::draw_outcome;
 ///
-/// let mut event = Event::of(ProcessId(0), 0);
+/// let mut event = Event::new(ProcessId(0), 0);
 /// event.outcomes.push(Outcome { value: 1, end: 7 });
 /// let mut outcomes = Vec::new();
 /// assert!(draw_outcome(&event, &mut outcomes, &mut Random::new(1)));
