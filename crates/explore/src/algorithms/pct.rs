@@ -42,7 +42,8 @@ pub struct Pct {
 }
 
 impl Pct {
-    /// Those of the first seed, for the depth that most bugs of the paper's evaluation need at most.
+    /// Those of the first seed, for the depth that most bugs of the paper's evaluation need at
+    /// most.
     pub const FIRST: Self = Self { seed: 0, depth: 3 };
 }
 

@@ -1,8 +1,9 @@
 //! Walks through a program by chance: what the algorithms that sample share.
 //!
 //! No paper here: `random` and `pct` each name theirs. A walk is one run from the initial state to
-//! its end. A [`Picker`] draws which process goes on, and what a `choose` gives is drawn evenly. What
-//! it can give shows only in the step, so the step is made again with the value that was drawn.
+//! its end. A [`Picker`] draws which process goes on, and what a `choose` gives is drawn evenly.
+//! What it can give shows only in the step, so the step is made again with the value that was
+//! drawn.
 //!
 //! Walks cover nothing for certain, so a search that makes them is never complete: its bounds have
 //! a [`Bound::Sampled`].
