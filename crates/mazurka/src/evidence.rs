@@ -112,8 +112,8 @@ pub(crate) struct Hurry {
 const TRIED: u32 = 16;
 
 impl Hurry {
-    /// So much time is left from now on, if there is a limit.
-    pub fn of(left: Option<Duration>) -> Self {
+    /// Starts the clock; `left` is the time that is left, if there is a limit.
+    pub fn new(left: Option<Duration>) -> Self {
         let start = Instant::now();
         Self { start, left }
     }

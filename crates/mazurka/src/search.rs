@@ -58,7 +58,7 @@ pub(crate) fn shown<M: Narrator + Semantics>(
 ) -> Vec<Witness> {
     options.show();
     let left = options.limits.time;
-    let hurry = Hurry::of(left.map(|time| time.saturating_sub(found.elapsed)));
+    let hurry = Hurry::new(left.map(|time| time.saturating_sub(found.elapsed)));
     evidence::witnesses(machine, found, deterministic, &hurry)
 }
 
