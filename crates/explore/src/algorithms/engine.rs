@@ -243,21 +243,23 @@ impl FromStr for Algorithm {
 }
 
 /// Explores with sets as narrow as the runs allow: if a run is longer, the search restarts with
-/// wider ones.
+/// wider ones. Each width is a copy of the engine in the binary.
 macro_rules! in_widths {
-    ($session:ident, $policy:ident $(, $option:expr)?) => {
-        loop {
-            let found = match $session.start.width {
-                0 => $session.attempt($policy::<Fixed<1>>::new($($option)?)),
-                1 => $session.attempt($policy::<Fixed<2>>::new($($option)?)),
-                2 => $session.attempt($policy::<Fixed<4>>::new($($option)?)),
-                3 => $session.attempt($policy::<Fixed<16>>::new($($option)?)),
-                _ => Some($session.explore(&mut $policy::<Growing>::new($($option)?))),
-            };
-            match found {
-                Some(found) => break found,
-                None => $session.start.width += 1,
-            }
+    ($session:ident, $policy:ident $options:tt, [$($width:literal),*]) => {
+        'found: {
+            let mut _narrower = $session.start.width;
+            $(
+                if _narrower == 0 {
+                    let policy = $policy::<Fixed<$width>>::new $options;
+                    if let Some(found) = $session.attempt(policy) {
+                        break 'found found;
+                    }
+                    $session.start.width += 1;
+                } else {
+                    _narrower -= 1;
+                }
+            )*
+            $session.explore(&mut $policy::<Growing>::new $options)
         }
     };
 }
@@ -294,9 +296,9 @@ impl Stateless {
         match self {
             Stateless::Naive => session.explore(&mut Naive::default()),
             Stateless::Sleep => session.explore(&mut Sleep::new()),
-            Stateless::Dpor => in_widths!(session, Dpor),
-            Stateless::Source => in_widths!(session, Source),
-            Stateless::Optimal => in_widths!(session, Optimal),
+            Stateless::Dpor => in_widths!(session, Dpor(), [1, 4]),
+            Stateless::Source => in_widths!(session, Source(), [1, 4]),
+            Stateless::Optimal => in_widths!(session, Optimal(), [1, 2, 4, 16]),
         }
     }
 }
@@ -321,9 +323,9 @@ impl<E: Semantics> Engine<E> for Algorithm {
 
 fn in_context<E: Semantics>(mut session: Session<'_, '_, E>, variant: Variant) -> Findings {
     if !variant.paper {
-        return in_widths!(session, Context, variant);
+        return in_widths!(session, Context(variant), [1, 4]);
     }
-    let mut found = in_widths!(session, Printed, variant.last_first);
+    let mut found = in_widths!(session, Printed(variant.last_first), [1]);
     // The printed algorithm may miss states, so the search is never complete.
     found.bounds.push(Bound::AsPrinted);
     found.stopped = match found.stopped {
