@@ -19,7 +19,7 @@
 
 use std::ops::ControlFlow;
 
-use mazurka_core::{Bound, Execution, ProcessId, Random, Status};
+use mazurka_core::{Bound, Execution, ProcessId, Random, Schedule, Status};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -140,7 +140,16 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
                 ControlFlow::Continue(true) => {}
             }
             let end = End::classify(self.session.program);
-            assert_eq!(end, End::Deadlock, "the net has a deadlock that is none");
+            let run = || {
+                let program = &self.session.program;
+                Schedule::from_run(program.events(), program.processes())
+            };
+            assert_eq!(
+                end,
+                End::Deadlock,
+                "the net has no such deadlock: {}",
+                run()
+            );
             self.session.ledger.found.counts.deadlocks += 1;
             self.session.ledger.deadlock(self.session.program);
         }

@@ -393,3 +393,20 @@ fn only_naive_counts_looks_at_a_process_that_has_not_ended() {
         assert_eq!(counts.traces, traces, "{algorithm}");
     }
 }
+
+#[test]
+fn a_net_refuses_the_choices_of_other_paths() {
+    let source = include_str!("../../../../corpus/maz/found-choice-of-another-path/program.maz");
+    let program = Program::load("choices.maz", source, &[]).expect("a program");
+    let options = Options {
+        solver: SolverChoice::Embedded.into(),
+        ..Options::default()
+    };
+    let kind = mazurka::unfold::NetKind::Replicated;
+    for seed in 0..2 {
+        let wanted = mazurka::unfold::Unfold { kind, seed };
+        let net = program.unfold(wanted, &options, &mut quietly());
+        let counts = net.expect("a net").record.counts;
+        assert_eq!((counts.deadlocks, counts.failures), (504, 254));
+    }
+}

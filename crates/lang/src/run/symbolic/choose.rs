@@ -56,7 +56,11 @@ impl TermDomain<'_> {
         let values = self.values_between(first, end);
         let (least, beyond) = values.ok_or(Fault::SymbolicChoose)?;
         let given = step.given();
-        let from = given.unwrap_or(least).max(least);
+        let from = given.unwrap_or(least);
+        if from < least {
+            // It was possible on another path.
+            return Err(Halt::Stop(Stop::NoSuchOutcome));
+        }
         let mut possible = |value: &i64| {
             let [low, high] = self.between(first, end, *value);
             let both = self.logic.and(low, high);

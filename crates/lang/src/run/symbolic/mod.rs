@@ -374,6 +374,8 @@ impl SymbolicMachine {
                 self.undo_to(taken.undo);
                 event.spawned.clear();
                 event.joined.clear();
+                // A child that failed at its birth has not been born after all.
+                event.mishaps.clear();
                 event.stayed = true;
                 let seen = self.seen_by(process);
                 let here = &mut self.state.processes[process.index()];
