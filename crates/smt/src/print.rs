@@ -24,12 +24,20 @@ const PRODUCT: u8 = 5;
 const UNARY: u8 = 6;
 const ATOM: u8 = 7;
 
+/// A text that is longer ends with an ellipsis: shared parts of a term are written each time, so
+/// that a text may be much longer than its term is large.
+const MOST_SHOWN: usize = 20_000;
+
 impl Terms {
     /// The term in the syntax of the language, as `flag && x == -2`.
     pub fn show(&self, term: Term) -> String {
         let mut text = String::new();
         let mut todo = vec![Piece::Part(term, CHOICE)];
         while let Some(piece) = todo.pop() {
+            if text.len() > MOST_SHOWN {
+                text.push_str(" …");
+                break;
+            }
             match piece {
                 Piece::Text(piece) => text.push_str(&piece),
                 Piece::Part(term, at_least) => {
@@ -127,5 +135,23 @@ impl Terms {
 
     fn is_signed(&self, term: Term) -> bool {
         !matches!(self.sort(term), crate::Sort::Unsigned(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MOST_SHOWN;
+    use crate::{Kind, Sort, Terms};
+
+    #[test]
+    fn a_text_is_not_much_longer_than_it_may_be() {
+        let mut terms = Terms::default();
+        let mut term = terms.variable(Kind::Initial, "x", Sort::Int);
+        for _ in 0..60 {
+            term = terms.mul(term, term);
+        }
+        let text = terms.show(term);
+        assert!(text.ends_with(" …"), "{}", text.len());
+        assert!(text.len() < MOST_SHOWN + 100, "{}", text.len());
     }
 }
