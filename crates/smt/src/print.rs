@@ -29,12 +29,17 @@ const ATOM: u8 = 7;
 const MOST_SHOWN: usize = 20_000;
 
 impl Terms {
-    /// The term in the syntax of the language, as `flag && x == -2`.
+    /// The term in the syntax of the language, as `flag && x == -2`. A long text is cut.
     pub fn show(&self, term: Term) -> String {
+        self.show_within(term, MOST_SHOWN)
+    }
+
+    /// The same; a text is cut after about so many bytes.
+    pub fn show_within(&self, term: Term, most: usize) -> String {
         let mut text = String::new();
         let mut todo = vec![Piece::Part(term, CHOICE)];
         while let Some(piece) = todo.pop() {
-            if text.len() > MOST_SHOWN {
+            if text.len() > most {
                 text.push_str(" …");
                 break;
             }
