@@ -410,3 +410,24 @@ fn a_net_refuses_the_choices_of_other_paths() {
         assert_eq!((counts.deadlocks, counts.failures), (504, 254));
     }
 }
+
+#[test]
+fn a_net_has_no_deadlock_beside_an_end_that_comes_late() {
+    let source = "var x, y: bool  process { spawn { x := false } y |> join }  process { y := y }";
+    let program = Program::load("late.maz", source, &[]).expect("a program");
+    let options = Options {
+        solver: SolverChoice::Embedded.into(),
+        ..Options::default()
+    };
+    for &kind in mazurka::unfold::NetKind::ALL {
+        for seed in 0..8 {
+            let wanted = mazurka::unfold::Unfold { kind, seed };
+            let net = program
+                .unfold(wanted, &options, &mut quietly())
+                .expect("a net");
+            let witness = &net.record.witnesses[0];
+            assert_eq!(net.record.verdict, Verdict::Violated);
+            assert_eq!(witness.kind, WitnessKind::Deadlock);
+        }
+    }
+}
