@@ -108,6 +108,9 @@ pub(crate) struct Hurry {
     left: Option<Duration>,
 }
 
+/// How long more than one violation may be shown where the time limit was reached.
+const AFTER_THE_LIMIT: Duration = Duration::from_millis(300);
+
 /// So many runs are tried at least to make one easier to read.
 const TRIED: u32 = 16;
 
@@ -116,6 +119,12 @@ impl Hurry {
     pub fn new(left: Option<Duration>) -> Self {
         let start = Instant::now();
         Self { start, left }
+    }
+
+    /// Whether no time is left to show more than one violation.
+    pub fn is_over(&self) -> bool {
+        self.left
+            .is_some_and(|left| self.start.elapsed() > left + AFTER_THE_LIMIT)
     }
 
     /// Whether there is time to make a run easier to read that was told in so much time. If not,

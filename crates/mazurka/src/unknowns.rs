@@ -415,10 +415,15 @@ pub(crate) fn failures_and_deadlock(
     found: &mut Findings,
 ) -> Vec<Witness> {
     let mut all = Vec::new();
+    let left = options.limits.time;
+    let hurry = evidence::Hurry::new(left.map(|time| time.saturating_sub(found.elapsed)));
     for finding in found.failures.clone() {
         let Some(mishap) = finding.mishap else {
             continue;
         };
+        if !all.is_empty() && hurry.is_over() {
+            return all;
+        }
         let again = with_values(machine, options, found, &finding);
         let Some((mut machine, schedule)) = again else {
             continue;

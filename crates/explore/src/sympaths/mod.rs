@@ -274,8 +274,8 @@ struct Level<E: Symbolic> {
 
 /// Limit on the points of the curve.
 const POINTS: usize = 2048;
-/// Number of steps between two checks of the limits; each step may make many states.
-const STEPS_BETWEEN_CHECKS: u32 = 8;
+/// Greatest number of states between two checks of the limits.
+const STEPS_BETWEEN_CHECKS: u32 = 64;
 
 struct Search<'a, 'w, E: Symbolic> {
     program: &'a mut E,
@@ -451,6 +451,8 @@ impl<E: Symbolic> Search<'_, '_, E> {
                     visit(self, choice);
                 }
                 self.program.back_to(depth);
+                // A `choose` may have very many outcomes, and there may be many processes.
+                self.look_now_and_then()?;
             }
             stuck &= stays;
         }
@@ -665,6 +667,10 @@ impl<E: Symbolic> Search<'_, '_, E> {
     fn look_at_limits(&mut self) -> ControlFlow<Bound> {
         self.budget.may_step(self.found.steps)?;
         self.budget.may_run(self.found.states)?;
+        self.look_now_and_then()
+    }
+
+    fn look_now_and_then(&mut self) -> ControlFlow<Bound> {
         match self.pace.is_due() {
             true => self.budget.look(self.counts(), self.watch),
             false => ControlFlow::Continue(()),
