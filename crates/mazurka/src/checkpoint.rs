@@ -271,6 +271,12 @@ impl Checkpoint {
         Ok(seal(&text).unwrap_or(text))
     }
 
+    /// Whether more of the search is finished than in the checkpoint that it went on from, if it
+    /// went on from one. What a stage begins and does not finish is begun again by the next.
+    pub fn is_further_than(&self, from: Option<&Checkpoint>) -> bool {
+        self.0.counts != from.map(|from| from.0.counts).unwrap_or_default()
+    }
+
     /// Reads a text that [`text`](Checkpoint::text) has made, to the byte.
     pub fn parse(text: &str) -> Result<Self, ResumeError> {
         let shape = |error: serde_json::Error| ResumeError::Shape(error.to_string());

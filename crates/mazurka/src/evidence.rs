@@ -115,9 +115,10 @@ const AFTER_THE_LIMIT: Duration = Duration::from_millis(300);
 const TRIED: u32 = 16;
 
 impl Hurry {
-    /// Starts the clock; `left` is the time that is left, if there is a limit.
-    pub fn new(left: Option<Duration>) -> Self {
+    /// Starts the clock with what a search has left of its time, if there is a limit.
+    pub fn after(found: &Findings, limits: &Limits) -> Self {
         let start = Instant::now();
+        let left = limits.time.map(|time| time.saturating_sub(found.elapsed));
         Self { start, left }
     }
 
@@ -147,23 +148,12 @@ pub(crate) fn witnesses<M: Narrator + Semantics>(
 ) -> Vec<Witness> {
     let mut all = Vec::new();
     for finding in &found.failures {
-        if let Some(mishap) = finding.mishap {
-            let violation = Violation::Failure(mishap.site);
-            let (run, took) = least(machine, &finding.schedule, |_| violation, hurry);
-            let mut shown = explained(machine, run, &mishap);
-            if hurry.allows(took) {
-                mark(
-                    &mut shown.runs[0],
-                    &racing(machine, &Violation::Failure(mishap.site)),
-                );
-            }
-            all.push(shown);
+        if let Some(mishap) = &finding.mishap {
+            all.push(found_failure(machine, &finding.schedule, mishap, hurry));
         }
     }
     if let Some(finding) = &found.deadlock {
-        let stuck = |machine: &M| Violation::Deadlock(with_status(machine, Status::Waiting));
-        let (run, _) = least(machine, &finding.schedule, stuck, hurry);
-        all.push(deadlock(machine, run));
+        all.push(found_deadlock(machine, &finding.schedule, hurry));
     }
     if let Some(finding) = &found.livelock {
         let narrated = retell(machine, &finding.schedule);
@@ -176,16 +166,60 @@ pub(crate) fn witnesses<M: Narrator + Semantics>(
         }
     }
     if let ([first, second], true) = (&found.finals[..], deterministic) {
-        let start = Instant::now();
-        retell(machine, &first.schedule);
-        retell(machine, &second.schedule);
-        let (first, second) = match hurry.allows(start.elapsed()) {
-            true => closest(machine, &first.schedule, &second.schedule),
-            false => (first.schedule.clone(), second.schedule.clone()),
-        };
-        all.push(nondeterminism(machine, &first, &second));
+        let schedules = (&first.schedule, &second.schedule);
+        all.push(found_difference(machine, schedules, hurry));
     }
     all
+}
+
+/// The evidence for a failure that a search has found; that it does not come again is a defect.
+pub(crate) fn found_failure<M: Narrator>(
+    machine: &mut M,
+    schedule: &Schedule,
+    mishap: &Mishap,
+    hurry: &Hurry,
+) -> Witness {
+    let violation = Violation::Failure(mishap.site);
+    let (told, took) = least(machine, schedule, |_| violation.clone(), hurry);
+    let same = told.failures.iter().find(|m| m.site == mishap.site);
+    let mishap = *same.unwrap_or_else(|| panic!("a failure does not come again: {schedule}"));
+    match hurry.allows(took) {
+        true => failure(machine, told.run, &mishap),
+        false => explained(machine, told.run, &mishap),
+    }
+}
+
+/// The evidence for a deadlock that a search has found; that it does not come again is a defect.
+pub(crate) fn found_deadlock<M: Narrator>(
+    machine: &mut M,
+    schedule: &Schedule,
+    hurry: &Hurry,
+) -> Witness {
+    let stuck = |machine: &M| Violation::Deadlock(with_status(machine, Status::Waiting));
+    let (told, _) = least(machine, schedule, stuck, hurry);
+    assert!(
+        told.deadlocked,
+        "a deadlock does not come again: {schedule}"
+    );
+    deadlock(machine, told.run)
+}
+
+/// The evidence that two runs which a search has found have different results.
+pub(crate) fn found_difference<M: Narrator + Semantics>(
+    machine: &mut M,
+    (one, other): (&Schedule, &Schedule),
+    hurry: &Hurry,
+) -> Witness {
+    let start = Instant::now();
+    retell(machine, one);
+    retell(machine, other);
+    match hurry.allows(start.elapsed()) {
+        true => {
+            let (one, other) = closest(machine, one, other);
+            nondeterminism(machine, &one, &other)
+        }
+        false => nondeterminism(machine, one, other),
+    }
 }
 
 /// A run that shows a violation as easily as the time allows, and how long it takes to tell it. The
@@ -195,17 +229,17 @@ fn least<M: Narrator>(
     schedule: &Schedule,
     violation: impl FnOnce(&M) -> Violation,
     hurry: &Hurry,
-) -> (Run, Duration) {
+) -> (NarratedRun, Duration) {
     let start = Instant::now();
     let told = retell(machine, schedule);
     let took = start.elapsed();
     if !hurry.allows(took) {
-        return (told.run, took);
+        return (told, took);
     }
     drop(told);
     let violation = violation(machine);
     let schedule = minimise(machine, schedule, &violation);
-    (retell(machine, &schedule).run, took)
+    (retell(machine, &schedule), took)
 }
 
 /// A failure of a run that has just been told.

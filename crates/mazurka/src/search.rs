@@ -57,8 +57,7 @@ pub(crate) fn shown<M: Narrator + Semantics>(
     options: &Options,
 ) -> Vec<Witness> {
     options.show();
-    let left = options.limits.time;
-    let hurry = Hurry::new(left.map(|time| time.saturating_sub(found.elapsed)));
+    let hurry = Hurry::after(found, &options.limits);
     evidence::witnesses(machine, found, deterministic, &hurry)
 }
 

@@ -22,6 +22,7 @@ use mazurka_explore::{Drawn, Findings, Observer, Unfolding, WalkStates};
 use mazurka_lang::{Machine, SymbolicMachine};
 use serde::{Deserialize, Serialize};
 
+use crate::evidence::Hurry;
 use crate::front::{Front, Language, on_front};
 use crate::run::Plan;
 use crate::search::{Head, TestSink, everything};
@@ -251,7 +252,8 @@ impl Program {
         self.leave_final_states(found);
         doubt(machine, options, found, watch);
         options.show();
-        let shown = failures_and_deadlock(machine, options, found);
+        let hurry = Hurry::after(found, &options.limits);
+        let shown = failures_and_deadlock(machine, options, found, &hurry);
         let head = Head::new("unfold", Algorithm::Optimal, options);
         let mut record = self.record_of(head, found, shown);
         // Results are terms here, and different terms may have equal values.

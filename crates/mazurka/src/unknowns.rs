@@ -19,11 +19,12 @@
 use std::sync::Arc;
 
 use mazurka_core::record::{Binding, Record, SolverRecord, Witness};
-use mazurka_core::{Bound, Execution, Mishap, Patience, Schedule, Status, StopReason, with_status};
-use mazurka_explore::{Finding, Findings, Goal, Observer, Search, Violation, closest, minimise};
+use mazurka_core::{Bound, Execution, Mishap, Patience, Schedule, StopReason};
+use mazurka_explore::{Finding, Findings, Goal, Observer, Search, broken_by};
 use mazurka_lang::{Agreement, Code, Concrete, Machine, Observed, SymbolicMachine, Valuation};
 use mazurka_smt::Solver;
 
+use crate::evidence::Hurry;
 use crate::front::Front;
 use crate::search::Head;
 use crate::{Algorithm, Options, Program, Refused, Watch, evidence};
@@ -385,10 +386,11 @@ fn witnesses(
     results: &Results<'_>,
     deterministic: bool,
 ) -> Vec<Witness> {
-    let mut all = failures_and_deadlock(machine, options, found);
+    let hurry = Hurry::after(found, &options.limits);
+    let mut all = failures_and_deadlock(machine, options, found, &hurry);
     all.extend(livelock(machine, options, found));
     if let (Some(pair), true) = (&results.differ, deterministic) {
-        all.extend(difference(machine, options, found, pair));
+        all.extend(difference(machine, options, found, pair, &hurry));
     }
     all
 }
@@ -413,27 +415,23 @@ pub(crate) fn failures_and_deadlock(
     machine: &mut SymbolicMachine,
     options: &Options,
     found: &mut Findings,
+    hurry: &Hurry,
 ) -> Vec<Witness> {
     let mut all = Vec::new();
-    let left = options.limits.time;
-    let hurry = evidence::Hurry::new(left.map(|time| time.saturating_sub(found.elapsed)));
     for finding in found.failures.clone() {
         let Some(mishap) = finding.mishap else {
             continue;
         };
         if !all.is_empty() && hurry.is_over() {
+            // The others are left out, and the verdict says why.
+            found.add_bound(broken_by(&options.limits));
             return all;
         }
         let again = with_values(machine, options, found, &finding);
-        let Some((mut machine, schedule)) = again else {
-            continue;
-        };
-        let violation = Violation::Failure(mishap.site);
-        let schedule = minimise(&mut machine, &schedule, &violation);
-        let narrated = evidence::retell(&mut machine, &schedule);
-        let same = narrated.failures.iter().find(|m| m.site == mishap.site);
-        let mishap = *same.unwrap_or_else(|| panic!("a failure does not come again: {schedule}"));
-        all.push(evidence::failure(&mut machine, narrated.run, &mishap));
+        if let Some((mut machine, schedule)) = again {
+            let shown = evidence::found_failure(&mut machine, &schedule, &mishap, hurry);
+            all.push(shown);
+        }
     }
     if let Some(finding) = found.deadlock.clone()
         && let Some((mut machine, schedule)) = with_values(machine, options, found, &finding)
@@ -441,14 +439,7 @@ pub(crate) fn failures_and_deadlock(
         // Over numbers a guard may leave 64 bits.
         let bounds = evidence::bounds_of_next_steps(&mut machine, &options.limits);
         if bounds.is_empty() {
-            let violation = Violation::Deadlock(with_status(&machine, Status::Waiting));
-            let schedule = minimise(&mut machine, &schedule, &violation);
-            let narrated = evidence::retell(&mut machine, &schedule);
-            assert!(
-                narrated.deadlocked,
-                "a deadlock does not come again: {schedule}"
-            );
-            all.push(evidence::deadlock(&mut machine, narrated.run));
+            all.push(evidence::found_deadlock(&mut machine, &schedule, hurry));
         }
         bounds.into_iter().for_each(|bound| found.add_bound(bound));
     }
@@ -462,6 +453,7 @@ fn difference(
     options: &Options,
     found: &mut Findings,
     pair: &Pair,
+    hurry: &Hurry,
 ) -> Option<Witness> {
     follow(machine, &pair.other.1);
     let other = machine.concrete_with(&pair.valuation);
@@ -476,11 +468,13 @@ fn difference(
             return None;
         }
     }
-    let (one, other) = closest(&mut machine, &one.schedule, &other.schedule);
-    let mut witness = evidence::nondeterminism(&mut machine, &one, &other);
+    let schedules = (&one.schedule, &other.schedule);
+    let mut witness = evidence::found_difference(&mut machine, schedules, hurry);
     assert!(
         !witness.differs.is_empty(),
-        "two results do not differ again: {one} and {other}"
+        "two results do not differ again: {} and {}",
+        one.schedule,
+        other.schedule
     );
     witness.condition = Some(condition);
     Some(witness)

@@ -28,7 +28,7 @@ pub fn advice(bound: &Bound) -> &'static str {
             "a net covers what each process can do, not all final states; `mazurka check` looks at these"
         }
         Bound::IntWithin(_) => {
-            "declare the variables `i64` or smaller, or put z3 or cvc5 on the path: they decide all of `int`"
+            "declare the variables `i64` or smaller; z3 and cvc5, where one is on the path, decide more of `int`"
         }
         Bound::Undecided => {
             "simplify the conditions, declare the variables `i32` or smaller, or try another --solver"

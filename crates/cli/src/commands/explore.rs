@@ -234,7 +234,13 @@ fn saving(
         Some(checkpoint) => {
             let saved = files::save("the checkpoint", path, &sealed(&checkpoint)?);
             let path = mazurka_report::quote(&path.display().to_string());
-            saved.then(|| format!("to go on, run it again with --resume {path}"))
+            let go_on = match checkpoint.is_further_than(resumed.as_ref()) {
+                true => format!("to go on, run it again with --resume {path}"),
+                false => format!(
+                    "no part of the search was finished, so nothing new is saved: go on with --resume {path} and a larger limit"
+                ),
+            };
+            saved.then_some(go_on)
         }
         // What is finished needs no checkpoint.
         None if keeper.kept && args.resume.is_none() => {

@@ -23,6 +23,9 @@ fn a_search_that_is_broken_off_goes_on() {
     assert!(first.err.contains("--resume"), "{}", first.err);
     let second = explore(&["--max-executions", "1500", "--jobs", "2"], "--resume");
     assert_eq!(second.code, 2, "{second:?}");
+    assert!(second.err.contains("to go on"), "{}", second.err);
+    let short = explore(&["--max-executions", "1"], "--resume");
+    assert!(short.err.contains("no part"), "{}", short.err);
     let last = explore(&[], "--resume");
     assert_eq!((last.code, last.err.as_str()), (0, ""), "{last:?}");
     assert_eq!(last.json()["traces"], 5040);

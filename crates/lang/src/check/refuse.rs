@@ -58,7 +58,7 @@ pub(crate) fn broken_requires(program: &Program, holds: &[Option<bool>]) -> Vec<
             span: property.span,
             label: match holds {
                 Some(_) => "false in the initial state".to_owned(),
-                None => "it cannot be computed in the initial state".to_owned(),
+                None => "it cannot be computed in the initial state: a number leaves its range, an index its array, or a divisor is zero".to_owned(),
             },
             related: Vec::new(),
             help: Some("change the initial values, in the file or with `--set`".to_owned()),
