@@ -47,4 +47,4 @@ pub use process::{ParseProcessError, ProcessId, ProcessPath, ProcessTable};
 pub use program::{Blocker, Execution, Labelled, Promises, Semantics, Status, StepError, Symbolic};
 pub use random::Random;
 pub use schedule::{ParseScheduleError, Schedule, ScheduledStep};
-pub use verdict::{Bound, Counts, Limits, Scope, StopReason, Verdict};
+pub use verdict::{Bound, Counts, Kind, Kinds, Limits, Scope, StopReason, Verdict};

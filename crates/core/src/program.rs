@@ -193,6 +193,12 @@ pub trait Semantics: Execution {
         true
     }
 
+    /// Whether a process that is alive is not meant to end, such as a server. If it runs for ever,
+    /// that is no livelock.
+    fn is_endless(&self, _process: ProcessId) -> bool {
+        false
+    }
+
     /// Makes this the state, with no events before it.
     fn restore(&mut self, state: &Self::State);
 }

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bound, Counts, Scope, StopReason, Verdict};
 
+pub use crate::Kind;
+
 /// The version of the format.
 pub const VERSION: u32 = 1;
 
@@ -39,8 +41,27 @@ pub struct Record {
     /// What a solver was asked, where values are symbolic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub solver: Option<SolverRecord>,
-    /// Evidence for a violation.
+    /// The kinds of violations that the answer is about.
+    #[serde(default, skip_serializing_if = "KindsRecord::is_empty")]
+    pub kinds: KindsRecord,
+    /// Evidence for a violation, the gravest first.
     pub witnesses: Vec<Witness>,
+}
+
+/// The kinds of violations that an answer is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KindsRecord {
+    /// Those that count: one of them that was found violates.
+    pub counted: Vec<Kind>,
+    /// Those of them that were not looked for to the end because another was found.
+    pub open: Vec<Kind>,
+}
+
+impl KindsRecord {
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        self.counted.is_empty() && self.open.is_empty()
+    }
 }
 
 /// What a solver was asked, and who gave the answers.
@@ -92,25 +113,11 @@ pub struct OptionsRecord {
     pub jobs: Option<u64>,
 }
 
-/// What a witness shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum WitnessKind {
-    /// A failed assertion, invariant, `ensures`, division, index, `unlock`.
-    Failure,
-    /// A state where no process can go on.
-    Deadlock,
-    /// Two runs whose observed results differ.
-    Nondeterminism,
-    /// A cycle that the program can follow for ever.
-    Livelock,
-}
-
 /// Evidence that anyone can replay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Witness {
     /// What it shows.
-    pub kind: WitnessKind,
+    pub kind: Kind,
     /// The same in one sentence.
     pub message: String,
     /// Where in the source, if at one place.

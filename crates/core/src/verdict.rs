@@ -167,3 +167,124 @@ pub enum Verdict {
     /// A bound was hit before anything was certain.
     Inconclusive,
 }
+
+/// A kind of violation, the gravest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A failed assertion, invariant, `ensures`, division, index, `unlock`.
+    Failure,
+    /// A state where no process can go on.
+    Deadlock,
+    /// A cycle that the program can follow for ever, in which a process that should end does not.
+    Livelock,
+    /// Two runs whose observed results differ.
+    Nondeterminism,
+}
+
+impl Kind {
+    /// All kinds, the gravest first.
+    pub const ALL: [Kind; 4] = [
+        Kind::Failure,
+        Kind::Deadlock,
+        Kind::Livelock,
+        Kind::Nondeterminism,
+    ];
+
+    /// Returns its name, as the record has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Failure => "failure",
+            Kind::Deadlock => "deadlock",
+            Kind::Livelock => "livelock",
+            Kind::Nondeterminism => "nondeterminism",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A set of kinds of violations.
+///
+/// ```
+/// use mazurka_core::{Kind, Kinds};
+///
+/// let counted = Kinds::of(&[Kind::Deadlock, Kind::Nondeterminism]);
+/// assert!(counted.contains(Kind::Deadlock));
+/// assert!(!counted.contains(Kind::Failure));
+/// // What is still worth looking for where two results differ.
+/// assert_eq!(counted.graver_than(Kind::Nondeterminism), Kinds::of(&[Kind::Deadlock]));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kinds(u8);
+
+impl Kinds {
+    /// No kind.
+    pub const NONE: Kinds = Kinds(0);
+    /// Every kind.
+    pub const ALL: Kinds = Kinds::of(&Kind::ALL);
+    /// What is wrong with a single run: every kind but different results.
+    pub const FAULTS: Kinds = Kinds::ALL.without(Kinds::of(&[Kind::Nondeterminism]));
+
+    /// Returns the set of these kinds.
+    pub const fn of(kinds: &[Kind]) -> Self {
+        let mut all = 0;
+        let mut at = 0;
+        while at < kinds.len() {
+            all |= 1 << kinds[at] as u8;
+            at += 1;
+        }
+        Kinds(all)
+    }
+
+    /// Whether a kind is in it.
+    pub const fn contains(self, kind: Kind) -> bool {
+        self.0 & (1 << kind as u8) != 0
+    }
+
+    /// Whether there is no kind in it.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Returns it with a kind.
+    #[must_use]
+    pub const fn with(self, kind: Kind) -> Self {
+        Kinds(self.0 | 1 << kind as u8)
+    }
+
+    /// Returns the kinds that are in both sets.
+    #[must_use]
+    pub const fn and(self, others: Kinds) -> Self {
+        Kinds(self.0 & others.0)
+    }
+
+    /// Returns it without the kinds of another set.
+    #[must_use]
+    pub const fn without(self, others: Kinds) -> Self {
+        Kinds(self.0 & !others.0)
+    }
+
+    /// Returns those of its kinds that are graver than this one.
+    #[must_use]
+    pub const fn graver_than(self, kind: Kind) -> Self {
+        Kinds(self.0 & ((1 << kind as u8) - 1))
+    }
+
+    /// Returns its kinds, the gravest first.
+    pub fn iter(self) -> impl Iterator<Item = Kind> {
+        Kind::ALL
+            .into_iter()
+            .filter(move |&kind| self.contains(kind))
+    }
+}
+
+impl FromIterator<Kind> for Kinds {
+    fn from_iter<T: IntoIterator<Item = Kind>>(kinds: T) -> Self {
+        kinds.into_iter().fold(Kinds::NONE, Kinds::with)
+    }
+}

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use mazurka_core::record::{Difference, Ending, Run, Witness, WitnessKind};
+use mazurka_core::record::{Difference, Ending, Kind, Run, Witness};
 use mazurka_core::{
-    Bound, Execution, Limits, Mishap, MishapKind, Narrator, ReplayError, Schedule, Semantics,
-    Status, names_with, with_status,
+    Bound, Execution, Kinds, Limits, Mishap, MishapKind, Narrator, ReplayError, Schedule,
+    Semantics, Status, names_with, with_status,
 };
 use mazurka_explore::{
     Findings, Violation, broken_by, closest, first_difference, minimise, past_is_discarded, racing,
@@ -143,19 +143,26 @@ impl Hurry {
 pub(crate) fn witnesses<M: Narrator + Semantics>(
     machine: &mut M,
     found: &Findings,
-    deterministic: bool,
+    counted: Kinds,
     hurry: &Hurry,
 ) -> Vec<Witness> {
     let mut all = Vec::new();
+    let counts = |kind: Kind| counted.contains(kind);
     for finding in &found.failures {
-        if let Some(mishap) = &finding.mishap {
+        if let Some(mishap) = &finding.mishap
+            && counts(Kind::Failure)
+        {
             all.push(found_failure(machine, &finding.schedule, mishap, hurry));
         }
     }
-    if let Some(finding) = &found.deadlock {
+    if let Some(finding) = &found.deadlock
+        && counts(Kind::Deadlock)
+    {
         all.push(found_deadlock(machine, &finding.schedule, hurry));
     }
-    if let Some(finding) = &found.livelock {
+    if let Some(finding) = &found.livelock
+        && counts(Kind::Livelock)
+    {
         let narrated = retell(machine, &finding.schedule);
         match livelock(machine, narrated.run) {
             Some(witness) => all.push(witness),
@@ -165,7 +172,7 @@ pub(crate) fn witnesses<M: Narrator + Semantics>(
             ),
         }
     }
-    if let ([first, second], true) = (&found.finals[..], deterministic) {
+    if let ([first, second], true) = (&found.finals[..], counts(Kind::Nondeterminism)) {
         let schedules = (&first.schedule, &second.schedule);
         all.push(found_difference(machine, schedules, hurry));
     }
@@ -254,7 +261,7 @@ pub(crate) fn failure<M: Narrator>(machine: &mut M, run: Run, mishap: &Mishap) -
 fn explained<M: Narrator>(machine: &M, run: Run, mishap: &Mishap) -> Witness {
     let (message, place) = machine.explain(mishap);
     Witness {
-        kind: WitnessKind::Failure,
+        kind: Kind::Failure,
         message,
         place,
         runs: vec![run],
@@ -280,7 +287,7 @@ pub(crate) fn deadlock<M: Narrator>(machine: &mut M, mut run: Run) -> Witness {
     let names: Vec<&str> = waiting.iter().map(|w| w.process.as_str()).collect();
     let verb = if names.len() == 1 { "waits" } else { "wait" };
     Witness {
-        kind: WitnessKind::Deadlock,
+        kind: Kind::Deadlock,
         message: format!("deadlock: {} {verb} for ever", enumerate(&names)),
         place: None,
         runs: vec![run],
@@ -316,7 +323,7 @@ pub(crate) fn livelock<M: Narrator + Semantics>(machine: &mut M, run: Run) -> Op
         _ => format!("livelock: steps {}–{steps} can repeat for ever", start + 1),
     };
     Some(Witness {
-        kind: WitnessKind::Livelock,
+        kind: Kind::Livelock,
         message,
         place: None,
         runs: vec![run],
@@ -365,7 +372,7 @@ pub(crate) fn nondeterminism<M: Narrator>(
         }
     };
     Witness {
-        kind: WitnessKind::Nondeterminism,
+        kind: Kind::Nondeterminism,
         message,
         place: None,
         runs: vec![first, second],

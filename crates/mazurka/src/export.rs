@@ -80,6 +80,8 @@ impl Program {
                 };
                 let tests = Some(&mut each as &mut dyn FnMut(&mazurka_lang::Concrete));
                 let asked = Asked {
+                    command: "explore",
+                    counted: self.counted_by_explorers(options),
                     algorithm,
                     goal: Goal::Everything,
                     tests,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mazurka_core::record::OptionsRecord;
-use mazurka_core::{Bound, Counts, Limits, Patience};
+use mazurka_core::{Bound, Counts, Kind, Kinds, Limits, Patience};
 use mazurka_explore::{Progress, Watch, broken_by};
 use mazurka_lang::Doubts;
 
@@ -17,8 +17,11 @@ use crate::solving::Solving;
 pub struct Options {
     /// How far to go.
     pub limits: Limits,
-    /// Whether different results are a violation, even if the program states other properties.
-    pub deterministic: bool,
+    /// The kinds of violations that count, if not those that the program
+    /// [asks for](crate::Program::counted).
+    pub counted: Option<Kinds>,
+    /// Whether `check` goes on until everything is explored, violated or not.
+    pub keep_going: bool,
     /// How many workers explore at the same time, where an engine can have several; 0 stands for 1.
     pub jobs: usize,
     /// The values of inputs by name, for a single run: `0.1#0` is the first input of process 0.1,
@@ -75,7 +78,7 @@ impl Options {
     pub(crate) fn record(&self, depth: Option<u64>) -> OptionsRecord {
         let limits = &self.limits;
         OptionsRecord {
-            property: self.deterministic.then(|| "deterministic".to_owned()),
+            property: self.counted.map(named),
             max_depth: depth,
             max_steps: limits.steps,
             max_executions: limits.executions,
@@ -85,6 +88,16 @@ impl Options {
             jobs: (self.jobs > 0).then_some(self.jobs as u64),
         }
     }
+}
+
+/// Properties as `--property` names them.
+fn named(counted: Kinds) -> String {
+    let name = |kind| match kind {
+        Kind::Nondeterminism => "deterministic",
+        kind => kind.name(),
+    };
+    let names: Vec<&str> = counted.iter().map(name).collect();
+    names.join(",")
 }
 
 /// Watches without a word and breaks off nothing.

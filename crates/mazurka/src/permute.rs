@@ -153,8 +153,9 @@ impl Program {
         };
         let mut machine = collecting.tester;
         // The engine's name in the record is the paper's.
-        let shown = search::shown(&mut machine, &findings, false, options);
-        let head = Head::new("permute", Algorithm::Optimal, options);
+        let counted = self.counted_by_explorers(options);
+        let head = Head::new("permute", Algorithm::Optimal, options, counted);
+        let shown = search::shown(&mut machine, &findings, head);
         let judged = self.record_of(head, &findings, shown);
         let known = wanted.complete && judged.scope.exhaustive;
         let record = Record {

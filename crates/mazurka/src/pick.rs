@@ -27,14 +27,23 @@ const BUDGET_IN_PARTS: u64 = 16 * FIRST_BUDGET;
 /// A part may take this part of the budget: most are much smaller than that.
 const PART_OF_BUDGET: u64 = 64;
 
+/// What to decide.
+#[derive(Clone, Copy)]
+pub(crate) struct Task {
+    pub goal: Goal,
+    /// What all attempts may take together.
+    pub most_steps: Option<u64>,
+}
+
 /// What was found, and by which engine.
 pub(crate) fn decide<M: Semantics>(
     machine: &mut M,
     machines: &(dyn Fn() -> M + Sync),
     options: &Options,
-    goal: Goal,
+    task: Task,
     watch: &mut Watch<'_>,
 ) -> (Algorithm, Findings) {
+    let Task { goal, most_steps } = task;
     let limits = &options.limits;
     let all = Budget::new(limits);
     let mut parts = None;
@@ -43,9 +52,14 @@ pub(crate) fn decide<M: Semantics>(
         engines.swap(0, 1);
     }
     let mut budget = FIRST_BUDGET;
+    let mut spent = 0;
     loop {
         for algorithm in engines.clone() {
             let mut steps = limits.steps.map_or(budget, |most| most.min(budget));
+            if let Some(most) = most_steps {
+                steps = steps.min(most.saturating_sub(spent).max(1));
+            }
+            spent += steps;
             let mut attempt = Limits {
                 steps: Some(steps),
                 ..all.left()
@@ -83,7 +97,8 @@ pub(crate) fn decide<M: Semantics>(
             found.elapsed = all.elapsed();
             all.restate(&mut found.bounds);
             let decided = found.stopped != StopReason::Bound;
-            if decided || found.bounds.iter().any(ends_all) {
+            let over = most_steps.is_some_and(|most| spent >= most);
+            if decided || over || found.bounds.iter().any(ends_all) {
                 return (algorithm, found);
             }
             let more = limits.steps.is_none_or(|most| steps < most);

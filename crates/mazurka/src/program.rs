@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use mazurka_core::Fingerprint;
 use mazurka_core::record::ProgramRecord;
+use mazurka_core::{Fingerprint, Kinds};
 use mazurka_diagnostics::{Diagnostic, Span};
 use mazurka_lang::{Setting, Unknowns};
 use mazurka_smt::Missing;
@@ -80,11 +80,22 @@ impl Program {
         self.language.code().is_some()
     }
 
-    /// Whether two different results violate a property: if the file says what to observe, or
-    /// states nothing else, or the caller asks for it.
-    pub fn must_be_deterministic(&self, options: &Options) -> bool {
+    /// The kinds of violations that count: those of the options, if the caller has named some.
+    /// Otherwise failures, deadlocks and livelocks; and different results, if the file says what to
+    /// observe or states nothing else.
+    pub fn counted(&self, options: &Options) -> Kinds {
         let language = &self.language;
-        options.deterministic || language.observes() || !language.states_other_property()
+        let deterministic = language.observes() || !language.states_other_property();
+        let asked = || match deterministic {
+            true => Kinds::ALL,
+            false => Kinds::FAULTS,
+        };
+        options.counted.unwrap_or_else(asked)
+    }
+
+    /// The same where all is explored and counted: different results are no violation there.
+    pub(crate) fn counted_by_explorers(&self, options: &Options) -> Kinds {
+        self.counted(options).and(Kinds::FAULTS)
     }
 }
 

@@ -22,7 +22,7 @@ use std::ops::ControlFlow;
 
 use mazurka_core::proof::{GoalOutcome, OpenGoal, Proof, Status, VERSION};
 use mazurka_core::record::{
-    Binding, ProgramRecord, Record, VERSION as RECORD, Witness, WitnessKind,
+    Binding, Kind, KindsRecord, ProgramRecord, Record, VERSION as RECORD, Witness,
 };
 use mazurka_core::{Bound, Counts, Limits, Scope, StopReason, Verdict};
 use mazurka_diagnostics::Diagnostic;
@@ -329,6 +329,7 @@ impl Theory<'_> {
             counts,
             seconds: budget.elapsed().as_secs_f64(),
             solver: None,
+            kinds: KindsRecord::default(),
             witnesses,
         };
         Ok((ProveRecord { record, goals: all }, file))
@@ -449,7 +450,7 @@ impl Theory<'_> {
         let formula = self.formula(goal).ok()?;
         let shows = no.leaf.what == "the goal" && self.refutes(&formula, &set, &end);
         (final_state && shows).then(|| Witness {
-            kind: WitnessKind::Failure,
+            kind: Kind::Failure,
             message: format!("the goal does not hold: `{}`", self.stated(goal)),
             place: None,
             runs: vec![told.run],
@@ -570,7 +571,7 @@ pub fn goal_mistake(error: &FormulaError) -> Diagnostic {
 
 fn outcome(goal: String, found: &Outcome, witness: Option<&Witness>) -> GoalOutcome {
     let (closed, counts) = (found.closed, found.counts);
-    let stuck = witness.is_some_and(|witness| witness.kind == WitnessKind::Deadlock);
+    let stuck = witness.is_some_and(|witness| witness.kind == Kind::Deadlock);
     // What was shown at the goals that were looked at says nothing of the others: only a whole
     // proof does.
     let deadlock_free = match closed {

@@ -25,7 +25,7 @@ use std::ops::ControlFlow;
 
 use mazurka_core::record::{Record, Run};
 use mazurka_core::{
-    Bound, Execution, Narrator, ProcessId, ProcessPath, Schedule, StopReason, Verdict,
+    Bound, Execution, Kinds, Narrator, ProcessId, ProcessPath, Schedule, StopReason, Verdict,
 };
 use mazurka_explore::{Budget, Findings, Question, Structure, Unfold, Unfolding};
 use mazurka_lang::{Machine, Property, SymbolicMachine};
@@ -303,7 +303,7 @@ impl Program {
         found.failures.clear();
         (found.deadlock, found.livelock) = (None, None);
         found.elapsed = budget.elapsed();
-        let head = Head::new("reach", Algorithm::Optimal, options);
+        let head = Head::new("reach", Algorithm::Optimal, options, Kinds::NONE);
         let mut record = self.record_of(head, &found, Vec::new());
         record.algorithm = "unfold".to_owned();
         record.deterministic = None;

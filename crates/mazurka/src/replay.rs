@@ -16,7 +16,7 @@
 
 use std::time::Instant;
 
-use mazurka_core::record::{Binding, Record, Run, Step, VERSION, Witness, WitnessKind};
+use mazurka_core::record::{Binding, Kind, KindsRecord, Record, Run, Step, VERSION, Witness};
 use mazurka_core::{
     Counts, Narrator, ParseScheduleError, Schedule, Scope, Semantics, StopReason, Verdict,
 };
@@ -184,15 +184,14 @@ impl Program {
             counts,
             seconds: start.elapsed().as_secs_f64(),
             solver: None,
+            kinds: KindsRecord::default(),
             witnesses,
         })
     }
 }
 
 fn has_nondeterminism(witnesses: &[Witness]) -> bool {
-    witnesses
-        .iter()
-        .any(|w| w.kind == WitnessKind::Nondeterminism)
+    witnesses.iter().any(|w| w.kind == Kind::Nondeterminism)
 }
 
 /// Replays one witness, and shows that the violation is there again.
@@ -202,7 +201,7 @@ fn again<M: Narrator + Semantics>(
 ) -> Result<Witness, ReplayProblem> {
     let changed = |what: &str| Err(ReplayProblem::Changed(what.to_owned()));
     match (old.kind, &old.runs[..]) {
-        (WitnessKind::Failure, [run]) => {
+        (Kind::Failure, [run]) => {
             let narrated = same_run(machine, run)?;
             let mut failures = narrated.failures.iter();
             match failures.find(|m| machine.explain(m).0 == old.message) {
@@ -210,21 +209,21 @@ fn again<M: Narrator + Semantics>(
                 None => changed("the recorded failure does not happen"),
             }
         }
-        (WitnessKind::Deadlock, [run]) => {
+        (Kind::Deadlock, [run]) => {
             let narrated = same_run(machine, run)?;
             match narrated.deadlocked {
                 true => Ok(evidence::deadlock(machine, narrated.run)),
                 false => changed("there is no deadlock at their end"),
             }
         }
-        (WitnessKind::Livelock, [run]) => {
+        (Kind::Livelock, [run]) => {
             let narrated = same_run(machine, run)?;
             match evidence::livelock(machine, narrated.run) {
                 Some(new) => Ok(new),
                 None => changed("their end is no cycle that can be followed for ever"),
             }
         }
-        (WitnessKind::Nondeterminism, [first, second]) => {
+        (Kind::Nondeterminism, [first, second]) => {
             same_run(machine, first)?;
             same_run(machine, second)?;
             let (one, other) = (first.schedule.parse()?, second.schedule.parse()?);

@@ -19,7 +19,7 @@
 
 use std::time::Instant;
 
-use mazurka_core::record::{Ending, PathRecord, Record, Run, Step, VERSION};
+use mazurka_core::record::{Ending, KindsRecord, PathRecord, Record, Run, Step, VERSION};
 use mazurka_core::{
     Bound, Counts, Execution, Labelled, Narrator, ProcessId, ReplayError, Scope, Status, StepError,
     StopReason, Verdict,
@@ -195,6 +195,7 @@ impl Program {
             },
             seconds: start.elapsed().as_secs_f64(),
             solver: None,
+            kinds: KindsRecord::default(),
             witnesses,
         };
         let seed = match plan {

@@ -25,19 +25,20 @@
 
 use std::time::Duration;
 
-use mazurka_core::record::{Record, VERSION, Witness};
+use mazurka_core::record::{KindsRecord, Record, VERSION, Witness};
 use mazurka_core::{Narrator, Semantics, Verdict};
-use mazurka_explore::{Findings, Goal, Parts, Saver, Search, Workers};
+use mazurka_explore::{Budget, Findings, Goal, Parts, Saver, Search, Workers};
 
 use crate::checkpoint::{Checkpoint, ResumeError};
 use crate::evidence::Hurry;
 use crate::front::{Front, Language, on_front};
+use crate::pick::Task;
 use crate::unknowns::Asked;
 use crate::{Options, Program, Refused, evidence, pick};
 
 pub use crate::export::TestSink;
 pub use crate::tree::TreeTooLarge;
-pub use mazurka_core::{Bound, Limits, Scope, StopReason};
+pub use mazurka_core::{Bound, Kind, Kinds, Limits, Scope, StopReason};
 pub use mazurka_explore::{Algorithm, Estimate, Pct, Progress, RandomWalks, Variant, Watch};
 
 /// A search through the whole space, within the limits of the options.
@@ -53,12 +54,41 @@ pub(crate) fn everything<A>(algorithm: A, options: &Options) -> Search<A> {
 pub(crate) fn shown<M: Narrator + Semantics>(
     machine: &mut M,
     found: &Findings,
-    deterministic: bool,
-    options: &Options,
+    head: Head<'_>,
 ) -> Vec<Witness> {
-    options.show();
-    let hurry = Hurry::after(found, &options.limits);
-    evidence::witnesses(machine, found, deterministic, &hurry)
+    head.options.show();
+    let hurry = Hurry::after(found, &head.options.limits);
+    evidence::witnesses(machine, found, head.counted, &hurry)
+}
+
+/// Steps that are spent on graver violations at least, where one was found.
+const LEAST_STEPS_FOR_GRAVER: u64 = 1_000_000;
+
+/// The kinds that are still worth looking for: graver than what was found, where the search has
+/// stopped at it.
+fn graver(record: &Record, counted: Kinds) -> Option<Kinds> {
+    let gravest = record.witnesses.iter().map(|shown| shown.kind).min()?;
+    let graver = counted.graver_than(gravest);
+    (record.stopped == StopReason::Certain && !graver.is_empty()).then_some(graver)
+}
+
+/// Adds what a search for graver violations has found. Returns whether it has come to an end.
+fn join(record: &mut Record, more: Record, graver: Kinds) -> bool {
+    if more.stopped == StopReason::Bound {
+        record.kinds.open = graver.iter().collect();
+        return false;
+    }
+    let known = std::mem::replace(record, more);
+    record.options = known.options;
+    record.verdict = known.verdict;
+    record.witnesses.extend(known.witnesses);
+    record.deterministic = known.deterministic.or(record.deterministic);
+    // Both searches have met only some, so the greater count is nearer to what there is.
+    let (counts, before) = (&mut record.counts, known.counts);
+    counts.deadlocks = counts.deadlocks.max(before.deadlocks);
+    counts.failures = counts.failures.max(before.failures);
+    counts.final_states = counts.final_states.max(before.final_states);
+    true
 }
 
 /// Checkpoints of an exploration: where to go on, and what to do with new ones.
@@ -77,43 +107,106 @@ pub(crate) struct Head<'a> {
     command: &'static str,
     algorithm: Algorithm,
     options: &'a Options,
+    /// The kinds of violations that decide.
+    counted: Kinds,
 }
 
 impl<'a> Head<'a> {
-    pub fn new(command: &'static str, algorithm: Algorithm, options: &'a Options) -> Self {
+    pub fn new(
+        command: &'static str,
+        algorithm: Algorithm,
+        options: &'a Options,
+        counted: Kinds,
+    ) -> Self {
         Self {
             command,
             algorithm,
             options,
+            counted,
         }
     }
 }
 
 impl Program {
-    /// The verdict, as soon as it is certain, by the engine that gets there first; the record says
-    /// which. Failures, deadlocks and livelocks violate always, different results where the
-    /// [program must be deterministic](Program::must_be_deterministic).
+    /// The verdict, by the engine that gets there first; the record says which. The kinds of
+    /// violations that [count](Program::counted) decide. Where one is found that is not the
+    /// gravest, as many steps again, and at least a million, are spent on graver ones; the record
+    /// says which kinds are still open then.
     pub fn check(&self, options: &Options, watch: &mut Watch<'_>) -> Result<Record, Refused> {
+        let counted = self.counted(options);
+        let goal = match options.keep_going {
+            true => Goal::Everything,
+            false => Goal::Violation(counted),
+        };
+        let budget = Budget::new(&options.limits);
+        let first = Task {
+            goal,
+            most_steps: None,
+        };
+        let mut record = self.check_once(first, options, watch)?;
+        let mut left = record.counts.steps.max(LEAST_STEPS_FOR_GRAVER);
+        while let Some(graver) = graver(&record, counted) {
+            let options = &Options {
+                limits: budget.left(),
+                counted: Some(graver),
+                ..options.clone()
+            };
+            let task = Task {
+                goal: Goal::Violation(graver),
+                most_steps: Some(left),
+            };
+            let more = self.check_once(task, options, watch)?;
+            left = left.saturating_sub(more.counts.steps).max(1);
+            if !join(&mut record, more, graver) {
+                break;
+            }
+        }
+        record.seconds = budget.elapsed().as_secs_f64();
+        record.kinds.counted = counted.iter().collect();
+        Ok(record)
+    }
+
+    fn check_once(
+        &self,
+        task: Task,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<Record, Refused> {
         if let Language::ForAll(program) = &self.language {
-            let deterministic = self.must_be_deterministic(options);
             let asked = Asked {
+                command: "check",
+                counted: self.counted(options),
                 algorithm: Algorithm::Optimal,
-                goal: Goal::Verdict { deterministic },
+                goal: task.goal,
                 tests: None,
+            };
+            let most = task.most_steps.or(options.limits.steps);
+            let limits = Limits {
+                steps: options.limits.steps.min(most).or(most),
+                ..options.limits.clone()
+            };
+            let options = &Options {
+                limits,
+                ..options.clone()
             };
             return self.search_for_all(program, asked, options, watch);
         }
-        Ok(on_front!(self.language, front => self.check_on(front, options, watch)))
+        Ok(on_front!(self.language, front => self.check_on(front, task, options, watch)))
     }
 
-    fn check_on<F: Front>(&self, front: &F, options: &Options, watch: &mut Watch<'_>) -> Record {
-        let deterministic = self.must_be_deterministic(options);
-        let goal = Goal::Verdict { deterministic };
+    fn check_on<F: Front>(
+        &self,
+        front: &F,
+        task: Task,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Record {
         let mut machine = front.machine(options);
         let machines = || front.machine(options);
-        let (algorithm, found) = pick::decide(&mut machine, &machines, options, goal, watch);
-        let shown = shown(&mut machine, &found, deterministic, options);
-        self.record_of(Head::new("check", algorithm, options), &found, shown)
+        let (algorithm, found) = pick::decide(&mut machine, &machines, options, task, watch);
+        let head = Head::new("check", algorithm, options, self.counted(options));
+        let shown = shown(&mut machine, &found, head);
+        self.record_of(head, &found, shown)
     }
 
     /// The whole space with one engine (or a sample of it, if the engine draws executions at
@@ -126,6 +219,8 @@ impl Program {
     ) -> Result<Record, Refused> {
         if let Language::ForAll(program) = &self.language {
             let asked = Asked {
+                command: "explore",
+                counted: self.counted_by_explorers(options),
                 algorithm,
                 goal: Goal::Everything,
                 tests: None,
@@ -215,8 +310,10 @@ impl Program {
         machine: &mut M,
         found: &Findings,
     ) -> Record {
-        let shown = shown(machine, found, false, options);
-        self.record_of(Head::new("explore", algorithm, options), found, shown)
+        let counted = self.counted_by_explorers(options);
+        let head = Head::new("explore", algorithm, options, counted);
+        let shown = shown(machine, found, head);
+        self.record_of(head, found, shown)
     }
 
     /// The record of a search, with its evidence. A finding without evidence must have left a
@@ -227,11 +324,11 @@ impl Program {
         found: &Findings,
         witnesses: Vec<Witness>,
     ) -> Record {
-        let any = found.deadlock.as_ref().or(found.livelock.as_ref());
-        let any = any.or(found.failures.first());
+        let shown = !witnesses.is_empty() || !found.bounds.is_empty();
+        let faults = found.kinds().and(head.counted).and(Kinds::FAULTS);
         assert!(
-            any.is_none() || !witnesses.is_empty() || !found.bounds.is_empty(),
-            "what was found is not shown: {any:?}"
+            shown || faults.is_empty(),
+            "what was found is not shown: {faults:?}"
         );
         // A bound that was hit takes nothing away from a violation that was found.
         let verdict = match (witnesses.is_empty(), found.bounds.is_empty()) {
@@ -258,6 +355,10 @@ impl Program {
             counts: found.counts,
             seconds: found.elapsed.as_secs_f64(),
             solver: None,
+            kinds: KindsRecord {
+                counted: head.counted.iter().collect(),
+                open: Vec::new(),
+            },
             witnesses,
         }
     }

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use mazurka_core::record::{
-    Binding, Ending, Record, SymbolicMishap, SymbolicStateRecord, SymbolicStates, VERSION,
+    Binding, Ending, KindsRecord, Record, SymbolicMishap, SymbolicStateRecord, SymbolicStates,
+    VERSION,
 };
 use mazurka_core::{
     Bound, Counts, Execution, HappensBefore, Mishap, Schedule, Scope, Semantics, StopReason,
@@ -151,6 +152,7 @@ impl Program {
             },
             seconds: found.elapsed.as_secs_f64(),
             solver: None,
+            kinds: KindsRecord::default(),
             witnesses: Vec::new(),
         };
         let states = SymbolicStates {

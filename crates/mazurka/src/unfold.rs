@@ -234,8 +234,9 @@ impl Program {
         options: &Options,
     ) -> Record {
         self.leave_final_states(found);
-        let shown = search::shown(machine, found, false, options);
-        let head = Head::new("unfold", Algorithm::Optimal, options);
+        let counted = self.counted_by_explorers(options);
+        let head = Head::new("unfold", Algorithm::Optimal, options, counted);
+        let shown = search::shown(machine, found, head);
         let mut record = self.record_of(head, found, shown);
         // Only what was met is known of final states.
         record.deterministic = record.deterministic.filter(|&all_agree| !all_agree);
@@ -253,8 +254,9 @@ impl Program {
         doubt(machine, options, found, watch);
         options.show();
         let hurry = Hurry::after(found, &options.limits);
-        let shown = failures_and_deadlock(machine, options, found, &hurry);
-        let head = Head::new("unfold", Algorithm::Optimal, options);
+        let counted = self.counted_by_explorers(options);
+        let shown = failures_and_deadlock(machine, options, found, &hurry, counted);
+        let head = Head::new("unfold", Algorithm::Optimal, options, counted);
         let mut record = self.record_of(head, found, shown);
         // Results are terms here, and different terms may have equal values.
         record.deterministic = None;

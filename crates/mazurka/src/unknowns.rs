@@ -19,7 +19,7 @@
 use std::sync::Arc;
 
 use mazurka_core::record::{Binding, Record, SolverRecord, Witness};
-use mazurka_core::{Bound, Execution, Mishap, Patience, Schedule, StopReason};
+use mazurka_core::{Bound, Execution, Kind, Kinds, Mishap, Patience, Schedule, StopReason};
 use mazurka_explore::{Finding, Findings, Goal, Observer, Search, broken_by};
 use mazurka_lang::{Agreement, Code, Concrete, Machine, Observed, SymbolicMachine, Valuation};
 use mazurka_smt::Solver;
@@ -107,6 +107,10 @@ pub(crate) type Sink<'a> = &'a mut dyn FnMut(&Concrete);
 
 /// What is asked about a program with unknown values.
 pub(crate) struct Asked<'a> {
+    /// The command that asks.
+    pub command: &'static str,
+    /// The kinds of violations that count.
+    pub counted: Kinds,
     /// How to explore.
     pub algorithm: Algorithm,
     /// What for.
@@ -214,6 +218,8 @@ impl Program {
         watch: &mut Watch<'_>,
     ) -> Result<Record, Refused> {
         let Asked {
+            command,
+            counted,
             algorithm,
             goal,
             tests,
@@ -224,14 +230,10 @@ impl Program {
             ..options.clone()
         };
         // Results are terms, so they are compared here.
-        let (command, deterministic, goal) = match goal {
-            Goal::Verdict { deterministic } => {
-                let goal = Goal::Verdict {
-                    deterministic: false,
-                };
-                ("check", deterministic, goal)
-            }
-            Goal::Everything => ("explore", false, goal),
+        let deterministic = counted.contains(Kind::Nondeterminism);
+        let goal = match goal {
+            Goal::Violation(kinds) => Goal::Violation(kinds.and(Kinds::FAULTS)),
+            Goal::Everything => goal,
         };
         let options = &options.started();
         let patience = match algorithm.compares_states() {
@@ -264,12 +266,16 @@ impl Program {
             found.add_bound(Bound::Undecided);
         }
         options.show();
-        let shown = witnesses(&mut machine, options, &mut found, &results, deterministic);
+        let shown = witnesses(&mut machine, options, &mut found, &results, counted);
         if shown.is_empty() && found.stopped == StopReason::Certain {
             // What the search stopped at is not certain after all.
             found.stopped = StopReason::Bound;
         }
-        let mut record = self.record_of(Head::new(command, algorithm, options), &found, shown);
+        let mut record = self.record_of(
+            Head::new(command, algorithm, options, counted),
+            &found,
+            shown,
+        );
         let asked = machine.solver_statistics();
         record.solver = Some(SolverRecord {
             queries: asked.queries,
@@ -384,12 +390,14 @@ fn witnesses(
     options: &Options,
     found: &mut Findings,
     results: &Results<'_>,
-    deterministic: bool,
+    counted: Kinds,
 ) -> Vec<Witness> {
     let hurry = Hurry::after(found, &options.limits);
-    let mut all = failures_and_deadlock(machine, options, found, &hurry);
-    all.extend(livelock(machine, options, found));
-    if let (Some(pair), true) = (&results.differ, deterministic) {
+    let mut all = failures_and_deadlock(machine, options, found, &hurry, counted);
+    if counted.contains(Kind::Livelock) {
+        all.extend(livelock(machine, options, found));
+    }
+    if let (Some(pair), true) = (&results.differ, counted.contains(Kind::Nondeterminism)) {
         all.extend(difference(machine, options, found, pair, &hurry));
     }
     all
@@ -416,12 +424,16 @@ pub(crate) fn failures_and_deadlock(
     options: &Options,
     found: &mut Findings,
     hurry: &Hurry,
+    counted: Kinds,
 ) -> Vec<Witness> {
     let mut all = Vec::new();
     for finding in found.failures.clone() {
         let Some(mishap) = finding.mishap else {
             continue;
         };
+        if !counted.contains(Kind::Failure) {
+            continue;
+        }
         if !all.is_empty() && hurry.is_over() {
             // The others are left out, and the verdict says why.
             found.add_bound(broken_by(&options.limits));
@@ -434,6 +446,7 @@ pub(crate) fn failures_and_deadlock(
         }
     }
     if let Some(finding) = found.deadlock.clone()
+        && counted.contains(Kind::Deadlock)
         && let Some((mut machine, schedule)) = with_values(machine, options, found, &finding)
     {
         // Over numbers a guard may leave 64 bits.

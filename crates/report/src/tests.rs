@@ -1,7 +1,7 @@
 //! The views of records made by hand: what a search cannot be made to give on demand.
 
 use mazurka_core::record::{
-    Difference, Ending, Place, ProgramRecord, Record, Run, VERSION, Waiting, Witness, WitnessKind,
+    Difference, Ending, Kind, Place, ProgramRecord, Record, Run, VERSION, Waiting, Witness,
 };
 use mazurka_core::{Bound, Counts, Scope, StopReason, Verdict};
 
@@ -39,7 +39,7 @@ fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witness>) -> Reco
     }
 }
 
-fn witness(kind: WitnessKind, message: &str) -> Witness {
+fn witness(kind: Kind, message: &str) -> Witness {
     Witness {
         kind,
         message: message.into(),
@@ -85,7 +85,7 @@ fn every_bound_is_named_with_what_to_do() {
 
 #[test]
 fn a_violation_keeps_the_bounds_in_sight() {
-    let bad = witness(WitnessKind::Failure, "assertion failed");
+    let bad = witness(Kind::Failure, "assertion failed");
     let found = record(Verdict::Violated, vec![Bound::MaxDepth(9)], vec![bad]);
     let text = verdict(&found, &View::default());
     assert!(
@@ -109,7 +109,7 @@ fn what_was_left_out_is_in_the_first_words() {
         paint: Paint::Plain,
         flags: Vec::new(),
     };
-    let failure = witness(WitnessKind::Failure, "assertion failed: x");
+    let failure = witness(Kind::Failure, "assertion failed: x");
     let mut record = record(Verdict::Violated, vec![Bound::IntWithin(32)], vec![failure]);
     record.stopped = StopReason::Complete;
     let text = table(&record, &view);
@@ -129,14 +129,14 @@ fn what_was_left_out_is_in_the_first_words() {
 
 #[test]
 fn several_witnesses_each_with_a_command() {
-    let mut deadlock = witness(WitnessKind::Deadlock, "deadlock: 0 waits for ever");
+    let mut deadlock = witness(Kind::Deadlock, "deadlock: 0 waits for ever");
     deadlock.waiting.push(Waiting {
         process: "0".into(),
         what: "lock `a`".into(),
         held_by: Some("0".into()),
         line: 3,
     });
-    let mut failure = witness(WitnessKind::Failure, "division by zero");
+    let mut failure = witness(Kind::Failure, "division by zero");
     failure.place = Some(Place {
         line: 4,
         column: 2,
@@ -164,7 +164,7 @@ fn several_witnesses_each_with_a_command() {
 #[test]
 fn only_the_variables_that_differ_are_shown() {
     let mut two = witness(
-        WitnessKind::Nondeterminism,
+        Kind::Nondeterminism,
         "not deterministic: `x` ends as 1 or as 2",
     );
     two.runs.push(run("1 0"));
@@ -212,7 +212,7 @@ fn an_engine_that_counts_no_traces_says_so() {
 
 #[test]
 fn a_replay_says_that_all_is_as_recorded() {
-    let bad = witness(WitnessKind::Failure, "assertion failed");
+    let bad = witness(Kind::Failure, "assertion failed");
     let text = replayed(
         &record(Verdict::Violated, Vec::new(), vec![bad]),
         &View::default(),
@@ -229,7 +229,7 @@ fn a_replay_says_that_all_is_as_recorded() {
 
 #[test]
 fn colours_change_nothing_but_the_colours() {
-    let bad = witness(WitnessKind::Failure, "assertion failed");
+    let bad = witness(Kind::Failure, "assertion failed");
     let found = record(Verdict::Violated, vec![Bound::IntRange], vec![bad]);
     let coloured = View {
         paint: Paint::Ansi,
@@ -259,7 +259,7 @@ fn colours_change_nothing_but_the_colours() {
 
 #[test]
 fn json_can_be_read_back() {
-    let bad = witness(WitnessKind::Nondeterminism, "not deterministic");
+    let bad = witness(Kind::Nondeterminism, "not deterministic");
     let bounds = vec![Bound::MaxDepth(9), Bound::Interrupted];
     let found = record(Verdict::Violated, bounds, vec![bad]);
     let text = json(&found).expect("a record is JSON");

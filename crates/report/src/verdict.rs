@@ -1,7 +1,7 @@
 //! The answer of `check`: the verdict in plain words with its scope, the evidence, what to do next.
 
 use mazurka_core::record::{Record, Witness};
-use mazurka_core::{StopReason, Verdict};
+use mazurka_core::{Kind, StopReason, Verdict};
 
 use crate::shell::determinism_command;
 use crate::{View, bounds, counted, witness};
@@ -27,6 +27,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
                 }
             }
             text += &cut(record, view);
+            text += &still_open(record, view);
             text.push('\n');
             if let Some(last) = record.witnesses.last() {
                 text += &witness::replay(record, last, view);
@@ -49,17 +50,7 @@ pub fn headline(record: &Record, view: &View) -> String {
     let scope = scope(record);
     match record.verdict {
         Verdict::Verified => {
-            let found = match (record.deterministic, record.counts.executions) {
-                (Some(true), _) => "no failure, no deadlock, deterministic".to_owned(),
-                (Some(false), _) => format!(
-                    "no failure, no deadlock, but not deterministic: {}",
-                    counted(record.counts.final_states, "final state", "final states")
-                ),
-                (None, 0) => {
-                    "every run is discarded by a false `assume`, so nothing can go wrong".to_owned()
-                }
-                (None, _) => "no failure, no deadlock".to_owned(),
-            };
+            let found = verified(record);
             format!("{} {found} ({scope})\n", paint.good("verified:"))
         }
         Verdict::Violated => {
@@ -75,6 +66,61 @@ pub fn headline(record: &Record, view: &View) -> String {
             format!("{} {found} ({scope})\n", paint.unsure("inconclusive:"))
         }
     }
+}
+
+/// What was looked for and does not happen, and what happens and does not count.
+fn verified(record: &Record) -> String {
+    let counts = &record.counts;
+    if counts.executions == 0 && record.deterministic.is_none() {
+        return "every run is discarded by a false `assume`, so nothing can go wrong".to_owned();
+    }
+    // Records of before there was a choice say nothing.
+    let asked = &record.kinds.counted;
+    let counts_as = |kind| asked.is_empty() || asked.contains(&kind);
+    let chosen = (record.options.as_ref()).is_some_and(|options| options.property.is_some());
+    let mut parts = Vec::new();
+    if counts_as(Kind::Failure) {
+        parts.push("no failure".to_owned());
+    }
+    if counts_as(Kind::Deadlock) {
+        parts.push("no deadlock".to_owned());
+    }
+    if chosen && counts_as(Kind::Livelock) {
+        parts.push("no livelock".to_owned());
+    }
+    if record.deterministic == Some(true) {
+        parts.push("deterministic".to_owned());
+    }
+    let mut besides = Vec::new();
+    if record.deterministic == Some(false) {
+        let states = counted(counts.final_states, "final state", "final states");
+        besides.push(format!("not deterministic: {states}"));
+    }
+    if counts.failures > 0 {
+        let failures = counted(counts.failures, "failure", "failures");
+        besides.push(format!("{failures}, which do not count"));
+    }
+    if counts.deadlocks > 0 {
+        let deadlocks = counted(counts.deadlocks, "deadlock", "deadlocks");
+        besides.push(format!("{deadlocks}, which do not count"));
+    }
+    if !besides.is_empty() {
+        parts.push(format!("but {}", besides.join("; ")));
+    }
+    parts.join(", ")
+}
+
+/// The kinds of violations that were not looked for to the end.
+fn still_open(record: &Record, view: &View) -> String {
+    let open: Vec<&str> = record.kinds.open.iter().map(|kind| kind.name()).collect();
+    if open.is_empty() {
+        return String::new();
+    }
+    let intro = view.paint.unsure("not looked for to the end:");
+    format!(
+        "{intro} {} (--keep-going explores everything)\n",
+        open.join(", ")
+    )
 }
 
 /// The message of a witness, which names its kind if the message does not.

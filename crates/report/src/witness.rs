@@ -1,6 +1,6 @@
 //! The evidence for a violation, and how to see it again.
 
-use mazurka_core::record::{Binding, Record, Run, Step, Waiting, Witness, WitnessKind};
+use mazurka_core::record::{Binding, Kind, Record, Run, Step, Waiting, Witness};
 
 use crate::events::{Columns, bindings};
 use crate::{View, clip, pad, replay_command};
@@ -150,11 +150,11 @@ pub(crate) fn replay(record: &Record, witness: &Witness, view: &View) -> String 
 }
 
 /// What kind of evidence it is, in a word or two.
-pub(crate) fn kind(kind: WitnessKind) -> &'static str {
+pub(crate) fn kind(kind: Kind) -> &'static str {
     match kind {
-        WitnessKind::Failure => "failure",
-        WitnessKind::Deadlock => "deadlock",
-        WitnessKind::Nondeterminism => "not deterministic",
-        WitnessKind::Livelock => "livelock",
+        Kind::Failure => "failure",
+        Kind::Deadlock => "deadlock",
+        Kind::Nondeterminism => "not deterministic",
+        Kind::Livelock => "livelock",
     }
 }

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
-use mazurka_core::{Bound, Execution, Schedule, Status, StopReason};
+use mazurka_core::{Bound, Execution, Kinds, Schedule, Status, StopReason};
 use mazurka_explore::{FewPreemptions, Findings, Goal, Observer, Preempted, Search, Violation};
 
 use crate::builder::{Builder, Summary};
@@ -158,9 +158,7 @@ impl Builder {
         if let Some(schedule) = &self.replay {
             return self.follow(&mut simulator, schedule, &about);
         }
-        let goal = |_: &_| Goal::Verdict {
-            deterministic: false,
-        };
+        let goal = |_: &_| Goal::Violation(Kinds::FAULTS);
         let (found, cut) = self.search(&mut simulator, goal, &mut ());
         self.judge(&mut simulator, &found, &about);
         self.summary(&simulator, &found, cut)
@@ -184,8 +182,9 @@ impl Builder {
             return self.follow(&mut simulator, schedule, &about);
         }
         inputs::compare(&simulator);
-        let goal = |simulator: &Simulator| Goal::Verdict {
-            deterministic: !inputs::compared(simulator),
+        let goal = |simulator: &Simulator| match inputs::compared(simulator) {
+            true => Goal::Violation(Kinds::FAULTS),
+            false => Goal::Violation(Kinds::ALL),
         };
         let mut rivals = Rivals::default();
         let (found, cut) = self.search(&mut simulator, goal, &mut rivals);

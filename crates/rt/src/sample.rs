@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::panic::Location;
 use std::rc::Rc;
 
-use mazurka_core::{Bound, Execution, Limits, Random, Schedule, StopReason};
+use mazurka_core::{Bound, Execution, Kinds, Limits, Random, Schedule, StopReason};
 use mazurka_explore::{
     Findings, Goal, Picker, Priorities, Search, Uniform, Violation, WalkOn, Walks,
 };
@@ -129,9 +129,7 @@ impl Builder {
                 executions: None,
                 ..self.limits()
             },
-            goal: Goal::Verdict {
-                deterministic: false,
-            },
+            goal: Goal::Violation(Kinds::FAULTS),
         };
         let go_on = &mut |_: &_| ControlFlow::Continue(());
         persevere(simulator, |simulator| search.run(simulator, go_on, &mut ()))

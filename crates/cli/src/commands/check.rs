@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use mazurka::search::{Kind, Kinds};
+
 use super::{Refusal, jobs, view};
 use crate::args::{EXIT_CODES, OutputArgs, SearchArgs};
 use crate::exit::Exit;
@@ -18,18 +20,24 @@ use crate::{files, values};
   mazurka check counter.maz
   mazurka check philosophers.maz --set N=4 --time-limit 10s
   mazurka check counter.maz --property deterministic
+  mazurka check queue.maz --property failure --property deadlock
   mazurka check counter.maz --witness bad.json; mazurka replay bad.json
   echo 'var x: int = 0 process {{ x := 1 }} process {{ x := 2 }}' | mazurka check -
 
-Failures and deadlocks are violations always. Different final states are one if the file has
-`observe`, or states no other property, or --property deterministic is given.
+Failures, deadlocks and livelocks count, and different final states if the file has `observe` or
+states no other property; --property decides what counts instead. Where something is found, graver
+kinds (failure, deadlock, livelock, different results) are looked for in as many steps again, at
+least a million; what is still open then is said, and --keep-going explores everything.
 {EXIT_CODES}"))]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     program: ProgramArgs,
-    /// Make this property decide, whatever else the file states
-    #[arg(long, value_enum)]
-    property: Option<Property>,
+    /// What counts, whatever the file states; may be given more than once
+    #[arg(long, value_enum, value_delimiter = ',')]
+    property: Vec<Property>,
+    /// Explore everything, violated or not
+    #[arg(long)]
+    keep_going: bool,
     /// Save the record of a violation here, for `mazurka replay`
     #[arg(long, value_name = "FILE")]
     witness: Option<PathBuf>,
@@ -44,15 +52,40 @@ pub(crate) struct CheckArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Property {
+    /// No assertion, invariant, `ensures`, index, division or `unlock` fails
+    Failure,
+    /// Some process can go on until all have ended
+    Deadlock,
+    /// No fair run goes on for ever while a process that is meant to end does not
+    Livelock,
     /// All final states agree on what is observed
     Deterministic,
+    /// All of these
+    All,
+}
+
+impl Property {
+    fn kinds(self) -> Kinds {
+        match self {
+            Property::Failure => Kinds::of(&[Kind::Failure]),
+            Property::Deadlock => Kinds::of(&[Kind::Deadlock]),
+            Property::Livelock => Kinds::of(&[Kind::Livelock]),
+            Property::Deterministic => Kinds::of(&[Kind::Nondeterminism]),
+            Property::All => Kinds::ALL,
+        }
+    }
 }
 
 /// Looks for a verdict, and shows it.
 pub(super) fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     let program = args.program.load()?;
     let mut options = args.search.options(jobs(args.jobs))?;
-    options.deterministic = args.property == Some(Property::Deterministic);
+    let asked = args
+        .property
+        .iter()
+        .flat_map(|property| property.kinds().iter());
+    options.counted = (!args.property.is_empty()).then(|| asked.collect());
+    options.keep_going = args.keep_going;
     let record = watched(&options.limits, args.output.quiet, |watch| {
         program.check(&options, watch)
     })?;

@@ -6,7 +6,7 @@
 use std::ops::ControlFlow;
 use std::str::FromStr;
 
-use mazurka_core::{Bound, Execution, Semantics, StopReason};
+use mazurka_core::{Bound, Execution, Kind, Semantics, StopReason};
 
 use crate::algorithms::context::{Context, Printed, Variant};
 use crate::algorithms::dpor::Dpor;
@@ -337,7 +337,7 @@ fn in_context<E: Semantics>(mut session: Session<'_, '_, E>, variant: Variant) -
 
 fn each_state<E: Semantics>(mut session: Session<'_, '_, E>) -> Findings {
     session.limits.depth.get_or_insert(u64::MAX);
-    if !session.program.may_repeat() {
+    if !session.program.may_repeat() || !session.goal.looks_for(Kind::Livelock) {
         return session.explore(&mut Stateful::new(SleepSets::default()));
     }
     let mut policy = Stateful::new(Map::default());

@@ -15,13 +15,17 @@
 //! | just component | [`is_fair`] |
 //! | enabled(τ) | [`ready`]: the process has a step from the state |
 //!
+//! A cycle is a livelock only if a process that is meant to end does not: processes that are
+//! [endless](Semantics::is_endless) may run for ever. A process that has ended stays so, hence all
+//! states of a component have the same unended processes.
+//!
 //! Deviations: steps from states with a failed process are left out: the failure has been reported,
 //! and what the other processes do afterwards is no fault of theirs. Steps after a false `assume`
 //! are left out too. The finding is a *lasso*: a shortest path into a fair component and a cycle
 //! there that shows its fairness. The cycle is made of shortest paths with few switches between
 //! processes, so it is short, though not always shortest.
 //!
-//! Memory: besides the table of the states, 16 bytes for each state and 12 for each step; at the
+//! Memory: besides the table of the states, 17 bytes for each state and 12 for each step; at the
 //! end up to 30 more for each state.
 
 use std::ops::ControlFlow;
@@ -41,6 +45,8 @@ use crate::drive::table::Table;
 pub(crate) struct Map {
     numbers: Table<u32>,
     prints: Vec<Fingerprint>,
+    /// For each state whether some process that is meant to end has not.
+    unended: Vec<bool>,
     edges: Vec<Edge>,
 }
 
@@ -56,6 +62,7 @@ impl Memory for Map {
         let Self {
             numbers,
             prints,
+            unended,
             edges,
         } = self;
         let print = program.fingerprint();
@@ -91,6 +98,10 @@ impl Memory for Map {
         }
         prints.push(print);
         let all = program.processes().in_order();
+        unended.push(all.iter().any(|&p| match program.status(p) {
+            Status::Ready | Status::Waiting => !program.is_endless(p),
+            _ => false,
+        }));
         let halted = |&p: &ProcessId| {
             let status = program.status(p);
             matches!(status, Status::Failed | Status::Discarded | Status::Lost)
@@ -112,7 +123,7 @@ impl Map {
         drop(self.numbers);
         let looks = &mut Looks::new(look);
         let graph = Graph::new(self.prints.len(), self.edges, looks)?;
-        let lasso = lasso(&graph, looks)?;
+        let lasso = lasso(&graph, &self.unended, looks)?;
         ControlFlow::Continue(lasso.map(|lasso| Finding {
             mishap: None,
             schedule: schedule(program, &lasso, &self.prints),
@@ -185,10 +196,15 @@ fn is_fair(graph: &Graph, members: &[u32], component: &[u32]) -> bool {
 
 /// Returns a path from the first state into a fair component, and a fair cycle in it; none if there
 /// is none.
-fn lasso(graph: &Graph, looks: &mut Looks<'_>) -> ControlFlow<Bound, Option<Vec<Edge>>> {
+fn lasso(
+    graph: &Graph,
+    unended: &[bool],
+    looks: &mut Looks<'_>,
+) -> ControlFlow<Bound, Option<Vec<Edge>>> {
     let mut fair = Vec::new();
     let component = graph.components(looks, |members, component| {
-        fair.push(is_fair(graph, members, component));
+        let matters = members.iter().any(|&state| unended[state as usize]);
+        fair.push(matters && is_fair(graph, members, component));
     })?;
     let in_fair = |state: u32| fair[component[state as usize] as usize];
     if !fair.contains(&true) {
@@ -254,7 +270,10 @@ mod tests {
         let looks = &mut Looks::new(go_on);
         let graph = Graph::new(states, edges.iter().map(edge).collect(), looks);
         let graph = graph.continue_value().expect("no limit");
-        let lasso = lasso(&graph, looks).continue_value().expect("no limit")?;
+        let unended = vec![true; states];
+        let lasso = lasso(&graph, &unended, looks)
+            .continue_value()
+            .expect("no limit")?;
         let mut at = 0;
         for edge in &lasso {
             assert_eq!(edge.from, at, "the lasso is a way");

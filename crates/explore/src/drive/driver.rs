@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use mazurka_core::{
-    Bound, Counts, Event, Execution, Limits, Mishap, MishapKind, ProcessId, Status,
+    Bound, Counts, Event, Execution, Kind, Kinds, Limits, Mishap, MishapKind, ProcessId, Status,
 };
 
 use crate::drive::budget::Budget;
@@ -161,11 +161,23 @@ impl<E: Execution> Observer<E> for () {
 pub enum Goal {
     /// Never: explore the whole space.
     Everything,
-    /// As soon as the verdict is certain.
-    Verdict {
-        /// Whether two different results are a violation.
-        deterministic: bool,
-    },
+    /// As soon as there is a violation of one of these kinds.
+    Violation(Kinds),
+}
+
+impl Goal {
+    /// Whether the search may stop at a violation of this kind.
+    pub fn stops_at(self, kind: Kind) -> bool {
+        match self {
+            Goal::Everything => false,
+            Goal::Violation(kinds) => kinds.contains(kind),
+        }
+    }
+
+    /// Whether violations of this kind are looked for.
+    pub(crate) fn looks_for(self, kind: Kind) -> bool {
+        self == Goal::Everything || self.stops_at(kind)
+    }
 }
 
 /// The state of a search in progress.

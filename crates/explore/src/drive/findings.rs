@@ -8,8 +8,8 @@
 use std::time::Duration;
 
 use mazurka_core::{
-    Bound, Counts, Event, Execution, Fingerprint, HappensBefore, Limits, Mishap, MishapKind,
-    Schedule, StopReason, TraceHasher, canonical_order,
+    Bound, Counts, Event, Execution, Fingerprint, HappensBefore, Kind, Kinds, Limits, Mishap,
+    MishapKind, Schedule, StopReason, TraceHasher, canonical_order,
 };
 
 use crate::drive::budget::broken_by;
@@ -113,6 +113,22 @@ impl Findings {
             1 => (self.stopped == StopReason::Complete).then_some(true),
             _ => Some(false),
         }
+    }
+
+    /// The kinds of violations among them. Different results are one of these whether they count
+    /// or not.
+    pub fn kinds(&self) -> Kinds {
+        let found = [
+            (Kind::Failure, !self.failures.is_empty()),
+            (Kind::Deadlock, self.deadlock.is_some()),
+            (Kind::Livelock, self.livelock.is_some()),
+            (Kind::Nondeterminism, self.finals.len() > 1),
+        ];
+        found
+            .iter()
+            .filter(|(_, found)| *found)
+            .map(|(kind, _)| *kind)
+            .collect()
     }
 
     /// Adds the findings of a search of another part of the same space.
@@ -379,7 +395,7 @@ impl<'a> Ledger<'a> {
                 schedule: Schedule::of_each(events, program.processes()),
             });
         }
-        self.violated();
+        self.violated(Kind::Failure);
     }
 
     fn least_failure<E: Execution>(&mut self, program: &E, mishap: Mishap, past: &[Event]) {
@@ -406,8 +422,8 @@ impl<'a> Ledger<'a> {
         hasher.event(at)
     }
 
-    fn violated(&mut self) {
-        self.certain |= self.goal != Goal::Everything;
+    fn violated(&mut self, kind: Kind) {
+        self.certain |= self.goal.stops_at(kind);
     }
 
     /// Records the end of a run.
@@ -453,7 +469,7 @@ impl<'a> Ledger<'a> {
         } else if known.is_none() {
             self.found.deadlock = Some(here(program, None));
         }
-        self.violated();
+        self.violated(Kind::Deadlock);
     }
 
     /// Checks a final state. Returns the number of `ensures` that it breaks.
@@ -472,15 +488,14 @@ impl<'a> Ledger<'a> {
             } else if !self.found.failures.iter().any(known) {
                 self.found.failures.push(here(program, Some(mishap)));
             }
-            self.violated();
+            self.violated(Kind::Failure);
         }
         let observation = program.observation();
         let found = &mut self.found;
         if found.seen.observed.insert(observation) && found.finals.len() < 2 {
             found.finals.push(here(program, None));
             found.seen.finals.push(observation);
-            let deterministic = true;
-            self.certain |= found.finals.len() == 2 && self.goal == Goal::Verdict { deterministic };
+            self.certain |= found.finals.len() == 2 && self.goal.stops_at(Kind::Nondeterminism);
         }
         broken
     }

@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use mazurka_core::{Bound, Counts, Execution, Limits, Status, StepError, StopReason};
+use mazurka_core::{Bound, Counts, Execution, Kind, Limits, Status, StepError, StopReason};
 
 use crate::algorithms::engine::Stateless;
 use crate::drive::budget::Budget;
@@ -311,26 +311,20 @@ enum After<'a, 's> {
 
 /// Whether the findings of a part, alone or together with another one, make the verdict certain.
 fn certain<O>(done: &[Option<(Findings, O)>], at: usize, goal: Goal) -> bool {
-    let Goal::Verdict { deterministic } = goal else {
-        return false;
-    };
     let finals = |part: &Option<(Findings, O)>| match part {
         Some((found, _)) if !found.broken_off => found.seen.finals.first().copied(),
         _ => None,
     };
     let this = finals(&done[at]);
     let mut before = done[..at].iter().filter_map(finals);
+    let deterministic = goal.stops_at(Kind::Nondeterminism);
     let differs = deterministic && before.any(|other| this.is_some_and(|this| this != other));
     let found = done[at].as_ref().map(|(found, _)| found);
     differs || found.is_some_and(|found| is_violation(found, goal))
 }
 
 fn is_violation(found: &Findings, goal: Goal) -> bool {
-    let Goal::Verdict { deterministic } = goal else {
-        return false;
-    };
-    let differ = deterministic && found.finals.len() > 1;
-    differ || found.deadlock.is_some() || !found.failures.is_empty()
+    found.kinds().iter().any(|kind| goal.stops_at(kind))
 }
 
 /// The progress of a worker, for the thread that listens.

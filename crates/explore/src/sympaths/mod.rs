@@ -23,9 +23,10 @@
 //!   and only the path is kept.
 //! - *Pruning.* In this order, a state whose path was expanded before was reached from that very
 //!   state, by a step without an event: a bounded loop ended that had used up its bound. If its
-//!   process has nothing left to do, the state is dropped as long as other processes can make a
-//!   step: their steps are explored from the state before, too. (Dropping the state in any case
-//!   would lose what the process does after the loop.)
+//!   process has nothing left to do, the state is dropped as long as another process is sure to
+//!   make a step: its steps are explored from the state before, too. (Dropping the state in any
+//!   case would lose what the process does after the loop; dropping it where all others may have
+//!   to wait would lose the deadlock in which they do.)
 //! - *Dependence* is between the accesses that two steps really made, and two unknown elements of
 //!   an array are different if the path condition says so (section 6.1). That is enough here, since
 //!   all processes are run from every state.
@@ -272,6 +273,8 @@ struct Level<E: Symbolic> {
     known: FxHashSet<(Fingerprint, Fingerprint)>,
 }
 
+type Processes = SmallVec<[ProcessId; 8]>;
+
 /// Limit on the points of the curve.
 const POINTS: usize = 2048;
 /// Greatest number of states between two checks of the limits.
@@ -315,16 +318,17 @@ impl<E: Symbolic> Search<'_, '_, E> {
             for Entry { state, path, made } in level {
                 self.program.restore(&state);
                 self.made = made;
-                let (mut kept, mut covered) = (false, None);
-                self.expand(&path, |search, choice| {
+                let (mut kept, mut covered) = (Processes::new(), None);
+                let may_stay = self.expand(&path, |search, choice| {
                     if search.pruned && search.is_covered() {
                         covered.get_or_insert(choice);
                     } else {
-                        kept = true;
+                        kept.push(choice.process);
                         search.arrive(&path, &mut next);
                     }
                 })?;
-                if let (Some(choice), false) = (covered, kept)
+                let goes_on = kept.iter().any(|process| !may_stay.contains(process));
+                if let (Some(choice), false) = (covered, goes_on)
                     && self.make(&choice)?
                 {
                     self.arrive(&path, &mut next);
@@ -416,18 +420,18 @@ impl<E: Symbolic> Search<'_, '_, E> {
         }
     }
 
-    /// Applies SCHEDULE to the current state: calls `visit` in each of its successors.
+    /// Applies SCHEDULE to the current state: calls `visit` in each of its successors. Returns the
+    /// processes that may find that they have to wait.
     fn expand(
         &mut self,
         path: &Path,
         mut visit: impl FnMut(&mut Self, Choice),
-    ) -> ControlFlow<Bound> {
+    ) -> ControlFlow<Bound, Processes> {
         self.look_at_limits()?;
         let depth = self.program.events().len();
         let ready = with_status(self.program, Status::Ready);
         let mut moved = false;
-        // Whether every ready process may have to wait.
-        let mut stuck = true;
+        let mut may_stay = Processes::new();
         for &process in &ready {
             let mut stays = false;
             let mut outcomes = Some(SmallVec::new());
@@ -454,9 +458,11 @@ impl<E: Symbolic> Search<'_, '_, E> {
                 // A `choose` may have very many outcomes, and there may be many processes.
                 self.look_now_and_then()?;
             }
-            stuck &= stays;
+            if stays {
+                may_stay.push(process);
+            }
         }
-        if stuck {
+        if may_stay.len() == ready.len() {
             self.stay(path, &ready);
         }
         self.open -= 1;
@@ -464,7 +470,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
             self.found.steps += 1;
             self.point();
         }
-        ControlFlow::Continue(())
+        ControlFlow::Continue(may_stay)
     }
 
     /// Lets all these processes find, one after the other, that they have to wait. Each way in

@@ -14,6 +14,7 @@
 
 pub(crate) mod claims;
 pub(crate) mod compile;
+mod endless;
 pub(crate) mod fault;
 mod liveness;
 mod loops;
@@ -284,6 +285,9 @@ pub struct Code {
     /// Steps that may have to wait or not, depending on what they have chosen.
     pub(crate) late: Vec<Late>,
     pub(crate) may_loop: bool,
+    /// The bodies of processes, spawned blocks and procedures: where each begins, in order, and
+    /// whether it is [endless](endless).
+    pub(crate) begins: Vec<(u32, bool)>,
     pub(crate) live: Live,
     pub(crate) reach: OnceLock<Reach>,
 }
@@ -319,6 +323,12 @@ impl Code {
     /// constant bound, or recursion.
     pub fn may_loop(&self) -> bool {
         self.may_loop
+    }
+
+    /// Whether a process whose outermost body is at this instruction is not meant to end.
+    pub(crate) fn is_endless(&self, pc: u32) -> bool {
+        let after = self.begins.partition_point(|(first, _)| *first <= pc);
+        after > 0 && self.begins[after - 1].1
     }
 
     /// Whether the file says what determinism is about.

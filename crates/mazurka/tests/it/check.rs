@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mazurka::record::{Record, WitnessKind};
+use mazurka::record::{Kind, Record};
 use mazurka::replay::Recording;
 use mazurka::{Algorithm, Options, Program, Verdict, quietly};
 
@@ -26,7 +26,7 @@ fn livelock(source: &str) -> (String, String) {
     let [witness] = &record.witnesses[..] else {
         panic!("{} witnesses: {source}", record.witnesses.len());
     };
-    assert_eq!(witness.kind, WitnessKind::Livelock);
+    assert_eq!(witness.kind, Kind::Livelock);
     let text = serde_json::to_string(&record).expect("a record is JSON");
     let recording = Recording::parse(&text).expect("it can be read back");
     let again = program(source).replay(&recording, &Options::default());
@@ -103,7 +103,7 @@ fn what_others_do_after_a_failure_is_no_livelock() {
     );
     assert_eq!(record.verdict, Verdict::Violated);
     let kinds: Vec<_> = record.witnesses.iter().map(|w| w.kind).collect();
-    assert_eq!(kinds, [WitnessKind::Failure]);
+    assert_eq!(kinds, [Kind::Failure]);
     let explored = program(
         "var x: int = 0
          process { x := 1; assert x == 2; x := 0 }
@@ -111,12 +111,7 @@ fn what_others_do_after_a_failure_is_no_livelock() {
     )
     .explore(Algorithm::Stateful, &Options::default(), &mut quietly())
     .expect("a record");
-    assert!(
-        explored
-            .witnesses
-            .iter()
-            .all(|w| w.kind == WitnessKind::Failure)
-    );
+    assert!(explored.witnesses.iter().all(|w| w.kind == Kind::Failure));
 }
 
 #[test]
@@ -210,7 +205,7 @@ fn the_engines_agree_on_every_verdict_of_the_corpus() {
                 .expect("a record");
             let differs = record.deterministic == Some(false);
             let violated = record.verdict == Verdict::Violated
-                || differs && program.must_be_deterministic(&options);
+                || differs && program.counted(&options).contains(Kind::Nondeterminism);
             if violated {
                 assert_ne!(checked.verdict, Verdict::Verified, "{name}: {algorithm}");
             } else if record.verdict == Verdict::Verified {

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use mazurka::record::{Record, WitnessKind};
+use mazurka::record::{Kind, Record};
 use mazurka::replay::Recording;
 use mazurka::search::StopReason;
 use mazurka::solving::SolverChoice;
@@ -414,7 +414,7 @@ fn same_failures(name: &str, explored: &Record, record: &Record, wrong: &mut Wro
 /// How and where it fails.
 fn failing(record: &Record) -> BTreeSet<String> {
     let failures = record.witnesses.iter();
-    let failures = failures.filter(|witness| witness.kind == WitnessKind::Failure);
+    let failures = failures.filter(|witness| witness.kind == Kind::Failure);
     failures
         .map(|witness| format!("{} {:?}", witness.message, witness.place))
         .collect()
@@ -524,10 +524,7 @@ fn for_all_values(job: &Job, wrong: &mut Wrong) {
     let (failures, deadlocks) = (explored.counts.failures, explored.counts.deadlocks);
     wrong.compare("failures", &job.case.failures, &failures);
     wrong.compare("deadlocks", &job.case.deadlocks, &deadlocks);
-    for (kind, count) in [
-        (WitnessKind::Failure, failures),
-        (WitnessKind::Deadlock, deadlocks),
-    ] {
+    for (kind, count) in [(Kind::Failure, failures), (Kind::Deadlock, deadlocks)] {
         let shown = explored.witnesses.iter().filter(|w| w.kind == kind).count();
         if (shown == 0) != (count == 0) {
             wrong

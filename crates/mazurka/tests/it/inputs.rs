@@ -1,6 +1,6 @@
 //! Programs with inputs, as a user sees them.
 
-use mazurka::record::{Binding, WitnessKind};
+use mazurka::record::{Binding, Kind};
 use mazurka::replay::Recording;
 use mazurka::run::Plan;
 use mazurka::solving::SolverChoice;
@@ -86,7 +86,7 @@ fn results_are_compared_for_the_same_inputs_only() {
         (Verdict::Violated, Some(false))
     );
     let witness = &record.witnesses[0];
-    assert_eq!(witness.kind, WitnessKind::Nondeterminism);
+    assert_eq!(witness.kind, Kind::Nondeterminism);
     let condition = witness.condition.as_deref().expect("there are inputs");
     let conditions = ["0#0 <= 3 && 1#0 != 5", "0#0 > 3 && 1#0 != 1"];
     assert!(conditions.contains(&condition), "{condition}");
@@ -102,7 +102,7 @@ fn a_guard_may_be_closed_for_some_inputs() {
         .expect("a record");
     assert_eq!(record.verdict, Verdict::Violated);
     let witness = &record.witnesses[0];
-    assert_eq!(witness.kind, WitnessKind::Deadlock);
+    assert_eq!(witness.kind, Kind::Deadlock);
     let input: i64 = witness.runs[0].inputs[0].value.parse().unwrap();
     assert!(input <= 3);
     let explored = program(source)
@@ -304,7 +304,7 @@ fn two_runs_replay_if_only_one_asks_for_an_input() {
     let [witness] = &record.witnesses[..] else {
         panic!("{:?}", record.witnesses)
     };
-    assert_eq!(witness.kind, WitnessKind::Nondeterminism);
+    assert_eq!(witness.kind, Kind::Nondeterminism);
     let [one, other] = &witness.runs[..] else {
         panic!("{witness:?}")
     };
@@ -323,7 +323,7 @@ fn a_livelock_is_found_beside_inputs() {
         .explore(Algorithm::Stateful, &Options::default(), &mut quietly())
         .expect("a record");
     assert_eq!(record.verdict, Verdict::Violated);
-    assert_eq!(record.witnesses[0].kind, WitnessKind::Livelock);
+    assert_eq!(record.witnesses[0].kind, Kind::Livelock);
 }
 
 /// An interrupt ends the query that is being answered; what it was about is not impossible.
@@ -427,7 +427,7 @@ fn a_net_has_no_deadlock_beside_an_end_that_comes_late() {
                 .expect("a net");
             let witness = &net.record.witnesses[0];
             assert_eq!(net.record.verdict, Verdict::Violated);
-            assert_eq!(witness.kind, WitnessKind::Deadlock);
+            assert_eq!(witness.kind, Kind::Deadlock);
         }
     }
 }

@@ -5,9 +5,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use mazurka::record::{Run, Witness, WitnessKind};
+use mazurka::record::{Kind, Run, Witness};
 use mazurka::replay::Recording;
 use mazurka::{Algorithm, Limits, Options, Program, Schedule, quietly};
+use mazurka_core::Kinds;
 use mazurka_explore::{Findings, Goal, Search};
 use mazurka_lang::Machine;
 
@@ -87,14 +88,16 @@ fn witnesses_of_the_corpus_show_the_same_and_are_no_worse() {
             }
             replays(&name, &program, &options, record);
         }
+        let options = Options {
+            counted: Some(Kinds::of(&[Kind::Nondeterminism])),
+            ..options
+        };
         let record = program.check(&options, &mut quietly()).expect("a record");
         let algorithm: Algorithm = record.algorithm.parse().expect("an algorithm");
-        let goal = Goal::Verdict {
-            deterministic: true,
-        };
+        let goal = Goal::Violation(Kinds::of(&[Kind::Nondeterminism]));
         let found = raw(&source, algorithm, &options.limits, goal);
         let two = record.witnesses.last();
-        let two = two.filter(|w| w.kind == WitnessKind::Nondeterminism);
+        let two = two.filter(|w| w.kind == Kind::Nondeterminism);
         if let (Some(witness), [one, other]) = (two, &found.finals[..]) {
             no_worse(&name, witness, &[&one.schedule, &other.schedule]);
             tried += 1;
@@ -124,7 +127,7 @@ fn racing(run: &Run) -> Vec<usize> {
 }
 
 /// The schedules of the only witness, and what is marked in each.
-fn shown(source: &str) -> (WitnessKind, Vec<(String, Vec<usize>)>) {
+fn shown(source: &str) -> (Kind, Vec<(String, Vec<usize>)>) {
     let program = Program::load("test.maz", source, &[]).expect("a program");
     let record = program
         .check(&Options::default(), &mut quietly())
@@ -148,7 +151,7 @@ fn a_lost_update_is_marked_where_it_is_lost() {
     // A process that only touches y runs without interruption, and the read and the write that make
     // the difference are marked.
     let (kind, runs) = shown(source);
-    assert_eq!(kind, WitnessKind::Failure);
+    assert_eq!(kind, Kind::Failure);
     let [(schedule, marked)] = &runs[..] else {
         panic!("{runs:?}");
     };
@@ -164,10 +167,7 @@ fn a_lost_update_is_marked_where_it_is_lost() {
 fn locks_taken_crosswise_are_marked() {
     let source = "lock a, b process { lock(a); lock(b); unlock(b); unlock(a) }
         process { lock(b); lock(a); unlock(a); unlock(b) }";
-    assert_eq!(
-        shown(source),
-        (WitnessKind::Deadlock, vec![is("0 1", &[1, 2])])
-    );
+    assert_eq!(shown(source), (Kind::Deadlock, vec![is("0 1", &[1, 2])]));
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn two_results_are_marked_where_the_runs_part() {
     assert_eq!(
         shown(source),
         (
-            WitnessKind::Nondeterminism,
+            Kind::Nondeterminism,
             vec![is("0 1", &[1, 2]), is("1 0", &[1, 2])]
         )
     );
@@ -185,7 +185,7 @@ fn two_results_are_marked_where_the_runs_part() {
 #[test]
 fn a_failure_that_no_order_avoids_is_not_called_a_race() {
     let source = "var x: int = 0 process { x := x + 1; assert x > 5 } process { x := x + 1 }";
-    assert_eq!(shown(source), (WitnessKind::Failure, vec![is("0 0", &[])]));
+    assert_eq!(shown(source), (Kind::Failure, vec![is("0 0", &[])]));
 }
 
 #[test]
@@ -195,6 +195,6 @@ fn what_is_not_needed_is_left_out() {
         process { for i in 0..3 { if !stop { n := n + 1 } }; assert n != 1 || !stop }
         process { await n > 0; stop := true }";
     let (kind, runs) = shown(source);
-    assert_eq!(kind, WitnessKind::Failure);
+    assert_eq!(kind, Kind::Failure);
     assert!(runs[0].0.split(' ').count() <= 8, "{runs:?}");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mazurka::record::{Binding, Record, Run, WitnessKind};
+use mazurka::record::{Binding, Kind, Record, Run};
 use mazurka::{Bound, Verdict};
 use mazurka_core::Counts;
 
@@ -52,11 +52,8 @@ pub struct Proof {
 
 impl Seen {
     pub fn from_record(record: &Record) -> Self {
-        let shows = |kind: WitnessKind| record.witnesses.iter().any(|w| w.kind == kind);
-        let failures = record
-            .witnesses
-            .iter()
-            .filter(|w| w.kind == WitnessKind::Failure);
+        let shows = |kind: Kind| record.witnesses.iter().any(|w| w.kind == kind);
+        let failures = record.witnesses.iter().filter(|w| w.kind == Kind::Failure);
         let lines = failures.filter_map(|w| w.place.as_ref().map(|place| place.line));
         Self {
             verdict: record.verdict,
@@ -64,9 +61,9 @@ impl Seen {
             deterministic: record.deterministic,
             counts: record.counts,
             failures: lines.collect(),
-            deadlock: shows(WitnessKind::Deadlock) || record.counts.deadlocks > 0,
-            livelock: shows(WitnessKind::Livelock),
-            differs: shows(WitnessKind::Nondeterminism),
+            deadlock: shows(Kind::Deadlock) || record.counts.deadlocks > 0,
+            livelock: shows(Kind::Livelock),
+            differs: shows(Kind::Nondeterminism),
             finals: None,
             wrong: None,
             proof: None,

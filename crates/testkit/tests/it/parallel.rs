@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 use crate::common::programs;
-use mazurka_core::{Counts, Limits};
+use mazurka_core::{Counts, Kinds, Limits};
 use mazurka_explore::{Findings, Goal, Parts, Search, Stateless, Workers};
 use mazurka_lang::Machine;
 use mazurka_testkit::{
@@ -183,12 +183,8 @@ fn with_workers(program: &Machine, algorithm: Stateless, goal: Goal, workers: us
 fn the_number_of_workers_does_not_matter() {
     let goals = [
         Goal::Everything,
-        Goal::Verdict {
-            deterministic: false,
-        },
-        Goal::Verdict {
-            deterministic: true,
-        },
+        Goal::Violation(Kinds::FAULTS),
+        Goal::Violation(Kinds::ALL),
     ];
     for seed in 600_000..600_000 + programs(120) {
         let text = generate(seed, &Config::default()).to_string();

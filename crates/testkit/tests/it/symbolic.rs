@@ -113,6 +113,19 @@ fn the_states_of_example_2() {
     }
 }
 
+#[test]
+fn pruning_keeps_the_deadlock_of_a_process_that_may_have_to_wait() {
+    // `join` waits for nothing, and ends its process; the guard may hold or not.
+    let program = "var x: int process { join } process { x <= 1 |> skip }";
+    for &reduction in Reduction::ALL {
+        for pruned in [false, true] {
+            let mut machine = symbolic_machine(program, &[], true, true);
+            let found = run(&mut machine, reduction, pruned, &mut Deaf);
+            assert_eq!(found.deadlocks, 1, "{reduction:?}, pruned {pruned}");
+        }
+    }
+}
+
 /// What an exploration has shown for each valuation: states, and what went wrong.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Shown {

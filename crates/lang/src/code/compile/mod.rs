@@ -17,6 +17,7 @@ use smallvec::SmallVec;
 use crate::check::hir::{Expr, ExprKind, Frame, LocalId, Program, Property, Stmt, Type};
 use crate::check::refuse;
 use crate::code::claims;
+use crate::code::endless::Ends;
 use crate::code::liveness::{self, Live};
 use crate::code::loops;
 use crate::code::shared::Shared;
@@ -106,6 +107,7 @@ pub(crate) struct Compiler<'a> {
     whole: bool,
     /// Whether a guard may have opened the step that runs here.
     maybe_open: bool,
+    ends: Ends,
 }
 
 impl<'a> Compiler<'a> {
@@ -159,6 +161,7 @@ impl<'a> Compiler<'a> {
             guards: mazurka_core::Claims::new(),
             late: Vec::new(),
             may_loop: false,
+            begins: Vec::new(),
             live: Live::default(),
             reach: std::sync::OnceLock::new(),
         };
@@ -176,6 +179,7 @@ impl<'a> Compiler<'a> {
             blocks: Vec::new(),
             whole: false,
             maybe_open: false,
+            ends: Ends::new(program),
         }
     }
 
@@ -283,12 +287,15 @@ impl<'a> Compiler<'a> {
         });
         self.temporaries.clear();
         let pc = self.here();
+        self.code.begins.push((pc, self.ends.is_endless(stmts)));
         // A procedure may be the first step of a guarded call.
         self.maybe_open = last == Op::Return;
         self.block(stmts);
         self.emit(last);
         while let Some((spawn, stmts)) = self.blocks.pop() {
-            self.code.ops[spawn as usize] = Op::SpawnBlock(self.here());
+            let first = self.here();
+            self.code.ops[spawn as usize] = Op::SpawnBlock(first);
+            self.code.begins.push((first, self.ends.is_endless(stmts)));
             self.maybe_open = false;
             self.block(stmts);
             self.emit(Op::End);

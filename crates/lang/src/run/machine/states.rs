@@ -87,6 +87,14 @@ impl Semantics for Machine {
         }
     }
 
+    fn is_endless(&self, process: ProcessId) -> bool {
+        let process = self.state.processes.get(process.index());
+        process.is_some_and(|process| {
+            let outermost = process.stands_at().last();
+            outermost.is_some_and(|pc| self.code.is_endless(pc))
+        })
+    }
+
     fn may_repeat(&self) -> bool {
         self.code.may_loop
     }

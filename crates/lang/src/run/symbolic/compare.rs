@@ -170,6 +170,16 @@ impl Semantics for SymbolicMachine {
         logic.excluded(&other.path, differ)
     }
 
+    fn is_endless(&self, process: ProcessId) -> bool {
+        let process = self.state.processes.get(process.index());
+        process.is_some_and(|process| {
+            let points = process.stands_at(&self.logic.borrow().terms);
+            points
+                .last()
+                .is_some_and(|&(pc, _)| self.code.is_endless(pc))
+        })
+    }
+
     fn may_repeat(&self) -> bool {
         self.code.may_loop
     }
