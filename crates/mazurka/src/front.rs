@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mazurka_core::{Narrator, Semantics};
+use mazurka_core::{Kinds, Narrator, Semantics};
 use mazurka_lang::{Code, Concolic, LabelledMachine, Machine};
 
 use crate::Options;
@@ -112,12 +112,17 @@ impl Language {
         }
     }
 
-    /// Whether the program says what to observe.
-    pub fn observes(&self) -> bool {
+    /// Whether the program asks for determinism, if only by saying what to observe.
+    pub fn asks_for_determinism(&self) -> bool {
         match self {
-            Language::Maz(code) | Language::ForAll(ForAll { code }) => code.observes(),
+            Language::Maz(code) | Language::ForAll(ForAll { code }) => code.asks_for_determinism(),
             Language::Abs(code) => code.observes(),
         }
+    }
+
+    /// The kinds of violations that it allows.
+    pub fn allowed(&self) -> Kinds {
+        self.code().map_or(Kinds::NONE, |code| code.allowed())
     }
 
     /// Whether it states something about final states.

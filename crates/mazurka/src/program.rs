@@ -82,15 +82,16 @@ impl Program {
 
     /// The kinds of violations that count: those of the options, if the caller has named some.
     /// Otherwise failures, deadlocks and livelocks; and different results, if the file says what to
-    /// observe or states nothing else.
+    /// observe or states nothing else; without those that the file allows.
     pub fn counted(&self, options: &Options) -> Kinds {
         let language = &self.language;
-        let deterministic = language.observes() || !language.states_other_property();
-        let asked = || match deterministic {
+        let deterministic = language.asks_for_determinism() || !language.states_other_property();
+        let asked = match deterministic {
             true => Kinds::ALL,
             false => Kinds::FAULTS,
         };
-        options.counted.unwrap_or_else(asked)
+        let counted = asked.without(language.allowed());
+        options.counted.unwrap_or(counted)
     }
 
     /// The same where all is explored and counted: different results are no violation there.

@@ -6,6 +6,7 @@ use crate::check::hir::{
     Frame, Goal, Lock, LockId, Procedure, ProcedureId, Property, Type, Var, VarId,
 };
 use crate::syntax::ast::{self, File, Init, Item, Name, PropertyKind, TypeExpr};
+use mazurka_core::{Kind, Kinds};
 use mazurka_diagnostics::{Diagnostic, Span};
 
 impl<'s> Checker<'s> {
@@ -20,6 +21,7 @@ impl<'s> Checker<'s> {
                 Item::Property { .. } | Item::Prove { .. } | Item::Observe(_) => {
                     self.property(item)
                 }
+                Item::Allows(..) | Item::ExpectsDeterminism(_) => self.counted(item),
                 _ => {}
             }
         }
@@ -310,6 +312,33 @@ impl<'s> Checker<'s> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Which violations count.
+    fn counted(&mut self, item: &Item<'s>) {
+        let program = &mut self.program;
+        let span = match *item {
+            Item::Allows(kinds, span) => {
+                program.allowed = kinds.iter().fold(program.allowed, Kinds::with);
+                span
+            }
+            Item::ExpectsDeterminism(span) => {
+                program.expects_determinism = true;
+                span
+            }
+            _ => return,
+        };
+        if program.expects_determinism && program.allowed.contains(Kind::Nondeterminism) {
+            self.report(
+                Diagnostic::new(
+                    "M0207",
+                    span,
+                    "different results are allowed and not expected".to_owned(),
+                )
+                .label("this contradicts what is said before")
+                .help("keep one of `allows nondeterminism` and `expects deterministic`"),
+            );
         }
     }
 

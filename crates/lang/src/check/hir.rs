@@ -6,6 +6,7 @@
 
 use std::slice::from_ref;
 
+use mazurka_core::Kinds;
 use mazurka_diagnostics::Span;
 
 /// A shared variable's index in [`Program::vars`].
@@ -68,6 +69,10 @@ pub struct Program {
     pub ensures: Vec<Property>,
     /// What determinism is about; `None` if the file does not say (then: every variable).
     pub observe: Option<Vec<VarId>>,
+    /// The kinds of violations that do not count.
+    pub allowed: Kinds,
+    /// Whether different results are a violation, whatever else the file states.
+    pub expects_determinism: bool,
     /// The file's atomicity.
     pub atomicity: Atomicity,
     /// What is to be proved, in the syntax of dynamic logic.

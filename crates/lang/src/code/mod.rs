@@ -25,7 +25,7 @@ pub mod shared;
 
 use std::sync::{Arc, OnceLock};
 
-use mazurka_core::{Access, AccessKind, Claims, Wait};
+use mazurka_core::{Access, AccessKind, Claims, Kinds, Wait};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -331,9 +331,14 @@ impl Code {
         after > 0 && self.begins[after - 1].1
     }
 
-    /// Whether the file says what determinism is about.
-    pub fn observes(&self) -> bool {
-        self.program.observe.is_some()
+    /// Whether the file asks for determinism: it says so, or what is to be observed.
+    pub fn asks_for_determinism(&self) -> bool {
+        self.program.expects_determinism || self.program.observe.is_some()
+    }
+
+    /// The kinds of violations that the file allows.
+    pub fn allowed(&self) -> Kinds {
+        self.program.allowed
     }
 
     /// Whether the file states a property other than determinism: an `assert`, `error`, `invariant`

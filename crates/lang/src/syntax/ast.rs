@@ -1,6 +1,7 @@
 //! The syntax tree, as written: names unresolved, nothing folded.
 
 use crate::check::hir::{Atomicity, BinaryOp, Type, UnaryOp};
+use mazurka_core::Kinds;
 use mazurka_diagnostics::Span;
 
 /// A name and where it stands.
@@ -44,6 +45,10 @@ pub(crate) enum Item<'s> {
         span: Span,
     },
     Observe(Vec<Name<'s>>),
+    /// `allows deadlock`: violations of these kinds do not count.
+    Allows(Kinds, Span),
+    /// `expects deterministic`
+    ExpectsDeterminism(Span),
     Prove {
         name: Option<Name<'s>>,
         goal: String,

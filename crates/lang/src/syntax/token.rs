@@ -54,7 +54,7 @@ macro_rules! kinds {
 kinds! {
     words {
         Var "var", Lock "lock", Const "const", Proc "proc", Requires "requires",
-        Invariant "invariant", Ensures "ensures", Observe "observe", Atomicity "atomicity",
+        Invariant "invariant", Ensures "ensures", Observe "observe", Allows "allows", Expects "expects", Atomicity "atomicity",
         Prove "prove", Process "process", Skip "skip", End "end", Await "await", If "if", Then "then",
         Else "else", While "while", For "for", In "in", Let "let", Spawn "spawn", Join "join",
         Atomic "atomic", Unlock "unlock", Assert "assert", Assume "assume", Error "error",
@@ -110,6 +110,8 @@ impl Kind {
                 | Invariant
                 | Ensures
                 | Observe
+                | Allows
+                | Expects
                 | Atomicity
                 | Prove
                 | Process

@@ -4,6 +4,7 @@ use super::super::ast::{File, Init, Item, Name, PropertyKind, Range, TypeExpr};
 use super::super::token::Kind;
 use super::{Parse, Parser};
 use crate::check::hir::Atomicity;
+use mazurka_core::{Kind as Violation, Kinds};
 
 impl<'s> Parser<'s> {
     pub(super) fn file(&mut self) -> File<'s> {
@@ -126,6 +127,19 @@ impl<'s> Parser<'s> {
                 let names = self.names("the name of a shared variable")?;
                 items.push(Item::Observe(names));
             }
+            Kind::Allows => {
+                self.bump();
+                let allowed = self.kinds_of_violations()?;
+                items.push(Item::Allows(allowed, start.to(self.previous())));
+            }
+            Kind::Expects => {
+                self.bump();
+                if self.text(self.token().span) != "deterministic" {
+                    return Err(self.unexpected("`deterministic`"));
+                }
+                self.bump();
+                items.push(Item::ExpectsDeterminism(start.to(self.previous())));
+            }
             Kind::Atomicity => {
                 self.bump();
                 let token = self.token();
@@ -144,6 +158,24 @@ impl<'s> Parser<'s> {
             _ => return Err(self.not_an_item()),
         }
         Ok(())
+    }
+
+    /// `failure, deadlock`
+    fn kinds_of_violations(&mut self) -> Parse<Kinds> {
+        let mut kinds = Kinds::NONE;
+        loop {
+            let word = self.text(self.token().span);
+            let Some(kind) = Violation::ALL.iter().find(|kind| kind.name() == word) else {
+                return Err(
+                    self.unexpected("`failure`, `deadlock`, `livelock` or `nondeterminism`")
+                );
+            };
+            self.bump();
+            kinds = kinds.with(*kind);
+            if !self.eat(Kind::Comma) {
+                return Ok(kinds);
+            }
+        }
     }
 
     fn names(&mut self, what: &str) -> Parse<Vec<Name<'s>>> {
