@@ -43,6 +43,8 @@ pub enum Feature {
     Ensures,
     Requires,
     Observe,
+    Allows,
+    Expects,
     Array,
     LocalArray,
     Bool,
@@ -60,7 +62,7 @@ pub enum Feature {
 
 impl Feature {
     /// Every feature, in order.
-    pub const ALL: [Self; 43] = [
+    pub const ALL: [Self; 45] = [
         Self::Spawn,
         Self::SpawnCall,
         Self::NestedSpawn,
@@ -91,6 +93,8 @@ impl Feature {
         Self::Ensures,
         Self::Requires,
         Self::Observe,
+        Self::Allows,
+        Self::Expects,
         Self::Array,
         Self::LocalArray,
         Self::Bool,
@@ -173,6 +177,8 @@ impl Finder {
             ItemKind::Invariant(_, e) => self.property(Feature::Invariant, e),
             ItemKind::Ensures(_, e) => self.property(Feature::Ensures, e),
             ItemKind::Observe(_) => self.add(Feature::Observe),
+            ItemKind::Allows(_) => self.add(Feature::Allows),
+            ItemKind::ExpectsDeterminism => self.add(Feature::Expects),
             ItemKind::Atomicity(true) => self.add(Feature::Access),
             ItemKind::Atomicity(false) => {}
             ItemKind::Process(_, range, body) => {

@@ -228,6 +228,10 @@ pub enum ItemKind {
     Invariant(Option<String>, Expr),
     Ensures(Option<String>, Expr),
     Observe(Vec<String>),
+    /// `allows deadlock, livelock`
+    Allows(Vec<String>),
+    /// `expects deterministic`
+    ExpectsDeterminism,
     /// `atomicity access` if true.
     Atomicity(bool),
     Process(Option<String>, Option<(String, Expr, Expr)>, Vec<Stmt>),

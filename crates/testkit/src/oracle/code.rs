@@ -1,5 +1,7 @@
 //! The code that programs are compiled to, for a machine with a stack.
 
+use std::collections::BTreeSet;
+
 use super::FailureKind;
 use super::ast::{Op, Ty};
 
@@ -108,6 +110,8 @@ pub(super) struct Code {
     pub contradicts: bool,
     /// The cells that are observed.
     pub observed: Vec<usize>,
+    /// Where the bodies begin that are not meant to end.
+    pub endless: BTreeSet<usize>,
     /// Whether there is an `assume`, so that what happens before what matters.
     pub assumes: bool,
 }

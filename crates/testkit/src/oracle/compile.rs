@@ -267,6 +267,7 @@ impl Compiler {
 
     fn procedure(&mut self, name: &str, params: &[(String, Ty)], body: &[Stmt]) -> Done {
         let entry = self.begin();
+        self.note_endless(entry, body);
         for (param, ty) in params {
             self.local(param, None, *ty)?;
         }
@@ -300,6 +301,7 @@ impl Compiler {
             self.fresh(name)?;
             self.scopes[0].push((name.clone(), Meaning::Number(value)));
         }
+        self.note_endless(entry, body);
         self.block(body)?;
         self.emit(Instr::End);
         self.code.starts.push(Start {
@@ -307,6 +309,20 @@ impl Compiler {
             locals: self.most_slots,
         });
         Ok(())
+    }
+
+    fn note_endless(&mut self, entry: usize, body: &[Stmt]) {
+        if self.is_endless(body) {
+            self.code.endless.insert(entry);
+        }
+    }
+
+    /// The value of a condition that is constant.
+    pub(super) fn truth(&self, test: &Expr) -> Option<bool> {
+        match self.constant(test) {
+            Ok(Constant::Bool(value)) => Some(value),
+            _ => None,
+        }
     }
 
     fn property(&mut self, e: &Expr) -> Done<Property> {
@@ -672,6 +688,7 @@ impl Compiler {
             Child::Block(body) => {
                 let over = self.emit(Instr::Jump(0));
                 let entry = self.here();
+                self.note_endless(entry, body);
                 self.block(body)?;
                 self.emit(Instr::End);
                 self.land(over);

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 /// The steps from each state: who makes it, and where it leads.
 pub(super) type Graph = Vec<Vec<(usize, usize)>>;
 
-/// Whether some cycle is fair: every process that is ready all along makes a step in it.
-pub(super) fn fair(graph: &Graph) -> bool {
+/// Whether some cycle is fair, every process that is ready all along makes a step in it, and passes
+/// a state in which a process that is meant to end runs on.
+pub(super) fn fair(graph: &Graph, unended: &[bool]) -> bool {
     let component = components(graph);
     let mut members: Vec<Vec<usize>> = vec![Vec::new(); graph.len()];
     for (state, &number) in component.iter().enumerate() {
@@ -14,6 +15,7 @@ pub(super) fn fair(graph: &Graph) -> bool {
     }
     members
         .iter()
+        .filter(|states| states.iter().any(|&state| unended[state]))
         .any(|states| is_fair(graph, &component, states))
 }
 

@@ -27,6 +27,7 @@ pub(super) fn explore(code: &Code, limits: &Limits) -> Answer {
         ends: BTreeMap::new(),
         seen: HashMap::new(),
         graph: Graph::new(),
+        unended: Vec::new(),
         open: Vec::new(),
     };
     match explorer.all() {
@@ -43,7 +44,7 @@ pub(super) fn explore(code: &Code, limits: &Limits) -> Answer {
     truth.deterministic = deterministic;
     truth.exact = explorer.machine.exact;
     truth.states = explorer.seen.len();
-    truth.livelock = fair(&explorer.graph);
+    truth.livelock = fair(&explorer.graph, &explorer.unended);
     Answer::Truth(truth)
 }
 
@@ -58,6 +59,8 @@ struct Explorer<'a> {
     seen: HashMap<Rc<State>, usize>,
     open: Vec<Rc<State>>,
     graph: Graph,
+    /// For each state whether a process that is meant to end runs on.
+    unended: Vec<bool>,
 }
 
 impl Explorer<'_> {
@@ -95,6 +98,10 @@ impl Explorer<'_> {
         let state = Rc::new(state);
         self.seen.insert(state.clone(), number);
         self.graph.push(Vec::new());
+        let endless = &self.machine.code.endless;
+        let mut running = state.processes.values();
+        let unended = running.any(|p| p.status == Status::Running && !endless.contains(&p.entry));
+        self.unended.push(unended);
         self.open.push(state);
         number
     }

@@ -35,6 +35,8 @@ pub(super) struct Frame {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Process {
     pub status: Status,
+    /// Where its body begins.
+    pub entry: usize,
     pub frames: Vec<Frame>,
     pub stack: Vec<i128>,
     pub children: Vec<usize>,
@@ -556,6 +558,7 @@ impl<'a> Machine<'a> {
 fn newborn(frame: Frame) -> Process {
     Process {
         status: Status::Running,
+        entry: frame.at,
         frames: vec![frame],
         stack: Vec::new(),
         children: Vec::new(),

@@ -20,6 +20,7 @@ mod claims;
 mod code;
 mod compile;
 mod cycles;
+mod endless;
 mod explore;
 mod guess;
 mod lex;
@@ -115,7 +116,7 @@ pub struct Truth {
     /// Whether some run is discarded.
     pub discarded: bool,
     /// Whether a fair run can go on for ever: a cycle of states in which each process that is ready
-    /// all along makes a step.
+    /// all along makes a step, and a process that is meant to end does not.
     pub livelock: bool,
     /// Whether all final states with the same inputs agree; `None` if there are none.
     pub deterministic: Option<bool>,

@@ -156,6 +156,8 @@ impl Parser {
             "invariant" => self.property(ItemKind::Invariant)?,
             "ensures" => self.property(ItemKind::Ensures)?,
             "observe" => ItemKind::Observe(self.list(Self::name)?),
+            "allows" => ItemKind::Allows(self.list(Self::name)?),
+            "expects" if self.has_word("deterministic") => ItemKind::ExpectsDeterminism,
             "atomicity" if self.has_word("access") => ItemKind::Atomicity(true),
             "atomicity" if self.has_word("statement") => ItemKind::Atomicity(false),
             "process" => self.process()?,

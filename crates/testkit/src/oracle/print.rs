@@ -40,6 +40,8 @@ fn print_item(item: &Item, out: &mut String) {
         ItemKind::Requires(name, e) => property("requires", name, e, out),
         ItemKind::Invariant(name, e) => property("invariant", name, e, out),
         ItemKind::Ensures(name, e) => property("ensures", name, e, out),
+        ItemKind::Allows(kinds) => out.push_str(&format!("allows {}", kinds.join(", "))),
+        ItemKind::ExpectsDeterminism => out.push_str("expects deterministic"),
         ItemKind::Observe(names) => out.push_str(&format!("observe {}", names.join(", "))),
         ItemKind::Atomicity(access) => {
             out.push_str(if *access {

@@ -282,6 +282,22 @@ impl Maker {
             let name = self.rng.pick(&names).cloned().unwrap_or_default();
             items.push(ItemKind::Observe(vec![name]));
         }
+        let mut allows_results = false;
+        if self.wants(Feature::Allows, 70) {
+            let kinds = ["failure", "deadlock", "livelock", "nondeterminism"];
+            let some: Vec<&str> = kinds
+                .into_iter()
+                .filter(|_| self.rng.percent(30))
+                .collect();
+            allows_results = some.contains(&"nondeterminism");
+            if !some.is_empty() {
+                let names = some.iter().map(|name| (*name).to_owned()).collect();
+                items.push(ItemKind::Allows(names));
+            }
+        }
+        if self.wants(Feature::Expects, 70) && !allows_results {
+            items.push(ItemKind::ExpectsDeterminism);
+        }
     }
 
     fn declare_procedures(&mut self, items: &mut Vec<ItemKind>) {

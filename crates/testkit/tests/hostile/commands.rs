@@ -23,7 +23,7 @@ use mazurka::solving::{SolverChoice, second_solver};
 use mazurka::symbolic::{Reduction, SymbolicOptions};
 use mazurka::unfold::{NetKind, Unfold};
 use mazurka::{Algorithm, Bound, Limits, Options, Program, Refused, Verdict, quietly};
-use mazurka_core::Counts;
+use mazurka_core::{Counts, Kinds};
 
 use crate::any_start;
 use crate::harness::Plant;
@@ -355,7 +355,7 @@ fn run_on(
         Command::Check => seen(&program.check(options, watch)?),
         Command::CheckDeterministic => {
             let options = &Options {
-                deterministic: true,
+                counted: Some(Kinds::ALL),
                 ..options.clone()
             };
             seen(&program.check(options, watch)?)

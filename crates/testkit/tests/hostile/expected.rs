@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mazurka_core::Promises;
+use mazurka_core::{Kind as Violation, Kinds, Promises};
 use mazurka_testkit::machine;
 use mazurka_testkit::oracle::ast::{Child, Expr, Init, Item, ItemKind, Kind, Program, Stmt, Ty};
 use mazurka_testkit::oracle::{Answer, FailureKind, Limits, Truth, judge, parse};
@@ -44,6 +44,10 @@ pub struct Stated {
     pub bools: BTreeSet<String>,
     /// Whether only some variables are observed.
     pub observes: bool,
+    /// Whether it expects determinism.
+    pub expects: bool,
+    /// The kinds of violations that it allows.
+    pub allows: Kinds,
     /// Whether it states an `ensures`.
     pub ensures: bool,
     /// Whether it states any property: `assert`, `error`, `invariant` or `ensures`.
@@ -114,14 +118,37 @@ impl Expected {
         }
     }
 
-    /// Whether something is wrong besides different results.
-    pub fn violated(&self) -> bool {
+    /// The kinds of violations that there are.
+    pub fn kinds(&self) -> Kinds {
+        let all = [
+            (Violation::Failure, !self.failures.is_empty()),
+            (Violation::Deadlock, self.deadlock),
+            (Violation::Livelock, self.livelock),
+            (Violation::Nondeterminism, self.deterministic == Some(false)),
+        ];
+        let there = all.into_iter().filter(|(_, there)| *there);
+        there.map(|(kind, _)| kind).collect()
+    }
+
+    /// The kinds that count for `check`.
+    pub fn counted(&self) -> Kinds {
+        let stated = &self.stated;
+        let all = match stated.observes || stated.expects || !stated.property {
+            true => Kinds::ALL,
+            false => Kinds::FAULTS,
+        };
+        all.without(stated.allows)
+    }
+
+    /// Whether there is a failure or a deadlock, allowed or not.
+    pub fn is_faulty(&self) -> bool {
         !self.failures.is_empty() || self.deadlock
     }
 
-    /// Whether different results are a violation for `check`.
-    pub fn must_be_deterministic(&self) -> bool {
-        self.stated.observes || !self.stated.property
+    /// Whether there is a failure or a deadlock that counts.
+    pub fn violated(&self) -> bool {
+        let kinds = Kinds::of(&[Violation::Failure, Violation::Deadlock]);
+        !self.kinds().and(self.counted()).and(kinds).is_empty()
     }
 
     /// The lines of failures that are not about final states.
@@ -168,6 +195,12 @@ impl Stated {
             ItemKind::Ensures(..) => (self.ensures, self.property) = (true, true),
             ItemKind::Invariant(..) => self.property = true,
             ItemKind::Observe(_) => self.observes = true,
+            ItemKind::ExpectsDeterminism => self.expects = true,
+            ItemKind::Allows(names) => {
+                let named = |kind: &mazurka_core::Kind| names.contains(&kind.name().to_owned());
+                let kinds = mazurka_core::Kind::ALL.into_iter().filter(named);
+                self.allows = kinds.fold(self.allows, Kinds::with);
+            }
             ItemKind::Proc(.., body) | ItemKind::Process(.., body) => self.all(body),
             _ => {}
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use mazurka::{Algorithm, Bound, Verdict};
+use mazurka_core::{Kind, Kinds};
 
 use crate::commands::Command;
 use crate::expected::Expected;
@@ -57,10 +58,23 @@ fn invented(seen: &Seen, truth: &Expected) -> Option<String> {
 }
 
 fn check(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
-    let differ = *command == Command::CheckDeterministic || truth.must_be_deterministic();
-    let differ = differ && truth.deterministic == Some(false);
-    let violated = truth.violated() || truth.livelock || differ;
-    invented(seen, truth).or_else(|| verdict(seen, truth, violated))
+    let counted = match command {
+        Command::CheckDeterministic => Kinds::ALL,
+        _ => truth.counted(),
+    };
+    let there = truth.kinds().and(counted);
+    invented(seen, truth)
+        .or_else(|| verdict(seen, truth, !there.is_empty()))
+        .or_else(|| gravest(seen, there))
+}
+
+/// Whether a graver violation is there than the gravest shown, though nothing was left open.
+fn gravest(seen: &Seen, there: Kinds) -> Option<String> {
+    let shown = seen.kinds.iter().next()?;
+    let open = !seen.open.is_empty() || !seen.bounds.is_empty();
+    let graver = there.graver_than(shown).iter().next();
+    let graver = graver.filter(|_| !open)?;
+    Some(format!("{graver} not shown, and {shown} is"))
 }
 
 /// Whether the verdict is right; a bound excuses a lack of one.
@@ -78,13 +92,15 @@ fn explore(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
     // Only the engine that compares states with those before them sees cycles; for others runs are
     // too long.
     let sees_cycles = matches!(command, Command::Explore(Algorithm::Stateful));
-    let violated = truth.violated() || (sees_cycles && truth.livelock);
+    let cycles = truth.livelock && truth.counted().contains(Kind::Livelock);
+    let violated = truth.violated() || (sees_cycles && cycles);
     let wrong = invented(seen, truth).or_else(|| verdict(seen, truth, violated));
     if wrong.is_some() || !seen.exhaustive() {
         return wrong;
     }
     let missed: Vec<_> = truth.failures.difference(&seen.failures).collect();
-    if !missed.is_empty() {
+    let shown = truth.counted().contains(Kind::Failure);
+    if shown && !missed.is_empty() {
         return Some(format!("failures in lines {missed:?} not found"));
     }
     if truth.deadlock && !seen.deadlock {
@@ -161,13 +177,15 @@ fn unfold(seen: &Seen, truth: &Expected) -> Option<String> {
         .difference(&seen.failures)
         .copied()
         .collect();
-    if !missed.is_empty() {
+    let counts = |kind| truth.counted().contains(kind);
+    if counts(Kind::Failure) && !missed.is_empty() {
         return Some(format!("failures in lines {missed:?} not found"));
     }
     if truth.deadlock && !seen.deadlock {
         return Some("a deadlock not found".to_owned());
     }
-    let violated = !truth.on_the_way().is_empty() || truth.deadlock;
+    let fails = counts(Kind::Failure) && !truth.on_the_way().is_empty();
+    let violated = fails || counts(Kind::Deadlock) && truth.deadlock;
     match seen.verdict {
         Verdict::Verified if violated || truth.stated.ensures => Some("verified".to_owned()),
         Verdict::Violated if !truth.violated() && truth.exact => Some("violated".to_owned()),
@@ -179,7 +197,7 @@ fn unfold(seen: &Seen, truth: &Expected) -> Option<String> {
 }
 
 fn symbolic(seen: &Seen, truth: &Expected) -> Option<String> {
-    let wrong = invented(seen, truth).or_else(|| verdict(seen, truth, truth.violated()));
+    let wrong = invented(seen, truth).or_else(|| verdict(seen, truth, truth.is_faulty()));
     match (&seen.finals, truth.finals()) {
         (Some(listed), Some(all)) if wrong.is_none() && seen.exhaustive() => {
             sets("final states", listed, all)
@@ -199,7 +217,7 @@ fn prove(seen: &Seen, truth: &Expected) -> Option<String> {
     if proof.proved && truth.deadlock && proof.deadlock_free != Some(false) {
         return Some("proved, but there is a deadlock".to_owned());
     }
-    (proof.refuted && !truth.violated() && truth.exact)
+    (proof.refuted && !truth.is_faulty() && truth.exact)
         .then(|| "refuted, but nothing fails".to_owned())
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use mazurka::record::{Binding, Kind, Record, Run};
+use mazurka_core::Kinds;
 use mazurka::{Bound, Verdict};
 use mazurka_core::Counts;
 
@@ -33,6 +34,10 @@ pub struct Seen {
     pub livelock: bool,
     /// Whether it shows two results that differ.
     pub differs: bool,
+    /// The kinds of violations that it shows.
+    pub kinds: Kinds,
+    /// Those that it says it has not looked for to the end.
+    pub open: Vec<Kind>,
     /// The final states, where the command lists all of them.
     pub finals: Option<BTreeSet<State>>,
     /// What else is wrong with the answer: a witness that does not replay, a run that ends
@@ -64,6 +69,8 @@ impl Seen {
             deadlock: shows(Kind::Deadlock) || record.counts.deadlocks > 0,
             livelock: shows(Kind::Livelock),
             differs: shows(Kind::Nondeterminism),
+            kinds: record.witnesses.iter().map(|w| w.kind).collect(),
+            open: record.kinds.open.clone(),
             finals: None,
             wrong: None,
             proof: None,
@@ -81,6 +88,8 @@ impl Seen {
             deadlock: false,
             livelock: false,
             differs: false,
+            kinds: Kinds::NONE,
+            open: Vec::new(),
             finals: None,
             wrong: None,
             proof: None,
