@@ -46,7 +46,7 @@ pub fn questions(loaded: &Loaded, truth: &Expected, seed: u64) -> Vec<(Command, 
     }
     // Where no process stands anywhere, all have ended: then the state is final, if nothing halts a
     // process.
-    if !truth.violated() && !truth.discarded {
+    if !truth.is_faulty() && !truth.discarded {
         let ended: Vec<String> = points
             .iter()
             .map(|point| format!("!{}", at(point)))
