@@ -23,9 +23,10 @@
 //!   and only the path is kept.
 //! - *Pruning.* In this order, a state whose path was expanded before was reached from that very
 //!   state, by a step without an event: a bounded loop ended that had used up its bound. If its
-//!   process has nothing left to do, the state is dropped as long as other processes can make a
-//!   step: their steps are explored from the state before, too. (Dropping the state in any case
-//!   would lose what the process does after the loop.)
+//!   process has nothing left to do, the state is dropped as long as another process is sure to
+//!   make a step: its steps are explored from the state before, too. (Dropping the state in any
+//!   case would lose what the process does after the loop; dropping it where all others may have
+//!   to wait would lose the deadlock in which they do.)
 //! - *Dependence* is between the accesses that two steps really made, and two unknown elements of
 //!   an array are different if the path condition says so (section 6.1). That is enough here, since
 //!   all processes are run from every state.
@@ -138,7 +139,11 @@ impl SymbolicSearch {
         watch: &mut Watch<'_>,
         audience: &mut dyn Audience<E>,
     ) -> SymbolicFindings {
+        program.back_to(0);
+        let mut initial = program.initial_mishaps().iter();
+        let void = initial.any(|mishap| mishap.kind == MishapKind::Discarded);
         let mut search = Search {
+            void,
             program,
             reduction: self.reduction,
             pruned: self.pruned,
@@ -163,9 +168,13 @@ impl SymbolicSearch {
                 elapsed: Duration::ZERO,
             },
         };
-        search.program.back_to(0);
         let initial = search.program.initial_mishaps().iter();
-        for &mishap in initial.filter(|mishap| mishap.kind != MishapKind::BrokenOff) {
+        let shown = |mishap: &&Mishap| match mishap.kind {
+            MishapKind::Failure => !search.void,
+            MishapKind::Discarded | MishapKind::BrokenOff => false,
+            _ => true,
+        };
+        for &mishap in initial.filter(shown) {
             let here = Here {
                 program: &*search.program,
                 path: &None,
@@ -272,12 +281,16 @@ struct Level<E: Symbolic> {
     known: FxHashSet<(Fingerprint, Fingerprint)>,
 }
 
+type Processes = SmallVec<[ProcessId; 8]>;
+
 /// Limit on the points of the curve.
 const POINTS: usize = 2048;
 /// Greatest number of states between two checks of the limits.
 const STEPS_BETWEEN_CHECKS: u32 = 64;
 
 struct Search<'a, 'w, E: Symbolic> {
+    /// A false `assume` before the first step: no failure counts.
+    void: bool,
     program: &'a mut E,
     reduction: Reduction,
     pruned: bool,
@@ -315,16 +328,17 @@ impl<E: Symbolic> Search<'_, '_, E> {
             for Entry { state, path, made } in level {
                 self.program.restore(&state);
                 self.made = made;
-                let (mut kept, mut covered) = (false, None);
-                self.expand(&path, |search, choice| {
+                let (mut kept, mut covered) = (Processes::new(), None);
+                let may_stay = self.expand(&path, |search, choice| {
                     if search.pruned && search.is_covered() {
                         covered.get_or_insert(choice);
                     } else {
-                        kept = true;
+                        kept.push(choice.process);
                         search.arrive(&path, &mut next);
                     }
                 })?;
-                if let (Some(choice), false) = (covered, kept)
+                let goes_on = kept.iter().any(|process| !may_stay.contains(process));
+                if let (Some(choice), false) = (covered, goes_on)
                     && self.make(&choice)?
                 {
                     self.arrive(&path, &mut next);
@@ -416,18 +430,18 @@ impl<E: Symbolic> Search<'_, '_, E> {
         }
     }
 
-    /// Applies SCHEDULE to the current state: calls `visit` in each of its successors.
+    /// Applies SCHEDULE to the current state: calls `visit` in each of its successors. Returns the
+    /// processes that may find that they have to wait.
     fn expand(
         &mut self,
         path: &Path,
         mut visit: impl FnMut(&mut Self, Choice),
-    ) -> ControlFlow<Bound> {
+    ) -> ControlFlow<Bound, Processes> {
         self.look_at_limits()?;
         let depth = self.program.events().len();
         let ready = with_status(self.program, Status::Ready);
         let mut moved = false;
-        // Whether every ready process may have to wait.
-        let mut stuck = true;
+        let mut may_stay = Processes::new();
         for &process in &ready {
             let mut stays = false;
             let mut outcomes = Some(SmallVec::new());
@@ -454,9 +468,11 @@ impl<E: Symbolic> Search<'_, '_, E> {
                 // A `choose` may have very many outcomes, and there may be many processes.
                 self.look_now_and_then()?;
             }
-            stuck &= stays;
+            if stays {
+                may_stay.push(process);
+            }
         }
-        if stuck {
+        if may_stay.len() == ready.len() {
             self.stay(path, &ready);
         }
         self.open -= 1;
@@ -464,7 +480,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
             self.found.steps += 1;
             self.point();
         }
-        ControlFlow::Continue(())
+        ControlFlow::Continue(may_stay)
     }
 
     /// Lets all these processes find, one after the other, that they have to wait. Each way in
@@ -533,6 +549,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
         };
         for &mishap in &event.mishaps {
             let discarded = match path {
+                _ if self.void => true,
                 Some(node) => node.discarded,
                 None => {
                     let last = self.program.events().len() - 1;
