@@ -139,7 +139,11 @@ impl SymbolicSearch {
         watch: &mut Watch<'_>,
         audience: &mut dyn Audience<E>,
     ) -> SymbolicFindings {
+        program.back_to(0);
+        let mut initial = program.initial_mishaps().iter();
+        let void = initial.any(|mishap| mishap.kind == MishapKind::Discarded);
         let mut search = Search {
+            void,
             program,
             reduction: self.reduction,
             pruned: self.pruned,
@@ -164,9 +168,13 @@ impl SymbolicSearch {
                 elapsed: Duration::ZERO,
             },
         };
-        search.program.back_to(0);
         let initial = search.program.initial_mishaps().iter();
-        for &mishap in initial.filter(|mishap| mishap.kind != MishapKind::BrokenOff) {
+        let shown = |mishap: &&Mishap| match mishap.kind {
+            MishapKind::Failure => !search.void,
+            MishapKind::Discarded | MishapKind::BrokenOff => false,
+            _ => true,
+        };
+        for &mishap in initial.filter(shown) {
             let here = Here {
                 program: &*search.program,
                 path: &None,
@@ -281,6 +289,8 @@ const POINTS: usize = 2048;
 const STEPS_BETWEEN_CHECKS: u32 = 64;
 
 struct Search<'a, 'w, E: Symbolic> {
+    /// A false `assume` before the first step: no failure counts.
+    void: bool,
     program: &'a mut E,
     reduction: Reduction,
     pruned: bool,
@@ -539,6 +549,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
         };
         for &mishap in &event.mishaps {
             let discarded = match path {
+                _ if self.void => true,
                 Some(node) => node.discarded,
                 None => {
                     let last = self.program.events().len() - 1;

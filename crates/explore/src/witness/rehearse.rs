@@ -202,10 +202,13 @@ fn fails(event: &Event, violation: &Violation) -> bool {
 }
 
 /// Whether a false `assume` happens before an event of the current run. Then the event does not
-/// count.
+/// count. One before the first step happens before everything.
 pub fn past_is_discarded<E: Execution>(program: &E, at: usize) -> bool {
     let run = program.events();
     let discards = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
+    if program.initial_mishaps().iter().any(discards) {
+        return true;
+    }
     // Computing the past takes time, and most runs have no false `assume`.
     run[..=at]
         .iter()

@@ -126,6 +126,29 @@ fn pruning_keeps_the_deadlock_of_a_process_that_may_have_to_wait() {
     }
 }
 
+/// Counts what goes wrong.
+#[derive(Default)]
+struct Mishaps(u32);
+
+impl<E> Audience<E> for Mishaps {
+    fn ended(&mut self, _: &E, _: End, _: &dyn LeadsHere) {}
+    fn failed(&mut self, _: &E, _: Mishap, _: &dyn LeadsHere) {
+        self.0 += 1;
+    }
+}
+
+#[test]
+fn a_false_assume_before_the_first_step_discards_everything() {
+    let program = "var x: int process { assume false } process { x := x + 1; assert x >= 0 }";
+    for &reduction in Reduction::ALL {
+        let mut machine = symbolic_machine(program, &[], true, true);
+        let mut mishaps = Mishaps::default();
+        let found = run(&mut machine, reduction, false, &mut mishaps);
+        let counted = (mishaps.0, found.failures, found.discarded);
+        assert_eq!(counted, (0, 0, 2), "{reduction:?}");
+    }
+}
+
 /// What an exploration has shown for each valuation: states, and what went wrong.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Shown {
