@@ -90,10 +90,15 @@ mod tests {
     #[test]
     fn a_process_that_is_ready_all_along_must_step() {
         // Process 0 spins; process 1 could end it.
-        assert!(!fair(&vec![vec![(0, 0), (1, 1)], vec![]]));
-        assert!(fair(&vec![vec![(0, 0)]]));
+        assert!(!fair(&vec![vec![(0, 0), (1, 1)], vec![]], &[true; 3]));
+        assert!(fair(&vec![vec![(0, 0)]], &[true; 3]));
         // Process 1 is not ready in state 1.
-        assert!(fair(&vec![vec![(0, 1), (1, 2)], vec![(0, 0)], vec![]]));
-        assert!(!fair(&vec![vec![(0, 1)], vec![]]));
+        assert!(fair(
+            &vec![vec![(0, 1), (1, 2)], vec![(0, 0)], vec![]],
+            &[true; 3]
+        ));
+        assert!(!fair(&vec![vec![(0, 1)], vec![]], &[true; 3]));
+        // All that run are endless.
+        assert!(!fair(&vec![vec![(0, 0)]], &[false]));
     }
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::claims::{Claims, claims};
 use super::code::Code;
 use super::cycles::{Graph, fair};
-use super::machine::{Machine, State, Status, Step, TooLarge};
+use super::machine::{Machine, Process, State, Status, Step, TooLarge};
 use super::{Answer, Failure, FailureKind, Limits, Observation, Truth};
 
 /// What all runs of the code do.
@@ -99,9 +99,8 @@ impl Explorer<'_> {
         self.seen.insert(state.clone(), number);
         self.graph.push(Vec::new());
         let endless = &self.machine.code.endless;
-        let mut running = state.processes.values();
-        let unended = running.any(|p| p.status == Status::Running && !endless.contains(&p.entry));
-        self.unended.push(unended);
+        let unended = |p: &Process| p.status == Status::Running && !endless.contains(&p.entry);
+        self.unended.push(state.processes.values().any(unended));
         self.open.push(state);
         number
     }

@@ -285,10 +285,7 @@ impl Maker {
         let mut allows_results = false;
         if self.wants(Feature::Allows, 70) {
             let kinds = ["failure", "deadlock", "livelock", "nondeterminism"];
-            let some: Vec<&str> = kinds
-                .into_iter()
-                .filter(|_| self.rng.percent(30))
-                .collect();
+            let some: Vec<&str> = kinds.into_iter().filter(|_| self.rng.percent(30)).collect();
             allows_results = some.contains(&"nondeterminism");
             if !some.is_empty() {
                 let names = some.iter().map(|name| (*name).to_owned()).collect();

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use mazurka::record::{Binding, Kind, Record, Run};
-use mazurka_core::Kinds;
 use mazurka::{Bound, Verdict};
 use mazurka_core::Counts;
+use mazurka_core::Kinds;
 
 /// The values of some variables, by name; `bool`s are 0 and 1.
 pub type State = Vec<(String, i128)>;
