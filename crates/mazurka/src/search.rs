@@ -31,7 +31,7 @@ use mazurka_explore::{Findings, Goal, Parts, Saver, Search, Workers};
 
 use crate::checkpoint::{Checkpoint, ResumeError};
 use crate::evidence::Hurry;
-use crate::front::{Front, Language, on_front};
+use crate::front::{Front, on_front};
 use crate::unknowns::Asked;
 use crate::{Options, Program, Refused, evidence, pick};
 
@@ -94,7 +94,7 @@ impl Program {
     /// which. Failures, deadlocks and livelocks violate always, different results where the
     /// [program must be deterministic](Program::must_be_deterministic).
     pub fn check(&self, options: &Options, watch: &mut Watch<'_>) -> Result<Record, Refused> {
-        if let Language::ForAll(program) = &self.language {
+        if let Some(program) = self.language.for_all() {
             let deterministic = self.must_be_deterministic(options);
             let asked = Asked {
                 algorithm: Algorithm::Optimal,
@@ -124,7 +124,7 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<Record, Refused> {
-        if let Language::ForAll(program) = &self.language {
+        if let Some(program) = self.language.for_all() {
             let asked = Asked {
                 algorithm,
                 goal: Goal::Everything,
