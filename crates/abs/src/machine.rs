@@ -31,8 +31,8 @@ use rustc_hash::FxHashMap;
 use crate::code::{Code, Op};
 use crate::future::Futures;
 use crate::heap::{Life, Names, OUTPUT, Object, State, Task};
-use crate::pure::{Calls, Evaluator};
-use crate::step::{Cpu, Listener, Stop, Undo, resolved};
+use crate::pure::{Calls, Evaluator, Registers};
+use crate::step::{Cpu, Listener, Obstacle, Undo, resolved};
 use crate::value::Value;
 
 /// What is needed to take a step back.
@@ -161,7 +161,7 @@ impl Machine {
         process: ProcessId,
         outcomes: &[i64],
         listener: &mut L,
-    ) -> Result<&Event, Stop> {
+    ) -> Result<&Event, Obstacle> {
         let depth = self.depth;
         if self.run.len() == depth {
             self.run.push(Event::new(process, 0));
@@ -176,7 +176,7 @@ impl Machine {
         let cog = self.cog(task);
         let holder = self.state.objects[cog as usize].holder;
         if holder.is_some_and(|holder| holder != process.0) {
-            return Err(Stop::Blocked);
+            return Err(Obstacle::Blocked);
         }
         let mut event = std::mem::replace(&mut self.run[depth], Event::new(process, 0));
         event.reset(process, task.steps);
@@ -191,6 +191,7 @@ impl Machine {
             code: &self.code,
             state: &mut self.state,
             names: &mut self.names,
+            process,
             undo: &mut self.undo,
             event: &mut event,
             outcomes,
@@ -198,12 +199,12 @@ impl Machine {
             fuel: self.max_local,
             listener,
         };
-        let result = cpu.run(process);
+        let result = cpu.run();
         self.run[depth] = event;
         self.depth += 1;
-        if let Err(stop) = result {
+        if let Err(obstacle) = result {
             self.back_to(depth);
-            return Err(stop);
+            return Err(obstacle);
         }
         let life = self.state.tasks[process.index()].life;
         let ended = matches!(life, Life::Ended | Life::Thrown);
@@ -376,7 +377,14 @@ impl Machine {
         let mut pc = task.pc;
         let mut fuel = self.max_local;
         loop {
-            pc = match evaluator.run(pc, 0, stack, calls, &mut fuel) {
+            let registers = Registers {
+                pc,
+                base: 0,
+                stack,
+                calls,
+                fuel: &mut fuel,
+            };
+            pc = match evaluator.run(registers) {
                 Ok(pc) => pc,
                 // It throws an exception: the step is possible, and is that.
                 Err(_) => return None,
@@ -564,11 +572,7 @@ impl Execution for Machine {
         {
             return Err(StepError::NotReady);
         }
-        self.step_heard(process, outcomes, &mut ())
-            .map_err(|stop| match stop {
-                Stop::Blocked => StepError::NotReady,
-                Stop::NoSuchOutcome => StepError::NoSuchOutcome,
-            })
+        Ok(self.step_heard(process, outcomes, &mut ())?)
     }
 
     fn events(&self) -> &[Event] {

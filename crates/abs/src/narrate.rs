@@ -8,7 +8,7 @@ use mazurka_core::{Execution, Mishap, MishapKind, Narrator, ProcessId, Status, S
 use crate::Machine;
 use crate::code::Op;
 use crate::heap::Task;
-use crate::step::{Happening, Stop, resolved};
+use crate::step::{Happening, resolved};
 use crate::text::{object_name, shown};
 use crate::value::Value;
 
@@ -254,12 +254,7 @@ impl Narrator for Machine {
         let starts = task.steps == 0;
         let beginning = self.beginning(process, task);
         let mut happenings = Vec::new();
-        let event = self
-            .step_heard(process, outcomes, &mut happenings)
-            .map_err(|stop| match stop {
-                Stop::Blocked => StepError::NotReady,
-                Stop::NoSuchOutcome => StepError::NoSuchOutcome,
-            })?;
+        let event = self.step_heard(process, outcomes, &mut happenings)?;
         let outcomes = event.outcomes.iter().map(|outcome| outcome.value).collect();
         let mishap = event.mishaps.first().copied();
         let (actions, changes) = self.actions(&happenings);

@@ -34,48 +34,46 @@ pub(crate) struct Evaluator<'a> {
 /// A place to come back to.
 pub(crate) type Calls = Vec<(u32, u32)>;
 
+/// Where pure code is, and what it works with.
+pub(crate) struct Registers<'a> {
+    /// The instruction that comes next.
+    pub pc: u32,
+    /// Where the slots of the function that runs begin on the stack.
+    pub base: usize,
+    pub stack: &'a mut Vec<Value>,
+    /// The functions that called the one that runs.
+    pub calls: &'a mut Calls,
+    /// How much work is left.
+    pub fuel: &'a mut u64,
+}
+
 impl Evaluator<'_> {
     /// Runs pure instructions until one that is not, whose place is the result. On a fault, the
     /// place in the method.
-    pub fn run(
-        &self,
-        mut pc: u32,
-        frame: u32,
-        stack: &mut Vec<Value>,
-        calls: &mut Calls,
-        fuel: &mut u64,
-    ) -> Result<u32, (Fault, u32)> {
-        let mut base = frame as usize;
-        calls.clear();
+    pub fn run(&self, mut at: Registers<'_>) -> Result<u32, (Fault, u32)> {
+        at.calls.clear();
         loop {
-            let op = self.code.ops[pc as usize];
-            let fault = match self.run_op(op, &mut pc, &mut base, stack, calls, fuel) {
+            let op = self.code.ops[at.pc as usize];
+            let fault = match self.run_op(op, &mut at) {
                 Ok(true) => continue,
-                Ok(false) => return Ok(pc),
+                Ok(false) => return Ok(at.pc),
                 Err(fault) => fault,
             };
-            let place = calls.first().map_or(pc, |&(back, _)| back - 1);
+            let place = at.calls.first().map_or(at.pc, |&(back, _)| back - 1);
             return Err((fault, place));
         }
     }
 
     /// Runs one instruction, unless it is none of the pure ones.
     #[inline]
-    fn run_op(
-        &self,
-        op: Op,
-        pc: &mut u32,
-        base: &mut usize,
-        stack: &mut Vec<Value>,
-        calls: &mut Calls,
-        fuel: &mut u64,
-    ) -> Result<bool, Fault> {
+    fn run_op(&self, op: Op, at: &mut Registers<'_>) -> Result<bool, Fault> {
+        let stack = &mut *at.stack;
         match op {
-            Op::Const(at) => stack.push(self.code.constants[at as usize].clone()),
-            Op::Local(slot) => stack.push(stack[*base + slot as usize].clone()),
-            Op::Set(slot) => stack[*base + slot as usize] = pop(stack),
-            Op::Field(at) => {
-                stack.push(self.objects[self.object as usize].fields[at as usize].clone())
+            Op::Const(number) => stack.push(self.code.constants[number as usize].clone()),
+            Op::Local(slot) => stack.push(stack[at.base + slot as usize].clone()),
+            Op::Set(slot) => stack[at.base + slot as usize] = pop(stack),
+            Op::Field(field) => {
+                stack.push(self.objects[self.object as usize].fields[field as usize].clone())
             }
             Op::This => stack.push(Value::Object(self.object)),
             Op::Destiny => stack.push(Value::Future(self.task)),
@@ -83,11 +81,11 @@ impl Evaluator<'_> {
                 let parts = stack.split_off(stack.len() - parts as usize);
                 stack.push(Value::data(constructor, parts, self.names));
             }
-            Op::Part(at) => {
+            Op::Part(part) => {
                 let Value::Data(data) = pop(stack) else {
                     return Err(self.exception(self.code.exceptions.pattern_match_failed));
                 };
-                stack.push(data.parts[at as usize].clone());
+                stack.push(data.parts[part as usize].clone());
             }
             Op::Unary(operator) => {
                 let operand = pop(stack);
@@ -96,17 +94,17 @@ impl Evaluator<'_> {
             Op::Binary(operator) => {
                 let right = pop(stack);
                 let left = pop(stack);
-                let value = self.binary(operator, &left, &right, fuel)?;
+                let value = self.binary(operator, &left, &right, at.fuel)?;
                 stack.push(value);
             }
             Op::Jump(target) => {
-                spend(fuel, 1)?;
-                *pc = target;
+                spend(at.fuel, 1)?;
+                at.pc = target;
                 return Ok(true);
             }
             Op::JumpUnless(target) => {
                 if let Value::Bool(false) = pop(stack) {
-                    *pc = target;
+                    at.pc = target;
                     return Ok(true);
                 }
             }
@@ -117,17 +115,17 @@ impl Evaluator<'_> {
                 let made =
                     matches!(pop(stack), Value::Data(data) if data.constructor == constructor);
                 if !made {
-                    *pc = target;
+                    at.pc = target;
                     return Ok(true);
                 }
             }
-            Op::Call(function) => self.enter(function, &[], pc, base, stack, calls, fuel)?,
+            Op::Call(function) => self.enter(function, &[], at)?,
             Op::CallValue(args) => {
                 let below = stack.len() - 1 - args as usize;
                 let Value::Function(function) = stack.remove(below) else {
                     return Err(self.exception(self.code.exceptions.pattern_match_failed));
                 };
-                self.enter(function.0, &function.1, pc, base, stack, calls, fuel)?;
+                self.enter(function.0, &function.1, at)?;
             }
             Op::Function { function, captured } => {
                 let captured = stack.split_off(stack.len() - captured as usize);
@@ -135,23 +133,23 @@ impl Evaluator<'_> {
             }
             Op::Return => {
                 let value = pop(stack);
-                stack.truncate(*base);
+                stack.truncate(at.base);
                 stack.push(value);
-                let Some((back, frame)) = calls.pop() else {
+                let Some((back, frame)) = at.calls.pop() else {
                     return Ok(false);
                 };
-                *pc = back;
-                *base = frame as usize;
+                at.pc = back;
+                at.base = frame as usize;
                 return Ok(true);
             }
-            Op::Builtin(builtin) => self.builtin(builtin, stack, fuel)?,
+            Op::Builtin(builtin) => self.builtin(builtin, stack, at.fuel)?,
             Op::Join(count) => {
                 let parts = stack.split_off(stack.len() - count as usize);
                 let mut all = String::new();
                 for part in &parts {
                     text::write(&mut all, part, self.code, self.names);
                 }
-                stack.push(self.text(all, fuel)?);
+                stack.push(self.text(all, at.fuel)?);
             }
             Op::Cast(interface) => match stack.last() {
                 Some(Value::Object(object)) if !self.implements(*object, interface) => {
@@ -169,34 +167,32 @@ impl Evaluator<'_> {
             }
             _ => return Ok(false),
         }
-        *pc = pc.wrapping_add(1);
+        at.pc = at.pc.wrapping_add(1);
         Ok(true)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the registers of the evaluator")]
+    /// Calls a function, with what it has captured.
+    #[inline]
     fn enter(
         &self,
         function: u32,
         captured: &[Value],
-        pc: &mut u32,
-        base: &mut usize,
-        stack: &mut Vec<Value>,
-        calls: &mut Calls,
-        fuel: &mut u64,
+        at: &mut Registers<'_>,
     ) -> Result<(), Fault> {
-        spend(fuel, 1)?;
+        spend(at.fuel, 1)?;
+        let stack = &mut *at.stack;
         if stack.len() > MAX_STACK {
             return Err(Fault::TooMuch);
         }
         let info = &self.code.functions[function as usize];
-        calls.push((*pc + 1, *base as u32));
-        *base = stack.len() - info.parameters as usize;
-        stack.resize(*base + info.slots as usize, Value::Unit);
+        at.calls.push((at.pc + 1, at.base as u32));
+        at.base = stack.len() - info.parameters as usize;
+        stack.resize(at.base + info.slots as usize, Value::Unit);
         for (value, slot) in captured.iter().zip(&info.captures) {
-            stack[*base + *slot as usize] = value.clone();
+            stack[at.base + *slot as usize] = value.clone();
         }
         // The caller goes on to the next instruction; so does this.
-        *pc = info.entry.wrapping_sub(1);
+        at.pc = info.entry.wrapping_sub(1);
         Ok(())
     }
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use mazurka_core::{Access, Event, Mishap, MishapKind, Outcome, ProcessId};
+use mazurka_core::{Access, Event, Mishap, MishapKind, Outcome, ProcessId, StepError};
 
 use crate::code::{Code, Op};
 use crate::heap::{Frame, Life, Names, OUTPUT, Object, State, Task};
-use crate::pure::{Calls, Evaluator, Fault, pop, spend};
+use crate::pure::{Calls, Evaluator, Fault, Registers, pop, spend};
 use crate::text::object_name;
 use crate::value::Value;
 
@@ -25,9 +25,18 @@ pub(crate) enum Undo {
 
 /// Why a step was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(crate) enum Obstacle {
     Blocked,
     NoSuchOutcome,
+}
+
+impl From<Obstacle> for StepError {
+    fn from(obstacle: Obstacle) -> Self {
+        match obstacle {
+            Obstacle::Blocked => StepError::NotReady,
+            Obstacle::NoSuchOutcome => StepError::NoSuchOutcome,
+        }
+    }
 }
 
 /// Something that happens within a step, for those who tell it.
@@ -85,6 +94,8 @@ pub(crate) struct Cpu<'a, L> {
     pub code: &'a Code,
     pub state: &'a mut State,
     pub names: &'a mut Names,
+    /// The task that makes the step.
+    pub process: ProcessId,
     pub undo: &'a mut Vec<Undo>,
     pub event: &'a mut Event,
     pub outcomes: &'a [i64],
@@ -102,7 +113,7 @@ enum Next {
 /// What an instruction can run into.
 enum Halt {
     Fault(Fault),
-    Stop(Stop),
+    Obstacle(Obstacle),
 }
 
 impl From<Fault> for Halt {
@@ -126,9 +137,10 @@ pub(crate) fn resolved(state: &State, task: u32) -> bool {
 
 impl<L: Listener> Cpu<'_, L> {
     /// Lets a task run. Its fields are changed in place; what else is changed is in the undo log.
-    pub fn run(&mut self, process: ProcessId) -> Result<(), Stop> {
+    pub fn run(&mut self) -> Result<(), Obstacle> {
+        let process = self.process;
         let mut task = std::mem::replace(&mut self.state.tasks[process.index()], Task::unborn());
-        let result = self.run_task(process, &mut task);
+        let result = self.run_task(&mut task);
         let cog = self.state.objects[task.object as usize].cog;
         let held = self.state.objects[cog as usize].holder == Some(process.0);
         let holds = match &result {
@@ -171,18 +183,18 @@ impl<L: Listener> Cpu<'_, L> {
         }
     }
 
-    fn evaluator(&self, object: u32, process: ProcessId) -> Evaluator<'_> {
+    fn evaluator(&self, object: u32) -> Evaluator<'_> {
         Evaluator {
             code: self.code,
             names: self.names,
             objects: &self.state.objects,
             object,
-            task: process.0,
+            task: self.process.0,
         }
     }
 
     /// Runs pure instructions up to one that is not.
-    fn pure(&mut self, pc: u32, process: ProcessId, task: &mut Task) -> Result<u32, (Fault, u32)> {
+    fn pure(&mut self, pc: u32, task: &mut Task) -> Result<u32, (Fault, u32)> {
         let Some(frame) = task.frames.last() else {
             return Ok(pc);
         };
@@ -191,28 +203,34 @@ impl<L: Listener> Cpu<'_, L> {
             names: self.names,
             objects: &self.state.objects,
             object: frame.object,
-            task: process.0,
+            task: self.process.0,
         };
-        evaluator.run(pc, frame.base, &mut task.stack, self.calls, &mut self.fuel)
+        evaluator.run(Registers {
+            pc,
+            base: frame.base as usize,
+            stack: &mut task.stack,
+            calls: self.calls,
+            fuel: &mut self.fuel,
+        })
     }
 
-    fn run_task(&mut self, process: ProcessId, task: &mut Task) -> Result<Rest, Stop> {
+    fn run_task(&mut self, task: &mut Task) -> Result<Rest, Obstacle> {
         let mut pc = task.pc;
         if self.code.ops[pc as usize] == Op::Get {
             let Some(Value::Future(future)) = task.stack.last() else {
-                return Err(Stop::Blocked);
+                return Err(Obstacle::Blocked);
             };
             let future = *future;
             if !resolved(self.state, future) {
-                return Err(Stop::Blocked);
+                return Err(Obstacle::Blocked);
             }
             self.join(future);
         }
         loop {
-            let result = match self.pure(pc, process, task) {
+            let result = match self.pure(pc, task) {
                 Ok(at) => {
                     pc = at;
-                    self.run_op(at, process, task)
+                    self.run_op(at, task)
                 }
                 Err((fault, at)) => {
                     pc = at;
@@ -222,9 +240,9 @@ impl<L: Listener> Cpu<'_, L> {
             match result {
                 Ok(Next::At(next)) => pc = next,
                 Ok(Next::Rest(rest)) => return Ok(rest),
-                Err(Halt::Stop(stop)) => return Err(stop),
+                Err(Halt::Obstacle(obstacle)) => return Err(obstacle),
                 Err(Halt::Fault(Fault::TooMuch)) => {
-                    self.halt(process, task, MishapKind::LocalLimit, pc, None);
+                    self.halt(task, MishapKind::LocalLimit, pc, None);
                     return Ok(Rest::Over);
                 }
                 Err(Halt::Fault(Fault::Exception(exception))) => {
@@ -237,7 +255,7 @@ impl<L: Listener> Cpu<'_, L> {
                             return Ok(Rest::Over);
                         }
                         None => {
-                            self.halt(process, task, MishapKind::Failure, pc, Some(exception));
+                            self.halt(task, MishapKind::Failure, pc, Some(exception));
                             return Ok(Rest::Over);
                         }
                     }
@@ -259,21 +277,14 @@ impl<L: Listener> Cpu<'_, L> {
     }
 
     /// The task cannot go on.
-    fn halt(
-        &mut self,
-        process: ProcessId,
-        task: &mut Task,
-        kind: MishapKind,
-        site: u32,
-        result: Option<Value>,
-    ) {
+    fn halt(&mut self, task: &mut Task, kind: MishapKind, site: u32, result: Option<Value>) {
         task.life = match kind {
             MishapKind::Failure => Life::Failed,
             _ => Life::Lost,
         };
         self.end(task, result);
         self.event.mishaps.push(Mishap {
-            process: Some(process),
+            process: Some(self.process),
             kind,
             site,
         });
@@ -301,13 +312,13 @@ impl<L: Listener> Cpu<'_, L> {
         None
     }
 
-    fn null(&self, process: ProcessId) -> Halt {
-        let evaluator = self.evaluator(0, process);
+    fn null(&self) -> Halt {
+        let evaluator = self.evaluator(0);
         Halt::Fault(evaluator.exception(self.code.exceptions.null_pointer))
     }
 
     /// One instruction that is not pure.
-    fn run_op(&mut self, pc: u32, process: ProcessId, task: &mut Task) -> Result<Next, Halt> {
+    fn run_op(&mut self, pc: u32, task: &mut Task) -> Result<Next, Halt> {
         let this = task.frames.last().map_or(0, |frame| frame.object);
         match self.code.ops[pc as usize] {
             Op::SetField(field) => {
@@ -326,23 +337,24 @@ impl<L: Listener> Cpu<'_, L> {
                 self.undo.push(Undo::Field(this, field, old));
             }
             Op::New { class, local, args } => {
-                return self.create(pc, class, local, args, process, task);
+                let object = self.create(class, local, args, task)?;
+                return Ok(self.enter_init(pc, object, task));
             }
-            Op::Created => return Ok(self.created(process, task)),
+            Op::Created => return Ok(self.created(task)),
             Op::Async { method, args } => {
                 let args = task.stack.split_off(task.stack.len() - args as usize);
                 let Value::Object(object) = pop(&mut task.stack) else {
-                    return Err(self.null(process));
+                    return Err(self.null());
                 };
-                let child = self.send(object, method, &args, process, task)?;
+                let child = self.send(object, method, &args, task)?;
                 self.state.tasks[child as usize].kept = self.code.kept.contains(&pc);
                 task.stack.push(Value::Future(child));
             }
-            Op::Sync { method, args, .. } => return self.call(pc, method, args, process, task),
+            Op::Sync { method, args, .. } => return self.call(pc, method, args, task),
             Op::Get => {
                 let future = match task.stack.last() {
                     Some(Value::Future(future)) => *future,
-                    _ => return Err(self.null(process)),
+                    _ => return Err(self.null()),
                 };
                 if !self.event.joined.contains(&ProcessId(future)) {
                     self.listener.hear(|| Happening::Waits { task: future });
@@ -357,23 +369,23 @@ impl<L: Listener> Cpu<'_, L> {
             }
             Op::Claim => {
                 let Value::Future(future) = pop(&mut task.stack) else {
-                    return Err(self.null(process));
+                    return Err(self.null());
                 };
                 if !resolved(self.state, future) {
-                    return Err(Halt::Stop(Stop::Blocked));
+                    return Err(Halt::Obstacle(Obstacle::Blocked));
                 }
                 self.join(future);
             }
             Op::Guard => {
                 if let Value::Bool(false) = pop(&mut task.stack) {
-                    return Err(Halt::Stop(Stop::Blocked));
+                    return Err(Halt::Obstacle(Obstacle::Blocked));
                 }
             }
             Op::Resume => {}
             Op::Throw => return Err(Halt::Fault(Fault::Exception(pop(&mut task.stack)))),
             Op::Assert => {
                 if let Value::Bool(false) = pop(&mut task.stack) {
-                    let evaluator = self.evaluator(this, process);
+                    let evaluator = self.evaluator(this);
                     return Err(Halt::Fault(
                         evaluator.exception(self.code.exceptions.assertion_failed),
                     ));
@@ -441,23 +453,15 @@ impl<L: Listener> Cpu<'_, L> {
         let asked = self.outcomes.get(self.event.outcomes.len()).copied();
         let value = asked.unwrap_or(0);
         if !(0..end).contains(&value) {
-            return Err(Halt::Stop(Stop::NoSuchOutcome));
+            return Err(Halt::Obstacle(Obstacle::NoSuchOutcome));
         }
         self.event.outcomes.push(Outcome { value, end });
         task.stack.push(Value::Int(value));
         Ok(())
     }
 
-    /// `new`: makes the object and enters its init block.
-    fn create(
-        &mut self,
-        pc: u32,
-        class: u32,
-        local: bool,
-        args: u32,
-        process: ProcessId,
-        task: &mut Task,
-    ) -> Result<Next, Halt> {
+    /// `new`: makes the object.
+    fn create(&mut self, class: u32, local: bool, args: u32, task: &mut Task) -> Result<u32, Halt> {
         spend(&mut self.fuel, 1)?;
         if task.frames.len() > MAX_FRAMES {
             return Err(Halt::Fault(Fault::TooMuch));
@@ -466,7 +470,7 @@ impl<L: Listener> Cpu<'_, L> {
         let info = &self.code.classes[class as usize];
         let object = self
             .names
-            .intern(process, task.objects, class, info.fields.len() as u32);
+            .intern(self.process, task.objects, class, info.fields.len() as u32);
         task.objects += 1;
         if let Some(chosen) = &self.code.object {
             let this =
@@ -496,6 +500,13 @@ impl<L: Listener> Cpu<'_, L> {
         let all = Access::write(first).over(info.fields.len() as u32 + 1);
         self.event.touched.push(all);
         self.listener.hear(|| Happening::Created(object));
+        Ok(object)
+    }
+
+    /// Enters the init block of an object that the instruction at `pc` has made.
+    fn enter_init(&mut self, pc: u32, object: u32, task: &mut Task) -> Next {
+        let class = self.state.objects[object as usize].class;
+        let info = &self.code.classes[class as usize];
         let base = task.stack.len() as u32;
         let top = base + info.init_slots;
         task.frames.push(Frame {
@@ -505,11 +516,11 @@ impl<L: Listener> Cpu<'_, L> {
             object,
         });
         task.stack.resize(top as usize, Value::Unit);
-        Ok(Next::At(info.init))
+        Next::At(info.init)
     }
 
     /// The init block is done: an active object starts.
-    fn created(&mut self, process: ProcessId, task: &mut Task) -> Next {
+    fn created(&mut self, task: &mut Task) -> Next {
         let Some(frame) = task.frames.pop() else {
             return Next::Rest(Rest::Over);
         };
@@ -517,7 +528,7 @@ impl<L: Listener> Cpu<'_, L> {
         task.stack.push(Value::Object(frame.object));
         let class = self.state.objects[frame.object as usize].class;
         if let Some(run) = self.code.classes[class as usize].run {
-            self.start(frame.object, run, &[], process, task);
+            self.start(frame.object, run, &[], task);
         }
         Next::At(frame.call + 1)
     }
@@ -528,7 +539,6 @@ impl<L: Listener> Cpu<'_, L> {
         object: u32,
         method: u32,
         args: &[Value],
-        process: ProcessId,
         task: &mut Task,
     ) -> Result<u32, Halt> {
         spend(&mut self.fuel, 1)?;
@@ -536,18 +546,11 @@ impl<L: Listener> Cpu<'_, L> {
         let Some(&method) = self.code.classes[class as usize].by_name.get(&method) else {
             return Err(Halt::Fault(Fault::TooMuch));
         };
-        Ok(self.start(object, method, args, process, task))
+        Ok(self.start(object, method, args, task))
     }
 
-    fn start(
-        &mut self,
-        object: u32,
-        method: u32,
-        args: &[Value],
-        process: ProcessId,
-        task: &mut Task,
-    ) -> u32 {
-        let child = self.names.tasks.child(process, task.tasks);
+    fn start(&mut self, object: u32, method: u32, args: &[Value], task: &mut Task) -> u32 {
+        let child = self.names.tasks.child(self.process, task.tasks);
         task.tasks += 1;
         while self.state.tasks.len() <= child.index() {
             self.state.tasks.push(Task::unborn());
@@ -581,25 +584,18 @@ impl<L: Listener> Cpu<'_, L> {
     }
 
     /// A synchronous call: within the cog a call, across cogs a task that is waited for.
-    fn call(
-        &mut self,
-        pc: u32,
-        method: u32,
-        args: u32,
-        process: ProcessId,
-        task: &mut Task,
-    ) -> Result<Next, Halt> {
+    fn call(&mut self, pc: u32, method: u32, args: u32, task: &mut Task) -> Result<Next, Halt> {
         let first = task.stack.len() - args as usize;
         let Value::Object(object) = task.stack[first - 1] else {
             task.stack.truncate(first - 1);
-            return Err(self.null(process));
+            return Err(self.null());
         };
         let this = task.frames.last().map_or(0, |frame| frame.object);
         let cogs = [object, this].map(|object| self.state.objects[object as usize].cog);
         if cogs[0] != cogs[1] {
             let args = task.stack.split_off(first);
             pop(&mut task.stack);
-            let child = self.send(object, method, &args, process, task)?;
+            let child = self.send(object, method, &args, task)?;
             self.state.tasks[child as usize].kept = true;
             task.stack.push(Value::Future(child));
             return Ok(Next::At(pc + 1));

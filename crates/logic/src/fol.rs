@@ -206,8 +206,7 @@ impl Lower<'_> {
         cells: &[Term],
         bound: &mut Vec<Term>,
         formula: &Formula,
-        parts: &mut Vec<Part>,
-    ) -> Result<(), Misplaced> {
+    ) -> Result<Vec<Part>, Misplaced> {
         match formula {
             // Small questions are easier than large ones.
             Formula::Expr(Expr {
@@ -215,43 +214,46 @@ impl Lower<'_> {
                 ..
             }) => {
                 let (a, b) = (Formula::Expr((**a).clone()), Formula::Expr((**b).clone()));
-                self.parts(known.clone(), cells, bound, &a, parts)?;
-                self.parts(known, cells, bound, &b, parts)
+                let mut parts = self.parts(known.clone(), cells, bound, &a)?;
+                parts.extend(self.parts(known, cells, bound, &b)?);
+                Ok(parts)
             }
             Formula::And(a, b) => {
-                self.parts(known.clone(), cells, bound, a, parts)?;
-                self.parts(known, cells, bound, b, parts)
+                let mut parts = self.parts(known.clone(), cells, bound, a)?;
+                parts.extend(self.parts(known, cells, bound, b)?);
+                Ok(parts)
             }
             _ if formula.is_first_order() => {
                 let denied = self.formula(formula, cells, bound, false)?;
-                parts.push(Part::Leaf { known, denied });
-                Ok(())
+                Ok(vec![Part::Leaf { known, denied }])
             }
             Formula::Implies(a, b) if a.is_first_order() => {
                 known.push(self.formula(a, cells, bound, true)?);
-                self.parts(known, cells, bound, b, parts)
+                self.parts(known, cells, bound, b)
             }
             Formula::Or(a, b) if a.is_first_order() || b.is_first_order() => {
                 let (a, b) = if a.is_first_order() { (a, b) } else { (b, a) };
                 known.push(self.formula(a, cells, bound, false)?);
-                self.parts(known, cells, bound, b, parts)
+                self.parts(known, cells, bound, b)
             }
             Formula::ForAll(name, ty, inner) => {
                 let value = self.variable(name, *ty);
                 bound.push(value);
-                let result = self.parts(known, cells, bound, inner, parts);
+                let result = self.parts(known, cells, bound, inner);
                 bound.pop();
                 result
             }
             Formula::Update(update, inner) => {
                 let (cells, must) = self.update(update, cells, bound);
+                let mut parts = Vec::new();
                 if must != Term::TRUE {
                     let denied = Fol::Term(self.terms.not(must));
                     let known = known.clone();
                     parts.push(Part::Leaf { known, denied });
                 }
                 known.extend((must != Term::TRUE).then_some(Fol::Term(must)));
-                self.parts(known, &cells, bound, inner, parts)
+                parts.extend(self.parts(known, &cells, bound, inner)?);
+                Ok(parts)
             }
             Formula::Box(processes, post) => {
                 let context = Context {
@@ -261,8 +263,7 @@ impl Lower<'_> {
                     bound: bound.clone(),
                     depth: 0,
                 };
-                parts.push(Part::Box(context, cells.to_vec()));
-                Ok(())
+                Ok(vec![Part::Box(context, cells.to_vec())])
             }
             _ => Err(Misplaced),
         }

@@ -42,12 +42,12 @@ impl<'p> Search<'p, '_> {
             let leaves = Vec::new();
             return Some(By::Back { leaves, to });
         }
-        let context = self.nodes[at].context;
+        let context = self.goals[at].context;
         let mut failed = Vec::new();
         for to in self.generalised.clone() {
-            let other = &self.nodes[to];
+            let other = &self.goals[to];
             if other.context == context
-                && other.state.same_points(&self.nodes[at].state)
+                && other.state.same_points(&self.goals[at].state)
                 && self.may_lead_to(at, to)
             {
                 let leaves = self.instance(at, to);
@@ -63,25 +63,25 @@ impl<'p> Search<'p, '_> {
         // Earlier goals of this path at the same points.
         let mut rounds = 0;
         let mut changed: Option<Vec<usize>> = None;
-        let mut up = self.nodes[at].parent;
+        let mut up = self.goals[at].parent;
         while let Some(earlier) = up {
-            let node = &self.nodes[earlier];
-            let here = &self.nodes[at].state;
-            if node.context != context {
+            let goal = &self.goals[earlier];
+            let here = &self.goals[at].state;
+            if goal.context != context {
                 break;
             }
-            if node.state.same_points(here) {
+            if goal.state.same_points(here) {
                 rounds += 1;
-                let pairs = node.state.values().zip(here.values()).enumerate();
+                let pairs = goal.state.values().zip(here.values()).enumerate();
                 let differ: Vec<usize> = pairs
                     .filter(|(_, (a, b))| a != b)
                     .map(|(position, _)| position)
                     .collect();
                 let mut all = differ;
-                all.extend(&node.changed);
+                all.extend(&goal.changed);
                 all.sort_unstable();
                 all.dedup();
-                if all == node.changed && changed.is_none() {
+                if all == goal.changed && changed.is_none() {
                     // Nothing more can be forgotten: what is assumed there does not hold here.
                     let at = failed.iter().position(|(to, _)| *to == earlier)?;
                     let (to, leaves) = failed.swap_remove(at);
@@ -90,13 +90,13 @@ impl<'p> Search<'p, '_> {
                 changed.get_or_insert(all);
             }
             // What is above a generalised goal at other points is cut there.
-            if node.segment == earlier && !node.changed.is_empty() && rounds == 0 {
+            if goal.segment == earlier && !goal.changed.is_empty() && rounds == 0 {
                 break;
             }
-            up = node.parent;
+            up = goal.parent;
         }
         let changed = changed?;
-        let mut loops = self.nodes[at]
+        let mut loops = self.goals[at]
             .state
             .threads
             .iter()
@@ -113,7 +113,7 @@ impl<'p> Search<'p, '_> {
     /// points again.
     pub fn too_deep(&self, at: usize) -> bool {
         let most = self.world.program.procedures.len() + self.options.unfold as usize;
-        self.nodes[at].state.threads.iter().any(|thread| {
+        self.goals[at].state.threads.iter().any(|thread| {
             let calls = thread.work.iter();
             let calls = calls.filter(|item| matches!(item, Item::Return(..)));
             let path = self.world.table.path(thread.process).to_string();
@@ -124,20 +124,20 @@ impl<'p> Search<'p, '_> {
     /// Whether a loop starts a process in each round: so many of them lead here, and more threads
     /// each time.
     fn starts_too_many(&self, at: usize) -> bool {
-        let node = &self.nodes[at];
+        let goal = &self.goals[at];
         let mover = |state: &State<'p>| {
             let mut threads = state.threads.iter();
-            threads.position(|thread| Some(thread.process) == node.process)
+            threads.position(|thread| Some(thread.process) == goal.process)
         };
-        let Some(thread) = mover(&node.state).map(|at| &node.state.threads[at]) else {
+        let Some(thread) = mover(&goal.state).map(|at| &goal.state.threads[at]) else {
             return false;
         };
         if thread.children <= self.options.unfold || !thread.work.iter().any(is_endless) {
             return false;
         }
         let mut rounds = 0;
-        let (mut children, mut up) = (thread.children, node.parent);
-        while let Some(earlier) = up.map(|up| &self.nodes[up]) {
+        let (mut children, mut up) = (thread.children, goal.parent);
+        while let Some(earlier) = up.map(|up| &self.goals[up]) {
             let same = mover(&earlier.state).map(|at| &earlier.state.threads[at]);
             if same.is_some_and(|same| same.children < children && same.same_point(thread)) {
                 rounds += 1;
@@ -151,29 +151,29 @@ impl<'p> Search<'p, '_> {
     /// Whether a goal may be led back to another. With reduction, to any; without, goals on
     /// different paths stay apart, and only what lies on the path of a goal itself closes a loop.
     fn may_lead_to(&self, at: usize, to: usize) -> bool {
-        let up = |at: &usize| self.nodes[*at].parent;
+        let up = |at: &usize| self.goals[*at].parent;
         self.options.reduce || std::iter::successors(Some(at), up).any(|above| above == to)
     }
 
     /// A goal that was scheduled and says the same, or assumes less.
     fn met(&self, at: usize) -> Option<usize> {
-        let node = &self.nodes[at];
-        let known = |term: &Term| node.state.condition.contains(term);
+        let goal = &self.goals[at];
+        let known = |term: &Term| goal.state.condition.contains(term);
         let same = |&&to: &&usize| {
-            let other = &self.nodes[to];
+            let other = &self.goals[to];
             self.may_lead_to(at, to)
-                && other.context == node.context
-                && other.state.same_points(&node.state)
-                && other.state.values().eq(node.state.values())
+                && other.context == goal.context
+                && other.state.same_points(&goal.state)
+                && other.state.values().eq(goal.state.values())
                 && other.state.condition.iter().all(known)
         };
-        let met = self.by_state.get(&node.state.key())?;
+        let met = self.by_state.get(&goal.state.key())?;
         met.iter().find(same).copied()
     }
 
     fn generalise(&mut self, at: usize, changed: Vec<usize>) -> By {
-        let context = self.nodes[at].context;
-        let state = self.nodes[at].state.clone();
+        let context = self.goals[at].context;
+        let state = self.goals[at].state.clone();
         let mut leaves = Vec::new();
         for (what, must) in self.world.invariants(&state, true) {
             leaves.push(self.ask_at(what, context, state.condition.clone(), must));
@@ -183,7 +183,7 @@ impl<'p> Search<'p, '_> {
         for &position in &changed {
             let sort = self.world.terms.sort(values[position]);
             // The number of the goal that is about to be made.
-            let name = format!("{}'{}", names[position], self.nodes.len());
+            let name = format!("{}'{}", names[position], self.goals.len());
             values[position] = self.world.terms.variable(Kind::Initial, &name, sort);
         }
         let mut general = state.with_values(&mut values.iter().copied());
@@ -208,11 +208,11 @@ impl<'p> Search<'p, '_> {
 
     /// What must hold for a goal to be an instance of a generalised one at the same points.
     fn instance(&mut self, at: usize, general: usize) -> Vec<Leaf> {
-        let (state, context) = (self.nodes[at].state.clone(), self.nodes[at].context);
-        let other = self.nodes[general].state.clone();
+        let (state, context) = (self.goals[at].state.clone(), self.goals[at].context);
+        let other = self.goals[general].state.clone();
         let theirs: Vec<Term> = other.values().collect();
         let ours: Vec<Term> = state.values().collect();
-        let changed = &self.nodes[general].changed;
+        let changed = &self.goals[general].changed;
         let map: FxHashMap<Term, Term> = changed.iter().map(|&k| (theirs[k], ours[k])).collect();
         let mut leaves = Vec::new();
         let mut must = Vec::new();

@@ -142,12 +142,12 @@ impl<'p> Search<'p, '_> {
         watch: &mut dyn FnMut(u64) -> ControlFlow<Bound>,
     ) -> Result<Outcome, Unsupported> {
         self.open(theorem.formula)?;
-        self.run(&mut |search| watch(search.nodes.len() as u64))?;
+        self.run(&mut |search| watch(search.goals.len() as u64))?;
         let (closed, mut open) = (self.is_closed(), self.open_goals(MOST_OPEN));
         let names = self.world.names();
         let cut = self.books.bound.is_some();
         // No steps are made any more, so there is no limit on them.
-        let watch = &mut || match watch(self.nodes.len() as u64) {
+        let watch = &mut || match watch(self.goals.len() as u64) {
             ControlFlow::Break(bound) if !matches!(bound, Bound::MaxSteps(_)) => {
                 ControlFlow::Break(bound)
             }
@@ -182,7 +182,7 @@ impl<'p> Search<'p, '_> {
             goals,
         };
         let counts = ProofCounts {
-            goals: self.nodes.len() as u64,
+            goals: self.goals.len() as u64,
             merged: self.merged,
             ..self.books.counts
         };
@@ -219,11 +219,11 @@ impl<'p> Search<'p, '_> {
             steps.extend(self.scheduled(*at, *process, model));
         }
         while let Some(at) = up {
-            let node = &self.nodes[at];
-            if let (Some(parent), Some(process)) = (node.parent, node.process) {
+            let goal = &self.goals[at];
+            if let (Some(parent), Some(process)) = (goal.parent, goal.process) {
                 steps.extend(self.scheduled(parent, process, model));
             }
-            up = node.parent;
+            up = goal.parent;
         }
         steps.reverse();
         let mut values = Vec::new();
@@ -251,10 +251,10 @@ impl<'p> Search<'p, '_> {
     fn is_concrete(&self, at: usize) -> bool {
         let mut up = Some(at);
         while let Some(at) = up {
-            if !self.nodes[at].changed.is_empty() {
+            if !self.goals[at].changed.is_empty() {
                 return false;
             }
-            up = self.nodes[at].parent;
+            up = self.goals[at].parent;
         }
         true
     }
@@ -267,7 +267,7 @@ impl<'p> Search<'p, '_> {
         process: mazurka_core::ProcessId,
         model: &Model,
     ) -> Option<ScheduledStep> {
-        let state = &self.nodes[from].state;
+        let state = &self.goals[from].state;
         let at = state.threads.iter().position(|t| t.process == process)?;
         let thread = &state.threads[at];
         match rule(thread, &self.world.terms) {
@@ -306,13 +306,13 @@ impl<'p> Search<'p, '_> {
     }
 
     fn asked_after(&self, from: usize, process: mazurka_core::ProcessId) -> u32 {
-        let By::Schedule { steps, .. } = &self.nodes[from].by else {
+        let By::Schedule { steps, .. } = &self.goals[from].by else {
             return u32::MAX;
         };
         let step = steps.iter().find(|step| step.process == process);
         let way = step.and_then(|step| step.ways.first());
         let after = way.and_then(|way| {
-            let threads = &self.nodes[way.to].state.threads;
+            let threads = &self.goals[way.to].state.threads;
             threads.iter().find(|t| t.process == process)
         });
         after.map_or(u32::MAX, |thread| thread.asked)
@@ -338,7 +338,7 @@ impl<'p> Search<'p, '_> {
         };
         self.leaves.iter().for_each(|leaf| look(None, leaf, None));
         for &at in &self.books.refuted {
-            match &self.nodes[at].by {
+            match &self.goals[at].by {
                 By::Schedule { steps, deadlock } => {
                     for step in steps {
                         let ways = step.ways.iter().flat_map(|way| &way.leaves);

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::eval::Fault;
 use crate::fol::{Fol, Truth};
 use crate::pool::{Item, Layout, State};
-use crate::search::{self, By, Search};
+use crate::search::{By, Goal, Search};
 use crate::sequent::{Context, Leaf, What};
 use mazurka_core::proof::{
     Answered, ContextRecord, EventRecord, GoalRecord, LeafRecord, OpenGoal, RuleRecord, StepRecord,
@@ -25,6 +25,13 @@ pub(crate) struct Names<'a, 'p> {
     pub layout: &'a Layout,
     pub terms: &'a Terms,
     pub table: &'a ProcessTable,
+}
+
+/// A sequent, and the path that leads to it.
+pub(crate) struct Reached<'s, 'p> {
+    pub state: &'s State<'p>,
+    pub context: usize,
+    pub path: Vec<Arc<EventRecord>>,
 }
 
 impl Names<'_, '_> {
@@ -73,14 +80,12 @@ impl Names<'_, '_> {
         }
     }
 
-    pub fn goal(
-        &self,
-        id: usize,
-        context: usize,
-        state: &State<'_>,
-        path: Vec<Arc<EventRecord>>,
-        rule: RuleRecord,
-    ) -> GoalRecord {
+    pub fn goal(&self, id: usize, reached: Reached<'_, '_>, rule: RuleRecord) -> GoalRecord {
+        let Reached {
+            state,
+            context,
+            path,
+        } = reached;
         GoalRecord {
             id,
             context,
@@ -318,24 +323,29 @@ impl<'p> Search<'p, '_> {
     ) -> (Vec<GoalRecord>, Option<Bound>) {
         let names = self.world.names();
         let mut goals: Vec<GoalRecord> = Vec::new();
-        for (id, node) in self.nodes.iter().enumerate().take(most) {
+        for (id, goal) in self.goals.iter().enumerate().take(most) {
             if let ControlFlow::Break(bound) = watch() {
                 return (goals, Some(bound));
             }
             // A path begins anew where a segment does; a goal has a greater number than the one
             // before it.
-            let before = node.parent.filter(|_| node.segment != id);
+            let before = goal.parent.filter(|_| goal.segment != id);
             let mut path = before.map_or_else(Vec::new, |before| goals[before].path.clone());
-            path.extend(node.event.iter().map(|event| Arc::new(names.event(event))));
-            let rule = self.rule_record(&names, node);
-            goals.push(names.goal(id, node.context, &node.state, path, rule));
+            path.extend(goal.event.iter().map(|event| Arc::new(names.event(event))));
+            let rule = self.rule_record(&names, goal);
+            let reached = Reached {
+                state: &goal.state,
+                context: goal.context,
+                path,
+            };
+            goals.push(names.goal(id, reached, rule));
         }
         (goals, None)
     }
 
-    fn rule_record(&self, names: &Names<'_, 'p>, node: &search::Node<'p>) -> RuleRecord {
+    fn rule_record(&self, names: &Names<'_, 'p>, goal: &Goal<'p>) -> RuleRecord {
         let leaves = |leaves: &[Leaf]| leaves.iter().map(|leaf| names.leaf(leaf)).collect();
-        match &node.by {
+        match &goal.by {
             By::Open(why) => RuleRecord::Open {
                 why: why.to_string(),
             },
@@ -367,8 +377,8 @@ impl<'p> Search<'p, '_> {
             },
             By::Merge(to) => RuleRecord::Merge { to: *to },
             By::Generalise { leaves: all, to } => {
-                let places = names.places(&node.state);
-                let values = self.nodes[*to].changed.iter();
+                let places = names.places(&goal.state);
+                let values = self.goals[*to].changed.iter();
                 RuleRecord::Generalise {
                     leaves: leaves(all),
                     values: values.map(|&at| places[at].clone()).collect(),
@@ -405,12 +415,12 @@ impl<'p> Search<'p, '_> {
         let mut open: Vec<usize> = looked_at.chain(self.waiting().take(most)).collect();
         open.sort_unstable();
         for id in open {
-            let node = &self.nodes[id];
-            let open = match &node.by {
+            let goal = &self.goals[id];
+            let open = match &goal.by {
                 By::Open(why) => Some(why.to_string()),
                 _ => None,
             };
-            let leaves = node.by.leaves().filter_map(|leaf| names.missing(leaf));
+            let leaves = goal.by.leaves().filter_map(|leaf| names.missing(leaf));
             for why in open.into_iter().chain(leaves) {
                 let steps = self.path(id);
                 let path = steps.map(|event| self.world.table.path(event.process).to_string());
@@ -419,7 +429,7 @@ impl<'p> Search<'p, '_> {
                 all.push(OpenGoal {
                     id: Some(id),
                     path,
-                    condition: names.terms(&node.state.condition),
+                    condition: names.terms(&goal.state.condition),
                     why,
                 });
             }

@@ -3,7 +3,7 @@
 //!
 //! | paper | here |
 //! |---|---|
-//! | Γ, φ ⇒ {σ}\[Σ\]Ψ | [`Node`], with Γ and Ψ in its [`Context`] |
+//! | Γ, φ ⇒ {σ}\[Σ\]Ψ | [`Goal`], with Γ and Ψ in its [`Context`] |
 //! | Ω | the queue of [`Search::run`] |
 //! | DLT-SCHEDULE with DLT-ASSIGN, … | [`By::Schedule`], its steps by the rules of `step.rs` |
 //! | DLT-REDUCE | [`By::Reduce`] |
@@ -34,12 +34,12 @@ use crate::loops::endless;
 use crate::pool::{State, initial_cells, rule};
 use crate::sequent::{Context, Leaf, What};
 use crate::step::{self, TooMuch};
-use crate::world::{Branch, World};
+use crate::world::World;
 use crate::{Formula, Options, Theorem};
 
 /// A goal: a sequent and what was done about it.
 #[derive(Debug)]
-pub(crate) struct Node<'p> {
+pub(crate) struct Goal<'p> {
     pub state: State<'p>,
     pub context: usize,
     /// The goal where its path begins: that of the box, or one that was generalised.
@@ -60,7 +60,7 @@ pub(crate) enum By {
     /// It was not.
     Open(Why),
     Schedule {
-        steps: Vec<Step>,
+        steps: Vec<ThreadStep>,
         /// Some process can go on, if that was asked for.
         deadlock: Option<Leaf>,
     },
@@ -112,7 +112,7 @@ impl std::fmt::Display for Why {
 
 /// The step of one thread.
 #[derive(Debug)]
-pub(crate) struct Step {
+pub(crate) struct ThreadStep {
     pub process: ProcessId,
     pub rule: Rule,
     /// What it must not do wrong.
@@ -126,6 +126,14 @@ pub(crate) struct Way {
     /// The invariants after it.
     pub leaves: Vec<Leaf>,
     pub to: usize,
+}
+
+/// A state after a step, and the step.
+struct Successor<'p> {
+    state: State<'p>,
+    process: ProcessId,
+    /// None if the step is no event.
+    event: Option<Event>,
 }
 
 /// Why a search cannot go on at all.
@@ -142,7 +150,7 @@ pub(crate) struct Search<'p, 's> {
     solver: &'s mut dyn Solver,
     pub options: &'s Options,
     pub contexts: Vec<Context>,
-    pub nodes: Vec<Node<'p>>,
+    pub goals: Vec<Goal<'p>>,
     /// What the formula asks of the initial state, and the goals with boxes that it was taken apart
     /// into.
     pub leaves: Vec<Leaf>,
@@ -169,7 +177,7 @@ impl<'p, 's> Search<'p, 's> {
             solver,
             options,
             contexts: Vec::new(),
-            nodes: Vec::new(),
+            goals: Vec::new(),
             leaves: Vec::new(),
             roots: Vec::new(),
             whole: false,
@@ -228,7 +236,7 @@ impl<'p, 's> Search<'p, 's> {
                 Part::Box(mut context, cells) => {
                     let assumed = condition.iter().map(|&term| Fol::Term(term));
                     context.known.extend(assumed);
-                    let around = under.map(|at| self.contexts[self.nodes[at].context].depth + 1);
+                    let around = under.map(|at| self.contexts[self.goals[at].context].depth + 1);
                     let depth = around.unwrap_or(0);
                     context.depth = depth;
                     let processes = context.processes.clone();
@@ -265,8 +273,8 @@ impl<'p, 's> Search<'p, 's> {
         parent: Option<usize>,
         changed: Option<Vec<usize>>,
     ) -> usize {
-        let at = self.nodes.len();
-        self.nodes.push(Node {
+        let at = self.goals.len();
+        self.goals.push(Goal {
             state,
             context,
             segment: at,
@@ -322,7 +330,7 @@ impl<'p, 's> Search<'p, 's> {
     /// A goal was looked at.
     fn reduced(&mut self, at: usize, by: By) {
         self.books.enter(at, &by);
-        self.nodes[at].by = by;
+        self.goals[at].by = by;
     }
 
     /// The goals that were not looked at, in order.
@@ -334,14 +342,14 @@ impl<'p, 's> Search<'p, 's> {
         if let Some(by) = self.close(at) {
             return Ok(by);
         }
-        if self.nodes[at].state.threads.is_empty() {
+        if self.goals[at].state.threads.is_empty() {
             return self.end(at);
         }
         if self.too_deep(at) {
             return Ok(By::Open(Why::Unfolded(self.options.unfold)));
         }
         // A goal that was just generalised is to be scheduled.
-        if (self.nodes[at].segment != at || self.nodes[at].changed.is_empty())
+        if (self.goals[at].segment != at || self.goals[at].changed.is_empty())
             && let Some(by) = self.come_back(at)
         {
             return Ok(by);
@@ -359,9 +367,9 @@ impl<'p, 's> Search<'p, 's> {
 
     /// Closed if what is assumed cannot be. Asked only where something new was assumed.
     fn close(&mut self, at: usize) -> Option<By> {
-        let node = &self.nodes[at];
-        let (condition, context) = (node.state.condition.clone(), node.context);
-        let old = node.parent.map(|p| self.nodes[p].state.condition.len());
+        let goal = &self.goals[at];
+        let (condition, context) = (goal.state.condition.clone(), goal.context);
+        let old = goal.parent.map(|p| self.goals[p].state.condition.len());
         if condition.contains(&Term::FALSE) {
             let leaf = self.ask_at(What::Infeasible, context, condition, Term::FALSE);
             return (leaf.truth == Truth::Proved).then_some(By::Close(leaf));
@@ -375,28 +383,27 @@ impl<'p, 's> Search<'p, 's> {
 
     /// Every thread has ended: what is left is Ψ in this state.
     fn end(&mut self, at: usize) -> Result<By, Unsupported> {
-        let node = &self.nodes[at];
-        let context = self.contexts[node.context].clone();
-        let (cells, condition) = (node.state.cells.clone(), node.state.condition.clone());
-        let mut parts = Vec::new();
+        let goal = &self.goals[at];
+        let context = self.contexts[goal.context].clone();
+        let (cells, condition) = (goal.state.cells.clone(), goal.state.condition.clone());
         let mut bound = context.bound;
         let mut lower = self.world.lower(at.to_string());
-        lower.parts(context.known, &cells, &mut bound, &context.post, &mut parts)?;
+        let parts = lower.parts(context.known, &cells, &mut bound, &context.post)?;
         let (leaves, boxes) = self.open_parts(parts, &condition, Some(at))?;
         Ok(By::Reduce { leaves, boxes })
     }
 
     fn schedule(&mut self, at: usize) -> Result<By, TooMuch> {
         if self.endless {
-            let key = self.nodes[at].state.key();
+            let key = self.goals[at].state.key();
             self.by_state.entry(key).or_default().push(at);
         }
         let mut steps = Vec::new();
-        let (before, context) = (self.nodes[at].state.condition.len(), self.nodes[at].context);
+        let (before, context) = (self.goals[at].state.condition.len(), self.goals[at].context);
         let mut enabled = Vec::new();
         let mut hasher = self.hasher(at);
-        for thread in 0..self.nodes[at].state.threads.len() {
-            let state = &self.nodes[at].state;
+        for thread in 0..self.goals[at].state.threads.len() {
+            let state = &self.goals[at].state;
             let process = state.threads[thread].process;
             let claims = self.world.claims(&state.threads[thread]);
             let Some(rule) = rule(&state.threads[thread], &self.world.terms) else {
@@ -420,10 +427,15 @@ impl<'p, 's> Search<'p, 's> {
                 event.outcomes = branch.ways.iter().map(|&way| outcome(way)).collect();
                 let leaves = self.invariants(context, &branch.state);
                 let event = (rule != Rule::Spent).then_some(event);
-                let to = self.follow(at, branch, process, event, &mut hasher);
+                let successor = Successor {
+                    state: branch.state,
+                    process,
+                    event,
+                };
+                let to = self.follow(at, successor, &mut hasher);
                 ways.push(Way { leaves, to });
             }
-            steps.push(Step {
+            steps.push(ThreadStep {
                 process,
                 rule,
                 leaves,
@@ -431,7 +443,7 @@ impl<'p, 's> Search<'p, 's> {
             });
         }
         let deadlock = self.options.deadlock.then(|| {
-            let condition = self.nodes[at].state.condition.clone();
+            let condition = self.goals[at].state.condition.clone();
             let must = self.world.terms.any(enabled);
             self.ask_at(What::Deadlock, context, condition, must)
         });
@@ -464,11 +476,11 @@ impl<'p, 's> Search<'p, 's> {
     /// The steps since the path of a goal began, the last first.
     pub fn path(&self, at: usize) -> impl Iterator<Item = &Event> {
         let before = |&at: &usize| {
-            let node = &self.nodes[at];
-            node.parent.filter(|_| node.segment != at)
+            let goal = &self.goals[at];
+            goal.parent.filter(|_| goal.segment != at)
         };
         let goals = std::iter::successors(Some(at), before);
-        goals.filter_map(|at| self.nodes[at].event.as_ref())
+        goals.filter_map(|at| self.goals[at].event.as_ref())
     }
 
     /// The trace of a goal's path. Made anew for each goal that is scheduled: kept with all of
@@ -483,17 +495,14 @@ impl<'p, 's> Search<'p, 's> {
     }
 
     /// The goal after a step: a new one, or one that is known already.
-    fn follow(
-        &mut self,
-        from: usize,
-        branch: Branch<'p>,
-        process: ProcessId,
-        event: Option<Event>,
-        hasher: &mut TraceHasher,
-    ) -> usize {
-        let parent = &self.nodes[from];
+    fn follow(&mut self, from: usize, successor: Successor<'p>, hasher: &mut TraceHasher) -> usize {
+        let parent = &self.goals[from];
         let (context, segment) = (parent.context, parent.segment);
-        let mut state = branch.state;
+        let Successor {
+            mut state,
+            process,
+            event,
+        } = successor;
         let mut key = (context, segment, hasher.trace());
         if let Some(event) = &event {
             hasher.push(event, &self.world.table);
@@ -503,8 +512,8 @@ impl<'p, 's> Search<'p, 's> {
                 Rc::make_mut(thread).events += 1;
             }
         }
-        let at = self.nodes.len();
-        let same = |&&other: &&usize| same_goal(&self.nodes[other].state, &state);
+        let at = self.goals.len();
+        let same = |&&other: &&usize| same_goal(&self.goals[other].state, &state);
         let known = self
             .known
             .get(&key)
@@ -523,7 +532,7 @@ impl<'p, 's> Search<'p, 's> {
                 By::Open(Why::Waiting)
             }
         };
-        self.nodes.push(Node {
+        self.goals.push(Goal {
             state,
             context,
             segment,

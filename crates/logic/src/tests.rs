@@ -40,7 +40,7 @@ fn count(source: &str, goal: &str, options: &Options) -> (usize, usize) {
     let mut search = Search::new(&theorem, &mut solver, options);
     search.open(&formula).unwrap();
     search.run(&mut |_| ControlFlow::Continue(())).unwrap();
-    let count = |is: fn(&By) -> bool| search.nodes.iter().filter(|node| is(&node.by)).count();
+    let count = |is: fn(&By) -> bool| search.goals.iter().filter(|goal| is(&goal.by)).count();
     (
         count(|by| matches!(by, By::Schedule { .. })),
         count(|by| matches!(by, By::Reduce { .. })),

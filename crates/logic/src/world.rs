@@ -146,10 +146,8 @@ impl<'p> World<'p> {
     pub fn open(&mut self, formula: &Formula) -> Result<Vec<Part>, Misplaced> {
         let cells = initial_cells(self.program, &mut self.terms);
         let known = self.required(&cells).into_iter().map(Fol::Term).collect();
-        let mut parts = Vec::new();
         let mut lower = self.lower(String::new());
-        lower.parts(known, &cells, &mut Vec::new(), formula, &mut parts)?;
-        Ok(parts)
+        lower.parts(known, &cells, &mut Vec::new(), formula)
     }
 
     /// What a proof of these parts shows of deadlocks, if that was asked. For the checker: the

@@ -8,7 +8,7 @@ use mazurka_explore::{Goal, Observer};
 use mazurka_lang::Sides;
 use mazurka_lang::{Code, Machine};
 
-use crate::front::{Front, Language};
+use crate::front::{Front, on_front};
 use crate::run::{Plan, RunRecord};
 use crate::search::everything;
 use crate::unknowns::{Asked, given};
@@ -55,25 +55,8 @@ impl Program {
                     Err(error) => panic!("an explored run does not run again: {error}"),
                 }
             };
-        let (record, code) = match &self.language {
-            Language::Maz(code) => {
-                let mut machine = code.machine(options);
-                let mut each = |schedule| test(Some(code.clone()), schedule, Vec::new());
-                let observer = &mut Schedules(&mut each);
-                let found = everything(algorithm, options).run(&mut machine, watch, observer);
-                let record = self.explored(algorithm, options, &mut machine, &found);
-                (record, Some(code))
-            }
-            // Branches of ABS programs are not looked at.
-            Language::Abs(code) => {
-                let mut machine = code.machine(options);
-                let mut each = |schedule| test(None, schedule, Vec::new());
-                let observer = &mut Schedules(&mut each);
-                let found = everything(algorithm, options).run(&mut machine, watch, observer);
-                let record = self.explored(algorithm, options, &mut machine, &found);
-                (record, None)
-            }
-            Language::ForAll(program) => {
+        let record = match self.language.for_all() {
+            Some(program) => {
                 let mut each = |run: &mazurka_lang::Concrete| {
                     let inputs = run.values.iter().filter_map(given).collect();
                     test(Some(run.code.clone()), run.schedule.clone(), inputs);
@@ -86,10 +69,18 @@ impl Program {
                     goal: Goal::Everything,
                     tests,
                 };
-                let record = self.search_for_all(program, asked, options, watch)?;
-                (record, Some(&program.code))
+                self.search_for_all(program, asked, options, watch)?
             }
+            None => on_front!(self.language, front => {
+                let mut machine = front.machine(options);
+                let mut each = |schedule| test(front.maz().cloned(), schedule, Vec::new());
+                let observer = &mut Schedules(&mut each);
+                let found = everything(algorithm, options).run(&mut machine, watch, observer);
+                self.explored(algorithm, options, &mut machine, &found)
+            }),
         };
+        // Branches are those of `.maz` programs.
+        let code = self.language.maz();
         let branches = code.map_or(Vec::new(), |code| code.branches(&sides));
         Ok((record, Coverage { tests, branches }))
     }

@@ -1,9 +1,13 @@
 //! The languages: each makes machines, and the rest of the crate does not ask which it is.
+//!
+//! A language is a variant of [`Language`], a line of [`on_front!`], a [`Front`] that says what it
+//! can do, and the ending of its files in [`Language::load`]. Nothing else lists the languages.
 
 use std::sync::Arc;
 
 use mazurka_core::{Kinds, Narrator, Semantics};
-use mazurka_lang::{Code, Concolic, LabelledMachine, Machine};
+use mazurka_diagnostics::{Diagnostic, Span};
+use mazurka_lang::{Code, Concolic, LabelledMachine, Machine, Setting};
 
 use crate::Options;
 use crate::unknowns::ForAll;
@@ -20,6 +24,25 @@ pub(crate) trait Front: Sync {
     fn machine_for_a_run(&self, options: &Options) -> Self::Machine {
         self.machine(options)
     }
+
+    /// The code of a `.maz` program, for commands that need its text or its terms.
+    fn maz(&self) -> Option<&Arc<Code>> {
+        None
+    }
+
+    /// The program itself if it has unknown values, so that it is explored for all of them.
+    fn for_all(&self) -> Option<&ForAll> {
+        None
+    }
+
+    /// Whether the program asks for determinism, if only by saying what to observe.
+    fn asks_for_determinism(&self) -> bool;
+
+    /// Whether it states something about final states.
+    fn states_ensures(&self) -> bool;
+
+    /// Whether it states a property besides determinism.
+    fn states_other_property(&self) -> bool;
 }
 
 /// A program of one of the languages.
@@ -58,6 +81,22 @@ impl Front for Arc<Code> {
         machine.set_patience(options.patience.clone());
         machine
     }
+
+    fn maz(&self) -> Option<&Arc<Code>> {
+        Some(self)
+    }
+
+    fn asks_for_determinism(&self) -> bool {
+        Code::asks_for_determinism(self)
+    }
+
+    fn states_ensures(&self) -> bool {
+        Code::states_ensures(self)
+    }
+
+    fn states_other_property(&self) -> bool {
+        Code::states_other_property(self)
+    }
 }
 
 impl Front for Arc<mazurka_abs::Code> {
@@ -66,78 +105,136 @@ impl Front for Arc<mazurka_abs::Code> {
     fn machine(&self, options: &Options) -> mazurka_abs::Machine {
         mazurka_abs::Machine::new(Arc::clone(self), options.limits.local)
     }
+
+    fn asks_for_determinism(&self) -> bool {
+        mazurka_abs::Code::observes(self)
+    }
+
+    fn states_ensures(&self) -> bool {
+        false
+    }
+
+    fn states_other_property(&self) -> bool {
+        mazurka_abs::Code::states_other_property(self)
+    }
 }
 
 impl Language {
+    /// Reads a program, in the language that the name of its file tells.
+    pub fn load(
+        file: &str,
+        source: &str,
+        set: &[(String, String)],
+    ) -> Result<Self, Vec<Diagnostic>> {
+        match file.ends_with(".abs") {
+            true => load_abs(source, set),
+            false => load_maz(source, set),
+        }
+    }
+
     /// The code of a `.maz` program.
-    pub fn code(&self) -> Option<&Arc<Code>> {
-        match self {
-            Language::Maz(code) | Language::ForAll(ForAll { code }) => Some(code),
-            Language::Abs(_) => None,
+    pub fn maz(&self) -> Option<&Arc<Code>> {
+        on_front!(*self, front => front.maz())
+    }
+
+    /// The program itself if it has unknown values.
+    pub fn for_all(&self) -> Option<&ForAll> {
+        on_front!(*self, front => front.for_all())
+    }
+
+    /// The code of a `.maz` program all of whose values are known.
+    fn maz_of_known_values(&self) -> Option<&Arc<Code>> {
+        match self.for_all() {
+            Some(_) => None,
+            None => self.maz(),
         }
     }
 
     /// A machine whose steps have labels, if the language has them.
     pub fn labelled(&self, options: &Options) -> Option<LabelledMachine> {
-        match self {
-            Language::Maz(code) => Some(LabelledMachine::new(code.machine(options))),
-            Language::Abs(_) | Language::ForAll(_) => None,
-        }
+        let code = self.maz_of_known_values()?;
+        Some(LabelledMachine::new(code.machine(options)))
     }
 
     /// What tells runs over symbolic initial values, if the language has that.
     pub fn concolic(&self, options: &Options) -> Option<Concolic> {
-        match self {
-            Language::Maz(code) => {
-                let patience = options.patience.clone();
-                Some(Concolic::until(code, options.limits.local, patience))
-            }
-            Language::Abs(_) | Language::ForAll(_) => None,
-        }
+        let code = self.maz_of_known_values()?;
+        let patience = options.patience.clone();
+        Some(Concolic::until(code, options.limits.local, patience))
     }
 
     /// The same, for runs in any order and from any initial values.
     pub fn concolic_solving(&self, options: &Options) -> Option<Concolic> {
-        match self {
-            Language::Maz(code) => {
-                let deadline = options.solver.deadline.clone();
-                Some(Concolic::solving_until(
-                    code,
-                    options.limits.local,
-                    deadline,
-                    options.patience.clone(),
-                ))
-            }
-            Language::Abs(_) | Language::ForAll(_) => None,
-        }
+        let code = self.maz_of_known_values()?;
+        let deadline = options.solver.deadline.clone();
+        Some(Concolic::solving_until(
+            code,
+            options.limits.local,
+            deadline,
+            options.patience.clone(),
+        ))
     }
 
     /// Whether the program asks for determinism, if only by saying what to observe.
     pub fn asks_for_determinism(&self) -> bool {
-        match self {
-            Language::Maz(code) | Language::ForAll(ForAll { code }) => code.asks_for_determinism(),
-            Language::Abs(code) => code.observes(),
-        }
+        on_front!(*self, front => Front::asks_for_determinism(front))
     }
 
     /// The kinds of violations that it allows.
     pub fn allowed(&self) -> Kinds {
-        self.code().map_or(Kinds::NONE, |code| code.allowed())
+        self.maz().map_or(Kinds::NONE, |code| code.allowed())
     }
 
     /// Whether it states something about final states.
     pub fn states_ensures(&self) -> bool {
-        match self {
-            Language::Maz(code) | Language::ForAll(ForAll { code }) => code.states_ensures(),
-            Language::Abs(_) => false,
-        }
+        on_front!(*self, front => Front::states_ensures(front))
     }
 
     /// Whether it states a property besides determinism.
     pub fn states_other_property(&self) -> bool {
-        match self {
-            Language::Maz(code) | Language::ForAll(ForAll { code }) => code.states_other_property(),
-            Language::Abs(code) => code.states_other_property(),
+        on_front!(*self, front => Front::states_other_property(front))
+    }
+}
+
+fn load_maz(source: &str, set: &[(String, String)]) -> Result<Language, Vec<Diagnostic>> {
+    if let Some((option, _)) = set.iter().find(|(name, _)| name.starts_with('@')) {
+        let message = format!("`--{}` is for ABS programs", &option[1..]);
+        let mistake = Diagnostic::new("A0403", Span::default(), message)
+            .help("take it out, or name a file that ends in `.abs`");
+        return Err(vec![mistake]);
+    }
+    let checked = mazurka_lang::load(source, &settings(set))?;
+    let code = Arc::new(mazurka_lang::compile(&checked, source)?);
+    Ok(match checked.unknowns().is_empty() {
+        true => Language::Maz(code),
+        false => Language::ForAll(ForAll { code }),
+    })
+}
+
+/// `--set` options as the language takes them.
+pub(crate) fn settings(set: &[(String, String)]) -> Vec<Setting> {
+    let setting = |(name, value): &(String, String)| Setting {
+        name: name.clone(),
+        value: value.clone(),
+    };
+    set.iter().map(setting).collect()
+}
+
+fn load_abs(source: &str, set: &[(String, String)]) -> Result<Language, Vec<Diagnostic>> {
+    let code = mazurka_abs::load(source, &abs_settings(set))?;
+    Ok(Language::Abs(Arc::new(code)))
+}
+
+/// Constants, and options by names that start with `@`.
+fn abs_settings(set: &[(String, String)]) -> mazurka_abs::Settings {
+    let mut settings = mazurka_abs::Settings::default();
+    for (name, value) in set {
+        match name.as_str() {
+            "@ignore-time" => settings.ignore_time = true,
+            "@object" => settings.object = Some(value.clone()),
+            "@observe" => settings.observed = mazurka_abs::Observed::parse(value),
+            _ => settings.constants.push((name.clone(), value.clone())),
         }
     }
+    settings
 }

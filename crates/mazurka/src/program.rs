@@ -1,18 +1,15 @@
 //! A program that is ready to be explored.
 
-use std::sync::Arc;
-
 use mazurka_core::record::ProgramRecord;
 use mazurka_core::{Fingerprint, Kinds};
-use mazurka_diagnostics::{Diagnostic, Span};
-use mazurka_lang::{Setting, Unknowns};
+use mazurka_diagnostics::Diagnostic;
+use mazurka_lang::Unknowns;
 use mazurka_smt::Missing;
 
 use crate::Options;
 use crate::front::Language;
 use crate::reach::NotTranslated;
 use crate::unfold::NetTooLarge;
-use crate::unknowns::ForAll;
 
 /// A program, read once: checked and compiled, whatever is done with it.
 ///
@@ -48,10 +45,7 @@ impl Program {
         source: &str,
         set: &[(String, String)],
     ) -> Result<Self, Vec<Diagnostic>> {
-        let language = match file.ends_with(".abs") {
-            true => Language::Abs(Arc::new(mazurka_abs::load(source, &abs_settings(set))?)),
-            false => load_maz(source, set)?,
-        };
+        let language = Language::load(file, source, set)?;
         Ok(Self {
             record: ProgramRecord {
                 file: file.to_owned(),
@@ -64,9 +58,9 @@ impl Program {
 
     /// The values that the program leaves out.
     pub fn unknowns(&self) -> Unknowns {
-        match &self.language {
-            Language::Maz(_) | Language::Abs(_) => Unknowns::default(),
-            Language::ForAll(program) => program.code.program().unknowns(),
+        match self.language.for_all() {
+            Some(program) => program.code.program().unknowns(),
+            None => Unknowns::default(),
         }
     }
 
@@ -77,7 +71,7 @@ impl Program {
 
     /// Whether it can be unfolded: not if it is written in ABS.
     pub fn unfolds(&self) -> bool {
-        self.language.code().is_some()
+        self.language.maz().is_some()
     }
 
     /// The kinds of violations that count: those of the options, if the caller has named some.
@@ -118,44 +112,6 @@ pub enum Refused {
     /// A net that is too large to be drawn.
     #[error(transparent)]
     TooLarge(#[from] NetTooLarge),
-}
-
-fn load_maz(source: &str, set: &[(String, String)]) -> Result<Language, Vec<Diagnostic>> {
-    if let Some((option, _)) = set.iter().find(|(name, _)| name.starts_with('@')) {
-        let message = format!("`--{}` is for ABS programs", &option[1..]);
-        let mistake = Diagnostic::new("A0403", Span::default(), message)
-            .help("take it out, or name a file that ends in `.abs`");
-        return Err(vec![mistake]);
-    }
-    let checked = mazurka_lang::load(source, &settings(set))?;
-    let code = Arc::new(mazurka_lang::compile(&checked, source)?);
-    Ok(match checked.unknowns().is_empty() {
-        true => Language::Maz(code),
-        false => Language::ForAll(ForAll { code }),
-    })
-}
-
-/// `--set` options as the language takes them.
-pub(crate) fn settings(set: &[(String, String)]) -> Vec<Setting> {
-    let setting = |(name, value): &(String, String)| Setting {
-        name: name.clone(),
-        value: value.clone(),
-    };
-    set.iter().map(setting).collect()
-}
-
-/// Constants, and options by names that start with `@`.
-fn abs_settings(set: &[(String, String)]) -> mazurka_abs::Settings {
-    let mut settings = mazurka_abs::Settings::default();
-    for (name, value) in set {
-        match name.as_str() {
-            "@ignore-time" => settings.ignore_time = true,
-            "@object" => settings.object = Some(value.clone()),
-            "@observe" => settings.observed = mazurka_abs::Observed::parse(value),
-            _ => settings.constants.push((name.clone(), value.clone())),
-        }
-    }
-    settings
 }
 
 /// 128 bits of the text and the settings, the same on every machine.

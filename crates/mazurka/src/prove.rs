@@ -182,7 +182,7 @@ impl ProofFile {
 
 impl Program {
     fn theory(&self) -> Result<Theory<'_>, ProveError> {
-        let code = self.language.code().ok_or(ProveError::NotMaz)?;
+        let code = self.language.maz().ok_or(ProveError::NotMaz)?;
         Ok(Theory {
             record: self.record(),
             source: code.source(),

@@ -22,18 +22,18 @@
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use mazurka_core::record::{Record, Run};
 use mazurka_core::{
     Bound, Execution, Kinds, Narrator, ProcessId, ProcessPath, Schedule, StopReason, Verdict,
 };
 use mazurka_explore::{Budget, Findings, Question, Structure, Unfold, Unfolding};
-use mazurka_lang::{Machine, Property, SymbolicMachine};
+use mazurka_lang::{Code, Machine, Property, SymbolicMachine};
 use mazurka_smt::Term;
 use serde::{Deserialize, Serialize};
 
-use crate::front::{Front, Language};
-use crate::program::settings;
+use crate::front::{Front, settings};
 use crate::search::{Head, everything};
 use crate::translation::{self, Solved};
 use crate::unknowns::{ForAll, doubt, follow, gives_up};
@@ -266,32 +266,10 @@ impl Program {
         let options = &options.started();
         let budget = Budget::new(&options.limits);
         let asked = Asked::new(&wanted.property, budget);
-        let (looked, mut found) = match &self.language {
-            Language::Maz(front) => {
-                let mut machine = front.machine(options);
-                let mut net = everything(how.net, options).run(&mut machine, watch, &mut ());
-                let tick = &mut ticker(budget, &net.found, watch);
-                let looked = match how.method {
-                    Method::Search => net.reach(&mut machine, &asked, tick),
-                    Method::Smt => solve(&mut net, &mut machine, &asked, tick, |_, structure| {
-                        translation::solve(structure, asked.property, &options.solver)
-                    })?,
-                };
-                let looked = note(looked, options, &mut net.found);
-                let shown = looked
-                    .0
-                    .and_then(|schedule| shown(&mut machine, &schedule, &asked, &mut net.found));
-                if asked.out_of_range.get() {
-                    net.found.add_bound(Bound::IntRange);
-                }
-                let looked = Looked {
-                    run: shown,
-                    markings: looked.1,
-                };
-                (looked, net.found)
-            }
-            Language::ForAll(program) => reach_for_all(program, &asked, how, options, watch)?,
-            Language::Abs(_) => return Err(Refused::NotMaz),
+        let code = self.language.maz().ok_or(Refused::NotMaz)?;
+        let (looked, mut found) = match self.language.for_all() {
+            Some(program) => reach_for_all(program, &asked, how, options, watch)?,
+            None => reach_with_numbers(code, &asked, how, options, watch)?,
         };
         let answer = match (&looked.run, found.bounds.is_empty()) {
             (Some(_), _) => Reached::Reachable,
@@ -323,6 +301,37 @@ impl Program {
             run: looked.run,
         })
     }
+}
+
+/// For a program all of whose values are known.
+fn reach_with_numbers(
+    code: &Arc<Code>,
+    asked: &Asked<'_>,
+    how: Reach,
+    options: &Options,
+    watch: &mut Watch<'_>,
+) -> Result<(Looked, Findings), Refused> {
+    let mut machine = code.machine(options);
+    let mut net = everything(how.net, options).run(&mut machine, watch, &mut ());
+    let tick = &mut ticker(asked.budget, &net.found, watch);
+    let looked = match how.method {
+        Method::Search => net.reach(&mut machine, asked, tick),
+        Method::Smt => solve(&mut net, &mut machine, asked, tick, |_, structure| {
+            translation::solve(structure, asked.property, &options.solver)
+        })?,
+    };
+    let looked = note(looked, options, &mut net.found);
+    let shown = looked
+        .0
+        .and_then(|schedule| shown(&mut machine, &schedule, asked, &mut net.found));
+    if asked.out_of_range.get() {
+        net.found.add_bound(Bound::IntRange);
+    }
+    let looked = Looked {
+        run: shown,
+        markings: looked.1,
+    };
+    Ok((looked, net.found))
 }
 
 /// For some inputs, which are solved for.

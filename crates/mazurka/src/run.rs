@@ -28,7 +28,7 @@ use mazurka_explore::{Budget, draw_outcome, is_broken_off};
 use mazurka_lang::UnfitInput;
 use serde::{Deserialize, Serialize};
 
-use crate::front::{Front, Language, on_front};
+use crate::front::{Front, on_front};
 use crate::{Options, Program, Watch, evidence};
 
 pub use crate::unknowns::parse_input;
@@ -94,7 +94,7 @@ impl Program {
         watch: &mut Watch<'_>,
     ) -> Result<RunRecord, RunError> {
         let record = on_front!(self.language, front => self.run_on(front, plan, options, watch))?;
-        if let Language::ForAll(program) = &self.language {
+        if let Some(program) = self.language.for_all() {
             // What an input is, is known where it is asked for.
             let mut machine = program.machine(options);
             if let Ok(schedule) = record.run.schedule.parse() {

@@ -31,7 +31,7 @@ use mazurka_explore::{Budget, Findings, Goal, Parts, Saver, Search, Workers};
 
 use crate::checkpoint::{Checkpoint, ResumeError};
 use crate::evidence::Hurry;
-use crate::front::{Front, Language, on_front};
+use crate::front::{Front, on_front};
 use crate::pick::Task;
 use crate::unknowns::Asked;
 use crate::{Options, Program, Refused, evidence, pick};
@@ -172,7 +172,7 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<Record, Refused> {
-        if let Language::ForAll(program) = &self.language {
+        if let Some(program) = self.language.for_all() {
             let asked = Asked {
                 command: "check",
                 counted: self.counted(options),
@@ -217,7 +217,7 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<Record, Refused> {
-        if let Language::ForAll(program) = &self.language {
+        if let Some(program) = self.language.for_all() {
             let asked = Asked {
                 command: "explore",
                 counted: self.counted_by_explorers(options),

@@ -79,7 +79,7 @@ impl Program {
         watch: &mut Watch<'_>,
     ) -> Result<SymbolicRecord, Refused> {
         let options = &options.started();
-        let code = self.language.code().ok_or(Refused::NotMaz)?;
+        let code = self.language.maz().ok_or(Refused::NotMaz)?;
         // Without feasibility as the prototype counts: leaving a loop that has used up its bound
         // is a step.
         let exits = !wanted.feasible;

@@ -77,7 +77,7 @@ impl Program {
 }
 
 /// A state, and the step that led to it.
-struct Node {
+struct TreeState {
     parent: Option<usize>,
     step: Option<(ScheduledStep, Event)>,
     children: Vec<usize>,
@@ -86,7 +86,7 @@ struct Node {
     leaf: Option<Leaf>,
 }
 
-impl Node {
+impl TreeState {
     fn at(parent: Option<usize>, step: Option<(ScheduledStep, Event)>) -> Self {
         Self {
             parent,
@@ -101,7 +101,7 @@ impl Node {
 /// Watches the search, and keeps the tree while it is small.
 #[derive(Default)]
 struct Growing {
-    nodes: Vec<Node>,
+    nodes: Vec<TreeState>,
     /// The states of the current run.
     path: Vec<usize>,
     /// The steps made.
@@ -111,7 +111,7 @@ struct Growing {
 impl<E: Execution> Observer<E> for Growing {
     fn start(&mut self, _: &E) {
         *self = Self {
-            nodes: vec![Node::at(None, None)],
+            nodes: vec![TreeState::at(None, None)],
             path: vec![0],
             met: 0,
         };
@@ -131,7 +131,7 @@ impl<E: Execution> Observer<E> for Growing {
                 self.nodes[parent].children.push(child);
             }
             let step = step.map(|step| (step, event.clone()));
-            self.nodes.push(Node::at(parent, step));
+            self.nodes.push(TreeState::at(parent, step));
             self.path.push(child);
         }
     }

@@ -23,7 +23,7 @@ use mazurka_lang::{Machine, SymbolicMachine};
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::Hurry;
-use crate::front::{Front, Language, on_front};
+use crate::front::{Front, on_front};
 use crate::run::Plan;
 use crate::search::{Head, TestSink, everything};
 use crate::unknowns::{ForAll, doubt, failures_and_deadlock, follow, given, over_numbers};
@@ -74,9 +74,9 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<UnfoldRecord, Refused> {
-        if let Language::ForAll(program) = &self.language {
-            let unfolded = self.unfold_for_all(program, wanted, options, watch, &mut ());
-            return Ok(unfolded?.0);
+        if let Some(program) = self.language.for_all() {
+            let mut net = SymbolicNet::build(program, wanted, options, watch, &mut ())?;
+            return Ok(self.symbolic_net_record(wanted, &mut net, watch));
         }
         Ok(on_front!(self.language, front => {
             let mut machine = front.machine(options);
@@ -105,8 +105,8 @@ impl Program {
             tests += 1;
             sink(tests, &record);
         };
-        Ok(match &self.language {
-            Language::ForAll(program) => {
+        Ok(match self.language.for_all() {
+            Some(program) => {
                 let mut unwritten = Vec::new();
                 let complete =
                     |machine: &SymbolicMachine| match over_numbers(machine, None, options) {
@@ -114,12 +114,12 @@ impl Program {
                         Err(bounds) => unwritten.extend(bounds),
                     };
                 let observer = &mut Each(complete);
-                let unfolded = self.unfold_for_all(program, wanted, options, watch, observer);
-                let mut record = unfolded?.0;
+                let mut net = SymbolicNet::build(program, wanted, options, watch, observer)?;
+                let mut record = self.symbolic_net_record(wanted, &mut net, watch);
                 record.record.add_bounds(unwritten);
                 record
             }
-            _ => on_front!(self.language, front => {
+            None => on_front!(self.language, front => {
                 let observer = &mut Each(|machine: &_| test(schedule_of(machine), &[]));
                 let mut machine = front.machine(options);
                 let mut net = everything(wanted, options).run(&mut machine, watch, observer);
@@ -148,15 +148,15 @@ impl Program {
         let walk = everything(WalkStates { seed }, options);
         let kind = NetKind::Stateful;
         let wanted = Unfold { kind, seed };
-        let (states, record) = match &self.language {
-            Language::ForAll(program) => {
+        let (states, record) = match self.language.for_all() {
+            Some(program) => {
                 let options = &options.started();
                 let mut machine = program.symbolic(options)?.starting_in_any_order();
                 let mut walked = walk.run(&mut machine, watch, &mut ());
                 let record = self.judge_for_all(&mut walked.found, &mut machine, options, watch);
                 (walked.states, finish(record, wanted, &walked.found, 0))
             }
-            _ => on_front!(self.language, front => {
+            None => on_front!(self.language, front => {
                 let mut machine = front.machine(options);
                 let mut walked = walk.run(&mut machine, watch, &mut ());
                 let record = self.judge_net(&mut walked.found, &mut machine, options);
@@ -180,9 +180,14 @@ impl Program {
             events if events > MOST_EVENTS => Err(NetTooLarge { events }),
             _ => Ok(()),
         };
-        if let Language::ForAll(program) = &self.language {
-            let (record, mut net, mut machine) =
-                self.unfold_for_all(program, wanted, options, watch, &mut ())?;
+        if let Some(program) = self.language.for_all() {
+            let mut symbolic = SymbolicNet::build(program, wanted, options, watch, &mut ())?;
+            let record = self.symbolic_net_record(wanted, &mut symbolic, watch);
+            let SymbolicNet {
+                mut net,
+                mut machine,
+                ..
+            } = symbolic;
             small(&net)?;
             let label = |schedule: &Schedule| label_for_inputs(&mut machine, schedule, options);
             let names = program.machine(options);
@@ -209,22 +214,19 @@ impl Program {
         finish(record, wanted, &net.found, net.conditions())
     }
 
-    /// For all inputs: a net over symbolic values, in which the sides of conditions are events. The
-    /// machine can follow its schedules.
-    fn unfold_for_all(
+    fn symbolic_net_record(
         &self,
-        program: &ForAll,
         wanted: Unfold,
-        options: &Options,
+        symbolic: &mut SymbolicNet,
         watch: &mut Watch<'_>,
-        observer: &mut dyn Observer<SymbolicMachine>,
-    ) -> Result<(UnfoldRecord, Unfolding, SymbolicMachine), Refused> {
-        let options = &options.started();
-        let mut machine = program.symbolic(options)?.starting_in_any_order();
-        let mut net = everything(wanted, options).run(&mut machine, watch, observer);
-        let record = self.judge_for_all(&mut net.found, &mut machine, options, watch);
-        let record = finish(record, wanted, &net.found, net.conditions());
-        Ok((record, net, machine))
+    ) -> UnfoldRecord {
+        let SymbolicNet {
+            net,
+            machine,
+            options,
+        } = symbolic;
+        let record = self.judge_for_all(&mut net.found, machine, options, watch);
+        finish(record, wanted, &net.found, net.conditions())
     }
 
     fn judge_net<M: Narrator + Semantics>(
@@ -269,6 +271,34 @@ impl Program {
             found.bounds.push(Bound::FinalStates);
             found.stopped = StopReason::Bound;
         }
+    }
+}
+
+/// For all inputs: a net over symbolic values, in which the sides of conditions are events.
+struct SymbolicNet {
+    net: Unfolding,
+    /// What can follow the schedules of the net.
+    machine: SymbolicMachine,
+    /// The options since the search began.
+    options: Options,
+}
+
+impl SymbolicNet {
+    fn build(
+        program: &ForAll,
+        wanted: Unfold,
+        options: &Options,
+        watch: &mut Watch<'_>,
+        observer: &mut dyn Observer<SymbolicMachine>,
+    ) -> Result<Self, Refused> {
+        let options = options.started();
+        let mut machine = program.symbolic(&options)?.starting_in_any_order();
+        let net = everything(wanted, &options).run(&mut machine, watch, observer);
+        Ok(Self {
+            net,
+            machine,
+            options,
+        })
     }
 }
 

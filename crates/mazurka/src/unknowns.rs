@@ -78,6 +78,26 @@ impl Front for ForAll {
         machine.set_patience(options.patience.clone());
         machine
     }
+
+    fn maz(&self) -> Option<&Arc<Code>> {
+        Some(&self.code)
+    }
+
+    fn for_all(&self) -> Option<&ForAll> {
+        Some(self)
+    }
+
+    fn asks_for_determinism(&self) -> bool {
+        self.code.asks_for_determinism()
+    }
+
+    fn states_ensures(&self) -> bool {
+        self.code.states_ensures()
+    }
+
+    fn states_other_property(&self) -> bool {
+        self.code.states_other_property()
+    }
 }
 
 impl ForAll {

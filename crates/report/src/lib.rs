@@ -5,10 +5,10 @@
 //!
 //! | function | what it shows |
 //! |---|---|
-//! | [`verdict`] | the answer of `check`: one line, the evidence, the command that replays it |
-//! | [`table`] | the counts of `explore`, and what it found |
-//! | [`run`] | one execution, in the papers' notation |
-//! | [`dot`], [`svg`] | the exploration tree of a small program |
+//! | [`verdict()`] | the answer of `check`: one line, the evidence, the command that replays it |
+//! | [`table()`] | the counts of `explore`, and what it found |
+//! | [`run()`] | one execution, in the papers' notation |
+//! | [`dot()`], [`svg()`] | the exploration tree of a small program |
 //! | [`net_table`] | the counts of `unfold` |
 //! | [`net_dot`], [`net_svg`] | the net of a small program |
 //! | [`permutations`] | the permutations of `permute` |
@@ -19,7 +19,7 @@
 //! | [`proved`] | the answer of `prove` |
 //! | [`proof_tree`], [`proof_html`], [`proof_svg`] | a proof to read |
 //! | [`bench()`] | what was measured, beside the figures of others |
-//! | [`json`] | any record, as the stable interface |
+//! | [`json()`] | any record, as the stable interface |
 
 mod bench;
 mod bounds;

@@ -80,7 +80,7 @@ pub fn net_dot(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
 
 /// A node of the picture.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Node {
+enum NetNode {
     Condition(usize),
     Event(usize),
 }
@@ -203,10 +203,10 @@ impl Layout {
         self.layers[layer] = wanted.into_iter().map(|(_, node)| node).collect();
     }
 
-    fn node(&self, at: usize) -> Node {
+    fn node(&self, at: usize) -> NetNode {
         match at.checked_sub(self.conditions) {
-            None => Node::Condition(at),
-            Some(event) => Node::Event(event),
+            None => NetNode::Condition(at),
+            Some(event) => NetNode::Event(event),
         }
     }
 
@@ -214,8 +214,8 @@ impl Layout {
         let (layer, x) = self.places[at];
         // Words stand to the right of a circle, which is at the left end of its room.
         let x = match self.node(at) {
-            Node::Condition(_) => x - self.widths[at] / 2.0 + RADIUS,
-            Node::Event(_) => x,
+            NetNode::Condition(_) => x - self.widths[at] / 2.0 + RADIUS,
+            NetNode::Event(_) => x,
         };
         (x, TITLE + MARGIN + layer as f64 * ROW)
     }
@@ -251,19 +251,19 @@ pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
     for (at, event) in net.events.iter().enumerate() {
         let this = layout.conditions + at;
         for &condition in &event.takes {
-            text += &arc(&layout, net, condition, this, condition, true);
+            text += &arc(&layout, net, condition, this, true);
         }
         for &condition in &event.reads {
-            text += &arc(&layout, net, condition, this, condition, false);
+            text += &arc(&layout, net, condition, this, false);
         }
         for &condition in &event.makes {
-            text += &arc(&layout, net, this, condition, condition, true);
+            text += &arc(&layout, net, this, condition, true);
         }
     }
     for at in 0..layout.places.len() {
         let (x, y) = layout.point(at);
         text += &match layout.node(at) {
-            Node::Condition(condition) => {
+            NetNode::Condition(condition) => {
                 let condition = &net.conditions[condition];
                 let fill = if condition.thread { PAPER } else { "#e5e7e9" };
                 let circle = format!(
@@ -274,7 +274,7 @@ pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
                     "font-size=\"9\" paint-order=\"stroke\" stroke=\"#ffffff\" stroke-width=\"3\"";
                 circle + &words(x + RADIUS + 2.0, y + 3.0, &condition.label, small)
             }
-            Node::Event(event) => {
+            NetNode::Event(event) => {
                 let half = layout.widths[at] / 2.0;
                 let told = &net.events[event];
                 let (fill, more) = match &told.mishap {
@@ -314,18 +314,15 @@ fn cross(x: f64, y: f64, half: f64) -> String {
     )
 }
 
-/// An arc from one node down to another.
-fn arc(
-    layout: &Layout,
-    net: &Net,
-    from: usize,
-    to: usize,
-    condition: usize,
-    arrow: bool,
-) -> String {
+/// An arc from one node down to another, of which one is a condition.
+fn arc(layout: &Layout, net: &Net, from: usize, to: usize, arrow: bool) -> String {
+    let condition = match layout.node(from) {
+        NetNode::Condition(condition) => condition,
+        NetNode::Event(_) => to,
+    };
     let reach = |at: usize| match layout.node(at) {
-        Node::Condition(_) => RADIUS,
-        Node::Event(_) => BOX / 2.0,
+        NetNode::Condition(_) => RADIUS,
+        NetNode::Event(_) => BOX / 2.0,
     };
     let (x1, y1) = layout.point(from);
     let (x2, y2) = layout.point(to);

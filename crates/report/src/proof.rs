@@ -157,18 +157,29 @@ pub fn proof_tree(proof: &Proof, depth: usize, view: &View) -> String {
     }
     // Proofs are deep: no recursion. What is next, the step that leads there and from where, and
     // how deep it is.
-    let mut next: Vec<(usize, String, Option<usize>, usize)> = Vec::new();
+    let mut next: Vec<Branch> = Vec::new();
     let roots = reading.roots().into_iter().rev();
-    next.extend(roots.map(|root| (root, String::new(), None, 0)));
-    while let Some((at, step, from, level)) = next.pop() {
+    next.extend(roots.map(|root| Branch {
+        at: root,
+        step: String::new(),
+        from: None,
+        level: 0,
+    }));
+    while let Some(branch) = next.pop() {
+        let Branch { at, level, .. } = branch;
         if std::mem::replace(&mut reading.seen[at], true) {
             continue;
         }
         let unfold = level < depth || reading.open[at] > 0 || reading.size[at] == 1;
-        branch(&reading, at, (&step, from), level, unfold, view, &mut text);
+        text += &branch.told(&reading, unfold, view);
         let below = children(&proof.goals[at]).into_iter().rev();
         let below = below.filter(|(_, child)| unfold && *child < proof.goals.len());
-        next.extend(below.map(|(step, child)| (child, step, Some(at), level + 1)));
+        next.extend(below.map(|(step, child)| Branch {
+            at: child,
+            step,
+            from: Some(at),
+            level: level + 1,
+        }));
     }
     text
 }
@@ -197,45 +208,55 @@ fn news(goal: &GoalRecord, before: Option<&GoalRecord>) -> (String, String) {
     )
 }
 
-fn branch(
-    reading: &Reading<'_>,
+/// A goal in the tree of a proof.
+struct Branch {
     at: usize,
-    (step, from): (&str, Option<usize>),
+    /// The step that leads to it, and the goal that this is a step from.
+    step: String,
+    from: Option<usize>,
     level: usize,
-    unfold: bool,
-    view: &View,
-    text: &mut String,
-) {
-    let goal = &reading.proof.goals[at];
-    let indent = "  ".repeat(level.min(40));
-    let (changed, assumed) = news(goal, from.map(|from| &reading.proof.goals[from]));
-    let dim = |lead: &str, what: &str| match what {
-        "" => String::new(),
-        what => view.paint.dim(&format!("{lead}{what}")),
-    };
-    let arrow = if step.is_empty() { "" } else { " → " };
-    let lead = format!("{indent}{step}{}{arrow}goal {at}", dim(" ", &changed));
-    if !unfold {
-        let goals = counted(reading.size[at] as u64, "goal", "goals");
-        let folded = view.paint.dim(&format!("… {goals}, all closed"));
-        *text += &format!("{lead} {folded}\n");
-        return;
-    }
-    let rule = match &goal.rule {
-        RuleRecord::Merge { to } => format!("POR: the same as goal {to}"),
-        RuleRecord::Back { to, .. } => format!("BACK to goal {to}"),
-        RuleRecord::Generalise { values, .. } => {
-            format!("INVARIANT, for any {}", values.join(", "))
+}
+
+impl Branch {
+    /// Its line; if it is unfolded, with the questions that are not answered.
+    fn told(&self, reading: &Reading<'_>, unfold: bool, view: &View) -> String {
+        let Branch {
+            at,
+            ref step,
+            from,
+            level,
+        } = *self;
+        let goal = &reading.proof.goals[at];
+        let indent = "  ".repeat(level.min(40));
+        let (changed, assumed) = news(goal, from.map(|from| &reading.proof.goals[from]));
+        let dim = |lead: &str, what: &str| match what {
+            "" => String::new(),
+            what => view.paint.dim(&format!("{lead}{what}")),
+        };
+        let arrow = if step.is_empty() { "" } else { " → " };
+        let lead = format!("{indent}{step}{}{arrow}goal {at}", dim(" ", &changed));
+        if !unfold {
+            let goals = counted(reading.size[at] as u64, "goal", "goals");
+            let folded = view.paint.dim(&format!("… {goals}, all closed"));
+            return format!("{lead} {folded}\n");
         }
-        RuleRecord::Open { why } => format!("open: {why}"),
-        other => other.name().to_owned(),
-    };
-    *text += &format!("{lead} {rule}{}\n", dim(" where ", &assumed));
-    for leaf in goal.rule.leaves().iter().filter(|leaf| !leaf.is_proved()) {
-        let bad = view
-            .paint
-            .bad(&format!("✗ {}: {}", leaf.what, clip(&leaf.must, 100)));
-        *text += &format!("{indent}  {bad}\n");
+        let rule = match &goal.rule {
+            RuleRecord::Merge { to } => format!("POR: the same as goal {to}"),
+            RuleRecord::Back { to, .. } => format!("BACK to goal {to}"),
+            RuleRecord::Generalise { values, .. } => {
+                format!("INVARIANT, for any {}", values.join(", "))
+            }
+            RuleRecord::Open { why } => format!("open: {why}"),
+            other => other.name().to_owned(),
+        };
+        let mut text = format!("{lead} {rule}{}\n", dim(" where ", &assumed));
+        for leaf in goal.rule.leaves().iter().filter(|leaf| !leaf.is_proved()) {
+            let bad = view
+                .paint
+                .bad(&format!("✗ {}: {}", leaf.what, clip(&leaf.must, 100)));
+            text += &format!("{indent}  {bad}\n");
+        }
+        text
     }
 }
 

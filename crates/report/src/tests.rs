@@ -269,3 +269,16 @@ fn json_can_be_read_back() {
         found
     );
 }
+
+/// serde_json alone reads some numbers as the one beside them (its feature `float_roundtrip`).
+#[test]
+fn times_are_read_back_to_the_last_bit() {
+    let mut found = record(Verdict::Verified, Vec::new(), Vec::new());
+    let times = (1..2_000).map(|nanoseconds| f64::from(nanoseconds) * 1e-9 / 7.0);
+    for seconds in times.chain([0.1 + 0.2, 1e-12, 12_345.678_901_234_5]) {
+        found.seconds = seconds;
+        let text = json(&found).expect("a record is JSON");
+        let read: Record = serde_json::from_str(&text).expect("the same record");
+        assert_eq!(read.seconds.to_bits(), seconds.to_bits(), "{seconds}");
+    }
+}

@@ -137,27 +137,44 @@ fn body(terms: &Terms, node: Node) -> String {
         Node::Mul(a, b) => binary(["*", "bvmul", "bvmul"], a, b),
         Node::Negate(a) => format!("({} {})", by_sort(["-", "bvneg", "bvneg"]), of(a)),
         Node::If(a, b, c) => format!("(ite {} {} {})", of(a), of(b), of(c)),
-        Node::Div(a, b) => total(terms, "div", ["bvsdiv", "bvudiv"], a, b, None),
-        Node::Rem(a, b) => total(terms, "mod", ["bvsrem", "bvurem"], a, b, Some(a)),
+        Node::Div(a, b) => total(terms, &QUOTIENT, a, b, None),
+        Node::Rem(a, b) => total(terms, &REMAINDER, a, b, Some(a)),
     }
 }
 
+/// What a division is called, for each kind of number.
+struct Division {
+    int: &'static str,
+    signed: &'static str,
+    unsigned: &'static str,
+}
+
+const QUOTIENT: Division = Division {
+    int: "div",
+    signed: "bvsdiv",
+    unsigned: "bvudiv",
+};
+
+const REMAINDER: Division = Division {
+    int: "mod",
+    signed: "bvsrem",
+    unsigned: "bvurem",
+};
+
 /// Division as the language has it. SMT-LIB's `div` and `mod` leave a remainder that is never
 /// negative, so that they agree with ours where the dividend is not.
-fn total(
-    terms: &Terms,
-    int: &str,
-    machine: [&str; 2],
-    a: Term,
-    b: Term,
-    by_zero: Option<Term>,
-) -> String {
+fn total(terms: &Terms, by: &Division, a: Term, b: Term, by_zero: Option<Term>) -> String {
+    let Division {
+        int,
+        signed,
+        unsigned,
+    } = by;
     let sort = terms.sort(a);
     let zero = constant(sort, 0);
     let (x, y) = (name(terms, a), name(terms, b));
     let quotient = match sort {
-        Sort::Signed(_) => format!("({} {x} {y})", machine[0]),
-        Sort::Unsigned(_) => format!("({} {x} {y})", machine[1]),
+        Sort::Signed(_) => format!("({signed} {x} {y})"),
+        Sort::Unsigned(_) => format!("({unsigned} {x} {y})"),
         _ => format!("(ite (>= {x} 0) ({int} {x} {y}) (- ({int} (- {x}) {y})))"),
     };
     let by_zero = by_zero.map_or(zero.clone(), |term| name(terms, term));

@@ -102,6 +102,17 @@ impl Config {
         }
     }
 
+    /// Everything but what waits for a condition, and what chooses.
+    pub fn without_conditions(self) -> Self {
+        Self {
+            guards: false,
+            atomic: false,
+            choices: false,
+            choose: false,
+            ..self
+        }
+    }
+
     /// Everything but what can halt a process before its end.
     pub fn without_mishaps(self) -> Self {
         Self {

@@ -11,6 +11,14 @@ use crate::syntax::ast::{Expr, Function, Name};
 use crate::types::{Head, Ty};
 use crate::value::Value;
 
+/// A name with the arguments that it is applied to.
+#[derive(Clone, Copy)]
+pub(super) struct Applied<'a> {
+    pub name: &'a Name,
+    pub args: &'a [Expr],
+    pub span: Span,
+}
+
 impl<'a> Checker<'a> {
     pub(super) fn constructor_here(&mut self, name: &Name) -> Option<u32> {
         let module = self.module_here();
@@ -69,13 +77,8 @@ impl<'a> Checker<'a> {
         (types, result)
     }
 
-    pub(super) fn construct(
-        &mut self,
-        name: &Name,
-        args: &'a [Expr],
-        wanted: Option<&Ty>,
-        span: Span,
-    ) -> Ty {
+    pub(super) fn construct(&mut self, applied: Applied<'a>, wanted: Option<&Ty>) -> Ty {
+        let Applied { name, args, span } = applied;
         let Some(number) = self.constructor_here(name) else {
             for arg in args {
                 self.expr(arg, None);
@@ -118,13 +121,8 @@ impl<'a> Checker<'a> {
             .copied()
     }
 
-    pub(super) fn call(
-        &mut self,
-        name: &Name,
-        args: &'a [Expr],
-        wanted: Option<&Ty>,
-        span: Span,
-    ) -> Ty {
+    pub(super) fn call(&mut self, applied: Applied<'a>, wanted: Option<&Ty>) -> Ty {
+        let Applied { name, args, span } = applied;
         if let Some((slot, LocalTy::Function(at))) = self.local(&name.text) {
             return self.call_taken(slot, at, args, span);
         }
@@ -201,14 +199,14 @@ impl<'a> Checker<'a> {
         result
     }
 
+    /// A function that takes functions, applied to these and then to its arguments.
     pub(super) fn partial(
         &mut self,
-        name: &Name,
+        applied: Applied<'a>,
         functions: &'a [Function],
-        args: &'a [Expr],
         wanted: Option<&Ty>,
-        span: Span,
     ) -> Ty {
+        let Applied { name, args, span } = applied;
         let Some(number) = self.partial_here(name) else {
             if self.function_here(name).is_none() {
                 return self.no_function(name, args);
@@ -260,22 +258,18 @@ impl<'a> Checker<'a> {
                 // A recursive use passes its own functions on.
                 false => None,
             };
-            if let (Some((parameters, result)), Some((wanted, wanted_result))) = (ty, wanted) {
-                self.fit_function(&parameters, &result, &wanted, &wanted_result, place);
+            if let (Some(ty), Some(wanted)) = (ty, wanted) {
+                self.fit_function(&ty, &wanted, place);
             }
         }
         self.emit(Op::Call(number), span);
         result
     }
 
-    fn fit_function(
-        &mut self,
-        parameters: &[Ty],
-        result: &Ty,
-        wanted: &[Ty],
-        wanted_result: &Ty,
-        place: Span,
-    ) {
+    /// Checks that a function can stand where one of the other type is wanted.
+    fn fit_function(&mut self, given: &FunctionTy, wanted: &FunctionTy, place: Span) {
+        let (parameters, result) = given;
+        let (wanted, wanted_result) = wanted;
         if parameters.len() != wanted.len() {
             let mistake = Diagnostic::new(
                 "A0217",
@@ -389,13 +383,12 @@ impl<'a> Checker<'a> {
     }
 
     /// `list[…]`, `set[…]`, `map[…]`: a function applied to a list.
-    pub(super) fn variadic(
-        &mut self,
-        name: &Name,
-        elements: &'a [Expr],
-        wanted: Option<&Ty>,
-        span: Span,
-    ) -> Ty {
+    pub(super) fn variadic(&mut self, applied: Applied<'a>, wanted: Option<&Ty>) -> Ty {
+        let Applied {
+            name,
+            args: elements,
+            span,
+        } = applied;
         let Some(number) = self.function_here(name) else {
             return self.no_function(name, elements);
         };

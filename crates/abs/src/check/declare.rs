@@ -14,6 +14,15 @@ use crate::syntax::parser::Excluded;
 use crate::types::{Head, Ty};
 use crate::value::Value;
 
+/// The function that reads one part of the values that a constructor makes.
+struct Accessor<'a> {
+    name: &'a Name,
+    /// The type parameters of the data type.
+    generics: &'a [String],
+    constructor: usize,
+    part: usize,
+}
+
 impl<'a> Checker<'a> {
     /// Declares everything.
     pub(super) fn declare(&mut self) {
@@ -459,23 +468,21 @@ impl<'a> Checker<'a> {
                             .map(|(ty, _)| self.ty(module, &generics, ty))
                             .collect();
                         let at = constructor_number(self, &constructor.name);
-                        for (part, (_, accessor)) in constructor.fields.iter().enumerate() {
-                            if let Some(accessor) = accessor {
-                                self.accessor(
-                                    &prefix,
-                                    accessor,
-                                    &generics,
-                                    &result,
-                                    &parts[part],
-                                    at,
-                                    part,
-                                );
-                            }
-                        }
                         let def = &mut self.constructors[at];
                         def.generics = generics.len();
                         def.parts = parts;
                         def.result = result.clone();
+                        for (part, (_, accessor)) in constructor.fields.iter().enumerate() {
+                            if let Some(name) = accessor {
+                                let accessor = Accessor {
+                                    name,
+                                    generics: &generics,
+                                    constructor: at,
+                                    part,
+                                };
+                                self.accessor(&prefix, accessor);
+                            }
+                        }
                     }
                 }
                 Item::Exception(constructor) => {
@@ -523,34 +530,27 @@ impl<'a> Checker<'a> {
         }
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "all of them are what an accessor is"
-    )]
-    fn accessor(
-        &mut self,
-        prefix: &str,
-        name: &Name,
-        generics: &[String],
-        data: &Ty,
-        part: &Ty,
-        constructor: usize,
-        at: usize,
-    ) {
+    /// Gives an accessor its type, or one more constructor whose values it reads.
+    fn accessor(&mut self, prefix: &str, accessor: Accessor<'_>) {
+        let Accessor { name, part, .. } = accessor;
+        let made = &self.constructors[accessor.constructor];
+        let (data, result) = (&made.result, &made.parts[part]);
         let number = self.function_numbers[&format!("{prefix}.{}", name.text)];
         let function = &mut self.functions[number as usize];
         if !matches!(function.body, FunctionBody::Accessor) {
             return;
         }
         if function.parts.is_empty() {
-            function.generics = generics.to_vec();
+            function.generics = accessor.generics.to_vec();
             function.parameters = vec![("data".to_owned(), data.clone())];
-            function.result = part.clone();
-        } else if function.result != *part || function.parameters[0].1 != *data {
+            function.result = result.clone();
+        } else if function.result != *result || function.parameters[0].1 != *data {
             return self.twice("the function", name);
         }
         let function = &mut self.functions[number as usize];
-        function.parts.push((constructor as u32, at as u32));
+        function
+            .parts
+            .push((accessor.constructor as u32, part as u32));
     }
 
     /// What classes implement, their fields and their methods.

@@ -3,6 +3,7 @@
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
 
+use super::calls::Applied;
 use super::{Checker, LocalTy};
 use crate::code::Op;
 use crate::syntax::ast::{Binary, Expr, ExprKind, Name, Pattern, Unary};
@@ -84,12 +85,12 @@ impl<'a> Checker<'a> {
                     }
                 }
             }
-            ExprKind::Construct(name, args) => self.construct(name, args, wanted, span),
-            ExprKind::Call(name, args) => self.call(name, args, wanted, span),
+            ExprKind::Construct(name, args) => self.construct(Applied { name, args, span }, wanted),
+            ExprKind::Call(name, args) => self.call(Applied { name, args, span }, wanted),
             ExprKind::Partial(name, functions, args) => {
-                self.partial(name, functions, args, wanted, span)
+                self.partial(Applied { name, args, span }, functions, wanted)
             }
-            ExprKind::Variadic(name, elements) => self.variadic(name, elements, wanted, span),
+            ExprKind::Variadic(name, args) => self.variadic(Applied { name, args, span }, wanted),
             ExprKind::Unary(operator, operand) => {
                 match operator {
                     Unary::Not => self.expr_as(operand, &Ty::BOOL),

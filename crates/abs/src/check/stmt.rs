@@ -3,6 +3,7 @@
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
 
+use super::calls::Applied;
 use super::{Checker, FunctionBody, LocalTy, MethodSignature, STANDARD_NAME, TypeDef};
 use crate::code::{Handler, Op};
 use crate::syntax::ast::{Binary, Expr, ExprKind, Guard, Name, Pattern, Stmt, StmtKind};
@@ -378,7 +379,8 @@ impl<'a> Checker<'a> {
         let span = expr.span;
         match &expr.kind {
             ExprKind::New { local, class, args } => {
-                self.new_object(*local, class, args, wanted, span)
+                let name = class;
+                self.new_object(Applied { name, args, span }, *local)
             }
             ExprKind::Async(object, method, args) => {
                 let result = self.method_call(object, method, args, false);
@@ -448,14 +450,8 @@ impl<'a> Checker<'a> {
             .find(|known| *known == function.name)
     }
 
-    fn new_object(
-        &mut self,
-        local: bool,
-        name: &Name,
-        args: &'a [Expr],
-        wanted: Option<&Ty>,
-        span: Span,
-    ) -> Ty {
+    fn new_object(&mut self, applied: Applied<'a>, local: bool) -> Ty {
+        let Applied { name, args, span } = applied;
         let full = self
             .full(self.module_here(), &name.text)
             .unwrap_or_default();
@@ -480,7 +476,6 @@ impl<'a> Checker<'a> {
             args: args.len() as u32,
         };
         self.emit(op, span);
-        let _ = wanted;
         Ty::Made(Head::Class(number), Vec::new())
     }
 

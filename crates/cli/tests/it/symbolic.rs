@@ -84,6 +84,20 @@ fn checked(program: &str) -> (i32, serde_json::Value) {
     (said.code, record)
 }
 
+/// Checks a program that is right if and only if its results agree.
+fn assert_deterministic(program: &str, expected: bool) {
+    let (code, record) = checked(program);
+    assert_eq!(code, i32::from(!expected), "{record}");
+    assert_eq!(record["deterministic"], expected, "{record}");
+}
+
+/// Checks a program that is wrong, of which the first witness is of this kind.
+fn assert_violated_by(program: &str, kind: &str) {
+    let (code, record) = checked(program);
+    assert_eq!(code, 1, "{record}");
+    assert_eq!(record["witnesses"][0]["kind"], kind, "{record}");
+}
+
 /// The name and the value of the first input of the first witness.
 fn first_input(record: &serde_json::Value) -> (&str, &str) {
     let input = &record["witnesses"][0]["runs"][0]["inputs"][0];
@@ -102,55 +116,25 @@ fn check_is_about_all_initial_values() {
     assert!(said.last_line().contains(" --inputs \"x="), "{said:?}");
 
     let fits = "var x: i32 requires -100 < x && x < 100 process { x := x * x } ensures x >= 0";
-    let (code, record) = checked(fits);
-    assert_eq!(
-        (code, &record["deterministic"]),
-        (0, &true.into()),
-        "{record}"
-    );
+    assert_deterministic(fits, true);
 
     let waits = "var x: i8 requires x != 3 process { await x > 0; x := x + 1 }";
-    let (code, record) = checked(waits);
-    assert_eq!(
-        (code, &record["witnesses"][0]["kind"]),
-        (1, &"deadlock".into()),
-        "{record}"
-    );
+    assert_violated_by(waits, "deadlock");
 
     let array = "var a: i8[2] var i: i8 requires 0 <= i && i < 2
         process { a[i] := 1; assert a[0] + a[1] != 100 }";
-    let (code, record) = checked(array);
-    assert_eq!(
-        (code, &record["witnesses"][0]["kind"]),
-        (1, &"failure".into()),
-        "{record}"
-    );
+    assert_violated_by(array, "failure");
 }
 
 #[test]
 fn results_differ_if_they_do_so_for_the_same_values() {
     // Different terms, and the same value for all of them.
     let same = "var x, y: i32 requires x == y process { x := y } process { skip }";
-    let (code, record) = checked(same);
-    assert_eq!(
-        (code, &record["deterministic"]),
-        (0, &true.into()),
-        "{record}"
-    );
+    assert_deterministic(same, true);
     let race = "var x, y: i32 process { x := y } process { y := x }";
-    let (code, record) = checked(race);
-    assert_eq!(
-        (code, &record["deterministic"]),
-        (1, &false.into()),
-        "{record}"
-    );
+    assert_deterministic(race, false);
     let equal = "var x, y: i32 requires x == y process { x := y } process { y := x }";
-    let (code, record) = checked(equal);
-    assert_eq!(
-        (code, &record["deterministic"]),
-        (0, &true.into()),
-        "{record}"
-    );
+    assert_deterministic(equal, true);
 }
 
 #[test]
@@ -333,12 +317,7 @@ fn a_choice_between_symbolic_bounds_is_explored() {
         assert!(said.out.contains("the solver gave no answer"), "{said:?}");
     }
     let nothing = "var n: i8 var x: i8 = 0 requires -3 < n && n < 3 process { x := choose(0..n) }";
-    let (code, record) = checked(nothing);
-    assert_eq!(
-        (code, &record["witnesses"][0]["kind"]),
-        (1, &"failure".into()),
-        "{record}"
-    );
+    assert_violated_by(nothing, "failure");
 }
 
 /// A prime that is a product: a query that takes too long to wait for.

@@ -36,7 +36,7 @@ use smallvec::SmallVec;
 
 use crate::algorithms::graph::{Edge, Graph, Looks, Route};
 use crate::algorithms::naive::next_outcomes;
-use crate::algorithms::stateful::{Memory, Met, Step};
+use crate::algorithms::stateful::{Arrival, Memory, Met};
 use crate::drive::findings::Finding;
 use crate::drive::table::Table;
 
@@ -57,7 +57,7 @@ impl Memory for Map {
     fn meet<E: Semantics>(
         &mut self,
         program: &E,
-        from: Option<Step<'_, Option<u32>>>,
+        from: Option<Arrival<'_, Option<u32>>>,
     ) -> Met<Option<u32>> {
         let Self {
             numbers,
@@ -78,7 +78,7 @@ impl Memory for Map {
             }
         };
         let number = known.unwrap_or(new);
-        if let Some(Step {
+        if let Some(Arrival {
             mark: Some(before),
             event,
             ..

@@ -39,7 +39,7 @@ struct Candidate {
 
 /// A state.
 #[derive(Debug)]
-struct Node {
+struct PathNode {
     /// Index of its first candidate; the list ends where that of the next state starts.
     first: usize,
     /// The candidate that is being run.
@@ -54,7 +54,7 @@ struct Node {
 /// The states on the current path.
 #[derive(Debug)]
 pub(crate) struct Path {
-    nodes: Vec<Node>,
+    nodes: Vec<PathNode>,
     /// The candidates of all states; those of one state in the order of names.
     candidates: Vec<Candidate>,
     catalogue: Catalogue,
@@ -96,7 +96,7 @@ impl Path {
             }
             self.candidates.push(candidate);
         }
-        self.nodes.push(Node {
+        self.nodes.push(PathNode {
             first,
             active: first,
             again: None,

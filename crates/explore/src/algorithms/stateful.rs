@@ -8,8 +8,8 @@
 //! | paper | here |
 //! |---|---|
 //! | H | [`SleepSets::table`], from fingerprints to sleep sets |
-//! | s.Sleep | [`Node::mark`], processes as bits |
-//! | T | [`Stateful::todo`], from [`Node::first`] on |
+//! | s.Sleep | [`MarkedNode::mark`], processes as bits |
+//! | T | [`Stateful::todo`], from [`MarkedNode::first`] on |
 //! | t, t′ independent | [`SleepSets::left`]: no claim of one conflicts with a claim of the other |
 //!
 //! Sleep sets alone save transitions, never states: every reachable state is met, so deadlocks,
@@ -42,7 +42,7 @@ use crate::drive::table::Table;
 #[derive(Debug)]
 pub(crate) struct Stateful<M: Memory> {
     memory: M,
-    nodes: Vec<Node<M::Mark>>,
+    nodes: Vec<MarkedNode<M::Mark>>,
     /// The processes to run from the states of the path, one state after the other.
     todo: Vec<ProcessId>,
     known: bool,
@@ -50,7 +50,7 @@ pub(crate) struct Stateful<M: Memory> {
 
 /// A state of the path.
 #[derive(Debug)]
-struct Node<K> {
+struct MarkedNode<K> {
     /// Index of its first process in `todo`.
     first: usize,
     /// Index of its next process in `todo`.
@@ -69,12 +69,12 @@ pub(crate) trait Memory {
     fn meet<E: Semantics>(
         &mut self,
         program: &E,
-        from: Option<Step<'_, Self::Mark>>,
+        from: Option<Arrival<'_, Self::Mark>>,
     ) -> Met<Self::Mark>;
 }
 
 /// The step that led to a state.
-pub(crate) struct Step<'a, K> {
+pub(crate) struct Arrival<'a, K> {
     /// The mark of the state before.
     pub mark: K,
     /// The processes that have been run from there already.
@@ -129,7 +129,7 @@ impl<E: Semantics, M: Memory> Policy<E> for Stateful<M> {
 
     fn enter(&mut self, program: &E) {
         let from = match (self.nodes.last(), program.events().last()) {
-            (Some(before), Some(event)) => Some(Step {
+            (Some(before), Some(event)) => Some(Arrival {
                 mark: before.mark,
                 done: &self.todo[before.first..before.next - 1],
                 event,
@@ -152,7 +152,7 @@ impl<E: Semantics, M: Memory> Policy<E> for Stateful<M> {
                 mark
             }
         };
-        self.nodes.push(Node {
+        self.nodes.push(MarkedNode {
             first,
             next: first,
             mark,
@@ -216,7 +216,7 @@ impl SleepSets {
 impl Memory for SleepSets {
     type Mark = u64;
 
-    fn meet<E: Semantics>(&mut self, program: &E, from: Option<Step<'_, u64>>) -> Met<u64> {
+    fn meet<E: Semantics>(&mut self, program: &E, from: Option<Arrival<'_, u64>>) -> Met<u64> {
         let sleep = from.map_or(0, |step| {
             let sleep = step.done.iter().fold(step.mark, |all, &p| all | bit(p));
             self.left(program, sleep, step.event)

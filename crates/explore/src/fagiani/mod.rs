@@ -163,7 +163,7 @@ enum Kind {
 
 /// A prefix.
 #[derive(Debug)]
-struct Node {
+struct PrefixNode {
     kind: Kind,
     /// Index of the first process that sleeps here; the list ends where that of the next prefix
     /// starts.
@@ -223,7 +223,7 @@ struct Fagiani {
     /// The recorded runs, and the prefixes that were run to an end.
     seeds: Known,
     follow: Follow,
-    nodes: Vec<Node>,
+    nodes: Vec<PrefixNode>,
     sleepers: Vec<ProcessId>,
     tries: Vec<Try>,
     /// For each step of the run, whether its code location determined its claims.
@@ -269,7 +269,7 @@ impl Fagiani {
     }
 
     fn push(&mut self, kind: Kind, labels: Fingerprint) {
-        self.nodes.push(Node {
+        self.nodes.push(PrefixNode {
             kind,
             sleepers: self.sleepers.len(),
             tries: self.tries.len(),

@@ -67,7 +67,7 @@ fn interfere(one: (ProcessId, &Label), other: (ProcessId, &Label)) -> bool {
 
 /// A form, and the processes to extend it by.
 #[derive(Debug, Default)]
-struct Node {
+struct FormNode {
     tries: SmallVec<[ProcessId; 8]>,
     tried: usize,
     again: Option<SmallVec<[i64; 1]>>,
@@ -85,7 +85,7 @@ struct Printed {
     made: Vec<u32>,
     /// The forms met.
     met: Prints,
-    nodes: Vec<Node>,
+    nodes: Vec<FormNode>,
     known: bool,
     counts: PrintedForms,
 }
@@ -119,8 +119,8 @@ impl Printed {
     }
 
     /// Returns the processes that may extend a new prefix.
-    fn open<E: Labelled>(&mut self, program: &E) -> Node {
-        let mut node = Node::default();
+    fn open<E: Labelled>(&mut self, program: &E) -> FormNode {
+        let mut node = FormNode::default();
         for &process in program.processes().in_order() {
             let status = program.status(process);
             let made = self.made.get(process.index()).copied().unwrap_or(0);
@@ -152,11 +152,11 @@ impl<E: Labelled> Policy<E> for Printed {
         let label = self.seed.next(letter.0, letter.1);
         if label.is_none_or(|label| label.print != print(program, at)) {
             self.known = true;
-            return self.nodes.push(Node::default());
+            return self.nodes.push(FormNode::default());
         }
         self.insert(program, letter);
         self.made[letter.0.index()] += 1;
-        let mut node = Node::default();
+        let mut node = FormNode::default();
         if self.met.insert(self.print()) {
             node = self.open(program);
         } else {

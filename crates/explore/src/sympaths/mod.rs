@@ -6,10 +6,10 @@
 //! | paper | here |
 //! |---|---|
 //! | cn, a configuration | the states ended so far, and the [`Entry`]s of two levels |
-//! | ⟨σ, φ, Σ⟩ | a state of a [`Symbolic`] program, and its [`Node`] |
+//! | ⟨σ, φ, Σ⟩ | a state of a [`Symbolic`] program, and its [`PathLink`] |
 //! | SCHEDULE | [`Search::expand`]: a state is replaced by all its successors |
 //! | ev₁ ~ ev₂, Definition 4 | [`Search::independent`] |
-//! | the canonical form of φ, section 5 | [`Node`], its last event first |
+//! | the canonical form of φ, section 5 | [`PathLink`], its last event first |
 //! | POR_γ | [`Search::arrive`]: of the states with equal paths and pools one stays |
 //!
 //! Where it deviates:
@@ -217,7 +217,7 @@ struct Seen {
 
 /// A path: its last event, in the order of its form, and the path before it.
 #[derive(Debug)]
-struct Node {
+struct PathLink {
     event: Rc<Seen>,
     /// Fingerprint of the event and of all earlier events that it depends on.
     past: Fingerprint,
@@ -228,10 +228,10 @@ struct Node {
     before: Path,
 }
 
-type Path = Option<Rc<Node>>;
+type Path = Option<Rc<PathLink>>;
 
 // Dropping a long path by recursion would overflow the stack.
-impl Drop for Node {
+impl Drop for PathLink {
     fn drop(&mut self) {
         let mut next = self.before.take();
         while let Some(mut node) = next.and_then(Rc::into_inner) {
@@ -240,7 +240,7 @@ impl Drop for Node {
     }
 }
 
-fn nodes(path: &Path) -> impl Iterator<Item = &Node> {
+fn nodes(path: &Path) -> impl Iterator<Item = &PathLink> {
     std::iter::successors(path.as_deref(), |node| node.before.as_deref())
 }
 
@@ -603,7 +603,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
             return Some(self.inserted(path, new, own, discarded));
         }
         let past = past.then(1);
-        Some(Rc::new(Node {
+        Some(Rc::new(PathLink {
             path: form(path).and(past),
             past,
             discarded,
@@ -614,7 +614,13 @@ impl<E: Symbolic> Search<'_, '_, E> {
 
     /// Moves an event before its neighbours as long as they are independent of it and its process
     /// comes before theirs.
-    fn inserted(&self, path: &Path, new: Rc<Seen>, own: Fingerprint, discarded: bool) -> Rc<Node> {
+    fn inserted(
+        &self,
+        path: &Path,
+        new: Rc<Seen>,
+        own: Fingerprint,
+        discarded: bool,
+    ) -> Rc<PathLink> {
         let processes = self.program.processes();
         let mut place = path.clone();
         let mut moved = Vec::new();
@@ -627,7 +633,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
             moved.push(node);
         }
         let after = |before: Path, event: Rc<Seen>, own: Fingerprint, discarded: bool| {
-            Rc::new(Node {
+            Rc::new(PathLink {
                 path: form(&before).then_all(own),
                 past: own,
                 discarded,
@@ -744,7 +750,7 @@ fn schedule<E: Symbolic>(program: &E, path: &Path) -> Schedule {
         let events = program.events().iter();
         return Schedule::of_each(events.filter(|e| !e.stayed && !is_silent(e)), table);
     }
-    let step = |node: &Node| ScheduledStep {
+    let step = |node: &PathLink| ScheduledStep {
         process: table.path(node.event.process).clone(),
         outcomes: node.event.outcomes.clone(),
     };

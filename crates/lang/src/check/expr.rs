@@ -34,6 +34,13 @@ fn sign(op: BinaryOp) -> &'static str {
     }
 }
 
+/// A binary operator, and where it stands.
+#[derive(Clone, Copy)]
+struct Operator {
+    op: BinaryOp,
+    at: Span,
+}
+
 impl<'s> Body<'_, 's> {
     /// An expression that stands right of `:=` or `let` or is an argument.
     pub(super) fn value(&mut self, expr: &ast::Expr<'s>) -> Typed {
@@ -161,10 +168,11 @@ impl<'s> Body<'_, 's> {
                 self.call_as_value(*name, span)
             }
             ast::ExprKind::Unary(op, inner) => self.unary(*op, inner, span, choices),
-            ast::ExprKind::Binary(op, sign, left, right) => {
+            ast::ExprKind::Binary(op, at, left, right) => {
                 let left = self.expr(left, choices);
                 let right = self.expr(right, choices);
-                self.binary(*op, *sign, left, right, span)
+                let operator = Operator { op: *op, at: *at };
+                self.binary(operator, left, right, span)
             }
             ast::ExprKind::If(test, then, other) => {
                 let test = self.expr(test, choices);
@@ -385,19 +393,20 @@ impl<'s> Body<'_, 's> {
                 }
                 _ => self.literal(ExprKind::Unary(op, Box::new(inner.expr)), span),
             },
-            (UnaryOp::Not, ty) => self.wrong_operand("!", ty, operand, span, true),
-            (UnaryOp::Neg, ty) => self.wrong_operand("-", ty, operand, span, false),
+            (UnaryOp::Not, ty) => {
+                self.wrong_operand("!", ty, operand, true);
+                self.poison(span)
+            }
+            (UnaryOp::Neg, ty) => {
+                self.wrong_operand("-", ty, operand, false);
+                self.poison(span)
+            }
         }
     }
 
-    fn wrong_operand(
-        &mut self,
-        sign: &str,
-        ty: Ty,
-        operand: Span,
-        span: Span,
-        truth: bool,
-    ) -> Typed {
+    /// Reports an operand of a type that the operator does not take: it takes truth values, or
+    /// numbers.
+    fn wrong_operand(&mut self, sign: &str, ty: Ty, operand: Span, truth: bool) {
         let (needs, help) = match (truth, sign) {
             (true, "!") => ("a truth value", "compare it first: `… == 0`"),
             (true, _) => ("truth values", "compare it first: `… != 0`"),
@@ -412,15 +421,17 @@ impl<'s> Body<'_, 's> {
                 .label(format!("found {found}"))
                 .help(help),
         );
-        self.poison(span)
     }
 
-    fn binary(&mut self, op: BinaryOp, at: Span, left: Typed, right: Typed, span: Span) -> Typed {
+    /// Two operands, joined by an operator; `span` is where all of it stands.
+    fn binary(&mut self, operator: Operator, left: Typed, right: Typed, span: Span) -> Typed {
+        let Operator { op, at } = operator;
         match op {
             BinaryOp::And | BinaryOp::Or => {
                 for side in [&left, &right] {
                     if !matches!(side.ty, Ty::Known(Type::Bool) | Ty::Poison) {
-                        return self.wrong_operand(sign(op), side.ty, side.expr.span, span, true);
+                        self.wrong_operand(sign(op), side.ty, side.expr.span, true);
+                        return self.poison(span);
                     }
                 }
                 let kind = ExprKind::Binary(op, Box::new(left.expr), Box::new(right.expr));
@@ -503,7 +514,7 @@ impl<'s> Body<'_, 's> {
             if let Ty::Known(ty) = side.ty
                 && !is_integer(ty)
             {
-                self.wrong_operand(sign, side.ty, side.expr.span, at, false);
+                self.wrong_operand(sign, side.ty, side.expr.span, false);
                 return None;
             }
         }

@@ -11,6 +11,13 @@ use crate::check::hir::{
 use crate::syntax::ast::{self, Init, Name};
 use mazurka_diagnostics::{Diagnostic, Span};
 
+/// The bounds of a `for`. Where they have no common type, that was reported.
+struct ForBounds {
+    from: Expr,
+    to: Expr,
+    ty: Option<Type>,
+}
+
 impl<'s> Body<'_, 's> {
     /// The statements of a block, in a scope of their own.
     pub(super) fn statements(&mut self, list: &[ast::Stmt<'s>]) -> Vec<Stmt> {
@@ -82,7 +89,10 @@ impl<'s> Body<'_, 's> {
                 from,
                 to,
                 body,
-            } => self.counted(*name, from, to, body, span),
+            } => {
+                let bounds = self.for_bounds(from, to, span);
+                self.counted(*name, bounds, body)
+            }
             ast::StmtKind::Spawn(name, spawned) => self.spawn(*name, spawned),
             ast::StmtKind::Join(None) => StmtKind::Join(None),
             ast::StmtKind::Join(Some(name)) => match self.handle(*name) {
@@ -131,14 +141,8 @@ impl<'s> Body<'_, 's> {
         Some((value, self.hidden("bound", Type::Int)))
     }
 
-    fn counted(
-        &mut self,
-        name: Name<'s>,
-        from: &ast::Expr<'s>,
-        to: &ast::Expr<'s>,
-        body: &[ast::Stmt<'s>],
-        span: Span,
-    ) -> StmtKind {
+    /// The bounds of a `for`, brought to one type; `span` is where the statement stands.
+    fn for_bounds(&mut self, from: &ast::Expr<'s>, to: &ast::Expr<'s>, span: Span) -> ForBounds {
         let from = self.expr_in(from, "the bounds of `for`");
         let to = self.expr_in(to, "the bounds of `for`");
         let at = from.expr.span.to(to.expr.span);
@@ -157,6 +161,11 @@ impl<'s> Body<'_, 's> {
                 (zero(span), zero(span), None)
             }
         };
+        ForBounds { from, to, ty }
+    }
+
+    fn counted(&mut self, name: Name<'s>, bounds: ForBounds, body: &[ast::Stmt<'s>]) -> StmtKind {
+        let ForBounds { from, to, ty } = bounds;
         self.scoped(|inner| {
             let local = inner.declare(name, ty, None);
             let limit = inner.hidden("limit", ty.unwrap_or(Type::Int));

@@ -304,6 +304,7 @@ impl Walk<'_> {
             mut outcome,
         } = before;
         let pc = at.pc;
+        let index = self.fixed_index(&at, &changed);
         at.pc += 1;
         outcome.follow(self.code.ops[pc as usize], at.returns.len());
         match self.code.ops[pc as usize] {
@@ -335,7 +336,7 @@ impl Walk<'_> {
             | Op::Assume => {}
             Op::Choose => {}
             Op::Load(cell) => self.claim(Claim::Fixed(Access::read(cell))),
-            Op::LoadAt(range) => self.element(pc, AccessKind::Read, range, &at, &changed),
+            Op::LoadAt(range) => self.element(AccessKind::Read, range, index),
             Op::Fetch { cell, slot } => {
                 self.claim(Claim::Fixed(Access::read(cell)));
                 changed.push(slot);
@@ -345,7 +346,7 @@ impl Walk<'_> {
                 self.claim(Claim::Fixed(Access::write(cell)));
                 self.invariants(cell..cell + 1);
             }
-            Op::StoreAt(range) => self.element(pc, AccessKind::Write, range, &at, &changed),
+            Op::StoreAt(range) => self.element(AccessKind::Write, range, index),
             Op::SetLocal(slot) => changed.push(slot),
             Op::SetLocalAt(range) => changed.extend(range.first..range.first + range.len),
             Op::Jump(to) => at.pc = to,
@@ -365,12 +366,12 @@ impl Walk<'_> {
             }
             Op::LockAt(range) => {
                 self.blocks(pc, &outcome);
-                self.element(pc, AccessKind::Acquire, range, &at, &changed);
+                self.element(AccessKind::Acquire, range, index);
             }
             Op::Unlock(cell) => {
                 self.claim(Claim::Fixed(Access::new(AccessKind::Release, cell)));
             }
-            Op::UnlockAt(range) => self.element(pc, AccessKind::Release, range, &at, &changed),
+            Op::UnlockAt(range) => self.element(AccessKind::Release, range, index),
             Op::SpawnBlock(_) | Op::SpawnCall(_) => {}
             // A body starts with marks of its own: unless they are swallowed, the step ends here.
             Op::Call(_) if !at.open && !at.merged && at.atomic == 0 => return,
@@ -419,20 +420,20 @@ impl Walk<'_> {
         }
     }
 
-    fn element(&mut self, pc: u32, kind: AccessKind, range: Range, at: &At, changed: &[u32]) {
-        let index = self.indices.get(&pc).and_then(|index| index.local.as_ref());
+    /// The code of an index at this instruction whose value is fixed when the step starts: it is
+    /// over slots of the procedure that the step begins in, and none of them may have changed.
+    fn fixed_index(&self, at: &At, changed: &[u32]) -> Option<u32> {
+        let (snippet, slots) = self.indices.get(&at.pc)?.local.as_ref()?;
+        let fixed = at.returns.is_empty() && !slots.iter().any(|slot| changed.contains(slot));
+        fixed.then_some(*snippet)
+    }
+
+    /// An access to the element that an index selects if that is fixed, else to any element.
+    fn element(&mut self, kind: AccessKind, range: Range, index: Option<u32>) {
         match index {
-            Some((snippet, slots))
-                if at.returns.is_empty() && !slots.iter().any(|slot| changed.contains(slot)) =>
-            {
-                // Which invariants an element belongs to is looked up when the index is known.
-                self.claim(Claim::Element {
-                    kind,
-                    range,
-                    index: *snippet,
-                });
-            }
-            _ => {
+            // Which invariants an element belongs to is looked up when the index is known.
+            Some(index) => self.claim(Claim::Element { kind, range, index }),
+            None => {
                 self.claim(Claim::Fixed(Access::new(kind, range.first).over(range.len)));
                 if kind == AccessKind::Write {
                     self.invariants(range.first..range.first + range.len);

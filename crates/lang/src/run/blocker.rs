@@ -5,12 +5,12 @@ use mazurka_core::{Blocker, Execution, ProcessId, ProcessTable, Status, Wait};
 use crate::Machine;
 use crate::code::{Code, Joins, Op};
 use crate::run::state::Registers;
-use crate::run::{Plain, Stop, peek};
+use crate::run::{Obstacle, Piece, Plain, peek};
 
 impl Machine {
     pub(crate) fn blocker_of(&self, process: ProcessId) -> Blocker {
         let joins = self.wait(process) == Wait::Process;
-        let Some(Stop::Blocked { at: pc, .. }) = self.obstacle(process) else {
+        let Some(Obstacle::Blocked { at: pc, .. }) = self.obstacle(process) else {
             return Blocker::Anything;
         };
         let child = match self.code.ops[pc as usize] {
@@ -26,18 +26,26 @@ impl Machine {
     /// The process that the `join` at a place waits for.
     pub(crate) fn joined(&self, process: ProcessId, pc: u32) -> Option<ProcessId> {
         let start = self.state.processes[process.index()].registers.pc as usize;
-        let (ops, locals) = (&self.code.ops, self.locals(process));
-        let (part, cells) = ((start, pc as usize), &self.state.cells);
-        let handle = peek(&mut Plain, ops, part, cells, locals, &mut Vec::new())?.ok()?;
+        let piece = Piece {
+            ops: &self.code.ops,
+            first: start,
+            end: pc as usize,
+        };
+        let (cells, locals) = (&self.state.cells, self.locals(process));
+        let handle = peek(&mut Plain, piece, cells, locals, &mut Vec::new())?.ok()?;
         Some(ProcessId(handle as u32))
     }
 
     /// The processes whose end the next step of a process may wait for.
     pub(crate) fn joinable(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
-        let registers = &self.state.processes[process.index()].registers;
         let locals = self.locals(process);
-        let handle = |slot: u32| ProcessId(locals[slot as usize] as u32);
-        joinable(&self.code, &self.table, process, registers, handle, into);
+        let resting = Resting {
+            code: &self.code,
+            table: &self.table,
+            process,
+            registers: &self.state.processes[process.index()].registers,
+        };
+        resting.joinable(|slot| ProcessId(locals[slot as usize] as u32), into);
     }
 
     /// The children that have not ended.
@@ -49,26 +57,30 @@ impl Machine {
     }
 }
 
-/// The processes whose end the next step of a process may wait for. `handle` reads a slot.
-pub(crate) fn joinable(
-    code: &Code,
-    table: &ProcessTable,
-    process: ProcessId,
-    registers: &Registers,
-    handle: impl Fn(u32) -> ProcessId,
-    into: &mut Vec<ProcessId>,
-) {
-    let handles = match code.joins(registers.pc) {
-        Joins::Nothing => return,
-        Joins::Handle(slot) => return into.push(handle(slot)),
-        Joins::Children => &[][..],
-        Joins::Any => code.live.at(registers.pc),
-    };
-    into.extend((0..registers.children).filter_map(|k| table.known_child(process, k)));
-    for slot in handles.iter().filter(|slot| slot.handle) {
-        let known = handle(slot.at);
-        if known.index() < table.len() && !into.contains(&known) {
-            into.push(known);
+/// A process that rests at a mark, of numbers or of terms.
+pub(crate) struct Resting<'a> {
+    pub code: &'a Code,
+    pub table: &'a ProcessTable,
+    pub process: ProcessId,
+    pub registers: &'a Registers,
+}
+
+impl Resting<'_> {
+    /// The processes whose end the next step of the process may wait for. `handle` reads a slot.
+    pub fn joinable(&self, handle: impl Fn(u32) -> ProcessId, into: &mut Vec<ProcessId>) {
+        let Registers { pc, children, .. } = *self.registers;
+        let handles = match self.code.joins(pc) {
+            Joins::Nothing => return,
+            Joins::Handle(slot) => return into.push(handle(slot)),
+            Joins::Children => &[][..],
+            Joins::Any => self.code.live.at(pc),
+        };
+        into.extend((0..children).filter_map(|k| self.table.known_child(self.process, k)));
+        for slot in handles.iter().filter(|slot| slot.handle) {
+            let known = handle(slot.at);
+            if known.index() < self.table.len() && !into.contains(&known) {
+                into.push(known);
+            }
         }
     }
 }

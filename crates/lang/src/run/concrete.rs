@@ -5,8 +5,8 @@ use std::convert::Infallible;
 use mazurka_core::{AccessKind, Outcome, ProcessId, ProcessPath};
 use rustc_hash::FxHashMap;
 
-use super::domain::{Domain, Halt, Selected, Situation, Step, Stop, Values};
-use super::work::peek;
+use super::domain::{Domain, Halt, Obstacle, Selected, Situation, StepInProgress, Values};
+use super::work::{Piece, peek};
 use crate::check::hir::Type;
 use crate::code::fault::Fault;
 use crate::code::numbers;
@@ -114,24 +114,30 @@ impl<L: Listener> Domain for Numbers<'_, L> {
     }
 
     #[inline(always)]
-    fn admit(&mut self, _: &mut Step<'_>, _: Arith, _: i64) -> Result<(), Halt> {
+    fn admit(&mut self, _: &mut StepInProgress<'_>, _: Arith, _: i64) -> Result<(), Halt> {
         Ok(())
     }
 
     #[inline(always)]
-    fn decide(&mut self, _: &mut Step<'_>, condition: i64) -> Result<bool, Halt> {
+    fn decide(&mut self, _: &mut StepInProgress<'_>, condition: i64) -> Result<bool, Halt> {
         Ok(condition != 0)
     }
 
     #[inline(always)]
-    fn test(&mut self, _: &mut Step<'_>, _: &Code, _: u32, condition: i64) -> Result<bool, Halt> {
+    fn test(
+        &mut self,
+        _: &mut StepInProgress<'_>,
+        _: &Code,
+        _: u32,
+        condition: i64,
+    ) -> Result<bool, Halt> {
         Ok(condition != 0)
     }
 
     #[inline(always)]
     fn select(
         &mut self,
-        _: &mut Step<'_>,
+        _: &mut StepInProgress<'_>,
         range: Range,
         index: i64,
     ) -> Result<Selected<Infallible>, Halt> {
@@ -139,11 +145,11 @@ impl<L: Listener> Domain for Numbers<'_, L> {
     }
 
     #[inline(always)]
-    fn pick(&mut self, _: &mut Step<'_>, range: Range, index: i64) -> Result<u32, Halt> {
+    fn pick(&mut self, _: &mut StepInProgress<'_>, range: Range, index: i64) -> Result<u32, Halt> {
         Ok(element(range, index)?)
     }
 
-    fn touch(&mut self, _: &mut Step<'_>, _: AccessKind, _: Range, index: Infallible) {
+    fn touch(&mut self, _: &mut StepInProgress<'_>, _: AccessKind, _: Range, index: Infallible) {
         match index {}
     }
 
@@ -155,7 +161,7 @@ impl<L: Listener> Domain for Numbers<'_, L> {
         match index {}
     }
 
-    fn choose(&mut self, step: &mut Step<'_>, first: i64, end: i64) -> Result<i64, Halt> {
+    fn choose(&mut self, step: &mut StepInProgress<'_>, first: i64, end: i64) -> Result<i64, Halt> {
         let outcome = choose(step, first, end)?;
         step.event.outcomes.push(outcome);
         Ok(outcome.value)
@@ -184,7 +190,7 @@ impl<L: Listener> Domain for Numbers<'_, L> {
 
     fn invariant(
         &mut self,
-        _: &mut Step<'_>,
+        _: &mut StepInProgress<'_>,
         code: &Code,
         (invariant, _): (u32, Option<i64>),
         cells: &[i64],
@@ -196,13 +202,13 @@ impl<L: Listener> Domain for Numbers<'_, L> {
 }
 
 /// A choice between known bounds: the outcome that was given, or else the least.
-pub(crate) fn choose(step: &Step<'_>, first: i64, end: i64) -> Result<Outcome, Halt> {
+pub(crate) fn choose(step: &StepInProgress<'_>, first: i64, end: i64) -> Result<Outcome, Halt> {
     if first >= end {
         return Err(Halt::Fault(Fault::NothingToChoose));
     }
     let value = step.given().unwrap_or(first);
     if !(first..end).contains(&value) {
-        return Err(Halt::Stop(Stop::NoSuchOutcome));
+        return Err(Halt::Obstacle(Obstacle::NoSuchOutcome));
     }
     Ok(Outcome { value, end })
 }
@@ -220,8 +226,8 @@ pub(crate) fn element(range: Range, index: i64) -> Result<u32, Fault> {
 
 /// Evaluates a property over cells.
 pub(crate) fn evaluate(snippet: &[Op], cells: &[i64]) -> Result<i64, Fault> {
-    let whole = (0, snippet.len());
-    match peek(&mut Plain, snippet, whole, cells, &[], &mut Vec::new()) {
+    let piece = Piece::whole(snippet);
+    match peek(&mut Plain, piece, cells, &[], &mut Vec::new()) {
         Some(value) => value,
         None => unreachable!("a property only reads"),
     }

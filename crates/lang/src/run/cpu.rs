@@ -2,7 +2,7 @@
 
 use mazurka_core::{Mishap, MishapKind, ProcessId, ProcessTable};
 
-use super::domain::{Domain, Halt, Situation, Step, Stop, Value, Values};
+use super::domain::{Domain, Halt, Obstacle, Situation, StepInProgress, Value, Values};
 use super::work::{Work, pop};
 use crate::code::fault::{Fault, Site};
 use crate::code::{Code, Op};
@@ -45,7 +45,7 @@ pub(crate) struct Unfinished {
 pub(crate) struct Cpu<'a, 's, D: Domain> {
     pub code: &'a Code,
     pub domain: &'a mut D,
-    pub step: &'a mut Step<'s>,
+    pub step: &'a mut StepInProgress<'s>,
     pub cells: &'a mut [Value<D>],
     pub processes: &'a mut Vec<Process<Value<D>, D::Extra>>,
     pub table: &'a mut ProcessTable,
@@ -57,7 +57,7 @@ pub(crate) struct Cpu<'a, 's, D: Domain> {
 
 impl<'s, D: Domain> Cpu<'_, 's, D> {
     /// Lets a process that has just been started run to its first mark.
-    pub fn start(&mut self, process: ProcessId) -> Result<(), Stop> {
+    pub fn start(&mut self, process: ProcessId) -> Result<(), Obstacle> {
         let from_here = Unfinished {
             registers: self.processes[process.index()].registers,
             open: false,
@@ -67,7 +67,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
     }
 
     /// Lets a process that rests at a mark make its step.
-    pub fn make_step(&mut self, process: ProcessId) -> Result<(), Stop> {
+    pub fn make_step(&mut self, process: ProcessId) -> Result<(), Obstacle> {
         let mut registers = self.processes[process.index()].registers;
         let open = matches!(self.code.ops[registers.pc as usize], Op::Open(_));
         registers.pc += 1;
@@ -81,7 +81,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
     }
 
     /// Runs a process from the middle of a step to its next mark.
-    pub fn finish(&mut self, process: ProcessId, part: Unfinished) -> Result<(), Stop> {
+    pub fn finish(&mut self, process: ProcessId, part: Unfinished) -> Result<(), Obstacle> {
         let mut r = part.registers;
         let halt = match part.halt {
             Some(halt) => Err(halt),
@@ -89,7 +89,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         };
         match halt {
             Ok(()) => {}
-            Err(Halt::Stop(stop)) => return Err(stop),
+            Err(Halt::Obstacle(obstacle)) => return Err(obstacle),
             Err(Halt::Fault(fault)) => {
                 r.life = Life::after(fault.kind());
                 self.step.event.mishaps.push(Mishap {
@@ -158,7 +158,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
                 Op::Guard => {
                     let condition = pop(self.operands);
                     if !self.domain.decide(self.step, condition)? {
-                        return Err(Halt::Stop(Stop::blocked(pc)));
+                        return Err(Halt::Obstacle(Obstacle::blocked(pc)));
                     }
                 }
                 Op::SpawnBlock(entry) => {
@@ -265,7 +265,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
 
     fn join(&mut self, process: ProcessId, pc: u32) -> Result<(), Halt> {
         if self.processes[process.index()].registers.life != Life::Ended {
-            return Err(Halt::Stop(Stop::Blocked {
+            return Err(Halt::Obstacle(Obstacle::Blocked {
                 at: pc,
                 joins: Some(process),
             }));
@@ -296,7 +296,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         let process = &mut self.processes[child.index()];
         process.registers = Registers::at(entry, process.stack.len() as u32);
         // Its operands lie above those of its parent.
-        self.start(child).map_err(Halt::Stop)?;
+        self.start(child).map_err(Halt::Obstacle)?;
         let handle = self.domain.values().constant(i64::from(child.0));
         self.operands.push(handle);
         Ok(())
@@ -352,7 +352,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
 
     /// Looks at the invariants over what the step has written. After a false `assume` in the step
     /// nothing counts, so then there is nothing to look at.
-    pub fn check_invariants(&mut self, process: ProcessId) -> Result<(), Stop> {
+    pub fn check_invariants(&mut self, process: ProcessId) -> Result<(), Obstacle> {
         let discarded = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
         if self.step.event.mishaps.iter().any(discarded) {
             return Ok(());
@@ -372,7 +372,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
                 Ok(true) => continue,
                 Ok(false) => MishapKind::Failure,
                 Err(Halt::Fault(fault)) => fault.kind(),
-                Err(Halt::Stop(stop)) => return Err(stop),
+                Err(Halt::Obstacle(obstacle)) => return Err(obstacle),
             };
             self.step.event.mishaps.push(Mishap {
                 process: Some(process),

@@ -8,7 +8,7 @@ use crate::code::{Arith, Code, Compare, Range};
 
 /// Why a step could not be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(crate) enum Obstacle {
     /// The process must wait.
     Blocked {
         /// The instruction that blocks.
@@ -22,18 +22,18 @@ pub(crate) enum Stop {
     Undecided,
 }
 
-impl Stop {
+impl Obstacle {
     /// Blocked by an instruction that does not join.
     pub fn blocked(at: u32) -> Self {
-        Stop::Blocked { at, joins: None }
+        Obstacle::Blocked { at, joins: None }
     }
 }
 
-impl From<Stop> for StepError {
-    fn from(stop: Stop) -> Self {
-        match stop {
-            Stop::Blocked { .. } | Stop::Undecided => StepError::NotReady,
-            Stop::NoSuchOutcome => StepError::NoSuchOutcome,
+impl From<Obstacle> for StepError {
+    fn from(obstacle: Obstacle) -> Self {
+        match obstacle {
+            Obstacle::Blocked { .. } | Obstacle::Undecided => StepError::NotReady,
+            Obstacle::NoSuchOutcome => StepError::NoSuchOutcome,
         }
     }
 }
@@ -42,7 +42,7 @@ impl From<Stop> for StepError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Halt {
     /// The step cannot be made.
-    Stop(Stop),
+    Obstacle(Obstacle),
     /// The step is made, and ends the process.
     Fault(Fault),
 }
@@ -54,7 +54,7 @@ impl From<Fault> for Halt {
 }
 
 /// A step that is being made: what it was given, and what it leaves.
-pub(crate) struct Step<'a> {
+pub(crate) struct StepInProgress<'a> {
     pub event: &'a mut Event,
     /// What its choices are to give, in order.
     pub outcomes: &'a [i64],
@@ -109,7 +109,7 @@ impl Fuel {
     }
 }
 
-impl Step<'_> {
+impl StepInProgress<'_> {
     /// The outcome that was given for the next choice, if any.
     #[inline]
     pub fn given(&self) -> Option<i64> {
@@ -231,15 +231,24 @@ pub(crate) trait Domain {
     fn hear(&mut self, _code: &Code, _pc: u32, _: Situation<'_, Value<Self>>) {}
 
     /// Makes sure that a step may divide by this, if it divides.
-    fn admit(&mut self, step: &mut Step<'_>, op: Arith, divisor: Value<Self>) -> Result<(), Halt>;
+    fn admit(
+        &mut self,
+        step: &mut StepInProgress<'_>,
+        op: Arith,
+        divisor: Value<Self>,
+    ) -> Result<(), Halt>;
 
     /// Which side of a condition the step takes.
-    fn decide(&mut self, step: &mut Step<'_>, condition: Value<Self>) -> Result<bool, Halt>;
+    fn decide(
+        &mut self,
+        step: &mut StepInProgress<'_>,
+        condition: Value<Self>,
+    ) -> Result<bool, Halt>;
 
     /// Which side of the test of an `if`, a `while` or a choice the step takes.
     fn test(
         &mut self,
-        step: &mut Step<'_>,
+        step: &mut StepInProgress<'_>,
         code: &Code,
         pc: u32,
         condition: Value<Self>,
@@ -248,16 +257,27 @@ pub(crate) trait Domain {
     /// The element that an index selects.
     fn select(
         &mut self,
-        step: &mut Step<'_>,
+        step: &mut StepInProgress<'_>,
         range: Range,
         index: Value<Self>,
     ) -> Result<Selected<Self::Unknown>, Halt>;
 
     /// The element that an index selects, made known if it is not.
-    fn pick(&mut self, step: &mut Step<'_>, range: Range, index: Value<Self>) -> Result<u32, Halt>;
+    fn pick(
+        &mut self,
+        step: &mut StepInProgress<'_>,
+        range: Range,
+        index: Value<Self>,
+    ) -> Result<u32, Halt>;
 
     /// Notes an access to an element that is not known.
-    fn touch(&mut self, step: &mut Step<'_>, kind: AccessKind, range: Range, index: Self::Unknown);
+    fn touch(
+        &mut self,
+        step: &mut StepInProgress<'_>,
+        kind: AccessKind,
+        range: Range,
+        index: Self::Unknown,
+    );
 
     /// The value of an element that is not known.
     fn element(&mut self, ty: Type, all: &[Value<Self>], index: Self::Unknown) -> Value<Self>;
@@ -274,7 +294,7 @@ pub(crate) trait Domain {
     /// A value from `first` up to `end`, `end` excluded.
     fn choose(
         &mut self,
-        step: &mut Step<'_>,
+        step: &mut StepInProgress<'_>,
         first: Value<Self>,
         end: Value<Self>,
     ) -> Result<Value<Self>, Halt>;
@@ -300,7 +320,7 @@ pub(crate) trait Domain {
     /// Whether an invariant holds of these cells, or none of its variables was written.
     fn invariant(
         &mut self,
-        step: &mut Step<'_>,
+        step: &mut StepInProgress<'_>,
         code: &Code,
         invariant: (u32, Option<Value<Self>>),
         cells: &[Value<Self>],

@@ -24,8 +24,8 @@ use crate::code::quick::{QuickAction, Then};
 use crate::code::{Claim, Code, Op, Waits};
 use crate::run::state::{Life, Process, Registers, State};
 use crate::run::{
-    Cpu, Deaf, Fuel, Listener, Log, Numbers, Plain, Step, Stop, Undo, Unfinished, Work, evaluate,
-    peek,
+    Cpu, Deaf, Fuel, Listener, Log, Numbers, Obstacle, Piece, Plain, StepInProgress, Undo,
+    Unfinished, Work, evaluate, peek,
 };
 
 /// What is needed to take a step back, beside what it has left in the undo log.
@@ -56,6 +56,14 @@ enum Made {
     Whole,
     /// All that comes before this instruction.
     Until(u32),
+}
+
+/// The part of a step that is left to make.
+struct Rest {
+    /// The instruction that it begins with.
+    pc: u32,
+    /// Whether the next mark is swallowed.
+    open: bool,
 }
 
 /// Runs a compiled program step by step, forwards and backwards.
@@ -161,7 +169,7 @@ impl Machine {
         process: ProcessId,
         outcomes: &[i64],
         listener: &mut L,
-    ) -> Result<&Event, Stop> {
+    ) -> Result<&Event, Obstacle> {
         let depth = self.taken.len();
         if self.run.len() == depth {
             self.run.push(Event::new(process, 0));
@@ -189,7 +197,8 @@ impl Machine {
             event.wait = self.code.steps[step as usize].wait;
         }
         let open = matches!(mark, Op::Open(_));
-        self.run_step(process, pc + 1, open, outcomes, listener)?;
+        let rest = Rest { pc: pc + 1, open };
+        self.run_step(process, rest, outcomes, listener)?;
         let event = &mut self.run[depth];
         event.plain = event.is_plain();
         Ok(event)
@@ -200,11 +209,11 @@ impl Machine {
     fn run_step<L: Listener>(
         &mut self,
         process: ProcessId,
-        mut pc: u32,
-        open: bool,
+        rest: Rest,
         outcomes: &[i64],
         listener: &mut L,
-    ) -> Result<&Event, Stop> {
+    ) -> Result<&Event, Obstacle> {
+        let Rest { mut pc, open } = rest;
         let depth = self.taken.len() - 1;
         let process_state = &mut self.state.processes[process.index()];
         let Process {
@@ -215,7 +224,7 @@ impl Machine {
         let mut fuel = Fuel::new(self.max_local);
         if !L::LISTENS && !open {
             // Most steps compute something and get to the next mark or to the end.
-            let mut step = Step {
+            let mut step = StepInProgress {
                 event: &mut self.run[depth],
                 outcomes,
                 fuel,
@@ -354,9 +363,9 @@ impl Machine {
         part: Unfinished,
         (outcomes, fuel): (&[i64], Fuel),
         listener: &mut L,
-    ) -> Result<&Event, Stop> {
+    ) -> Result<&Event, Obstacle> {
         let depth = self.taken.len() - 1;
-        let mut step = Step {
+        let mut step = StepInProgress {
             event: &mut self.run[depth],
             outcomes,
             fuel,
@@ -506,7 +515,7 @@ impl Machine {
     }
 
     /// Tries the next step of a process on a copy of the state: why is it not possible?
-    pub(crate) fn obstacle(&self, process: ProcessId) -> Option<Stop> {
+    pub(crate) fn obstacle(&self, process: ProcessId) -> Option<Obstacle> {
         let mut place = self.trial.0.borrow_mut();
         let trial = place.get_or_insert_with(|| {
             let (code, state, table) = (self.code.clone(), self.state.clone(), self.table.clone());
@@ -520,12 +529,12 @@ impl Machine {
         if trial.table.len() < self.table.len() {
             trial.table = self.table.clone();
         }
-        let stop = trial.step_heard(process, &[], &mut Deaf).err();
+        let obstacle = trial.step_heard(process, &[], &mut Deaf).err();
         if trial.table.len() != self.table.len() {
             // It met processes that we have not met: they would have other numbers here.
             *place = None;
         }
-        stop
+        obstacle
     }
 
     #[inline]
@@ -548,14 +557,13 @@ impl Machine {
         let process_state = &self.state.processes[process.index()];
         let start = process_state.registers.pc as usize;
         let operands = &mut *self.scratch.borrow_mut();
-        let operand = peek(
-            &mut Plain,
-            &self.code.ops,
-            (start, blocker as usize),
-            &self.state.cells,
-            self.locals(process),
-            operands,
-        );
+        let piece = Piece {
+            ops: &self.code.ops,
+            first: start,
+            end: blocker as usize,
+        };
+        let (cells, locals) = (&self.state.cells, self.locals(process));
+        let operand = peek(&mut Plain, piece, cells, locals, operands);
         let ended = |p: ProcessId| {
             let life = self
                 .state
@@ -617,8 +625,7 @@ fn claims_with(
             Claim::Fixed(access) => add_claim(into, access),
             Claim::Element { kind, range, index } => {
                 let snippet = &code.snippets[index as usize];
-                let whole = (0, snippet.len());
-                let value = peek(&mut Plain, snippet, whole, &[], locals, operands);
+                let value = peek(&mut Plain, Piece::whole(snippet), &[], locals, operands);
                 // An index that fails or is out of bounds touches nothing.
                 let Some(Ok(index)) = value else { continue };
                 if !(0..i64::from(range.len)).contains(&index) {
@@ -723,7 +730,10 @@ impl Execution for Machine {
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
         let made = match self.step_quickly(process) {
             Some(Made::Whole) => return Ok(&self.run[self.taken.len() - 1]),
-            Some(Made::Until(pc)) => self.run_step(process, pc, false, outcomes, &mut Deaf),
+            Some(Made::Until(pc)) => {
+                let rest = Rest { pc, open: false };
+                self.run_step(process, rest, outcomes, &mut Deaf)
+            }
             // A process that is alive rests at a mark.
             None if self.is_alive(process) => self.step_heard(process, outcomes, &mut Deaf),
             None => return Err(StepError::NotReady),

@@ -30,9 +30,9 @@ pub(crate) use concrete::{
     Deaf, Heard, Listener, Numbers, Plain, choose, element, evaluate, input_name,
 };
 pub(crate) use cpu::{Cpu, Undo, Unfinished};
-pub(crate) use domain::{Domain, Fuel, Halt, Log, Selected, Step, Stop, Values};
+pub(crate) use domain::{Domain, Fuel, Halt, Log, Obstacle, Selected, StepInProgress, Values};
 pub use given::UnfitInput;
 pub use labelled::LabelledMachine;
 pub use machine::Machine;
 pub use state::State;
-pub(crate) use work::{Work, peek};
+pub(crate) use work::{Piece, Work, peek};

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 
 use super::concrete::element;
 use super::cpu::Undo;
-use super::domain::{Domain, Halt, Log, Selected, Step, Stop, Value, Values};
+use super::domain::{Domain, Halt, Log, Obstacle, Selected, StepInProgress, Value, Values};
 use crate::check::hir::Type;
 use crate::code::fault::Fault;
 use crate::code::{Arith, Code, Compare, Op};
@@ -17,7 +17,7 @@ const ELEMENTS_BETWEEN_LOOKS: u32 = 1024;
 pub(crate) struct Work<'a, 's, D: Domain> {
     pub code: &'a Code,
     pub domain: &'a mut D,
-    pub step: &'a mut Step<'s>,
+    pub step: &'a mut StepInProgress<'s>,
     pub cells: &'a mut [Value<D>],
     pub locals: &'a mut [Value<D>],
     pub operands: &'a mut Vec<Value<D>>,
@@ -266,7 +266,7 @@ impl<D: Domain> Work<'_, '_, D> {
     #[inline(always)]
     fn lock(&mut self, cell: u32, pc: u32) -> Result<(), Halt> {
         if self.domain.values().known(self.cells[cell as usize]) != Some(0) {
-            return Err(Halt::Stop(Stop::blocked(pc)));
+            return Err(Halt::Obstacle(Obstacle::blocked(pc)));
         }
         let access = Access::new(AccessKind::Acquire, cell);
         self.step.event.touched.push(access);
@@ -315,7 +315,7 @@ fn tidy<V>(undo: &mut Vec<Undo<V>>, log: &mut Log) {
 /// Drops accesses that a loop in an atomic block has made before: the first read and the first
 /// write of each cell say all, in their order. Locks are taken and given back in turns.
 #[cold]
-fn tidy_touched(step: &mut Step<'_>) {
+fn tidy_touched(step: &mut StepInProgress<'_>) {
     let (touched, log) = (&mut step.event.touched, &mut step.log);
     if touched.len() < log.tidy_touched_at {
         return;
@@ -350,16 +350,38 @@ fn operate<V: Values>(values: &mut V, op: Op, operands: &mut Vec<V::Value>) -> R
     Ok(())
 }
 
-/// Evaluates instructions that only read, from `pc` up to `end`, without making a step. None where
-/// another instruction is in the way, or a value that is not known.
+/// Instructions from the first up to the end, excluded, which jumps between them do not leave.
+#[derive(Clone, Copy)]
+pub(crate) struct Piece<'a> {
+    /// The code that they are part of.
+    pub ops: &'a [Op],
+    pub first: usize,
+    pub end: usize,
+}
+
+impl<'a> Piece<'a> {
+    /// Code that is all of one piece.
+    #[inline]
+    pub fn whole(ops: &'a [Op]) -> Self {
+        Self {
+            ops,
+            first: 0,
+            end: ops.len(),
+        }
+    }
+}
+
+/// Evaluates instructions that only read, without making a step. None where another instruction is
+/// in the way, or a value that is not known.
 pub(crate) fn peek<V: Values>(
     values: &mut V,
-    ops: &[Op],
-    (mut pc, end): (usize, usize),
+    piece: Piece<'_>,
     cells: &[V::Value],
     locals: &[V::Value],
     operands: &mut Vec<V::Value>,
 ) -> Option<Result<V::Value, Fault>> {
+    let Piece { ops, first, end } = piece;
+    let mut pc = first;
     operands.clear();
     while pc != end {
         let op = *ops.get(pc)?;

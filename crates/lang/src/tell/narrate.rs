@@ -10,7 +10,7 @@ use crate::code::fault::{Fault, Site};
 use crate::code::numbers::show;
 use crate::code::{Action, Code, Note, Op};
 use crate::run::machine::Machine;
-use crate::run::{Heard, Listener, Stop, input_name};
+use crate::run::{Heard, Listener, Obstacle, input_name};
 use crate::tell::pretty::Scope;
 use mazurka_diagnostics::Span;
 use rustc_hash::FxHashSet;
@@ -427,7 +427,7 @@ impl Machine {
 
     fn wait_of(&self, process: ProcessId) -> Option<Waiting> {
         let step = &self.code.steps[self.resting(process)? as usize];
-        let Stop::Blocked { at: pc, .. } = self.obstacle(process)? else {
+        let Obstacle::Blocked { at: pc, .. } = self.obstacle(process)? else {
             return None;
         };
         let registers = self.state.processes[process.index()].registers;

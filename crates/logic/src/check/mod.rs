@@ -23,6 +23,7 @@ use rustc_hash::FxHashMap;
 use crate::eval::Obligation;
 use crate::fol::{Fol, Part, Truth, decide, possible};
 use crate::pool::{State, Thread, rule};
+use crate::render::Reached;
 use crate::sequent::{Context, Leaf, What};
 use crate::world::{Branch, World};
 use crate::{DeadlockFree, Formula, Theorem};
@@ -206,7 +207,12 @@ impl<'p> Checker<'p, '_> {
         let written = self.proof.goals.get(at);
         let written = written.ok_or_else(|| format!("there is no goal {at}"))?;
         let (names, rule) = (self.world.names(), written.rule.clone());
-        if names.goal(at, goal.context, &goal.state, path.to_vec(), rule) != *written {
+        let reached = Reached {
+            state: &goal.state,
+            context: goal.context,
+            path: path.to_vec(),
+        };
+        if names.goal(at, reached, rule) != *written {
             return Err(format!("goal {at} does not follow as it is written"));
         }
         match self.derived[at].replace(goal) {
@@ -272,11 +278,11 @@ impl<'p> Checker<'p, '_> {
             return Err("some process has not ended".to_owned());
         }
         let context = self.contexts[goal.context].clone();
-        let (mut bound, mut parts) = (context.bound, Vec::new());
+        let mut bound = context.bound;
         let mut lower = self.world.lower(at.to_string());
         let (known, cells) = (context.known, &goal.state.cells);
-        let taken = lower.parts(known, cells, &mut bound, &context.post, &mut parts);
-        taken.map_err(|error| error.to_string())?;
+        let parts = lower.parts(known, cells, &mut bound, &context.post);
+        let parts = parts.map_err(|error| error.to_string())?;
         let (condition, depth) = (&goal.state.condition, context.depth + 1);
         let (leaves, goals) = self.parts(parts, condition, depth, goals)?;
         Ok(RuleRecord::Reduce { leaves, goals })

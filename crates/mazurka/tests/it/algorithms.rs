@@ -7,8 +7,8 @@
 use std::fmt::Debug;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
+use crate::parallel::on_all_cores;
 use mazurka::{Algorithm, Options, Program, Verdict, quietly};
 use serde::Deserialize;
 
@@ -158,29 +158,16 @@ fn run(job: &Job) -> (Vec<String>, bool) {
 
 /// Runs all of them; the names of those that were cut.
 fn run_all(jobs: Vec<Job>) -> Vec<String> {
-    let jobs = Mutex::new(jobs);
-    let done = Mutex::new((Vec::new(), Vec::new()));
-    let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                loop {
-                    let job = jobs.lock().expect("no worker panics").pop();
-                    let Some(job) = job else { return };
-                    let result = std::panic::catch_unwind(|| run(&job));
-                    let (wrong, cut) = result.unwrap_or((vec!["panics".to_owned()], false));
-                    let mut done = done.lock().expect("no worker panics");
-                    if !wrong.is_empty() {
-                        done.0.push(format!("{}: {}", job.name, wrong.join("; ")));
-                    }
-                    if cut {
-                        done.1.push(job.name);
-                    }
-                }
-            });
+    let (mut wrong, mut all_cut) = (Vec::new(), Vec::new());
+    for (job, result) in on_all_cores(jobs, run) {
+        let (faults, cut) = result.unwrap_or_else(|| (vec!["panics".to_owned()], false));
+        if !faults.is_empty() {
+            wrong.push(format!("{}: {}", job.name, faults.join("; ")));
         }
-    });
-    let (mut wrong, cut) = done.into_inner().expect("no worker panics");
+        if cut {
+            all_cut.push(job.name);
+        }
+    }
     wrong.sort();
     assert!(
         wrong.is_empty(),
@@ -188,7 +175,7 @@ fn run_all(jobs: Vec<Job>) -> Vec<String> {
         wrong.len(),
         wrong.join("\n")
     );
-    cut
+    all_cut
 }
 
 #[test]

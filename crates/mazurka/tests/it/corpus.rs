@@ -1,11 +1,11 @@
 //! Every program of the corpus, against every figure that its `expect.toml` states.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
+use crate::parallel::on_all_cores;
 use mazurka::record::{Kind, Record};
 use mazurka::replay::Recording;
 use mazurka::search::StopReason;
@@ -611,32 +611,14 @@ fn the_large_cases() {
 
 fn all(jobs: Vec<Job>, size: Size) {
     assert!(!jobs.is_empty());
-    let jobs = Mutex::new(jobs);
-    let failed = Mutex::new(BTreeMap::new());
-    let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                loop {
-                    let job = jobs.lock().expect("no worker panics").pop();
-                    let Some(job) = job else { return };
-                    let wrong = std::panic::catch_unwind(|| run(&job, size));
-                    let wrong = wrong.unwrap_or_else(|_| Wrong(vec!["panics".to_owned()]));
-                    if !wrong.0.is_empty() {
-                        failed
-                            .lock()
-                            .expect("no worker panics")
-                            .insert(job.name, wrong.0);
-                    }
-                }
-            });
+    let mut lines = Vec::new();
+    for (job, wrong) in on_all_cores(jobs, |job| run(job, size)) {
+        let wrong = wrong.unwrap_or_else(|| Wrong(vec!["panics".to_owned()]));
+        if !wrong.0.is_empty() {
+            lines.push(format!("{}: {}", job.name, wrong.0.join("; ")));
         }
-    });
-    let failed = failed.into_inner().expect("no worker panics");
-    let lines: Vec<String> = failed
-        .iter()
-        .map(|(name, wrong)| format!("{name}: {}", wrong.join("; ")))
-        .collect();
+    }
+    lines.sort();
     assert!(
         lines.is_empty(),
         "{} cases:\n{}",

@@ -6,6 +6,7 @@ mod corpus;
 mod estimate;
 mod inputs;
 mod limits;
+mod parallel;
 mod permute;
 mod prove;
 mod readers;

@@ -128,6 +128,18 @@ fn languages_never_name_an_algorithm() {
 }
 
 #[test]
+fn the_facade_lists_the_languages_once() {
+    for (file, text) in sources("mazurka") {
+        for (number, line) in code(&text) {
+            let variants = ["Language::Maz", "Language::Abs", "Language::ForAll"];
+            let lists = variants.iter().any(|variant| says(line, variant));
+            let may = file == "crates/mazurka/src/front.rs";
+            assert!(may || !lists, "{file}:{number} lists a language: {line}");
+        }
+    }
+}
+
+#[test]
 fn logic_explores_nothing() {
     let mine = [
         "mazurka-core",

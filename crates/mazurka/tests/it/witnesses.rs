@@ -70,7 +70,6 @@ fn witnesses_of_the_corpus_show_the_same_and_are_no_worse() {
                 steps: Some(20_000),
                 ..Limits::default()
             },
-            deterministic: true,
             jobs: 1,
             ..Options::default()
         };

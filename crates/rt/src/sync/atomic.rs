@@ -75,6 +75,17 @@ struct Shared<A> {
 
 impl<A> std::panic::RefUnwindSafe for Shared<A> {}
 
+/// A write of a new value that is made only if the current one is as expected.
+struct Exchange<T> {
+    /// The operation that asks for it.
+    verb: &'static str,
+    current: T,
+    new: T,
+    /// The order of the operation if it writes, and if it does not.
+    success: Ordering,
+    failure: Ordering,
+}
+
 macro_rules! copy {
     ($from:expr => $to:expr) => {
         $to.store($from.load(Ordering::Relaxed), Ordering::Relaxed)
@@ -194,7 +205,9 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                self.exchange("compare_exchange", current, new, success, failure, Location::caller())
+                let verb = "compare_exchange";
+                let wanted = Exchange { verb, current, new, success, failure };
+                self.exchange(wanted, Location::caller())
             }
 
             /// Like `compare_exchange`; spurious failures are not explored.
@@ -208,7 +221,8 @@ macro_rules! atomic {
                 failure: Ordering,
             ) -> Result<$value, $value> {
                 let verb = "compare_exchange_weak";
-                self.exchange(verb, current, new, success, failure, Location::caller())
+                let wanted = Exchange { verb, current, new, success, failure };
+                self.exchange(wanted, Location::caller())
             }
 
             /// Writes a value if the old one is `current`. Returns the old one.
@@ -217,20 +231,15 @@ macro_rules! atomic {
             #[deprecated(note = "use `compare_exchange` instead, as with std")]
             pub fn compare_and_swap(&self, current: $value, new: $value, order: Ordering) -> $value {
                 let verb = "compare_and_swap";
-                match self.exchange(verb, current, new, order, of_load(order), Location::caller()) {
+                let (success, failure) = (order, of_load(order));
+                let wanted = Exchange { verb, current, new, success, failure };
+                match self.exchange(wanted, Location::caller()) {
                     Ok(old) | Err(old) => old,
                 }
             }
 
-            fn exchange(
-                &self,
-                verb: &'static str,
-                current: $value,
-                new: $value,
-                success: Ordering,
-                failure: Ordering,
-                place: Place,
-            ) -> Result<$value, $value> {
+            fn exchange(&self, wanted: Exchange<$value>, place: Place) -> Result<$value, $value> {
+                let Exchange { verb, current, new, success, failure } = wanted;
                 let Some(world) = world() else {
                     return self.0.value.compare_exchange(current, new, success, failure);
                 };
@@ -269,7 +278,14 @@ macro_rules! atomic {
                 let place = Location::caller();
                 let mut old = self.load(fetch_order);
                 while let Some(new) = f(old) {
-                    match self.exchange("fetch_update", old, new, set_order, fetch_order, place) {
+                    let wanted = Exchange {
+                        verb: "fetch_update",
+                        current: old,
+                        new,
+                        success: set_order,
+                        failure: fetch_order,
+                    };
+                    match self.exchange(wanted, place) {
                         Ok(old) => return Ok(old),
                         Err(now) => old = now,
                     }

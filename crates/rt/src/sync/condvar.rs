@@ -35,6 +35,23 @@ pub struct Condvar {
 
 const KIND: &str = "Condvar";
 
+/// A mutex that a thread of a model holds.
+struct Held<'w> {
+    world: &'w World,
+    lock: u32,
+    /// Whether the data may have changed while it was held.
+    dirty: bool,
+}
+
+impl Held<'static> {
+    /// The mutex of a guard. None outside a model.
+    fn by<T>(guard: &MutexGuard<'_, T>) -> Option<Self> {
+        let world = world()?;
+        let (lock, dirty) = guard.in_model()?;
+        Some(Self { world, lock, dirty })
+    }
+}
+
 impl Condvar {
     /// Makes a condition variable without waiting threads.
     #[track_caller]
@@ -48,12 +65,12 @@ impl Condvar {
     /// Releases the mutex and enlists. Returns the cell.
     fn enlist<T>(
         &self,
-        world: &World,
+        held: &Held<'_>,
         guard: MutexGuard<'_, T>,
-        (lock, dirty): (u32, bool),
         verb: &'static str,
         place: Place,
     ) -> u32 {
+        let Held { world, lock, dirty } = *held;
         let cell = world.cell(&self.meta, KIND);
         let content = if dirty { wakes::CONTENT } else { 0 };
         world.turn(Pending {
@@ -74,13 +91,14 @@ impl Condvar {
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         let place = Location::caller();
         let mutex = guard.mutex();
-        let (Some(world), Some(held)) = (world(), guard.in_model()) else {
+        let Some(held) = Held::by(&guard) else {
             let (_, real) = guard.give_up();
             let result = self.real.wait(real);
             return map(result, |real| MutexGuard::with(mutex, real, place));
         };
-        self.enlist(world, guard, held, "wait", place);
-        world.wait_for_token((KIND, "wait for a notification"), place);
+        self.enlist(&held, guard, "wait", place);
+        held.world
+            .wait_for_token((KIND, "wait for a notification"), place);
         mutex.lock_at(place)
     }
 
@@ -110,7 +128,7 @@ impl Condvar {
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         let place = Location::caller();
         let mutex = guard.mutex();
-        let (Some(world), Some(held)) = (world(), guard.in_model()) else {
+        let Some(held) = Held::by(&guard) else {
             let (_, real) = guard.give_up();
             let result = self.real.wait_timeout(real, duration);
             return map(result, |(real, result)| {
@@ -118,9 +136,9 @@ impl Condvar {
                 (guard, WaitTimeoutResult(result.timed_out()))
             });
         };
-        let cell = self.enlist(world, guard, held, "wait_timeout", place);
+        let cell = self.enlist(&held, guard, "wait_timeout", place);
         let what = (KIND, "wait for a notification or the time");
-        let notified = world.wait_or_time_out(cell, what, place);
+        let notified = held.world.wait_or_time_out(cell, what, place);
         map(mutex.lock_at(place), |guard| {
             (guard, WaitTimeoutResult(!notified))
         })

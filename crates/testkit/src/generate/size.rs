@@ -42,8 +42,8 @@ fn shorten(body: &mut Vec<Stmt>) -> bool {
     true
 }
 
-fn total(threads: &Threads) -> f64 {
-    threads.0.iter().sum()
+fn total(threads: &Threads<'_>) -> f64 {
+    threads.steps.iter().sum()
 }
 
 /// The number of ways to interleave them if nothing ever waits: a multinomial coefficient.
@@ -51,7 +51,7 @@ fn interleavings(program: &Program) -> f64 {
     let mut ways = 1.0;
     let mut before = 0.0;
     for body in &program.processes {
-        for &steps in &Threads::new(program, body).0 {
+        for &steps in &Threads::new(program, body).steps {
             let steps = f64::ceil(steps) as u32;
             for k in 1..=steps {
                 before += 1.0;
@@ -63,33 +63,40 @@ fn interleavings(program: &Program) -> f64 {
 }
 
 /// The steps of a process and of each one that it spawns.
-struct Threads(Vec<f64>);
+struct Threads<'p> {
+    program: &'p Program,
+    steps: Vec<f64>,
+}
 
-impl Threads {
-    fn new(program: &Program, body: &[Stmt]) -> Self {
-        let mut threads = Self(vec![0.0]);
-        threads.walk(program, body, 0, 1.0);
+impl<'p> Threads<'p> {
+    fn new(program: &'p Program, body: &[Stmt]) -> Self {
+        let mut threads = Self {
+            program,
+            steps: vec![0.0],
+        };
+        threads.walk(body, 0, 1.0);
         threads
     }
 
-    fn walk(&mut self, program: &Program, body: &[Stmt], thread: usize, times: f64) {
+    fn walk(&mut self, body: &[Stmt], thread: usize, times: f64) {
         for stmt in body {
-            self.stmt(program, stmt, thread, times);
+            self.stmt(stmt, thread, times);
         }
     }
 
     fn add(&mut self, thread: usize, steps: f64) {
-        self.0[thread] += steps;
+        self.steps[thread] += steps;
     }
 
-    fn stmt(&mut self, program: &Program, stmt: &Stmt, thread: usize, times: f64) {
+    fn stmt(&mut self, stmt: &Stmt, thread: usize, times: f64) {
+        let program = self.program;
         let cost = |exprs: &[Expr]| match program.access {
             true => exprs.iter().map(reads).sum::<f64>(),
             false => 1.0,
         };
         match stmt {
             Stmt::Skip => {}
-            Stmt::Block(body) => self.walk(program, body, thread, times),
+            Stmt::Block(body) => self.walk(body, thread, times),
             Stmt::Assign(places, values) => {
                 let writes = if program.access {
                     places.len() as f64
@@ -104,39 +111,39 @@ impl Threads {
             }
             Stmt::Guard(_, body) => {
                 self.add(thread, 0.5 * times);
-                self.stmt(program, body, thread, times);
+                self.stmt(body, thread, times);
             }
             Stmt::Choice(then, _, other) => {
-                self.stmt(program, then, thread, 0.6 * times);
-                self.stmt(program, other, thread, 0.6 * times);
+                self.stmt(then, thread, 0.6 * times);
+                self.stmt(other, thread, 0.6 * times);
             }
             Stmt::GuardedLoop(_, body) => {
                 self.add(thread, times);
-                self.stmt(program, body, thread, 1.5 * times);
+                self.stmt(body, thread, 1.5 * times);
             }
             Stmt::If(test, then, other) => {
                 self.add(thread, times * cost(std::slice::from_ref(test)));
-                self.walk(program, then, thread, 0.6 * times);
-                self.walk(program, other, thread, 0.6 * times);
+                self.walk(then, thread, 0.6 * times);
+                self.walk(other, thread, 0.6 * times);
             }
             Stmt::While(test, bound, body) => {
                 let rounds = *bound as f64;
                 self.add(thread, times * rounds * cost(std::slice::from_ref(test)));
-                self.walk(program, body, thread, times * rounds);
+                self.walk(body, thread, times * rounds);
             }
             Stmt::For(_, from, to, body) => {
-                self.walk(program, body, thread, times * (to - from) as f64);
+                self.walk(body, thread, times * (to - from) as f64);
             }
             Stmt::Spawn(_, what) => {
                 self.add(thread, times);
-                let child = self.0.len();
-                self.0.push(0.0);
+                let child = self.steps.len();
+                self.steps.push(0.0);
                 match what {
-                    Spawned::Block(body) => self.walk(program, body, child, times),
-                    Spawned::Call(name, args) => self.call(program, name, args, child, times),
+                    Spawned::Block(body) => self.walk(body, child, times),
+                    Spawned::Call(name, args) => self.call(name, args, child, times),
                 }
             }
-            Stmt::Call(name, args) => self.call(program, name, args, thread, times),
+            Stmt::Call(name, args) => self.call(name, args, thread, times),
             Stmt::Await(_)
             | Stmt::Join(_)
             | Stmt::Atomic(_)
@@ -149,20 +156,20 @@ impl Threads {
         }
     }
 
-    fn call(&mut self, program: &Program, name: &str, args: &[Expr], thread: usize, times: f64) {
+    fn call(&mut self, name: &str, args: &[Expr], thread: usize, times: f64) {
         let reading = args.iter().map(reads).sum::<f64>();
         self.add(
             thread,
             times
-                * if program.access {
+                * if self.program.access {
                     reading
                 } else {
                     reading.min(1.0)
                 },
         );
         // Procedures call only earlier ones, so this ends.
-        if let Some(procedure) = program.procedures.iter().find(|p| p.name == name) {
-            self.walk(program, &procedure.body, thread, times);
+        if let Some(procedure) = self.program.procedures.iter().find(|p| p.name == name) {
+            self.walk(&procedure.body, thread, times);
         }
     }
 }

@@ -31,9 +31,8 @@ struct Place {
 
 /// The claims of the process's next step.
 pub(super) fn claims(code: &Code, state: &State, number: usize) -> Claims {
-    let mut claims = Claims::default();
     let Some(process) = state.processes.get(&number) else {
-        return claims;
+        return Claims::default();
     };
     let known = |values: &[i128]| values.iter().map(|value| Some(*value)).collect::<Vec<_>>();
     let mut frames: Vec<_> = process
@@ -45,23 +44,41 @@ pub(super) fn claims(code: &Code, state: &State, number: usize) -> Claims {
         frame.0 += 1;
     }
     let (atomic, fused, whole) = (process.atomic, process.fused, process.whole);
-    let mut open = vec![Place {
+    let start = Place {
         frames,
         stack: known(&process.stack),
         atomic,
         fused,
         whole,
-    }];
+    };
+    let mut walk = Walk {
+        code,
+        state,
+        number,
+        claims: Claims::default(),
+        open: vec![start],
+    };
     let mut seen = HashSet::new();
-    while let Some(place) = open.pop() {
+    while let Some(place) = walk.open.pop() {
         if seen.len() > 1000 {
             return everything(code, state);
         }
         if seen.insert(place.clone()) {
-            follow(code, state, number, place, &mut claims, &mut open);
+            walk.follow(place);
         }
     }
-    claims
+    walk.claims
+}
+
+/// A walk along all paths through the step of a process.
+struct Walk<'a> {
+    code: &'a Code,
+    state: &'a State,
+    number: usize,
+    /// What may be touched on the way so far.
+    claims: Claims,
+    /// Where it still has to go on from.
+    open: Vec<Place>,
 }
 
 fn everything(code: &Code, state: &State) -> Claims {
@@ -82,146 +99,148 @@ fn elements(base: usize, len: usize, index: Value) -> Vec<usize> {
     }
 }
 
-/// One instruction from this place.
-fn follow(
-    code: &Code,
-    state: &State,
-    number: usize,
-    mut place: Place,
-    claims: &mut Claims,
-    open: &mut Vec<Place>,
-) {
-    let stack = &mut place.stack;
-    let mut pop = || stack.pop().flatten();
-    let Some((at, locals)) = place.frames.last_mut() else {
-        return;
-    };
-    let instr = &code.instrs[*at];
-    *at += 1;
-    let mut push = None;
-    match *instr {
-        Instr::Yield => {
-            if place.atomic == 0 && !place.whole && !std::mem::take(&mut place.fused) {
-                return;
+impl Walk<'_> {
+    /// One instruction from this place.
+    fn follow(&mut self, mut place: Place) {
+        let Walk {
+            code,
+            state,
+            number,
+            ref mut claims,
+            ref mut open,
+        } = *self;
+        let stack = &mut place.stack;
+        let mut pop = || stack.pop().flatten();
+        let Some((at, locals)) = place.frames.last_mut() else {
+            return;
+        };
+        let instr = &code.instrs[*at];
+        *at += 1;
+        let mut push = None;
+        match *instr {
+            Instr::Yield => {
+                if place.atomic == 0 && !place.whole && !std::mem::take(&mut place.fused) {
+                    return;
+                }
             }
-        }
-        Instr::Fuse => place.fused = true,
-        Instr::EndFuse => place.fused = false,
-        Instr::Begin => place.whole = std::mem::take(&mut place.fused),
-        Instr::Over => place.whole = false,
-        Instr::AtomicBegin => place.atomic += 1,
-        Instr::AtomicEnd => place.atomic -= 1,
-        Instr::Push(value) => push = Some(Some(value)),
-        Instr::Local(slot) => push = Some(locals[slot]),
-        Instr::LocalAt(slot, len) => {
-            let index = pop();
-            if index.is_some_and(|index| within(index, len).is_none()) {
-                return;
+            Instr::Fuse => place.fused = true,
+            Instr::EndFuse => place.fused = false,
+            Instr::Begin => place.whole = std::mem::take(&mut place.fused),
+            Instr::Over => place.whole = false,
+            Instr::AtomicBegin => place.atomic += 1,
+            Instr::AtomicEnd => place.atomic -= 1,
+            Instr::Push(value) => push = Some(Some(value)),
+            Instr::Local(slot) => push = Some(locals[slot]),
+            Instr::LocalAt(slot, len) => {
+                let index = pop();
+                if index.is_some_and(|index| within(index, len).is_none()) {
+                    return;
+                }
+                push = Some(index.and_then(|index| locals[slot + index as usize]));
             }
-            push = Some(index.and_then(|index| locals[slot + index as usize]));
-        }
-        Instr::Shared(cell) => {
-            claims.reads.insert(cell);
-            push = Some(None);
-        }
-        Instr::SharedAt(base, len) => {
-            claims.reads.extend(elements(base, len, pop()));
-            push = Some(None);
-        }
-        Instr::SetLocal(slot) => locals[slot] = pop(),
-        Instr::SetLocalAt(slot, len) => {
-            let value = pop();
-            match pop() {
-                Some(index) => match within(index, len) {
-                    Some(at) => locals[slot + at] = value,
-                    None => return,
-                },
-                None => locals[slot..slot + len].fill(None),
+            Instr::Shared(cell) => {
+                claims.reads.insert(cell);
+                push = Some(None);
             }
-        }
-        Instr::SetShared(cell) => {
-            pop();
-            claims.writes.insert(cell);
-        }
-        Instr::SetSharedAt(base, len) => {
-            pop();
-            claims.writes.extend(elements(base, len, pop()));
-        }
-        Instr::Bin(op, ty) => {
-            let (right, left) = (pop(), pop());
-            push = Some(match (left, right) {
-                (Some(left), Some(right)) => match apply(op, ty, left, right) {
-                    Worth::Value(value) => Some(value),
-                    Worth::Zero | Worth::TooWide => return,
-                },
-                _ => None,
-            });
-        }
-        Instr::Not => push = Some(pop().map(|value| 1 - value)),
-        Instr::Neg(_) => push = Some(pop().map(|value| -value)),
-        Instr::Jump(to) => *at = to,
-        Instr::JumpIfNot(to) => match pop() {
-            Some(0) => *at = to,
-            Some(_) => {}
-            None => {
-                open.push(place.clone());
+            Instr::SharedAt(base, len) => {
+                claims.reads.extend(elements(base, len, pop()));
+                push = Some(None);
+            }
+            Instr::SetLocal(slot) => locals[slot] = pop(),
+            Instr::SetLocalAt(slot, len) => {
+                let value = pop();
+                match pop() {
+                    Some(index) => match within(index, len) {
+                        Some(at) => locals[slot + at] = value,
+                        None => return,
+                    },
+                    None => locals[slot..slot + len].fill(None),
+                }
+            }
+            Instr::SetShared(cell) => {
+                pop();
+                claims.writes.insert(cell);
+            }
+            Instr::SetSharedAt(base, len) => {
+                pop();
+                claims.writes.extend(elements(base, len, pop()));
+            }
+            Instr::Bin(op, ty) => {
+                let (right, left) = (pop(), pop());
+                push = Some(match (left, right) {
+                    (Some(left), Some(right)) => match apply(op, ty, left, right) {
+                        Worth::Value(value) => Some(value),
+                        Worth::Zero | Worth::TooWide => return,
+                    },
+                    _ => None,
+                });
+            }
+            Instr::Not => push = Some(pop().map(|value| 1 - value)),
+            Instr::Neg(_) => push = Some(pop().map(|value| -value)),
+            Instr::Jump(to) => *at = to,
+            Instr::JumpIfNot(to) => match pop() {
+                Some(0) => *at = to,
+                Some(_) => {}
+                None => {
+                    open.push(place.clone());
+                    if let Some((at, _)) = place.frames.last_mut() {
+                        *at = to;
+                    }
+                }
+            },
+            Instr::JumpKeep(on, to) => {
+                let value = pop();
+                if value.is_none_or(|value| (value == 1) != on) {
+                    open.push(place.clone());
+                }
+                if value.is_some_and(|value| (value == 1) != on) {
+                    return;
+                }
                 if let Some((at, _)) = place.frames.last_mut() {
                     *at = to;
                 }
+                push = Some(value.map(|_| on.into()));
             }
-        },
-        Instr::JumpKeep(on, to) => {
-            let value = pop();
-            if value.is_none_or(|value| (value == 1) != on) {
-                open.push(place.clone());
-            }
-            if value.is_some_and(|value| (value == 1) != on) {
-                return;
-            }
-            if let Some((at, _)) = place.frames.last_mut() {
-                *at = to;
-            }
-            push = Some(value.map(|_| on.into()));
-        }
-        Instr::Choose => {
-            pop();
-            pop();
-            push = Some(None);
-        }
-        Instr::Input(_) => push = Some(None),
-        Instr::Wait | Instr::Assert | Instr::Assume => {
-            if pop() == Some(0) {
-                return;
-            }
-        }
-        Instr::Lock(base, len) | Instr::Unlock(base, len) => {
-            claims.locks.extend(elements(base, len, pop()));
-        }
-        // The child touches nothing in this step but what is its own.
-        Instr::Spawn(_) => push = Some(None),
-        Instr::SpawnCall(_, count) => {
-            for _ in 0..count {
+            Instr::Choose => {
                 pop();
+                pop();
+                push = Some(None);
             }
-            push = Some(None);
-        }
-        Instr::Join => claims.joins.extend(pop().map(|child| child as usize)),
-        Instr::JoinAll => claims.joins.extend(&state.processes[&number].children),
-        Instr::Call(procedure, count) => {
-            if place.frames.len() > DEEPEST {
-                *claims = everything(code, state);
-                return;
+            Instr::Input(_) => push = Some(None),
+            Instr::Wait | Instr::Assert | Instr::Assume => {
+                if pop() == Some(0) {
+                    return;
+                }
             }
-            let procedure = &code.procedures[procedure];
-            let mut locals = place.stack.split_off(place.stack.len() - count);
-            locals.resize(procedure.locals.max(count), Some(0));
-            place.frames.push((procedure.entry, locals));
+            Instr::Lock(base, len) | Instr::Unlock(base, len) => {
+                claims.locks.extend(elements(base, len, pop()));
+            }
+            // The child touches nothing in this step but what is its own.
+            Instr::Spawn(_) => push = Some(None),
+            Instr::SpawnCall(_, count) => {
+                for _ in 0..count {
+                    pop();
+                }
+                push = Some(None);
+            }
+            Instr::Join => claims.joins.extend(pop().map(|child| child as usize)),
+            Instr::JoinAll => claims.joins.extend(&state.processes[&number].children),
+            Instr::Call(procedure, count) => {
+                if place.frames.len() > DEEPEST {
+                    *claims = everything(code, state);
+                    return;
+                }
+                let procedure = &code.procedures[procedure];
+                let mut locals = place.stack.split_off(place.stack.len() - count);
+                locals.resize(procedure.locals.max(count), Some(0));
+                place.frames.push((procedure.entry, locals));
+            }
+            Instr::Return => {
+                place.frames.pop();
+            }
+            Instr::End | Instr::Fail(_) => return,
         }
-        Instr::Return => {
-            place.frames.pop();
-        }
-        Instr::End | Instr::Fail(_) => return,
+        place.stack.extend(push);
+        open.push(place);
     }
-    place.stack.extend(push);
-    open.push(place);
 }

@@ -70,6 +70,14 @@ pub(super) struct Compiler {
     pub(super) property: bool,
 }
 
+/// What a declaration says of each of its variables.
+#[derive(Clone, Copy)]
+struct Declared<'a> {
+    ty: Ty,
+    size: Option<&'a Expr>,
+    init: Option<&'a Init>,
+}
+
 impl Compiler {
     fn declare(&mut self, program: &Program, limits: &Limits) -> Done {
         let mut unused: Vec<&str> = limits.set.iter().map(|(name, _)| name.as_str()).collect();
@@ -86,9 +94,14 @@ impl Compiler {
                     self.global(name, meaning)?;
                 }
                 ItemKind::Var(names, ty, size, init) => {
+                    let declared = Declared {
+                        ty: *ty,
+                        size: size.as_ref(),
+                        init: init.as_ref(),
+                    };
                     for name in names {
                         let set = setting(name, limits, &mut unused);
-                        self.variable(name, *ty, size.as_ref(), init.as_ref(), set)?;
+                        self.variable(name, declared, set)?;
                     }
                 }
                 ItemKind::Lock(names) => {
@@ -137,14 +150,8 @@ impl Compiler {
         }
     }
 
-    fn variable(
-        &mut self,
-        name: &str,
-        ty: Ty,
-        size: Option<&Expr>,
-        init: Option<&Init>,
-        set: Option<i128>,
-    ) -> Done {
+    fn variable(&mut self, name: &str, declared: Declared<'_>, set: Option<i128>) -> Done {
+        let Declared { ty, size, init } = declared;
         let len = self.size(size)?;
         let base = self.code.cells.len();
         for at in 0..len.unwrap_or(1) {

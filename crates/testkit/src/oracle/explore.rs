@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::claims::{Claims, claims};
 use super::code::Code;
 use super::cycles::{Graph, fair};
-use super::machine::{Machine, Process, State, Status, Step, TooLarge};
+use super::machine::{Machine, Process, State, Status, StepEffect, TooLarge};
 use super::{Answer, Failure, FailureKind, Limits, Observation, Truth};
 
 /// What all runs of the code do.
@@ -49,6 +49,15 @@ pub(super) fn explore(code: &Code, limits: &Limits) -> Answer {
 }
 
 type Inputs = BTreeMap<(usize, u32), i128>;
+
+/// Where a step starts.
+struct Departure<'a> {
+    state: &'a State,
+    /// The process that makes the step.
+    number: usize,
+    /// What the step may touch.
+    claims: &'a Claims,
+}
 
 struct Explorer<'a> {
     machine: Machine<'a>,
@@ -123,8 +132,13 @@ impl Explorer<'_> {
             } else {
                 Claims::default()
             };
+            let from = Departure {
+                state,
+                number,
+                claims: &claims,
+            };
             for (next, step) in ends {
-                self.arrive(state, number, &claims, next, step)?;
+                self.arrive(&from, next, step)?;
             }
         }
         if stuck { self.complete(state) } else { Ok(()) }
@@ -133,15 +147,18 @@ impl Explorer<'_> {
     /// Takes up what a step led to.
     fn arrive(
         &mut self,
-        before: &State,
-        number: usize,
-        claims: &Claims,
+        from: &Departure<'_>,
         mut next: State,
-        mut step: Step,
+        mut step: StepEffect,
     ) -> Result<(), TooLarge> {
+        let Departure {
+            state: before,
+            number,
+            claims,
+        } = *from;
         self.check_invariants(&mut next, &mut step, Some(number))?;
         // A false `assume` is as old as everything else in its step.
-        if step.discarded || self.is_tainted(before, number, claims) {
+        if step.discarded || self.is_tainted(from) {
             self.taint(&mut next, number, claims, &step.spawned);
         } else {
             self.truth.failures.extend(step.failures);
@@ -164,7 +181,7 @@ impl Explorer<'_> {
     fn check_invariants(
         &mut self,
         state: &mut State,
-        step: &mut Step,
+        step: &mut StepEffect,
         by: Option<usize>,
     ) -> Result<(), TooLarge> {
         let code = self.machine.code;
@@ -192,7 +209,12 @@ impl Explorer<'_> {
     }
 
     /// Whether a false `assume` happens before this step.
-    fn is_tainted(&self, before: &State, number: usize, claims: &Claims) -> bool {
+    fn is_tainted(&self, from: &Departure<'_>) -> bool {
+        let Departure {
+            state: before,
+            number,
+            claims,
+        } = *from;
         let taint = &before.taint;
         let process = |number: &usize| before.processes.get(number).is_some_and(|p| p.tainted);
         let mut invariants = self.machine.code.invariants.iter().zip(&taint.invariants);

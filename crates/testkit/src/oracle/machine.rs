@@ -73,7 +73,7 @@ pub(super) struct State {
 
 /// What happened in one step.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Step {
+pub(super) struct StepEffect {
     pub failures: Vec<Failure>,
     pub discarded: bool,
     pub spawned: Vec<usize>,
@@ -101,7 +101,7 @@ pub(super) struct Machine<'a> {
 /// A step under way: the processes that run local work, the last of them now.
 struct Branch {
     state: State,
-    step: Step,
+    step: StepEffect,
     active: Vec<usize>,
     left: usize,
     /// Whether the step has asked for an input.
@@ -136,8 +136,8 @@ impl<'a> Machine<'a> {
     }
 
     /// The states at the start, after the local work that comes before the first steps.
-    pub(super) fn start(&mut self) -> Result<Vec<(State, Step)>, TooLarge> {
-        let mut all = vec![(self.blank(), Step::default())];
+    pub(super) fn start(&mut self) -> Result<Vec<(State, StepEffect)>, TooLarge> {
+        let mut all = vec![(self.blank(), StepEffect::default())];
         for cell in 0..self.code.cells.len() {
             let (_, ty, value) = &self.code.cells[cell];
             let (ty, value) = (*ty, *value);
@@ -241,7 +241,7 @@ impl<'a> Machine<'a> {
             locals: Vec::new(),
         };
         scratch.processes.insert(number, newborn(frame));
-        let ends = self.run(scratch, Step::default(), number)?;
+        let ends = self.run(scratch, StepEffect::default(), number)?;
         let Some((end, step)) = ends.first() else {
             return Err(TooLarge);
         };
@@ -257,7 +257,7 @@ impl<'a> Machine<'a> {
         &mut self,
         state: &State,
         number: usize,
-    ) -> Result<Vec<(State, Step)>, TooLarge> {
+    ) -> Result<Vec<(State, StepEffect)>, TooLarge> {
         let mut state = state.clone();
         if let Some(frame) = state
             .processes
@@ -266,16 +266,16 @@ impl<'a> Machine<'a> {
         {
             frame.at += 1;
         }
-        self.run(state, Step::default(), number)
+        self.run(state, StepEffect::default(), number)
     }
 
     /// Runs the process to its next `Yield` or its end.
     fn run(
         &mut self,
         state: State,
-        step: Step,
+        step: StepEffect,
         number: usize,
-    ) -> Result<Vec<(State, Step)>, TooLarge> {
+    ) -> Result<Vec<(State, StepEffect)>, TooLarge> {
         let left = self.limits.local;
         let mut open = vec![Branch {
             state,

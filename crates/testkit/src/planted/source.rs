@@ -7,7 +7,7 @@
 //! | paper | here |
 //! |---|---|
 //! | E | the program's events, [`Order`] |
-//! | backtrack(E), sleep(E) | [`Node::backtrack`], [`Node::sleep`] |
+//! | backtrack(E), sleep(E) | [`BacktrackNode::backtrack`], [`BacktrackNode::sleep`] |
 //! | e ≾_E.p next(p) | [`Source::races`] |
 //! | v = notdep(e, E).p, I(v) | [`Order::not_dependent`], [`Order::initials`] |
 //!
@@ -72,7 +72,7 @@ pub fn source<E: Execution>(program: &mut E, switches: Switches) -> Summary {
 type Sleeper = (ProcessId, Claims);
 
 /// A state on the current run.
-struct Node {
+struct BacktrackNode {
     ready: Vec<ProcessId>,
     waiting: Vec<ProcessId>,
     /// To be run from here, or run already.
@@ -80,7 +80,7 @@ struct Node {
     sleep: Vec<Sleeper>,
 }
 
-impl Node {
+impl BacktrackNode {
     fn asleep(&self, process: ProcessId) -> bool {
         self.sleep.iter().any(|(sleeper, _)| *sleeper == process)
     }
@@ -120,7 +120,7 @@ struct Source<'a, E> {
     dependence: Dependence,
     recorder: Recorder,
     order: Order,
-    nodes: Vec<Node>,
+    nodes: Vec<BacktrackNode>,
 }
 
 impl<E: Execution> Source<'_, E> {
@@ -128,7 +128,7 @@ impl<E: Execution> Source<'_, E> {
         let depth = self.nodes.len();
         let ready = ready(self.program);
         let waiting = with_status(self.program, Status::Waiting);
-        self.nodes.push(Node {
+        self.nodes.push(BacktrackNode {
             ready: ready.clone(),
             waiting: waiting.clone(),
             backtrack: Vec::new(),

@@ -1,7 +1,17 @@
 //! What the random tests share.
 
+use std::ops::ControlFlow;
 use std::panic;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mazurka::reach::{Method, Reach, Reached, StateProperty};
+use mazurka::record::Run;
+use mazurka::run::parse_input;
+use mazurka::{Options, Program, Schedule, quietly};
+use mazurka_core::{Execution, Limits, ProcessPath, StopReason};
+use mazurka_explore::{Algorithm, Findings, Goal, Search, Unfold};
+use mazurka_lang::{Machine, Property, compile, load};
+use mazurka_testkit::{Dependence, Limit, States, Summary, machine, naive, shrink, tree};
 
 /// How many programs to try: `MAZURKA_PROGRAMS` says so, or this number does.
 pub fn programs(unless_told: u64) -> u64 {
@@ -19,4 +29,102 @@ pub fn silently<T>(body: impl FnOnce() -> T) -> T {
     let result = body();
     panic::set_hook(hook);
     result
+}
+
+/// What brute force finds, if that is not too much.
+pub fn truth(text: &str, limit: Limit) -> Option<Summary> {
+    let found = naive(&mut machine(text).ok()?, limit, Dependence::Claimed).ok()?;
+    (!found.lost).then_some(found)
+}
+
+/// Makes a program small about which something is wrong, and panics with it. `who` is what gets it
+/// wrong, and the seed of the program.
+pub fn panic_with_smallest(
+    who: &str,
+    program: &tree::Program,
+    wrong: impl Fn(&str) -> Option<String>,
+) -> ! {
+    let (small, fault) = silently(|| {
+        let small = shrink(program.clone(), |p| wrong(&p.to_string()).is_some());
+        let fault = wrong(&small.to_string()).unwrap_or_default();
+        (small, fault)
+    });
+    panic!("{who}: {fault}\n{small}\n\nfirst:\n{program}");
+}
+
+/// Explores everything; the observer collects states.
+pub fn search(program: &mut Machine, algorithm: Algorithm, observer: &mut States) -> Findings {
+    let search = Search {
+        algorithm,
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
+    search.run(program, &mut |_| ControlFlow::Continue(()), observer)
+}
+
+/// Whether an engine that merges states has seen exactly the states that there are, and counts
+/// them.
+pub fn finds_all_states(found: &Findings, seen: &States, truth: &States) -> bool {
+    seen == truth
+        && found.stopped == StopReason::Complete
+        && found.counts.traces.is_none()
+        && found.counts.final_states == truth.finals.len() as u64
+        && found.deadlock.is_some() != truth.deadlocks.is_empty()
+        && (found.counts.failures > 0) != truth.sites.is_empty()
+}
+
+/// Makes the steps of a schedule, which must be possible.
+pub fn follow<E: Execution>(program: &mut E, schedule: &Schedule) {
+    for step in &schedule.0 {
+        let process = program.processes().find(&step.process);
+        let process = process.expect("it is met");
+        let made = program.step(process, &step.outcomes);
+        made.expect("it is possible");
+    }
+}
+
+/// Whether a property holds in the current state: straight from the machine, without the detour
+/// over values and lines.
+pub fn holds_now(property: &Property, machine: &Machine) -> bool {
+    let at = |(path, line): &(ProcessPath, usize)| {
+        let process = machine.processes().find(path);
+        process.and_then(|process| machine.line(process)) == Some(*line)
+    };
+    let at: Vec<bool> = property.points().iter().map(at).collect();
+    property.holds(&|cell| machine.value(cell), &at)
+}
+
+/// Whether `reach` finds a state with a property, which is checked of the run that it shows. None
+/// if it has not looked at everything.
+pub fn reaches(text: &str, wanted: &str, net: Unfold) -> Option<bool> {
+    let program = Program::load("random.maz", text, &[]).expect("a program");
+    let state = StateProperty::read(text, &[], wanted).expect("a property");
+    let method = Method::Search;
+    let (how, options) = (Reach { net, method }, Options::default());
+    let record = program.reach(&state, how, &options, &mut quietly());
+    let record = record.expect("it can start");
+    if !record.record.scope.bounds.is_empty() {
+        return None;
+    }
+    let property = Property::read(text, &[], wanted).expect("a property");
+    if let Some(run) = &record.run {
+        assert!(
+            ends_there(text, run, &property),
+            "{}: {wanted} {run:?}\n{text}",
+            net.kind
+        );
+    }
+    assert_eq!(record.run.is_some(), record.answer == Reached::Reachable);
+    Some(record.run.is_some())
+}
+
+/// Whether a run, with the inputs that it has, ends in a state with a property.
+fn ends_there(text: &str, run: &Run, property: &Property) -> bool {
+    let code = compile(&load(text, &[]).expect("a program"), text).expect("nothing to refuse");
+    let value = |text: &str| parse_input(text).expect("a value") as i64;
+    let inputs = run.inputs.iter();
+    let inputs = inputs.map(|input| (&*input.name, value(&input.value)));
+    let mut machine = Machine::new(Arc::new(code.with_inputs(inputs)), 1_000_000);
+    follow(&mut machine, &run.schedule.parse().expect("a schedule"));
+    holds_now(property, &machine)
 }

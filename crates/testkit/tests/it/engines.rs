@@ -2,13 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use crate::common::{programs, silently};
+use crate::common::{panic_with_smallest, programs, truth};
 use mazurka_core::{Limits, Promises};
 use mazurka_explore::{Algorithm, Goal, Search};
 use mazurka_lang::Machine;
-use mazurka_testkit::{
-    Aspect, Config, Dependence, Limit, Recording, Summary, generate, machine, naive, shrink,
-};
+use mazurka_testkit::{Aspect, Config, Limit, Recording, Summary, generate, machine};
 
 /// The engines that tell traces apart, brute force left out. `MAZURKA_ALGORITHM` names one of them.
 fn engines() -> Vec<Algorithm> {
@@ -53,17 +51,6 @@ fn run(program: &mut Machine, algorithm: Algorithm) -> Summary {
     summary
 }
 
-/// What brute force finds, if it can.
-fn truth(text: &str) -> Option<Summary> {
-    let found = naive(
-        &mut machine(text).ok()?,
-        Limit::default(),
-        Dependence::Claimed,
-    )
-    .ok()?;
-    (!found.lost).then_some(found)
-}
-
 /// Whether a blocked run is an error: wakeup trees foresee everything but guards and outcomes.
 fn never_blocks(program: &Machine, text: &str, algorithm: Algorithm) -> bool {
     algorithm == Algorithm::Optimal && program.guards().is_empty() && !text.contains("choose")
@@ -101,22 +88,15 @@ fn agree(engines: &[Algorithm], first: u64, programs: u64, config: &Config) {
     for seed in first..first + programs {
         let program = generate(seed, config);
         let text = program.to_string();
-        let Some(truth_here) = truth(&text) else {
+        let Some(truth_here) = truth(&text, Limit::default()) else {
             continue;
         };
         for (tour, &algorithm) in tours.iter_mut().zip(engines) {
             let start = std::time::Instant::now();
             if fault(&text, algorithm, &truth_here).is_some() {
-                let wrong = |program: &mazurka_testkit::tree::Program| {
-                    let text = program.to_string();
-                    truth(&text).and_then(|truth| fault(&text, algorithm, &truth))
-                };
-                let (small, fault) = silently(|| {
-                    let small = shrink(program.clone(), |program| wrong(program).is_some());
-                    let fault = wrong(&small).unwrap_or_default();
-                    (small, fault)
+                panic_with_smallest(&format!("{algorithm}, seed {seed}"), &program, |text| {
+                    fault(text, algorithm, &truth(text, Limit::default())?)
                 });
-                panic!("{algorithm}, seed {seed}: {fault}\n{small}\n\nfirst:\n{text}");
             }
             tour.seconds += start.elapsed().as_secs_f64();
             tour.compared += 1;
@@ -144,13 +124,7 @@ fn all_agree_with_brute_force() {
 
 #[test]
 fn all_agree_where_nothing_waits_for_a_condition() {
-    let config = Config {
-        guards: false,
-        atomic: false,
-        choices: false,
-        choose: false,
-        ..Config::default()
-    };
+    let config = Config::default().without_conditions();
     agree(&engines(), 300_000, programs(400), &config);
 }
 
@@ -166,12 +140,6 @@ fn all_agree_for_long() {
 #[test]
 #[ignore = "takes minutes"]
 fn all_agree_for_long_where_nothing_waits_for_a_condition() {
-    let config = Config {
-        guards: false,
-        atomic: false,
-        choices: false,
-        choose: false,
-        ..Config::default()
-    };
+    let config = Config::default().without_conditions();
     agree(&engines(), 3_000_000, programs(20_000), &config);
 }

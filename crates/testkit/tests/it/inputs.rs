@@ -12,7 +12,7 @@ use mazurka_core::{
 use mazurka_explore::{Algorithm, Goal, Observer, Search, Variant};
 use mazurka_lang::{Code, Machine, SymbolicMachine, compile, load};
 use mazurka_smt::{Assembly, Choice, Sort, assemble};
-use mazurka_testkit::{Config, Limit, Visit, every_run, generate, shrink, tree, variants};
+use mazurka_testkit::{Config, Limit, Visit, assert_right, every_run, generate, variants};
 
 /// How many programs:
 /// `MAZURKA_PROGRAMS=20000 cargo test --release -p mazurka-testkit --test it inputs::` for a long
@@ -301,14 +301,7 @@ fn context_finds_what_brute_force_finds() {
         let (code, truth) = with_truth(text)?;
         variants().find_map(|variant| wrong_in_context(&code, &truth, variant))
     };
-    for seed in 0..programs() {
-        let program = generate(seed, &config);
-        if wrong(&program.to_string()).is_some() {
-            let small = shrink(program, |p: &tree::Program| wrong(&p.to_string()).is_some());
-            let what = wrong(&small.to_string()).unwrap_or_default();
-            panic!("seed {seed}: {what}\n{small}");
-        }
-    }
+    assert_right(0..programs(), &config, wrong);
 }
 
 #[test]

@@ -4,13 +4,11 @@
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
-use crate::common::programs;
+use crate::common::{panic_with_smallest, programs, truth};
 use mazurka_core::{Counts, Kinds, Limits};
 use mazurka_explore::{Findings, Goal, Parts, Search, Stateless, Workers};
 use mazurka_lang::Machine;
-use mazurka_testkit::{
-    Aspect, Config, Dependence, Limit, Recording, Summary, generate, machine, naive, shrink,
-};
+use mazurka_testkit::{Aspect, Config, Limit, Recording, Summary, generate, machine};
 
 const CUT: &[Stateless] = &[
     Stateless::Naive,
@@ -19,12 +17,6 @@ const CUT: &[Stateless] = &[
     Stateless::Source,
     Stateless::Optimal,
 ];
-
-fn truth(text: &str) -> Option<Summary> {
-    let limit = Limit::default();
-    let found = naive(&mut machine(text).ok()?, limit, Dependence::Claimed).ok()?;
-    (!found.lost).then_some(found)
-}
 
 /// A machine for each worker.
 fn copies(program: &Machine) -> impl Fn() -> Machine + Sync {
@@ -103,7 +95,7 @@ fn agree(first: u64, programs: u64, config: &Config) {
     for seed in first..first + programs {
         let program = generate(seed, config);
         let text = program.to_string();
-        let Some(truth_here) = truth(&text) else {
+        let Some(truth_here) = truth(&text, Limit::default()) else {
             continue;
         };
         for &algorithm in CUT {
@@ -112,13 +104,9 @@ fn agree(first: u64, programs: u64, config: &Config) {
             if fault(&text, algorithm, parts, &truth_here).is_none() {
                 continue;
             }
-            let wrong = |program: &mazurka_testkit::tree::Program| {
-                let text = program.to_string();
-                truth(&text).and_then(|truth| fault(&text, algorithm, parts, &truth))
-            };
-            let small = shrink(program.clone(), |program| wrong(program).is_some());
-            let fault = wrong(&small).unwrap_or_default();
-            panic!("{algorithm}, seed {seed}: {fault}\n{small}\n\nfirst:\n{text}");
+            panic_with_smallest(&format!("{algorithm}, seed {seed}"), &program, |text| {
+                fault(text, algorithm, parts, &truth(text, Limit::default())?)
+            });
         }
     }
 }
@@ -130,13 +118,7 @@ fn the_parts_are_the_whole() {
 
 #[test]
 fn the_parts_are_the_whole_where_nothing_waits_for_a_condition() {
-    let config = Config {
-        guards: false,
-        atomic: false,
-        choices: false,
-        choose: false,
-        ..Config::default()
-    };
+    let config = Config::default().without_conditions();
     agree(500_000, programs(300), &config);
 }
 
@@ -229,7 +211,7 @@ fn meaning(found: &Findings) -> String {
 }
 
 fn same_schedules(text: &str, name: &str) {
-    let (Ok(program), Some(_)) = (machine(text), truth(text)) else {
+    let (Ok(program), Some(_)) = (machine(text), truth(text, Limit::default())) else {
         return;
     };
     let plain = |algorithm| {

@@ -4,14 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use crate::common::programs;
+use crate::common::{panic_with_smallest, programs};
 use mazurka_core::{Execution, Fingerprint, Labelled, Limits, Schedule, Status, TraceHasher};
 use mazurka_explore::{Extent, Goal, Observer, Permute, Permuted, Search};
 use mazurka_lang::hir::{Program, Type};
 use mazurka_lang::{AnyStart, Code, Concolic, LabelledMachine, Machine, Outlook};
 use mazurka_testkit::{
     Aspect, Config, Dependence, Limit, Recording, Rng, Summary, Visit, every_run, generate,
-    machine, naive, shrink, tree,
+    machine, naive,
 };
 
 fn labelled(text: &str) -> Option<LabelledMachine> {
@@ -151,10 +151,9 @@ fn agree(first: u64, programs: u64, config: &Config) {
         permuted += u64::from(labelled(&text).is_some());
         for chance in 0..2 {
             if fault(&text, seed + chance).is_some() {
-                let wrong = |program: &tree::Program| fault(&program.to_string(), seed + chance);
-                let small = shrink(program.clone(), |program| wrong(program).is_some());
-                let fault = wrong(&small).unwrap_or_default();
-                panic!("seed {seed}: {fault}\n{small}\n\nfirst:\n{text}");
+                panic_with_smallest(&format!("seed {seed}"), &program, |text| {
+                    fault(text, seed + chance)
+                });
             }
         }
     }
@@ -268,11 +267,9 @@ fn agree_from_any_start(first: u64, programs: u64) {
         let program = generate(seed, &config);
         let text = program.to_string();
         if fault_from_any_start(&text, seed, &mut compared).is_some() {
-            let wrong =
-                |program: &tree::Program| fault_from_any_start(&program.to_string(), seed, &mut 0);
-            let small = shrink(program.clone(), |program| wrong(program).is_some());
-            let fault = wrong(&small).unwrap_or_default();
-            panic!("seed {seed}: {fault}\n{small}\n\nfirst:\n{text}");
+            panic_with_smallest(&format!("seed {seed}"), &program, |text| {
+                fault_from_any_start(text, seed, &mut 0)
+            });
         }
     }
     println!("{compared} of {} starts", 6 * programs);

@@ -3,13 +3,11 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use crate::common::{programs, silently};
+use crate::common::{panic_with_smallest, programs, truth};
 use mazurka_core::{Execution, Limits, MishapKind, Status};
 use mazurka_explore::{Findings, Goal, NetKind, Search, Unfold, Unfolding, WalkStates};
 use mazurka_lang::Machine;
-use mazurka_testkit::{
-    Aspect, Config, Dependence, Limit, Recorder, Summary, generate, machine, naive, shrink,
-};
+use mazurka_testkit::{Aspect, Config, Dependence, Limit, Recorder, Summary, generate, machine};
 
 const NETS: [NetKind; 2] = [NetKind::Replicated, NetKind::Contextual];
 
@@ -47,14 +45,13 @@ fn represented(program: &mut Machine, net: &mut Unfolding) -> Summary {
     recorder.finish()
 }
 
-/// What brute force finds, if it can.
-fn truth(text: &str) -> Option<Summary> {
+/// What brute force finds of a program whose nets are small enough.
+fn small_truth(text: &str) -> Option<Summary> {
     let limit = Limit {
         executions: 5_000,
         ..Limit::default()
     };
-    let found = naive(&mut machine(text).ok()?, limit, Dependence::Claimed).ok()?;
-    (!found.lost).then_some(found)
+    truth(text, limit)
 }
 
 /// What is wrong with the nets of a program.
@@ -183,23 +180,16 @@ fn check(first: u64, programs: u64, config: &Config) {
     for seed in first..first + programs {
         let program = generate(seed, config);
         let text = program.to_string();
-        let Some(truth_here) = truth(&text) else {
+        let Some(truth_here) = small_truth(&text) else {
             continue;
         };
         let fault = |text: &str, truth: &Summary| {
             std::panic::catch_unwind(|| fault(text, truth)).unwrap_or(Some("panics".to_owned()))
         };
         if fault(&text, &truth_here).is_some() {
-            let wrong = |program: &mazurka_testkit::tree::Program| {
-                let text = program.to_string();
-                truth(&text).and_then(|truth| fault(&text, &truth))
-            };
-            let (small, fault) = silently(|| {
-                let small = shrink(program.clone(), |program| wrong(program).is_some());
-                let fault = wrong(&small).unwrap_or_default();
-                (small, fault)
+            panic_with_smallest(&format!("seed {seed}"), &program, |text| {
+                fault(text, &small_truth(text)?)
             });
-            panic!("seed {seed}: {fault}\n{small}\n\nfirst:\n{text}");
         }
         compared += 1;
     }
@@ -217,12 +207,6 @@ fn nets_represent_the_traces() {
 
 #[test]
 fn nets_represent_the_traces_where_nothing_waits_for_a_condition() {
-    let config = Config {
-        guards: false,
-        atomic: false,
-        choices: false,
-        choose: false,
-        ..Config::default()
-    };
+    let config = Config::default().without_conditions();
     check(500_000, programs(120), &config);
 }

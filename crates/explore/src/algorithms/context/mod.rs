@@ -83,7 +83,7 @@ use crate::relations::catalogue::{Catalogue, conflict, single};
 use crate::relations::set::{Set, for_each};
 use meter::Meter;
 pub(crate) use printed::Printed;
-use sequences::{Lengths, MOST_STEPS, Made, Sequences, Step};
+use sequences::{Lengths, MOST_STEPS, Made, SequenceStep, Sequences};
 use trip::{Trip, discards};
 use wants::Wants;
 
@@ -137,7 +137,7 @@ pub(crate) struct Context<S> {
     /// The states of the run that may have a process outside the backtrack set.
     open: S,
     /// The steps of the run.
-    made: Vec<Step>,
+    made: Vec<SequenceStep>,
     /// Number of events of the run with a false `assume`.
     discards: usize,
     /// The last state has been met, or can be reached from one that has.
@@ -345,7 +345,7 @@ impl<S: Set> Context<S> {
 fn covered<E: Semantics>(
     sequences: &mut Sequences,
     trip: &mut Trip<'_, E>,
-    made: &[Step],
+    made: &[SequenceStep],
     state: &E::State,
 ) -> bool {
     for one in sequences.unlike() {
@@ -384,7 +384,7 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
             Some(event) => {
                 let adds = self.meter.push(program);
                 let claims = self.catalogue.number_of_event(event, single(&event.claims));
-                Step::push(&mut self.made, event, claims);
+                SequenceStep::push(&mut self.made, event, claims);
                 self.discards += usize::from(discards(event));
                 if self.discards > 0 {
                     self.sequences.enter();

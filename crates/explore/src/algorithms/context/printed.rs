@@ -17,7 +17,7 @@
 use mazurka_core::{Event, ProcessId, Semantics};
 
 use super::meter::Meter;
-use super::sequences::Step;
+use super::sequences::SequenceStep;
 use super::trip::{Trip, discards};
 use crate::algorithms::path::Mark;
 use crate::algorithms::source::Source;
@@ -33,9 +33,9 @@ pub(crate) struct Printed<S> {
     meter: Meter,
     catalogue: Catalogue,
     /// The steps of the run.
-    made: Vec<Step>,
+    made: Vec<SequenceStep>,
     /// For each state of the run, the sequences that sleep there.
-    sleep: Vec<Vec<Vec<Step>>>,
+    sleep: Vec<Vec<Vec<SequenceStep>>>,
 }
 
 impl<S: Set> Printed<S> {
@@ -52,11 +52,11 @@ impl<S: Set> Printed<S> {
 
     /// Lines 15 and 16, for the sequences of the state before. A sequence with one step left is a
     /// sleeping process.
-    fn sleep_after(&self, event: &Event) -> Vec<Vec<Step>> {
+    fn sleep_after(&self, event: &Event) -> Vec<Vec<SequenceStep>> {
         let before = self.sleep.last().into_iter().flatten();
         let after = before.filter_map(|sequence| {
             let first = sequence.first()?;
-            let keeps = |step: &Step| {
+            let keeps = |step: &SequenceStep| {
                 step.process != event.process
                     && !self
                         .catalogue
@@ -71,7 +71,7 @@ impl<S: Set> Printed<S> {
     }
 
     /// Returns the sequence v.u for the race of an event with the last one.
-    fn reversed(&self, first: usize) -> Vec<Step> {
+    fn reversed(&self, first: usize) -> Vec<SequenceStep> {
         let last = self.made.len() - 1;
         let follows = |at: &usize| {
             let event = &self.source.order.events[*at];
@@ -83,7 +83,7 @@ impl<S: Set> Printed<S> {
     }
 
     /// Whether a prefix of a sequence sleeps in a state (line 12).
-    fn sleeps(&self, depth: usize, sequence: &[Step]) -> bool {
+    fn sleeps(&self, depth: usize, sequence: &[SequenceStep]) -> bool {
         let first = sequence[0].process;
         let mark = self.source.path.mark(depth, first);
         let taken = mark == Some(Mark::Taken) && first != self.made[depth].process;
@@ -108,7 +108,7 @@ impl<E: Semantics, S: Set> Policy<E> for Printed<S> {
         };
         self.meter.push(program);
         let claims = self.catalogue.number_of_event(event, single(&event.claims));
-        Step::push(&mut self.made, event, claims);
+        SequenceStep::push(&mut self.made, event, claims);
         let mut sleep = self.sleep_after(event);
         sleep.retain(|sequence| {
             if let [last] = &sequence[..] {
@@ -120,7 +120,7 @@ impl<E: Semantics, S: Set> Policy<E> for Printed<S> {
     }
 
     fn look_around(&mut self, program: &mut E) -> u64 {
-        let mut wanted: Vec<(usize, Vec<Step>)> = Vec::new();
+        let mut wanted: Vec<(usize, Vec<SequenceStep>)> = Vec::new();
         if self.source.overflow || program.events().iter().any(discards) {
             return 0;
         }

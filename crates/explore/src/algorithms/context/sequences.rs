@@ -28,14 +28,14 @@ const MOST_AHEAD: u32 = 32;
 
 /// A step of a sequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct SequenceStep {
     pub process: ProcessId,
     pub outcomes: SmallVec<[i64; 1]>,
     /// The claims of the step when it was made.
     pub claims: u32,
 }
 
-impl Step {
+impl SequenceStep {
     /// Adds the step of an event. The outcomes are added in place afterwards, because moving a step
     /// that has just been written would cost a store-forwarding stall.
     #[inline(always)]
@@ -62,7 +62,7 @@ impl Step {
 struct Sequence {
     /// The depth of that state.
     home: usize,
-    steps: Vec<Step>,
+    steps: Vec<SequenceStep>,
     /// For each step, its position in the run that it was made in.
     places: Vec<usize>,
     /// The sequence with all of its steps left.
@@ -127,7 +127,7 @@ impl Followed {
 
     /// Sets the steps that are left.
     #[inline]
-    fn leave(&mut self, left: u64, steps: &[Step]) {
+    fn leave(&mut self, left: u64, steps: &[SequenceStep]) {
         self.left = left;
         (self.length, self.processes) = (0, 0);
         let mut left = left;
@@ -378,7 +378,7 @@ impl Sequences {
     }
 
     /// Returns the steps that are left of a sequence, in an order in which they can be tried.
-    pub fn left(&self, one: Followed) -> impl Iterator<Item = &Step> {
+    pub fn left(&self, one: Followed) -> impl Iterator<Item = &SequenceStep> {
         let steps = self.all[one.number as usize].steps.iter().enumerate();
         steps
             .filter(move |(at, _)| one.left >> at & 1 == 1)
@@ -422,7 +422,11 @@ impl Sequences {
 
     /// Returns the steps since the home of a sequence that has been followed to its end, in the
     /// order of the run that it was found in: its own as they were made there, and then the others.
-    pub fn as_found<'a>(&'a self, one: Followed, since: &'a [Step]) -> Vec<&'a Step> {
+    pub fn as_found<'a>(
+        &'a self,
+        one: Followed,
+        since: &'a [SequenceStep],
+    ) -> Vec<&'a SequenceStep> {
         let Sequence { steps, places, .. } = &self.all[one.number as usize];
         let mut own: Vec<usize> = (0..steps.len()).collect();
         own.sort_unstable_by_key(|&at| places[at]);
@@ -452,7 +456,7 @@ impl Sequences {
 
     /// Adds a sequence that starts from a state of the path and adds `adds` to its sum, unless it
     /// is known. It consists of the steps at some positions of the run.
-    pub fn add(&mut self, home: usize, places: &[usize], run: &[Step], adds: Fingerprint) {
+    pub fn add(&mut self, home: usize, places: &[usize], run: &[SequenceStep], adds: Fingerprint) {
         let here = &mut self.homes[home];
         let steps = places.iter().map(|&at| &run[at]);
         let same = |&known: &u32| {
@@ -523,7 +527,7 @@ impl Sequences {
 
 /// Returns the first step of a process that is left of a sequence.
 #[inline]
-fn next_of(process: ProcessId, one: &Followed, steps: &[Step]) -> Option<u32> {
+fn next_of(process: ProcessId, one: &Followed, steps: &[SequenceStep]) -> Option<u32> {
     let mut left = one.left;
     while left != 0 {
         let at = left.trailing_zeros();
@@ -537,7 +541,12 @@ fn next_of(process: ProcessId, one: &Followed, steps: &[Step]) -> Option<u32> {
 
 /// Whether a step that is left of a sequence conflicts with these claims.
 #[inline]
-fn conflict(one: &Followed, steps: &[Step], claims: &Claims, catalogue: &Catalogue) -> bool {
+fn conflict(
+    one: &Followed,
+    steps: &[SequenceStep],
+    claims: &Claims,
+    catalogue: &Catalogue,
+) -> bool {
     let number = single(claims);
     let mut left = one.left;
     while left != 0 {

@@ -3,7 +3,7 @@
 use mazurka_core::{Event, Fingerprint, MishapKind, Semantics};
 
 use super::meter::Meter;
-use super::sequences::Step;
+use super::sequences::SequenceStep;
 
 /// Limit on the steps of a trip; longer ones are not worth their cost.
 pub(super) const LONG: u64 = 64;
@@ -40,12 +40,12 @@ impl<'a, E: Semantics> Trip<'a, E> {
     }
 
     /// Goes to a state of the run from another one.
-    pub fn visit(&mut self, run: &[Step], depth: usize) {
+    pub fn visit(&mut self, run: &[SequenceStep], depth: usize) {
         if self.at > depth {
             return self.back_to(depth);
         }
         while self.at < depth {
-            let Step {
+            let SequenceStep {
                 process, outcomes, ..
             } = &run[self.at];
             let made = self.program.step(*process, outcomes);
@@ -62,12 +62,12 @@ impl<'a, E: Semantics> Trip<'a, E> {
     }
 
     /// Makes some steps. Returns whether they are possible without a false `assume`.
-    pub fn make_all<'s>(&mut self, steps: impl IntoIterator<Item = &'s Step>) -> bool {
+    pub fn make_all<'s>(&mut self, steps: impl IntoIterator<Item = &'s SequenceStep>) -> bool {
         steps.into_iter().all(|step| self.make(step))
     }
 
     #[inline(never)]
-    fn make(&mut self, step: &Step) -> bool {
+    fn make(&mut self, step: &SequenceStep) -> bool {
         let made = self.program.step(step.process, &step.outcomes);
         let Ok(event) = made else { return false };
         let fine = !discards(event);
@@ -87,7 +87,7 @@ impl<'a, E: Semantics> Trip<'a, E> {
     }
 
     /// Returns to the end of the run. Returns the number of steps of the trip.
-    pub fn home(mut self, run: &[Step]) -> u64 {
+    pub fn home(mut self, run: &[SequenceStep]) -> u64 {
         self.visit(run, run.len());
         debug_assert!(self.meter.agrees_with(self.program));
         self.steps

@@ -4,7 +4,7 @@
 
 use mazurka_core::Event;
 
-use super::wakeup::{Key, NONE, Step};
+use super::wakeup::{Key, NONE, NextStep};
 use super::{Initial, Optimal, Reversal};
 use crate::relations::set::{Set, for_each};
 
@@ -143,7 +143,7 @@ impl<S: Set> Optimal<S> {
             Some(made) => self.catalogue.number_of_event(made, event.single),
             None => self.waiting,
         };
-        let added = self.forest.add(Step {
+        let added = self.forest.add(NextStep {
             process,
             claims,
             key,

@@ -12,7 +12,7 @@
 //! | notdep(e, E)·proc(e') = v | a set of positions, [`Reversal`] |
 //! | WI_\[E\](v) (weak initials) | [`Optimal::weak_initial`] |
 //! | sleep(E) | `sleepers`, with the claims of each sleeper's next step |
-//! | wut(E) | `Node::branches`, children of which are in [`Forest`] |
+//! | wut(E) | `SearchNode::branches`, children of which are in [`Forest`] |
 //! | insert_\[E\](v, wut(E)) | [`Optimal::reverse`], and `insert` below |
 //!
 //! Where it deviates:
@@ -62,7 +62,7 @@ use smallvec::SmallVec;
 
 use self::insert::Cover;
 use self::preference::Preference;
-use self::wakeup::{Forest, Key, NONE, Step};
+use self::wakeup::{Forest, Key, NONE, NextStep};
 use crate::algorithms::naive::next_outcomes;
 use crate::algorithms::reducing::pending;
 use crate::drive::driver::{End, Policy};
@@ -82,7 +82,7 @@ enum Initial {
 /// A state on the current path. Its size is a power of two, which makes indexing a vector cheaper.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-struct Node {
+struct SearchNode {
     /// Index of its first sleeping process; the list ends where that of the next node starts.
     sleepers: u32,
     /// Index of its first ready process; kept only if there are guards.
@@ -108,7 +108,7 @@ const AGAIN: u8 = 2;
 /// All ready processes are to be tried.
 const EXPAND: u8 = 4;
 
-impl Node {
+impl SearchNode {
     /// Whether nothing more is to be run from here.
     #[inline]
     fn is_done(&self) -> bool {
@@ -127,8 +127,8 @@ struct Reversal<S> {
 #[derive(Debug)]
 pub(crate) struct Optimal<S> {
     order: Order<S>,
-    nodes: Vec<Node>,
-    sleepers: Vec<Step>,
+    nodes: Vec<SearchNode>,
+    sleepers: Vec<NextStep>,
     ready: Vec<ProcessId>,
     forest: Forest,
     /// The claims of sleeping processes and of branches.
@@ -184,7 +184,7 @@ impl<S: Set> Optimal<S> {
     }
 
     #[inline]
-    fn sleepers_of(&self, node: usize) -> &[Step] {
+    fn sleepers_of(&self, node: usize) -> &[NextStep] {
         let end = self
             .nodes
             .get(node + 1)
@@ -194,7 +194,7 @@ impl<S: Set> Optimal<S> {
 
     /// Whether a step can come first in v, or before all of it.
     #[inline(always)]
-    fn weak_initial(&self, step: &Step, v: &Reversal<S>) -> Option<Initial> {
+    fn weak_initial(&self, step: &NextStep, v: &Reversal<S>) -> Option<Initial> {
         match self.order.first_of(step.process, &v.all) {
             Some(first) => {
                 let event = &self.order.events[first];
@@ -298,7 +298,7 @@ impl<S: Set> Optimal<S> {
     /// weak initial of all of v: no other event of v must come before its step, if the step is in
     /// v, or conflicts with it, if it is not.
     #[inline(always)]
-    fn leads(&self, sleeper: &Step, first: usize) -> bool {
+    fn leads(&self, sleeper: &NextStep, first: usize) -> bool {
         let events = &self.order.events;
         let in_v = |at: usize| !events[at].before.contains(first);
         let own = self.order.next_of(sleeper.process, first);
@@ -404,7 +404,7 @@ impl<S: Set> Optimal<S> {
             program.claims(process, &mut claims);
             self.order.make_room_for(process, &claims);
             let claims = self.catalogue.number(process, &claims);
-            let added = self.forest.add(Step {
+            let added = self.forest.add(NextStep {
                 process,
                 claims,
                 key: 0,
@@ -564,7 +564,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
                 }
             }
         }
-        self.nodes.push(Node {
+        self.nodes.push(SearchNode {
             sleepers: start as u32,
             ready: self.ready.len() as u32,
             branches,
@@ -607,7 +607,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         program.claims(process, &mut claims);
         self.order.make_room_for(process, &claims);
         let claims = self.catalogue.number(process, &claims);
-        self.sleepers.push(Step {
+        self.sleepers.push(NextStep {
             process,
             claims,
             key: 0,
@@ -649,7 +649,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
                 break;
             }
             parent.explored = parent.explored.saturating_add(1);
-            self.sleepers.push(Step {
+            self.sleepers.push(NextStep {
                 process: event.process,
                 claims: self.catalogue.number_of_event(event, single),
                 key: 0,

@@ -7,7 +7,7 @@ pub(crate) type Key = u32;
 
 /// The next step of a process: its claims and its outcomes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
+pub(crate) struct NextStep {
     pub process: ProcessId,
     /// Its claims, by their number in the catalogue.
     pub claims: u32,
@@ -23,7 +23,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// A node of a wakeup tree: first child, next sibling.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Branch {
-    pub step: Step,
+    pub step: NextStep,
     pub child: u32,
     pub sibling: u32,
 }
@@ -43,7 +43,7 @@ impl Forest {
         }
     }
 
-    pub fn add(&mut self, step: Step) -> u32 {
+    pub fn add(&mut self, step: NextStep) -> u32 {
         let branch = Branch {
             step,
             child: NONE,

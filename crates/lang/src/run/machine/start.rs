@@ -4,14 +4,14 @@ use mazurka_core::{Event, Mishap, MishapKind, ProcessId};
 
 use super::Machine;
 use crate::code::fault::Site;
-use crate::run::{Cpu, Deaf, Fuel, Log, Numbers, Plain, Step, evaluate};
+use crate::run::{Cpu, Deaf, Fuel, Log, Numbers, Plain, StepInProgress, evaluate};
 
 impl Machine {
     /// Lets all processes do their local work before their first step.
     pub(super) fn start(&mut self) {
         let mut event = Event::new(ProcessId(0), 0);
         for process in 0..self.code.processes.len() as u32 {
-            let mut step = Step {
+            let mut step = StepInProgress {
                 event: &mut event,
                 outcomes: &[],
                 fuel: Fuel::new(self.max_local),

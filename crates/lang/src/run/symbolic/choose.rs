@@ -13,7 +13,7 @@ use super::domain::{Cause, TermDomain};
 use super::guide::Guide;
 use crate::code::Compare;
 use crate::code::fault::Fault;
-use crate::run::{Halt, Step, Stop, choose};
+use crate::run::{Halt, Obstacle, StepInProgress, choose};
 
 /// More values than this are not tried one after the other.
 const MOST: i64 = 256;
@@ -22,7 +22,7 @@ impl TermDomain<'_> {
     /// A value between two bounds.
     pub fn choose_value(
         &mut self,
-        step: &mut Step<'_>,
+        step: &mut StepInProgress<'_>,
         first: Term,
         end: Term,
     ) -> Result<Term, Halt> {
@@ -38,7 +38,7 @@ impl TermDomain<'_> {
     /// A value, and where the possible ones end.
     fn choose_between(
         &mut self,
-        step: &mut Step<'_>,
+        step: &mut StepInProgress<'_>,
         first: Term,
         end: Term,
     ) -> Result<Outcome, Halt> {
@@ -50,7 +50,7 @@ impl TermDomain<'_> {
             return self.guided_choice(step, first, end);
         }
         if self.probing {
-            return Err(Halt::Stop(Stop::Undecided));
+            return Err(Halt::Obstacle(Obstacle::Undecided));
         }
         step.burn(DECISION)?;
         let values = self.values_between(first, end);
@@ -59,7 +59,7 @@ impl TermDomain<'_> {
         let from = given.unwrap_or(least);
         if from < least {
             // It was possible on another path.
-            return Err(Halt::Stop(Stop::NoSuchOutcome));
+            return Err(Halt::Obstacle(Obstacle::NoSuchOutcome));
         }
         let mut possible = |value: &i64| {
             let [low, high] = self.between(first, end, *value);
@@ -68,7 +68,7 @@ impl TermDomain<'_> {
         };
         let Some(value) = (from..beyond).find(&mut possible) else {
             return Err(match given {
-                Some(_) => Halt::Stop(Stop::NoSuchOutcome),
+                Some(_) => Halt::Obstacle(Obstacle::NoSuchOutcome),
                 None => Halt::Fault(Fault::Undecided),
             });
         };
@@ -85,7 +85,7 @@ impl TermDomain<'_> {
     /// The value that was chosen when the run was recorded.
     fn guided_choice(
         &mut self,
-        step: &mut Step<'_>,
+        step: &mut StepInProgress<'_>,
         first: Term,
         end: Term,
     ) -> Result<Outcome, Halt> {
@@ -94,10 +94,10 @@ impl TermDomain<'_> {
             _ => None,
         };
         let value = step.given().or(least);
-        let value = value.ok_or(Halt::Stop(Stop::NoSuchOutcome))?;
+        let value = value.ok_or(Halt::Obstacle(Obstacle::NoSuchOutcome))?;
         for condition in self.between(first, end, value) {
             if !self.defined(step, condition)? {
-                return Err(Halt::Stop(Stop::NoSuchOutcome));
+                return Err(Halt::Obstacle(Obstacle::NoSuchOutcome));
             }
         }
         let end = value.saturating_add(1);

@@ -13,7 +13,7 @@ use mazurka_smt::{Term, Why};
 use super::domain::{Cause, TermDomain};
 use crate::code::Range;
 use crate::code::fault::Fault;
-use crate::run::{Halt, Step, Stop};
+use crate::run::{Halt, Obstacle, StepInProgress};
 
 /// How much local work a decision counts for: each splits the run, so a few hundred in one step are
 /// a lot.
@@ -21,7 +21,7 @@ pub(super) const DECISION: u64 = 4000;
 
 impl TermDomain<'_> {
     /// Which side of a condition to go on with.
-    pub fn side(&mut self, step: &mut Step<'_>, condition: Term) -> Result<bool, Halt> {
+    pub fn side(&mut self, step: &mut StepInProgress<'_>, condition: Term) -> Result<bool, Halt> {
         match self.guided(condition, true) {
             Some(decided) => decided,
             None => self.decide_unguided(step, condition),
@@ -29,19 +29,27 @@ impl TermDomain<'_> {
     }
 
     /// Whether an operation is defined.
-    pub fn defined(&mut self, step: &mut Step<'_>, condition: Term) -> Result<bool, Halt> {
+    pub fn defined(
+        &mut self,
+        step: &mut StepInProgress<'_>,
+        condition: Term,
+    ) -> Result<bool, Halt> {
         match self.guided(condition, false) {
             Some(decided) => decided,
             None => self.decide_unguided(step, condition),
         }
     }
 
-    fn decide_unguided(&mut self, step: &mut Step<'_>, condition: Term) -> Result<bool, Halt> {
+    fn decide_unguided(
+        &mut self,
+        step: &mut StepInProgress<'_>,
+        condition: Term,
+    ) -> Result<bool, Halt> {
         if let Some(value) = self.logic.known(condition) {
             return Ok(value != 0);
         }
         if self.probing {
-            return Err(Halt::Stop(Stop::Undecided));
+            return Err(Halt::Obstacle(Obstacle::Undecided));
         }
         step.burn(DECISION)?;
         let opposite = self.logic.not(condition);
@@ -51,7 +59,7 @@ impl TermDomain<'_> {
             Some(0) if self.possible(opposite) != Ok(false) => {
                 (0, 1 + i64::from(self.possible(condition) == Ok(true)))
             }
-            Some(_) => return Err(Halt::Stop(Stop::NoSuchOutcome)),
+            Some(_) => return Err(Halt::Obstacle(Obstacle::NoSuchOutcome)),
             None => self.sides(condition, opposite)?,
         };
         step.event.outcomes.push(Outcome { value, end });
@@ -63,10 +71,14 @@ impl TermDomain<'_> {
 
     /// The test of an `if` or `while` that is known. Taken literally, rules COND and WHILE have two
     /// successors even then.
-    pub fn literal_side(&mut self, step: &mut Step<'_>, truth: bool) -> Result<bool, Halt> {
+    pub fn literal_side(
+        &mut self,
+        step: &mut StepInProgress<'_>,
+        truth: bool,
+    ) -> Result<bool, Halt> {
         let value = step.given().unwrap_or(0);
         if !(0..2).contains(&value) {
-            return Err(Halt::Stop(Stop::NoSuchOutcome));
+            return Err(Halt::Obstacle(Obstacle::NoSuchOutcome));
         }
         step.event.outcomes.push(Outcome { value, end: 2 });
         self.causes.push(Cause::Decision);
@@ -127,7 +139,7 @@ impl TermDomain<'_> {
     /// Each element of an array that an index may select, one after the other.
     pub fn pick_one(
         &mut self,
-        step: &mut Step<'_>,
+        step: &mut StepInProgress<'_>,
         range: Range,
         index: Term,
     ) -> Result<u32, Halt> {
@@ -135,7 +147,7 @@ impl TermDomain<'_> {
             return element.map(|at| range.first + at);
         }
         if self.probing {
-            return Err(Halt::Stop(Stop::Undecided));
+            return Err(Halt::Obstacle(Obstacle::Undecided));
         }
         let given = step.given();
         let mut undecided = None;
@@ -145,7 +157,7 @@ impl TermDomain<'_> {
             (Some(value), _) => value,
             // It was offered when the solver was sure.
             (None, Some((at, _))) if given == Some(i64::from(*at)) => *at,
-            (None, _) if given.is_some() => return Err(Halt::Stop(Stop::NoSuchOutcome)),
+            (None, _) if given.is_some() => return Err(Halt::Obstacle(Obstacle::NoSuchOutcome)),
             (None, _) => {
                 self.doubt(undecided);
                 return Err(Halt::Fault(Fault::Undecided));

@@ -13,7 +13,7 @@ use super::state::Decisions;
 use crate::check::hir::Type;
 use crate::code::fault::Fault;
 use crate::code::{Arith, Code, Compare, Range};
-use crate::run::{Domain, Halt, Selected, Step, Values, input_name};
+use crate::run::{Domain, Halt, Selected, StepInProgress, Values, input_name};
 
 /// What an outcome of a step stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +98,12 @@ impl Domain for TermDomain<'_> {
         self.logic
     }
 
-    fn admit(&mut self, step: &mut Step<'_>, op: Arith, divisor: Term) -> Result<(), Halt> {
+    fn admit(
+        &mut self,
+        step: &mut StepInProgress<'_>,
+        op: Arith,
+        divisor: Term,
+    ) -> Result<(), Halt> {
         if !matches!(op, Arith::Div | Arith::Rem) || self.logic.known(divisor).is_some() {
             return Ok(());
         }
@@ -110,13 +115,13 @@ impl Domain for TermDomain<'_> {
         }
     }
 
-    fn decide(&mut self, step: &mut Step<'_>, condition: Term) -> Result<bool, Halt> {
+    fn decide(&mut self, step: &mut StepInProgress<'_>, condition: Term) -> Result<bool, Halt> {
         self.side(step, condition)
     }
 
     fn test(
         &mut self,
-        step: &mut Step<'_>,
+        step: &mut StepInProgress<'_>,
         code: &Code,
         pc: u32,
         condition: Term,
@@ -130,7 +135,7 @@ impl Domain for TermDomain<'_> {
 
     fn select(
         &mut self,
-        step: &mut Step<'_>,
+        step: &mut StepInProgress<'_>,
         range: Range,
         index: Term,
     ) -> Result<Selected<Term>, Halt> {
@@ -144,7 +149,12 @@ impl Domain for TermDomain<'_> {
         }
     }
 
-    fn pick(&mut self, step: &mut Step<'_>, range: Range, index: Term) -> Result<u32, Halt> {
+    fn pick(
+        &mut self,
+        step: &mut StepInProgress<'_>,
+        range: Range,
+        index: Term,
+    ) -> Result<u32, Halt> {
         match self.select(step, range, index)? {
             Selected::At(cell) => {
                 self.guided_known(cell - range.first);
@@ -154,7 +164,13 @@ impl Domain for TermDomain<'_> {
         }
     }
 
-    fn touch(&mut self, step: &mut Step<'_>, kind: AccessKind, range: Range, index: Term) {
+    fn touch(
+        &mut self,
+        step: &mut StepInProgress<'_>,
+        kind: AccessKind,
+        range: Range,
+        index: Term,
+    ) {
         self.indices.resize(step.event.touched.len(), None);
         self.indices.push(Some(self.logic.number(index)));
         let all = Access::new(kind, range.first).over(range.len);
@@ -171,7 +187,12 @@ impl Domain for TermDomain<'_> {
         self.logic.select(ty, here, written, old)
     }
 
-    fn choose(&mut self, step: &mut Step<'_>, first: Term, end: Term) -> Result<Term, Halt> {
+    fn choose(
+        &mut self,
+        step: &mut StepInProgress<'_>,
+        first: Term,
+        end: Term,
+    ) -> Result<Term, Halt> {
         self.choose_value(step, first, end)
     }
 
@@ -210,7 +231,7 @@ impl Domain for TermDomain<'_> {
     /// Whether it holds is decided, as every condition.
     fn invariant(
         &mut self,
-        step: &mut Step<'_>,
+        step: &mut StepInProgress<'_>,
         code: &Code,
         (invariant, written): (u32, Option<Term>),
         cells: &[Term],

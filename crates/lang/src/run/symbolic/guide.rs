@@ -20,7 +20,7 @@ use mazurka_smt::{Evaluator, Model, Term};
 
 use super::domain::TermDomain;
 use super::{Life, SymbolicMachine, initial_cells};
-use crate::run::{Halt, Stop};
+use crate::run::{Halt, Obstacle};
 
 /// The way that a step went: its tests, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,12 +74,12 @@ impl TermDomain<'_> {
             (false, Guide::Way { .. }) => Some(1),
         };
         let Some(wanted) = wanted else {
-            return Some(Err(Halt::Stop(Stop::Undecided)));
+            return Some(Err(Halt::Obstacle(Obstacle::Undecided)));
         };
         let wanted = wanted != 0;
         match known {
             Some(value) if (value != 0) != wanted => {
-                return Some(Err(Halt::Stop(Stop::NoSuchOutcome)));
+                return Some(Err(Halt::Obstacle(Obstacle::NoSuchOutcome)));
             }
             Some(_) => {}
             None if wanted => self.path.push(term),
@@ -100,7 +100,7 @@ impl TermDomain<'_> {
         let terms = &self.logic.terms;
         let wanted = guide.next(|values| u32::try_from(values.eval(terms, index)?).ok());
         let Some(wanted) = wanted.filter(|&at| at < len) else {
-            return Some(Err(Halt::Stop(Stop::NoSuchOutcome)));
+            return Some(Err(Halt::Obstacle(Obstacle::NoSuchOutcome)));
         };
         let here = self.logic.is_at(index, wanted);
         self.path.push(self.logic.condition(here));
@@ -190,8 +190,8 @@ impl SymbolicMachine {
             _ => return Err(StepError::NotReady),
         };
         made.map_err(|stop| match stop {
-            Stop::NoSuchOutcome | Stop::Undecided => StepError::NoSuchOutcome,
-            Stop::Blocked { .. } => StepError::NotReady,
+            Obstacle::NoSuchOutcome | Obstacle::Undecided => StepError::NoSuchOutcome,
+            Obstacle::Blocked { .. } => StepError::NotReady,
         })
     }
 

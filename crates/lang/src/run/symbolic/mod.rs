@@ -69,7 +69,7 @@ pub use tell::{Concrete, Observed};
 use crate::code::fault::Site;
 use crate::code::{Claim, Code, Op, Waits};
 use crate::run::state::{Life, Registers};
-use crate::run::{Cpu, Fuel, Log, Step, Stop, Undo};
+use crate::run::{Cpu, Fuel, Log, Obstacle, StepInProgress, Undo};
 
 /// What is needed to take a step back.
 #[derive(Clone, Copy, Debug)]
@@ -277,7 +277,7 @@ impl SymbolicMachine {
         event: &mut Event,
         outcomes: &[i64],
         step: bool,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Obstacle> {
         let SymbolicState {
             cells,
             processes,
@@ -297,7 +297,7 @@ impl SymbolicMachine {
                 asked: &mut self.asked,
                 maybe_written: Vec::new(),
             },
-            step: &mut Step {
+            step: &mut StepInProgress {
                 event,
                 outcomes,
                 fuel: Fuel::new(self.max_local),
@@ -324,7 +324,7 @@ impl SymbolicMachine {
     }
 
     /// Makes a step; its event is the one at the end of the run.
-    fn advance(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<(), Stop> {
+    fn advance(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<(), Obstacle> {
         let depth = self.taken.len();
         let here = &self.state.processes[process.index()];
         let taken = Taken {
@@ -368,7 +368,7 @@ impl SymbolicMachine {
                 self.sum_up(process, taken.path);
             }
             // Some values of the variables close its way, and these are the values from here on.
-            Err(Stop::Blocked { joins, .. })
+            Err(Obstacle::Blocked { joins, .. })
                 if self.state.path.len() > taken.path && self.guide.is_none() =>
             {
                 self.undo_to(taken.undo);
@@ -563,8 +563,8 @@ impl SymbolicMachine {
         }
         match result {
             Ok(()) => Possible::Yes,
-            Err(Stop::Undecided) => Possible::Depends,
-            Err(Stop::Blocked { .. } | Stop::NoSuchOutcome) => Possible::No,
+            Err(Obstacle::Undecided) => Possible::Depends,
+            Err(Obstacle::Blocked { .. } | Obstacle::NoSuchOutcome) => Possible::No,
         }
     }
 }

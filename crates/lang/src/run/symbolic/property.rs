@@ -5,7 +5,7 @@ use mazurka_smt::Term;
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 use crate::code::fault::Fault;
 use crate::code::{Code, Compare, Op};
-use crate::run::peek;
+use crate::run::{Piece, peek};
 
 use super::logic::{Logic, sort_of};
 
@@ -121,8 +121,7 @@ impl Logic {
 
     /// An index over locals; none if it is not known.
     pub fn local_expression(&mut self, snippet: &[Op], locals: &[Term]) -> Option<Index> {
-        let whole = (0, snippet.len());
-        match peek(self, snippet, whole, &[], locals, &mut Vec::new())? {
+        match peek(self, Piece::whole(snippet), &[], locals, &mut Vec::new())? {
             Ok(value) => self.known(value).map(Index::Known),
             Err(_) => Some(Index::Failed),
         }

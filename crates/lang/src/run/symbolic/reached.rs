@@ -3,7 +3,7 @@
 use mazurka_core::{ProcessId, ProcessPath};
 use mazurka_smt::{Answer, Model, Term, Terms};
 
-use crate::run::blocker::joinable;
+use crate::run::blocker::Resting;
 use crate::tell::property::Property;
 
 use super::SymbolicMachine;
@@ -20,12 +20,16 @@ impl SymbolicMachine {
 
     /// The processes whose end the next step of a process may wait for.
     pub(super) fn joinable(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
-        let registers = &self.state.processes[process.index()].registers;
         let (logic, locals) = (self.logic.borrow(), self.locals(process));
         // Handles are always known.
         let known = |slot: u32| logic.known(locals[slot as usize]).unwrap_or(0);
-        let handle = |slot: u32| ProcessId(known(slot) as u32);
-        joinable(&self.code, &self.table, process, registers, handle, into);
+        let resting = Resting {
+            code: &self.code,
+            table: &self.table,
+            process,
+            registers: &self.state.processes[process.index()].registers,
+        };
+        resting.joinable(|slot| ProcessId(known(slot) as u32), into);
     }
 
     /// The value of a cell, as a term.
