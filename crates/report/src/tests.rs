@@ -1,7 +1,8 @@
 //! The views of records made by hand: what a search cannot be made to give on demand.
 
 use mazurka_core::record::{
-    Difference, Ending, Kind, Place, ProgramRecord, Record, Run, VERSION, Waiting, Witness,
+    Difference, Ending, Kind, KindsRecord, Place, ProgramRecord, Record, Run, VERSION, Waiting,
+    Witness,
 };
 use mazurka_core::{Bound, Counts, Scope, StopReason, Verdict};
 
@@ -35,6 +36,7 @@ fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witness>) -> Reco
         },
         seconds: 0.5,
         solver: None,
+        kinds: KindsRecord::default(),
         witnesses,
     }
 }
