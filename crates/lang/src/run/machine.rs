@@ -558,9 +558,8 @@ impl Machine {
         let start = process_state.registers.pc as usize;
         let operands = &mut *self.scratch.borrow_mut();
         let piece = Piece {
-            ops: &self.code.ops,
+            ops: &self.code.ops[..blocker as usize],
             first: start,
-            end: blocker as usize,
         };
         let (cells, locals) = (&self.state.cells, self.locals(process));
         let operand = peek(&mut Plain, piece, cells, locals, operands);
