@@ -602,6 +602,9 @@ impl Search<Stateless> {
         if limits.steps == Some(steps) || !cut_short {
             return attempt;
         }
+        // What it has found is found again, and takes memory until then.
+        let attempted = attempt.counts.steps;
+        drop(attempt);
         let rest = self.within(Limits {
             steps: limits.steps.map(|most| most - steps),
             ..budget.left()
@@ -610,7 +613,7 @@ impl Search<Stateless> {
         // To cut takes time, too.
         parts.search.limits.time = budget.left().time;
         parts.found.elapsed = budget.elapsed();
-        parts.found.counts.steps += attempt.counts.steps;
+        parts.found.counts.steps += attempted;
         let mut found = parts.finish(workers, watch);
         budget.restate(&mut found.bounds);
         for bound in &mut found.bounds {
