@@ -2,6 +2,7 @@
 //!
 //! No paper. This is what all nets need of the program, however they choose tests.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use mazurka_core::{AccessKind, Bound, Counts, Event, Execution, Limits, ProcessId, Status, Wait};
@@ -161,7 +162,7 @@ pub(crate) fn next<E: Execution>(program: &E, process: ProcessId) -> Next {
 
 /// Returns the effects of the last step of a program.
 pub(crate) fn done<E: Execution>(program: &E, event: &Event) -> Done {
-    let mut locks: Vec<(u32, bool)> = Vec::new();
+    let mut locks = BTreeMap::new();
     // A step that stays has undone its effects.
     let touched = event.touched.iter().filter(|_| !event.stayed);
     for access in touched {
@@ -170,8 +171,7 @@ pub(crate) fn done<E: Execution>(program: &E, event: &Event) -> Done {
             AccessKind::Release => false,
             AccessKind::Read | AccessKind::Write => continue,
         };
-        locks.retain(|lock| lock.0 != access.first);
-        locks.push((access.first, held));
+        locks.insert(access.first, held);
     }
     let joined = event.joined.iter();
     let joined = joined.filter(|process| !event.spawned.contains(process));
@@ -180,7 +180,7 @@ pub(crate) fn done<E: Execution>(program: &E, event: &Event) -> Done {
         outcomes: event.outcomes.iter().map(|o| o.value).collect(),
         // A process that the step itself started is no process that the step has to wait for.
         joined: joined.copied().collect(),
-        locks,
+        locks: locks.into_iter().collect(),
         next: processes.map(|process| next(program, process)).collect(),
     }
 }

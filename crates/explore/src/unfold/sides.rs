@@ -86,7 +86,9 @@ impl<E: Execution> Tester<'_, '_, E> {
             let branches = !event.outcomes.is_empty();
             match (self.builder.find_event(extension, &done).1, more) {
                 (None, more) => {
-                    let (node, _) = self.builder.add_event(extension, &done);
+                    let (session, builder) = (&mut self.session, &mut self.builder);
+                    let look = &mut || session.look_now_and_then();
+                    let (node, _) = builder.add_event(extension, &done, look)?;
                     // Alone, no side is left if this was the last; elsewhere some may be infeasible
                     // only here.
                     break (Some(node), branches && (!alone || more.is_some()));

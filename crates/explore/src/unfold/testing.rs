@@ -345,10 +345,13 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         assert!(made.is_ok(), "an extension that is open is not possible");
         let event = &self.session.program.events()[self.run.len()];
         let done = done(self.session.program, event);
-        let (node, new) = self.builder.add_event(extension, &done);
+        let more = next_outcomes(event);
+        let (session, builder) = (&mut self.session, &mut self.builder);
+        let look = &mut || session.look_now_and_then();
+        let (node, new) = builder.add_event(extension, &done, look)?;
         if new {
             let owner = self.builder.net.event(node).extension;
-            match next_outcomes(event) {
+            match more {
                 Some(outcomes) => {
                     self.chances.insert(owner, outcomes);
                     self.builder.pending.push(owner);
