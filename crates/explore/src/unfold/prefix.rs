@@ -456,8 +456,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             assert!(possible, "a schedule of the net cannot be followed");
             let end = End::classify(session.program);
             if end != End::Deadlock && session.program.has_conditions() {
-                // The net does not order a step that stays, because another process has not ended,
-                // and the end of that process: the run may have made the step afterwards.
+                // A step that stays may have been made too late (`deadlocks`).
                 continue;
             }
             let run = || Schedule::from_run(session.program.events(), session.program.processes());

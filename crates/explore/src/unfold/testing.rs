@@ -141,7 +141,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
             }
             let end = End::classify(self.session.program);
             if end != End::Deadlock && self.conditional {
-                // As in `prefix`: a step that stays may have been made too late.
+                // A step that stays may have been made too late (`deadlocks`).
                 continue;
             }
             let run = || {
