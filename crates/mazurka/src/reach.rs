@@ -268,7 +268,7 @@ impl Program {
         let asked = Asked::new(&wanted.property, budget);
         let (looked, mut found) = match &self.language {
             Language::Maz(front) => {
-                let mut machine = front.machine(options);
+                let mut machine = front.machine_for_a_search(options);
                 let mut net = everything(how.net, options).run(&mut machine, watch, &mut ());
                 let tick = &mut ticker(budget, &net.found, watch);
                 let looked = match how.method {

@@ -78,7 +78,8 @@ impl Program {
             return Ok(unfolded?.0);
         }
         Ok(on_front!(self.language, front => {
-            let mut machine = front.machine(options);
+            let options = &options.started();
+            let mut machine = front.machine_for_a_search(options);
             let mut net = everything(wanted, options).run(&mut machine, watch, &mut ());
             self.net_record(wanted, &mut net, &mut machine, options)
         }))
@@ -120,7 +121,8 @@ impl Program {
             }
             _ => on_front!(self.language, front => {
                 let observer = &mut Each(|machine: &_| test(schedule_of(machine), &[]));
-                let mut machine = front.machine(options);
+                let options = &options.started();
+                let mut machine = front.machine_for_a_search(options);
                 let mut net = everything(wanted, options).run(&mut machine, watch, observer);
                 self.net_record(wanted, &mut net, &mut machine, options)
             }),
@@ -156,7 +158,8 @@ impl Program {
                 (walked.states, finish(record, wanted, &walked.found, 0))
             }
             _ => on_front!(self.language, front => {
-                let mut machine = front.machine(options);
+                let options = &options.started();
+                let mut machine = front.machine_for_a_search(options);
                 let mut walked = walk.run(&mut machine, watch, &mut ());
                 let record = self.judge_net(&mut walked.found, &mut machine, options);
                 (walked.states, finish(record, wanted, &walked.found, 0))
@@ -188,7 +191,8 @@ impl Program {
             return Ok((record, drawn(&names, &mut net, label)));
         }
         on_front!(self.language, front => {
-            let mut machine = front.machine(options);
+            let options = &options.started();
+            let mut machine = front.machine_for_a_search(options);
             let mut net = everything(wanted, options).run(&mut machine, watch, &mut ());
             let record = self.net_record(wanted, &mut net, &mut machine, options);
             small(&net)?;

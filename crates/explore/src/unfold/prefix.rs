@@ -100,21 +100,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
 
     /// Adds events until no extension is left.
     pub fn unfold(mut self) -> (Builder, Stateful, Findings) {
-        self.tested.session.start();
-        if self.builder.pending.is_empty() {
-            let end = End::classify(self.tested.session.program);
-            self.tested.session.end(end);
-        }
-        self.enqueue();
-        while let Some(Reverse(rank)) = self.queue.pop() {
-            if let ControlFlow::Break(bound) = self.add(rank.extension, rank.size) {
-                self.tested.session.break_off(bound);
-                break;
-            }
-            self.enqueue();
-        }
-        if !self.tested.session.ledger.found.broken_off {
-            self.find_deadlocks();
+        if let ControlFlow::Break(bound) = self.add_all() {
+            self.tested.session.break_off(bound);
         }
         let mut found = self.tested.session.finish();
         found.counts.events = self.builder.net.events.len() as u64;
@@ -123,6 +110,20 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             terminals: self.terminals,
         };
         (self.builder, stateful, found)
+    }
+
+    fn add_all(&mut self) -> ControlFlow<Bound> {
+        self.tested.session.start()?;
+        if self.builder.pending.is_empty() {
+            let end = End::classify(self.tested.session.program);
+            self.tested.session.end(end);
+        }
+        self.enqueue();
+        while let Some(Reverse(rank)) = self.queue.pop() {
+            self.add(rank.extension, rank.size)?;
+            self.enqueue();
+        }
+        self.find_deadlocks()
     }
 
     /// Ranks the new extensions.
@@ -433,11 +434,11 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
 
     /// Finds the deadlocked states that the prefix represents. Each is run, and counts if some
     /// inputs lead to it.
-    fn find_deadlocks(&mut self) {
+    fn find_deadlocks(&mut self) -> ControlFlow<Bound> {
         let clocks = self.tested.session.deadlocks(&mut self.builder);
         let mut known = FxHashSet::default();
         let mut schedule = Vec::new();
-        let mut states = 0;
+        self.tested.session.ledger.found.counts.deadlocks = 0;
         for clock in clocks {
             if !known.insert(self.marking(&clock).fingerprint()) {
                 continue;
@@ -446,10 +447,14 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             examiner.schedule(net, &clock, &mut schedule);
             let session = &mut self.tested.session;
             session.program.back_to(0);
-            let possible = schedule.iter().all(|&event| {
+            let mut possible = true;
+            for &event in &schedule {
                 let (process, outcomes) = (net.event(event).process, net.chosen(event));
-                session.program.step(process, outcomes).is_ok()
-            });
+                possible = session.step(process, outcomes)?.is_ok();
+                if !possible {
+                    break;
+                }
+            }
             if !possible && session.program.has_conditions() {
                 continue;
             }
@@ -467,8 +472,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
                 run()
             );
             session.ledger.deadlock(session.program);
-            states += 1;
+            session.ledger.found.counts.deadlocks += 1;
         }
-        self.tested.session.ledger.found.counts.deadlocks = states;
+        ControlFlow::Continue(())
     }
 }
