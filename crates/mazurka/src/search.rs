@@ -109,8 +109,9 @@ impl Program {
     fn check_on<F: Front>(&self, front: &F, options: &Options, watch: &mut Watch<'_>) -> Record {
         let deterministic = self.must_be_deterministic(options);
         let goal = Goal::Verdict { deterministic };
-        let mut machine = front.machine(options);
-        let machines = || front.machine(options);
+        let options = &options.started();
+        let mut machine = front.machine_for_a_search(options);
+        let machines = || front.machine_for_a_search(options);
         let (algorithm, found) = pick::decide(&mut machine, &machines, options, goal, watch);
         let shown = shown(&mut machine, &found, deterministic, options);
         self.record_of(Head::new("check", algorithm, options), &found, shown)
@@ -142,13 +143,14 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Record {
-        let mut machine = front.machine(options);
+        let options = &options.started();
+        let mut machine = front.machine_for_a_search(options);
         let found = match algorithm.stateless() {
             None => everything(algorithm, options).run(&mut machine, watch, &mut ()),
             Some(stateless) => {
                 let workers = Workers {
                     count: options.jobs,
-                    programs: &|| front.machine(options),
+                    programs: &|| front.machine_for_a_search(options),
                 };
                 everything(stateless, options).share(&workers, watch)
             }
@@ -188,6 +190,7 @@ impl Program {
         let Some(stateless) = algorithm.stateless() else {
             return Err(ResumeError::Engine(algorithm));
         };
+        let options = &options.started();
         let search = everything(stateless, options);
         on_front!(self.language, front => {
             let mut parts = match from {
@@ -196,7 +199,7 @@ impl Program {
             };
             let workers = Workers {
                 count: options.jobs,
-                programs: &|| front.machine(options),
+                programs: &|| front.machine_for_a_search(options),
             };
             let save = &mut |parts: &Parts| save(Checkpoint::new(self, options, parts));
             let found = parts.run_saved(&workers, watch, &mut Saver { every, save });
