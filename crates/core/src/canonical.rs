@@ -8,7 +8,7 @@
 //! |---|---|
 //! | l₁ ≁ l₂ | [`dependent`](crate::dependent) |
 //! | canon(θ) | [`canonical_order`] |
-//! | [θ] as a key | [`TraceHasher::trace`] |
+//! | \[θ\] as a key | [`TraceHasher::trace`] |
 //!
 //! Counting traces needs no normal form: [`TraceHasher`] gives each event a fingerprint of its
 //! whole past and adds them up, one step at a time, so that equivalent runs have equal sums.

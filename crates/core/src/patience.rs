@@ -23,6 +23,8 @@ pub struct Patience {
     end: Option<Instant>,
     told: Option<Arc<AtomicBool>>,
     waits: Arc<AtomicBool>,
+    /// Whether this clone waits, whatever the others do.
+    held: bool,
 }
 
 impl Patience {
@@ -32,6 +34,7 @@ impl Patience {
             end: time.and_then(|time| Instant::now().checked_add(time)),
             told,
             waits: Arc::default(),
+            held: false,
         }
     }
 
@@ -41,6 +44,22 @@ impl Patience {
         let over = |end: Instant| Instant::now() >= end;
         (self.told.as_ref().is_some_and(told) || self.end.is_some_and(over))
             && !self.waits.load(Ordering::Relaxed)
+            && !self.held
+    }
+
+    /// From now on this clone waits for every step, or (`false`) only as long as the others do.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let mut patience = mazurka_core::Patience::new(Some(Duration::ZERO), None);
+    /// patience.hold(true);
+    /// assert!(!patience.is_over());
+    /// patience.hold(false);
+    /// assert!(patience.is_over());
+    /// ```
+    pub fn hold(&mut self, holds: bool) {
+        self.held = holds;
     }
 
     /// From now on every step is waited for: the search is over, and what it has found is to be

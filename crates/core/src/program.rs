@@ -118,6 +118,12 @@ pub trait Execution: Promises {
         false
     }
 
+    /// From now on a step that takes long may be broken off, or may no longer be, when the search
+    /// does not wait for it ([`Patience`](crate::Patience)). Such a step has the mishap
+    /// [`MishapKind::BrokenOff`](crate::MishapKind::BrokenOff) and means nothing. So an engine
+    /// allows it only for steps after which it can end. At first no step may be broken off.
+    fn break_off_long_steps(&mut self, _may: bool) {}
+
     /// Lets a ready process make its next step. A `choose` takes its value from `outcomes`, in
     /// order, and where these end its least value.
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError>;

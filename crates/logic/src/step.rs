@@ -5,11 +5,11 @@
 //! it, as in every other engine; a guard or choice and the first step of what it guards are one
 //! step.
 //!
-//! | paper | here |
+//! | paper | a variant of [`Rule`](mazurka_core::proof::Rule) |
 //! |---|---|
-//! | DLT-ASSIGN, DLT-COND, DLT-WHILE | [`Rule::Assign`], [`Rule::Cond`], [`Rule::While`] |
-//! | section 6.2, with the event that errata E9 asks for | [`Rule::Spawn`], [`Rule::Join`] |
-//! | section 6.3 | [`Rule::Guard`], [`Rule::Choice`], [`Rule::Lock`], [`Rule::Unlock`] |
+//! | DLT-ASSIGN, DLT-COND, DLT-WHILE | `Assign`, `Cond`, `While` |
+//! | section 6.2, with the event that errata E9 asks for | `Spawn`, `Join` |
+//! | section 6.3 | `Guard`, `Choice`, `Lock`, `Unlock` |
 //!
 //! The bound of a `while` that is used up is a step without an event, as in the paper's prototype.
 

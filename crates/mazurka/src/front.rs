@@ -20,6 +20,11 @@ pub(crate) trait Front: Sync {
     /// A machine in the initial state.
     fn machine(&self, options: &Options) -> Self::Machine;
 
+    /// The same for a search: engines break off a long step when the options no longer wait for it.
+    fn machine_for_a_search(&self, options: &Options) -> Self::Machine {
+        self.machine(options)
+    }
+
     /// The same for one run: a long step is broken off when the options no longer wait for it.
     fn machine_for_a_run(&self, options: &Options) -> Self::Machine {
         self.machine(options)
@@ -74,6 +79,14 @@ impl Front for Arc<Code> {
 
     fn machine(&self, options: &Options) -> Machine {
         Machine::new(Arc::clone(self), options.limits.local)
+    }
+
+    fn machine_for_a_search(&self, options: &Options) -> Machine {
+        Machine::until(
+            Arc::clone(self),
+            options.limits.local,
+            options.patience.clone(),
+        )
     }
 
     fn machine_for_a_run(&self, options: &Options) -> Machine {

@@ -38,6 +38,7 @@ pub struct Options {
 impl Options {
     /// The same for a search that starts now.
     pub(crate) fn started(&self) -> Self {
+        self.telling.store(false, Ordering::SeqCst);
         Self {
             solver: self.solver.started(&self.limits),
             patience: Patience::new(self.limits.time, self.solver.stop.clone()),

@@ -122,7 +122,11 @@ impl Program {
         let branches = (0..labelled.events().len()).filter(|&at| labelled.branches(at));
         let branches = branches.map(|at| at + 1).collect();
         let mut collecting = Collecting {
-            concolic: self.language.concolic(options),
+            // It takes as much memory as the program again.
+            concolic: match options.patience.is_over() {
+                true => None,
+                false => self.language.concolic(options),
+            },
             ..Collecting::new(tester, schedule.0.len(), wanted)
         };
         let extent = Extent {
@@ -138,17 +142,22 @@ impl Program {
             findings.stopped = StopReason::Bound;
         }
         let any_start = match wanted.any_start {
-            true => Some(self.any_start(
-                &Recorded {
+            true => {
+                let recorded = Recorded {
                     schedule: &schedule,
                     events: &recorded_events,
                     finished,
                     listed: wanted.listed,
-                },
-                options,
-                budget,
-                watch,
-            )?),
+                };
+                match self.any_start(&recorded, options, budget, watch) {
+                    // What was broken off means nothing.
+                    Err(_) if options.patience.is_over() => {
+                        findings.add_bound(budget.why_broken(findings.counts, watch));
+                        None
+                    }
+                    found => Some(found?),
+                }
+            }
             false => None,
         };
         let mut machine = collecting.tester;
@@ -308,6 +317,9 @@ impl Program {
     ) -> Result<AnyStartPermutations, PermuteError> {
         let schedule = recorded.schedule;
         let refuse = |why: &str| PermuteError::AnyStart(why.to_owned());
+        if options.patience.is_over() {
+            return Err(refuse("a limit was reached before"));
+        }
         let concolic = self.language.concolic_solving(options);
         let mut concolic = concolic.ok_or(PermuteError::NoLabels)?;
         let followed = concolic.follow(schedule);

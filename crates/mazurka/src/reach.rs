@@ -311,7 +311,7 @@ fn reach_with_numbers(
     options: &Options,
     watch: &mut Watch<'_>,
 ) -> Result<(Looked, Findings), Refused> {
-    let mut machine = code.machine(options);
+    let mut machine = code.machine_for_a_search(options);
     let mut net = everything(how.net, options).run(&mut machine, watch, &mut ());
     let tick = &mut ticker(asked.budget, &net.found, watch);
     let looked = match how.method {

@@ -201,8 +201,9 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Record {
-        let mut machine = front.machine(options);
-        let machines = || front.machine(options);
+        let options = &options.started();
+        let mut machine = front.machine_for_a_search(options);
+        let machines = || front.machine_for_a_search(options);
         let (algorithm, found) = pick::decide(&mut machine, &machines, options, task, watch);
         let head = Head::new("check", algorithm, options, self.counted(options));
         let shown = shown(&mut machine, &found, head);
@@ -237,13 +238,14 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Record {
-        let mut machine = front.machine(options);
+        let options = &options.started();
+        let mut machine = front.machine_for_a_search(options);
         let found = match algorithm.stateless() {
             None => everything(algorithm, options).run(&mut machine, watch, &mut ()),
             Some(stateless) => {
                 let workers = Workers {
                     count: options.jobs,
-                    programs: &|| front.machine(options),
+                    programs: &|| front.machine_for_a_search(options),
                 };
                 everything(stateless, options).share(&workers, watch)
             }
@@ -283,6 +285,7 @@ impl Program {
         let Some(stateless) = algorithm.stateless() else {
             return Err(ResumeError::Engine(algorithm));
         };
+        let options = &options.started();
         let search = everything(stateless, options);
         on_front!(self.language, front => {
             let mut parts = match from {
@@ -291,7 +294,7 @@ impl Program {
             };
             let workers = Workers {
                 count: options.jobs,
-                programs: &|| front.machine(options),
+                programs: &|| front.machine_for_a_search(options),
             };
             let save = &mut |parts: &Parts| save(Checkpoint::new(self, options, parts));
             let found = parts.run_saved(&workers, watch, &mut Saver { every, save });

@@ -79,7 +79,8 @@ impl Program {
             return Ok(self.symbolic_net_record(wanted, &mut net, watch));
         }
         Ok(on_front!(self.language, front => {
-            let mut machine = front.machine(options);
+            let options = &options.started();
+            let mut machine = front.machine_for_a_search(options);
             let mut net = everything(wanted, options).run(&mut machine, watch, &mut ());
             self.net_record(wanted, &mut net, &mut machine, options)
         }))
@@ -121,7 +122,8 @@ impl Program {
             }
             None => on_front!(self.language, front => {
                 let observer = &mut Each(|machine: &_| test(schedule_of(machine), &[]));
-                let mut machine = front.machine(options);
+                let options = &options.started();
+                let mut machine = front.machine_for_a_search(options);
                 let mut net = everything(wanted, options).run(&mut machine, watch, observer);
                 self.net_record(wanted, &mut net, &mut machine, options)
             }),
@@ -157,7 +159,8 @@ impl Program {
                 (walked.states, finish(record, wanted, &walked.found, 0))
             }
             None => on_front!(self.language, front => {
-                let mut machine = front.machine(options);
+                let options = &options.started();
+                let mut machine = front.machine_for_a_search(options);
                 let mut walked = walk.run(&mut machine, watch, &mut ());
                 let record = self.judge_net(&mut walked.found, &mut machine, options);
                 (walked.states, finish(record, wanted, &walked.found, 0))
@@ -194,7 +197,8 @@ impl Program {
             return Ok((record, drawn(&names, &mut net, label)));
         }
         on_front!(self.language, front => {
-            let mut machine = front.machine(options);
+            let options = &options.started();
+            let mut machine = front.machine_for_a_search(options);
             let mut net = everything(wanted, options).run(&mut machine, watch, &mut ());
             let record = self.net_record(wanted, &mut net, &mut machine, options);
             small(&net)?;

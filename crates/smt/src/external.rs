@@ -5,8 +5,8 @@
 //! next query starts another.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -109,7 +109,7 @@ impl External {
             }
         }
         script += "(check-sat)\n";
-        conversation.say(&script)?;
+        conversation.say(script)?;
         let asked = match conversation.hear(&wait)?.as_str() {
             "unsat" => Asked::Unsat,
             "unknown" => {
@@ -125,11 +125,14 @@ impl External {
             "sat" => {
                 let names: Vec<String> =
                     variables.iter().map(|&v| smtlib::name(terms, v)).collect();
-                conversation.say(&format!("(get-value ({}))\n", names.join(" ")))?;
+                conversation.say(format!("(get-value ({}))\n", names.join(" ")))?;
                 let mut answer = String::new();
-                let open = |text: &str| text.matches('(').count() > text.matches(')').count();
-                while answer.is_empty() || open(&answer) {
-                    answer += &conversation.hear(&wait)?;
+                let mut open = 0;
+                while answer.is_empty() || open > 0 {
+                    let line = conversation.hear(&wait)?;
+                    let count = |bracket: char| line.matches(bracket).count() as i64;
+                    open += count('(') - count(')');
+                    answer += &line;
                     answer.push('\n');
                 }
                 let sorts: Vec<Sort> = variables.iter().map(|&v| terms.sort(v)).collect();
@@ -154,7 +157,7 @@ impl External {
         let mut conversation = self.talk()?;
         let wait = self.wait();
         let script = smtlib::quantified(terms, constraints, universal);
-        conversation.say(&format!("(push 1)\n{script}(check-sat)\n"))?;
+        conversation.say(format!("(push 1)\n{script}(check-sat)\n"))?;
         let asked = match conversation.hear(&wait)?.as_str() {
             "unsat" => Ok(Asked::Unsat),
             "sat" | "unknown" => Err(Why::Failed(format!(
@@ -172,7 +175,7 @@ impl External {
         mut conversation: Conversation,
         asked: Result<Asked, Why>,
     ) -> Result<Asked, Why> {
-        conversation.say("(pop 1)\n")?;
+        conversation.say("(pop 1)\n".to_owned())?;
         self.conversation = Some(conversation);
         asked
     }
@@ -261,7 +264,7 @@ pub fn stop_all() {
 /// A running process. It is killed when this is dropped.
 struct Conversation {
     child: Arc<Mutex<Child>>,
-    input: ChildStdin,
+    texts: Sender<String>,
     lines: Receiver<String>,
 }
 
@@ -276,14 +279,23 @@ impl Conversation {
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
         let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
-        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+        let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(failed("it has no pipes".to_owned()));
         };
+        // Reading and writing may block for ever; these threads end when the process does.
         let (sender, lines) = channel();
-        // Reading may block for ever; this thread ends when the process does.
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
                 if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        let (texts, receiver) = channel::<String>();
+        std::thread::spawn(move || {
+            for text in receiver {
+                let said = input.write_all(text.as_bytes());
+                if said.and_then(|()| input.flush()).is_err() {
                     break;
                 }
             }
@@ -295,19 +307,17 @@ impl Conversation {
         drop(running);
         let mut conversation = Conversation {
             child,
-            input,
+            texts,
             lines,
         };
-        conversation.say("(set-option :produce-models true)\n(set-logic ALL)\n")?;
+        conversation.say("(set-option :produce-models true)\n(set-logic ALL)\n".to_owned())?;
         Ok(conversation)
     }
 
-    fn say(&mut self, text: &str) -> Result<(), Why> {
-        let said = self
-            .input
-            .write_all(text.as_bytes())
-            .and_then(|()| self.input.flush());
-        said.map_err(|error| Why::Failed(format!("it does not listen: {error}")))
+    /// Says something, without waiting until the other side has read it.
+    fn say(&mut self, text: String) -> Result<(), Why> {
+        let said = self.texts.send(text);
+        said.map_err(|_| Why::Failed("it does not listen".to_owned()))
     }
 
     fn hear(&mut self, wait: &Wait) -> Result<String, Why> {

@@ -2,7 +2,7 @@
 //! shrinker for what disagrees, and wrong engines that a harness worth its name must catch.
 //!
 //! An explorer under test is a closure from a machine to a [`Summary`]; [`disagreement`] says
-//! what it gets wrong about one program, [`hunt`] looks for a program that it gets wrong and
+//! what it gets wrong about one program, [`hunt()`] looks for a program that it gets wrong and
 //! makes it small.
 //!
 //! ```

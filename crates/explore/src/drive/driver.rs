@@ -219,7 +219,11 @@ pub(crate) fn drive<E: Execution, P: Policy<E>>(
         asleep: &start.asleep,
         watch: *watch,
     };
+    // A step that is broken off ends the search. Others, before it and after it, are made again,
+    // and must not be broken off.
+    program.break_off_long_steps(true);
     driver.run(*program, policy, *observer);
+    program.break_off_long_steps(false);
     driver.ledger.found.stored = policy.stored();
     driver.ledger.finish(driver.budget.elapsed())
 }
@@ -244,10 +248,10 @@ impl Driver<'_, '_> {
         observer.start(program);
         // Asked once: most searches have no observer, and steps are short.
         let looks = observer.looks();
-        let before = self.start(program);
         if is_broken_off(program.initial_mishaps()) {
             return self.broken_off();
         }
+        let before = self.start(program);
         policy.enter(program);
         for &process in self.asleep {
             policy.put_to_sleep(program, process);

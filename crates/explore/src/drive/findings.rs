@@ -140,8 +140,14 @@ impl Findings {
         counts.events += more.events;
         counts.steps += more.steps;
         match (&mut self.seen.traces, other.seen.traces) {
-            (Some(met), Some(traces)) => {
-                for (&trace, &tally) in traces.iter() {
+            (Some(met), Some(mut traces)) => {
+                // The larger table is kept: a copy of it may be more than a limit of memory allows.
+                if traces.len() > met.len() {
+                    std::mem::swap(met, &mut traces);
+                    counts.deadlocks = more.deadlocks;
+                    self.seen.broken_ensures = other.seen.broken_ensures;
+                }
+                for (trace, tally) in traces.into_entries() {
                     if met.add(trace, tally) {
                         counts.deadlocks += tally.deadlocks;
                         self.seen.broken_ensures += tally.broken_ensures;
@@ -525,4 +531,41 @@ fn normal<E: Execution>(
         mishap,
         schedule: Schedule::of_each(order.iter().map(|&at| &events[at]), processes),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The findings of a search that has met some traces, of which every third is a deadlock.
+    fn met(traces: std::ops::Range<u64>) -> Findings {
+        let mut found = Findings::none(false);
+        for trace in traces {
+            let tally = Tally {
+                deadlocks: u64::from(trace % 3 == 0),
+                broken_ensures: trace % 2,
+            };
+            let met = found.seen.traces.as_mut().expect("traces may come again");
+            assert!(met.add(Fingerprint::EMPTY.then(trace), tally));
+            found.counts.executions += 1;
+            found.counts.deadlocks += tally.deadlocks;
+            found.seen.broken_ensures += tally.broken_ensures;
+        }
+        found.count();
+        found
+    }
+
+    #[test]
+    fn parts_are_put_together_either_way() {
+        let all = met(0..60_000);
+        for (one, other) in [(0..10, 5..60_000), (5..60_000, 0..10), (0..60_000, 0..0)] {
+            let executions = (one.end - one.start) + (other.end - other.start);
+            let mut both = met(one);
+            both.absorb(met(other));
+            assert_eq!(both.counts.executions, executions);
+            both.counts.executions = all.counts.executions;
+            assert_eq!(both.counts, all.counts);
+            assert_eq!(both.seen, all.seen);
+        }
+    }
 }

@@ -32,7 +32,7 @@ use mazurka_core::{Bound, Counts, Execution, Kind, Limits, Status, StepError, St
 use crate::algorithms::engine::Stateless;
 use crate::drive::budget::Budget;
 use crate::drive::cut::{Part, cut};
-use crate::drive::driver::{Goal, Observer, Progress, Watch};
+use crate::drive::driver::{Goal, Observer, Progress, Watch, is_broken_off};
 use crate::drive::estimate::Estimate;
 use crate::drive::findings::Findings;
 use crate::drive::search::{Search, Session, Start};
@@ -226,7 +226,10 @@ impl Parts {
                 }
             }
         });
-        let stopped_by = desk.stopped_by();
+        // The workers may have known of the limit first.
+        let broken = desk.stopped_by().is_none() && desk.broken.load(Ordering::Relaxed);
+        let broken = broken.then(|| budget.why_broken(desk.before, watch));
+        let stopped_by = desk.stopped_by().or(broken);
         let mut result = self.gather(done, &after);
         let (findings, _) = &mut result;
         if let Some(bound) = stopped_by {
@@ -360,6 +363,8 @@ struct Desk<'a> {
     /// Parts after this one need not be explored.
     last: AtomicUsize,
     stopped: AtomicBool,
+    /// Whether a worker has broken off a step because the search no longer waits for it.
+    broken: AtomicBool,
     bound: Mutex<Option<Bound>>,
     /// One for each worker, and the last one for all finished parts.
     slots: Vec<Slot>,
@@ -377,6 +382,7 @@ impl<'a> Desk<'a> {
             next: AtomicUsize::new(0),
             last: AtomicUsize::new(usize::MAX),
             stopped: AtomicBool::new(false),
+            broken: AtomicBool::new(false),
             bound: Mutex::new(None),
             slots: (0..=workers).map(|_| Slot::default()).collect(),
             before: parts.found.counts,
@@ -453,6 +459,10 @@ impl<'a> Desk<'a> {
             program: programs(),
             start: Start::default(),
         };
+        if is_broken_off(workplace.program.initial_mishaps()) {
+            self.broken.store(true, Ordering::Relaxed);
+            return;
+        }
         loop {
             if let Some(bound) = self.spent() {
                 // The end of a part may be the end of them all.
@@ -545,6 +555,9 @@ impl<'a> Desk<'a> {
                     self.stop(Bound::MaxSteps(most));
                 }
                 (Bound::MaxExecutions(_), _, Some(most)) => self.stop(Bound::MaxExecutions(most)),
+                (Bound::Interrupted, ..) if at <= self.last.load(Ordering::Relaxed) => {
+                    self.broken.store(true, Ordering::Relaxed);
+                }
                 (
                     Bound::MaxDepth(_)
                     | Bound::MaxLocal(_)
@@ -596,6 +609,9 @@ impl Search<Stateless> {
         if limits.steps == Some(steps) || !cut_short {
             return attempt;
         }
+        // What it has found is found again, and takes memory until then.
+        let attempted = attempt.counts.steps;
+        drop(attempt);
         let rest = self.within(Limits {
             steps: limits.steps.map(|most| most - steps),
             ..budget.left()
@@ -604,7 +620,7 @@ impl Search<Stateless> {
         // To cut takes time, too.
         parts.search.limits.time = budget.left().time;
         parts.found.elapsed = budget.elapsed();
-        parts.found.counts.steps += attempt.counts.steps;
+        parts.found.counts.steps += attempted;
         let mut found = parts.finish(workers, watch);
         budget.restate(&mut found.bounds);
         for bound in &mut found.bounds {

@@ -99,6 +99,12 @@ impl<V> Prints<V> {
             .map(|(print, value)| (print, value))
     }
 
+    /// Returns all entries, in any order, and frees them part by part.
+    pub fn into_entries(self) -> impl Iterator<Item = (Fingerprint, V)> {
+        let many = self.many.into_iter().flat_map(|many| many.into_entries());
+        self.few.into_iter().chain(many)
+    }
+
     /// Returns all fingerprints, in any order.
     pub fn prints(&self) -> impl Iterator<Item = &Fingerprint> {
         self.iter().map(|(print, _)| print)
@@ -122,9 +128,7 @@ impl Prints {
         if other.len > self.len {
             std::mem::swap(self, &mut other);
         }
-        for &print in other.prints() {
-            self.insert(print);
-        }
+        self.extend(other.into_entries());
     }
 
     /// Adds a fingerprint. Returns whether it is new.

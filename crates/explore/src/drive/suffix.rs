@@ -115,6 +115,10 @@ impl<E: Execution> Execution for Suffix<'_, E> {
         self.program.has_conditions()
     }
 
+    fn break_off_long_steps(&mut self, may: bool) {
+        self.program.break_off_long_steps(may);
+    }
+
     #[inline(always)]
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
         self.program.step(process, outcomes)

@@ -78,6 +78,11 @@ impl<T> Table<T> {
         self.parts.iter().flatten()
     }
 
+    /// Returns all entries, in any order. Each part is freed when its last entry is taken.
+    pub fn into_entries(self) -> impl Iterator<Item = T> {
+        self.parts.into_iter().flatten()
+    }
+
     /// Returns the number of entries for which there is room.
     #[cfg(test)]
     fn capacity(&self) -> usize {

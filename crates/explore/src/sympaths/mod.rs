@@ -27,8 +27,9 @@
 //!   make a step: its steps are explored from the state before, too. (Dropping the state in any
 //!   case would lose what the process does after the loop; dropping it where all others may have
 //!   to wait would lose the deadlock in which they do.)
-//! - *Dependence* is between the accesses that two steps really made, and two unknown elements of
-//!   an array are different if the path condition says so (section 6.1). That is enough here, since
+//! - *Dependence* is between the accesses that two steps really made, and between steps that look
+//!   at the same invariant; two unknown elements of an array are different if the path condition
+//!   says so (section 6.1). That is enough here, since
 //!   all processes are run from every state.
 //! - *Waiting* (section 6.3). A step in which a process only finds that it has to wait leads to no
 //!   state. But if every process can find that, the states in which all of them do are deadlocks.
@@ -580,10 +581,15 @@ impl<E: Symbolic> Search<'_, '_, E> {
         let indices = self.program.indices();
         let index = |at: usize| indices.get(at).copied().flatten();
         let touched = event.touched.iter().enumerate();
+        let touched = touched.map(|(at, &access)| (access, index(at)));
+        // A cell that no state has stands for an invariant, which the step has looked at.
+        let cells = self.program.cells() as u32;
+        let claims = event.claims.iter();
+        let watched = claims.filter(|claim| claim.first >= cells);
         let new = Rc::new(Seen {
             process: event.process,
             outcomes: event.outcomes.iter().map(|o| o.value).collect(),
-            touched: touched.map(|(at, &access)| (access, index(at))).collect(),
+            touched: touched.chain(watched.map(|&claim| (claim, None))).collect(),
             spawned: event.spawned.as_slice().into(),
             joined: event.joined.as_slice().into(),
         });

@@ -18,6 +18,12 @@
 //! Deviations. The thesis stops at the cycle; here each complete deadlocked execution is reported,
 //! so that they can be counted. The search starts with the first waiting process, and all processes
 //! before it must have ended: otherwise a deadlock would be found once for each waiting process.
+//!
+//! With inputs a step may *stay*: it decides a condition, and then has to wait for the end of a
+//! process. The net does not order such an event with that end: in a replicated net the end would
+//! have to be distinguished by the stays that it comes after, and whether a step ends its process,
+//! so that it must claim the end, is known only when it has been made. So where conditions decide,
+//! the callers run each deadlock, and drop it if the run does not show it.
 
 use std::ops::ControlFlow;
 

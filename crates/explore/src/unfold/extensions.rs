@@ -30,11 +30,18 @@
 //! extension with the fewest causes represents all that agree in the places that the step touches
 //! ([`Builder::resolve`]).
 
-use mazurka_core::{Claims, ProcessId, Status, Wait};
+use std::ops::ControlFlow;
+
+use mazurka_core::{Bound, Claims, ProcessId, Status, Wait};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::configuration::Examiner;
 use super::net::{Claimed, Group, Input, NONE, Net, NetKind, Node, Phase, Place, Thread};
+use super::numbers::Numbers;
+
+/// Called again and again while a net grows: one event may have an extension for each process, with
+/// a clock for each. It may break that off.
+pub(crate) type Look<'a> = dyn FnMut() -> ControlFlow<Bound> + 'a;
 
 /// The next step of a process, as an execution reports it.
 #[derive(Clone, Debug)]
@@ -52,10 +59,18 @@ pub(crate) struct Next {
 pub(crate) struct Done {
     pub outcomes: Vec<i64>,
     pub joined: Vec<ProcessId>,
-    /// The locks that it took or released: the cell, and whether it is held now.
+    /// The locks that it took or released, in order: the cell, and whether it is held now.
     pub locks: Vec<(u32, bool)>,
     /// The next steps of the process itself and of the processes that it started.
     pub next: Vec<Next>,
+}
+
+impl Done {
+    /// Whether a lock is held now, if the step took or released it.
+    pub fn lock(&self, cell: u32) -> Option<bool> {
+        let at = self.locks.binary_search_by_key(&cell, |lock| lock.0);
+        at.ok().map(|at| self.locks[at].1)
+    }
 }
 
 /// The conditions through which an extension or an event with many conditions meets others: a step
@@ -117,7 +132,9 @@ impl Builder {
         };
         for next in processes {
             let thread = builder.add_thread(&next, NONE, NONE);
-            builder.grow(thread);
+            // Without events there is nothing to follow, and nothing to look at.
+            let grown = builder.grow(thread, &mut || ControlFlow::Continue(()));
+            debug_assert!(grown.is_continue());
         }
         builder
     }
@@ -142,7 +159,7 @@ impl Builder {
     }
 
     /// Finds all extensions of a new thread.
-    pub fn grow(&mut self, thread: u32) {
+    fn grow(&mut self, thread: u32, look: &mut Look<'_>) -> ControlFlow<Bound> {
         let Thread {
             process: own,
             status,
@@ -150,7 +167,7 @@ impl Builder {
             ..
         } = *self.net.thread(thread);
         if !matches!(status, Status::Ready | Status::Waiting) {
-            return;
+            return ControlFlow::Continue(());
         }
         let mut clock = std::mem::take(&mut self.clock);
         let mut preset = std::mem::take(&mut self.preset);
@@ -179,6 +196,7 @@ impl Builder {
                     while arc != NONE {
                         let Input { owner, next, .. } = self.net.arcs[arc as usize];
                         if meetings.is_at(condition, owner, || self.meets(extension, owner)) {
+                            look()?;
                             known.extend(self.fire(extension, owner, condition));
                         }
                         arc = next;
@@ -187,10 +205,11 @@ impl Builder {
                 }
             }
         }
+        ControlFlow::Continue(())
     }
 
     /// Finds the extensions of other processes that a new event makes possible.
-    pub fn spread(&mut self, event: u32) {
+    fn spread(&mut self, event: u32, look: &mut Look<'_>) -> ControlFlow<Bound> {
         let node = *self.net.event(event);
         let mut meetings = Meetings::new(node.input_count as usize);
         for arc in node.inputs..node.inputs + node.input_count {
@@ -212,6 +231,7 @@ impl Builder {
                 while used != NONE {
                     let Input { owner, next, .. } = self.net.uses[used as usize];
                     if meetings.is_at(condition, owner, || self.meets(owner, event)) {
+                        look()?;
                         self.fire(owner, event, condition);
                     }
                     used = next;
@@ -219,6 +239,7 @@ impl Builder {
                 group = next;
             }
         }
+        ControlFlow::Continue(())
     }
 
     /// Returns the extension that another one becomes when an event of another process happens, if
@@ -326,21 +347,26 @@ impl Builder {
 
     /// Adds an event for the effects of a step, unless the net has it, and finds the extensions
     /// that become possible. Returns the event, and whether it is new.
-    pub fn add_event(&mut self, extension: u32, done: &Done) -> (u32, bool) {
+    pub fn add_event(
+        &mut self,
+        extension: u32,
+        done: &Done,
+        look: &mut Look<'_>,
+    ) -> ControlFlow<Bound, (u32, bool)> {
         let (event, new) = self.insert(extension, done);
         if new {
-            self.extend(event);
+            self.extend(event, look)?;
         }
-        (event, new)
+        ControlFlow::Continue((event, new))
     }
 
-    /// Finds the extensions that a new event makes possible.
-    pub fn extend(&mut self, event: u32) {
-        self.spread(event);
+    /// Finds the extensions that a new event makes possible. If that is broken off, the net lacks
+    /// some of them.
+    pub fn extend(&mut self, event: u32, look: &mut Look<'_>) -> ControlFlow<Bound> {
+        self.spread(event, look)?;
         let node = *self.net.event(event);
-        for thread in node.thread..node.thread + node.thread_count {
-            self.grow(thread);
-        }
+        let mut threads = node.thread..node.thread + node.thread_count;
+        threads.try_for_each(|thread| self.grow(thread, look))
     }
 
     /// Returns the event with these effects, if the net has it, and the extension that it belongs
@@ -419,10 +445,7 @@ impl Builder {
             let before = *self.net.condition(condition);
             let set = match self.net.places[before.place as usize] {
                 Place::End(_) => true,
-                Place::Cell(cell) => {
-                    let change = done.locks.iter().find(|lock| lock.0 == cell);
-                    change.map_or(before.set, |lock| lock.1)
-                }
+                Place::Cell(cell) => done.lock(cell).unwrap_or(before.set),
             };
             self.net.add_condition(before.place, event, set);
         }
@@ -475,12 +498,12 @@ impl Builder {
         let thread = net.extension(extension).thread;
         let mut clock = Vec::new();
         net.clock(net.thread(thread).origin, &mut clock);
-        let mut taken = Vec::new();
+        let mut taken = Numbers::default();
         for (claimed, input) in claimed.iter().zip(net.preset(extension)) {
             if !idle(claimed) {
                 net.join_event(&mut clock, net.condition(input.condition).producer);
                 if claimed.write {
-                    taken.push(input.condition);
+                    taken.insert(input.condition);
                 }
             }
         }
@@ -491,7 +514,7 @@ impl Builder {
                     if net
                         .inputs(event)
                         .iter()
-                        .any(|input| taken.contains(&input.condition))
+                        .any(|input| taken.contains(input.condition))
                     {
                         net.join_event(&mut clock, event);
                     }

@@ -12,6 +12,7 @@ mod isomorphism;
 mod maximal;
 mod model;
 mod net;
+mod numbers;
 mod prefix;
 mod reach;
 mod session;

@@ -29,6 +29,7 @@ use smallvec::SmallVec;
 
 use super::extensions::{Done, Next};
 use super::net::{NONE, set};
+use super::numbers::Numbers;
 use super::session::{done, next};
 use crate::algorithms::naive::next_outcomes;
 
@@ -42,14 +43,22 @@ pub(crate) struct Learned {
     /// For a step that changed nothing because its guard was closed: the processes that it may
     /// join, and whether they had ended.
     ends: Vec<(ProcessId, bool)>,
-    /// The cells that it wrote, and their new valuations.
-    pub writes: Vec<(u32, u32)>,
+    /// The cells that it wrote, and their new valuations, in the order of the cells.
+    writes: Vec<(u32, u32)>,
     /// The outcomes to try after its own, if any.
     pub more: Option<SmallVec<[i64; 1]>>,
     pub done: Done,
     /// The local states of the process and of the processes that it starts.
     pub locals: Vec<u32>,
     pub fails: bool,
+}
+
+impl Learned {
+    /// Returns the new valuation of a cell, if the step wrote it.
+    pub fn writes(&self, cell: u32) -> Option<u32> {
+        let at = self.writes.binary_search_by_key(&cell, |write| write.0);
+        at.ok().map(|at| self.writes[at].1)
+    }
 }
 
 /// A local state: the next step of its process, and the known effects of that step.
@@ -245,20 +254,25 @@ impl Model {
         marking: &mut Marking,
     ) -> u32 {
         let local = marking.locals[event.process.index()];
-        let mut reads: Vec<(u32, u32)> = Vec::new();
-        let mut written: Vec<u32> = Vec::new();
-        let mut released: Vec<u32> = Vec::new();
+        let mut read = Numbers::default();
+        let mut written = Numbers::default();
+        let mut released = Numbers::default();
         let mut needs: Vec<u32> = Vec::new();
         for access in &event.touched {
             for cell in access.cells() {
                 let cell = cell as u32;
-                let seen = written.contains(&cell) || reads.iter().any(|read| read.0 == cell);
                 match access.kind {
-                    AccessKind::Read if !seen => reads.push((cell, marking.cell(cell))),
-                    AccessKind::Write if !written.contains(&cell) => written.push(cell),
-                    AccessKind::Acquire if !released.contains(&cell) => needs.push(cell),
-                    AccessKind::Release => released.push(cell),
-                    _ => {}
+                    AccessKind::Read if !written.contains(cell) => {
+                        read.insert(cell);
+                    }
+                    AccessKind::Write => {
+                        written.insert(cell);
+                    }
+                    AccessKind::Acquire if !released.contains(cell) => needs.push(cell),
+                    AccessKind::Release => {
+                        released.insert(cell);
+                    }
+                    AccessKind::Read | AccessKind::Acquire => {}
                 }
             }
         }
@@ -273,12 +287,13 @@ impl Model {
         for access in claims.filter(|access| stays || access.kind == AccessKind::Write) {
             for cell in access.cells() {
                 let cell = cell as u32;
-                if !written.contains(&cell) && !reads.iter().any(|read| read.0 == cell) {
-                    reads.push((cell, marking.cell(cell)));
-                    written.extend((!stays).then_some(cell));
+                if !written.contains(cell) && read.insert(cell) && !stays {
+                    written.insert(cell);
                 }
             }
         }
+        let reads = read.into_list().into_iter();
+        let reads: Vec<(u32, u32)> = reads.map(|cell| (cell, marking.cell(cell))).collect();
         let joins = self.local(local).next.joins.iter().filter(|_| stays);
         let ends: Vec<(ProcessId, bool)> = joins
             .map(|&process| (process, self.has_ended(marking, process)))
@@ -292,9 +307,11 @@ impl Model {
         let step = known.unwrap_or_else(|| {
             let done = done(program, event);
             let mut writes: Vec<(u32, u32)> = Vec::new();
-            for cell in written {
-                self.valuations += 1;
-                writes.push((cell, self.valuations));
+            for cell in written.into_list() {
+                if done.lock(cell).is_none() {
+                    self.valuations += 1;
+                    writes.push((cell, self.valuations));
+                }
             }
             for &(cell, held) in &done.locks {
                 let valuation = match held {
@@ -304,9 +321,9 @@ impl Model {
                         self.valuations
                     }),
                 };
-                writes.retain(|write| write.0 != cell);
                 writes.push((cell, valuation));
             }
+            writes.sort_unstable();
             let locals = done
                 .next
                 .iter()

@@ -26,11 +26,14 @@ use smallvec::SmallVec;
 
 use super::extensions::Builder;
 use super::model::Marking;
-use super::net::{NONE, NetKind, Phase, Place};
+use super::net::{Input, NONE, NetKind, Phase, Place};
 use super::session::Session;
 use super::tested_model::{Sides, TestedModel};
 use crate::drive::driver::End;
 use crate::drive::findings::Findings;
+
+/// With fewer claims it is quicker to look at each than to look a place up.
+const FEW_CLAIMS: usize = 16;
 
 /// The position of an extension in the order ≺: the number of its causes, then their labels in
 /// order, then their labels layer by layer (the Foata normal form). Labels start at 1, so that 0
@@ -97,21 +100,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
 
     /// Adds events until no extension is left.
     pub fn unfold(mut self) -> (Builder, Stateful, Findings) {
-        self.tested.session.start();
-        if self.builder.pending.is_empty() {
-            let end = End::classify(self.tested.session.program);
-            self.tested.session.end(end);
-        }
-        self.enqueue();
-        while let Some(Reverse(rank)) = self.queue.pop() {
-            if let ControlFlow::Break(bound) = self.add(rank.extension, rank.size) {
-                self.tested.session.break_off(bound);
-                break;
-            }
-            self.enqueue();
-        }
-        if !self.tested.session.ledger.found.broken_off {
-            self.find_deadlocks();
+        if let ControlFlow::Break(bound) = self.add_all() {
+            self.tested.session.break_off(bound);
         }
         let mut found = self.tested.session.finish();
         found.counts.events = self.builder.net.events.len() as u64;
@@ -120,6 +110,20 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             terminals: self.terminals,
         };
         (self.builder, stateful, found)
+    }
+
+    fn add_all(&mut self) -> ControlFlow<Bound> {
+        self.tested.session.start()?;
+        if self.builder.pending.is_empty() {
+            let end = End::classify(self.tested.session.program);
+            self.tested.session.end(end);
+        }
+        self.enqueue();
+        while let Some(Reverse(rank)) = self.queue.pop() {
+            self.add(rank.extension, rank.size)?;
+            self.enqueue();
+        }
+        self.find_deadlocks()
     }
 
     /// Ranks the new extensions.
@@ -133,16 +137,18 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
 
     /// Returns the valuations of the cells that an extension claims.
     fn claimed(&self, extension: u32) -> Vec<u32> {
+        let inputs = self.builder.net.preset(extension).iter();
+        inputs.map(|input| self.valuation(input)).collect()
+    }
+
+    /// Returns the valuation of a cell in the condition of an arc; 1 for a process that has ended.
+    fn valuation(&self, input: &Input) -> u32 {
         let net = &self.builder.net;
-        let inputs = net.preset(extension).iter();
-        let seen = inputs.map(|input| {
-            let condition = net.condition(input.condition);
-            match net.places[condition.place as usize] {
-                Place::Cell(_) => self.valuations[input.condition as usize],
-                Place::End(_) => u32::from(condition.set),
-            }
-        });
-        seen.collect()
+        let condition = net.condition(input.condition);
+        match net.places[condition.place as usize] {
+            Place::Cell(_) => self.valuations[input.condition as usize],
+            Place::End(_) => u32::from(condition.set),
+        }
     }
 
     fn local(&self, extension: u32) -> u32 {
@@ -255,9 +261,18 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
     /// Returns the valuation of a cell that an extension claims; 1 for a process that has ended.
     fn seen(&self, extension: u32, wanted: Place) -> u32 {
         let net = &self.builder.net;
-        let same = |claim: &super::net::Claimed| net.places[claim.place as usize] == wanted;
-        let at = net.claimed(extension).iter().position(same);
-        at.map_or(0, |at| self.claimed(extension)[at])
+        let claimed = net.claimed(extension);
+        let at = match claimed.len() {
+            // A step that claims a whole array may read each element.
+            FEW_CLAIMS.. => net.known_place(wanted).and_then(|place| {
+                let found = claimed.binary_search_by_key(&place, |claim| claim.place);
+                found.ok()
+            }),
+            _ => claimed
+                .iter()
+                .position(|claim| net.places[claim.place as usize] == wanted),
+        };
+        at.map_or(0, |at| self.valuation(&net.preset(extension)[at]))
     }
 
     /// Returns the known steps from the local state and the valuations of an extension.
@@ -304,22 +319,13 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
     /// Returns the known steps of an extension that are possible, and outcomes to try if some are
     /// not known.
     fn predicted(&mut self, extension: u32) -> (Vec<u32>, Option<SmallVec<[i64; 1]>>) {
-        let net = &self.builder.net;
         let (local, claimed) = (self.local(extension), self.claimed(extension));
         if self.tested.model.is_closed(local, &claimed) {
             self.builder.net.extensions[extension as usize].phase = Phase::Closed;
             return (Vec::new(), None);
         }
-        let places = net.claimed(extension);
-        let of = |wanted: Place| {
-            let same = |(claim, _): &(&super::net::Claimed, &u32)| {
-                net.places[claim.place as usize] == wanted
-            };
-            let found = places.iter().zip(&claimed).find(same);
-            found.map_or(0, |(_, &valuation)| valuation)
-        };
-        let valuation = |cell: u32| of(Place::Cell(cell));
-        let ended = |process: ProcessId| of(Place::End(process)) == 1;
+        let valuation = |cell: u32| self.seen(extension, Place::Cell(cell));
+        let ended = |process: ProcessId| self.seen(extension, Place::End(process)) == 1;
         let known: Vec<u32> = self.tested.model.predict(local, &valuation).collect();
         if known.is_empty() {
             return (known, Some(SmallVec::new()));
@@ -355,26 +361,29 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         let node = *net.event(event);
         self.labels.push((label, self.layer(node.extension)));
         self.valuations.resize(net.conditions.len(), 0);
-        for input in net.inputs(event).iter().filter(|input| input.write) {
+        let taken = net.inputs(event).iter().filter(|input| input.write);
+        for (output, input) in (node.outputs..).zip(taken) {
             let place = net.condition(input.condition).place;
-            let output = (node.outputs..node.outputs + node.output_count)
-                .find(|&output| net.condition(output).place == place);
-            let (Place::Cell(cell), Some(output)) = (net.places[place as usize], output) else {
-                continue;
-            };
-            let written = learned.writes.iter().find(|write| write.0 == cell);
-            self.valuations[output as usize] =
-                written.map_or(self.valuations[input.condition as usize], |write| write.1);
+            if let Place::Cell(cell) = net.places[place as usize] {
+                let before = self.valuations[input.condition as usize];
+                self.valuations[output as usize] = learned.writes(cell).unwrap_or(before);
+            }
         }
         self.locals.extend_from_slice(&learned.locals);
         let mut clock = Vec::new();
         self.builder.net.clock(event, &mut clock);
         let marking = self.marking(&clock).fingerprint();
         match self.visited.insert(marking) {
-            true => self.builder.extend(event),
-            false => self.terminals.push(event),
+            true => {
+                let session = &mut self.tested.session;
+                let look = &mut || session.look_now_and_then();
+                self.builder.extend(event, look)
+            }
+            false => {
+                self.terminals.push(event);
+                ControlFlow::Continue(())
+            }
         }
-        ControlFlow::Continue(())
     }
 
     /// Returns the state after a configuration.
@@ -425,11 +434,11 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
 
     /// Finds the deadlocked states that the prefix represents. Each is run, and counts if some
     /// inputs lead to it.
-    fn find_deadlocks(&mut self) {
+    fn find_deadlocks(&mut self) -> ControlFlow<Bound> {
         let clocks = self.tested.session.deadlocks(&mut self.builder);
         let mut known = FxHashSet::default();
         let mut schedule = Vec::new();
-        let mut states = 0;
+        self.tested.session.ledger.found.counts.deadlocks = 0;
         for clock in clocks {
             if !known.insert(self.marking(&clock).fingerprint()) {
                 continue;
@@ -438,18 +447,21 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             examiner.schedule(net, &clock, &mut schedule);
             let session = &mut self.tested.session;
             session.program.back_to(0);
-            let possible = schedule.iter().all(|&event| {
+            let mut possible = true;
+            for &event in &schedule {
                 let (process, outcomes) = (net.event(event).process, net.chosen(event));
-                session.program.step(process, outcomes).is_ok()
-            });
+                possible = session.step(process, outcomes)?.is_ok();
+                if !possible {
+                    break;
+                }
+            }
             if !possible && session.program.has_conditions() {
                 continue;
             }
             assert!(possible, "a schedule of the net cannot be followed");
             let end = End::classify(session.program);
             if end != End::Deadlock && session.program.has_conditions() {
-                // The net does not order a step that stays, because another process has not ended,
-                // and the end of that process: the run may have made the step afterwards.
+                // A step that stays may have been made too late (`deadlocks`).
                 continue;
             }
             let run = || Schedule::from_run(session.program.events(), session.program.processes());
@@ -460,8 +472,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
                 run()
             );
             session.ledger.deadlock(session.program);
-            states += 1;
+            session.ledger.found.counts.deadlocks += 1;
         }
-        self.tested.session.ledger.found.counts.deadlocks = states;
+        ControlFlow::Continue(())
     }
 }

@@ -2,20 +2,27 @@
 //!
 //! No paper. This is what all nets need of the program, however they choose tests.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use mazurka_core::{AccessKind, Bound, Counts, Event, Execution, Limits, ProcessId, Status, Wait};
+use mazurka_core::{
+    AccessKind, Bound, Counts, Event, Execution, Limits, ProcessId, Status, StepError, Wait,
+};
 
 use super::deadlocks::{self, Hunter};
 use super::extensions::{Builder, Done, Next};
 use crate::drive::budget::Budget;
-use crate::drive::driver::{End, Observer, Watch};
+use crate::drive::driver::{End, Observer, Watch, is_broken_off};
 use crate::drive::findings::{Findings, Ledger};
 use crate::drive::pace::Pace;
 use crate::drive::search::Session as Search;
 
 /// Number of steps between two checks of the limits.
 const STEPS_BETWEEN_CHECKS: u32 = 128;
+
+/// Number of deadlocks that are run though the search for them was broken off: one is enough to
+/// show, but with inputs some of them may be infeasible.
+const SHOWN_BEYOND_LIMITS: usize = 8;
 
 /// A program under test, its limits and its findings.
 pub(crate) struct Session<'a, 'w, E> {
@@ -26,6 +33,8 @@ pub(crate) struct Session<'a, 'w, E> {
     observer: &'a mut dyn Observer<E>,
     budget: Budget<'a>,
     pace: Pace,
+    /// Whether a limit was reached, and what was found before is being run.
+    over: bool,
 }
 
 impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
@@ -39,6 +48,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
             ..
         } = search;
         program.back_to(0);
+        program.break_off_long_steps(true);
         Self {
             program,
             limits,
@@ -48,12 +58,17 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
             observer: &mut **observer,
             budget: Budget::new(limits),
             pace: Pace::new(STEPS_BETWEEN_CHECKS),
+            over: false,
         }
     }
 
     /// Records the mishaps of the initial state.
-    pub fn start(&mut self) {
+    pub fn start(&mut self) -> ControlFlow<Bound> {
+        if is_broken_off(self.program.initial_mishaps()) {
+            return self.broken_off();
+        }
         self.ledger.initial_mishaps(self.program);
+        ControlFlow::Continue(())
     }
 
     /// Records the end of a test.
@@ -66,6 +81,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
 
     /// Returns the findings. The number of traces is unknown, because tests are fewer.
     pub fn finish(self) -> Findings {
+        self.program.break_off_long_steps(false);
         let mut found = self.ledger.finish(self.budget.elapsed());
         found.counts.traces = None;
         found
@@ -81,23 +97,49 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
         self.budget.may_run(self.ledger.found.counts.executions)
     }
 
+    /// Makes a step. The search ends if the step is broken off: nothing may be learned from it.
+    pub fn step(
+        &mut self,
+        process: ProcessId,
+        outcomes: &[i64],
+    ) -> ControlFlow<Bound, Result<(), StepError>> {
+        self.tick()?;
+        let made = match self.program.step(process, outcomes) {
+            Ok(event) => Ok(is_broken_off(&event.mishaps)),
+            Err(error) => Err(error),
+        };
+        match made {
+            Ok(true) => self.broken_off(),
+            made => ControlFlow::Continue(made.map(drop)),
+        }
+    }
+
+    /// Ends the search because a step was broken off.
+    fn broken_off<T>(&mut self) -> ControlFlow<Bound, T> {
+        let counts = self.ledger.counts();
+        ControlFlow::Break(self.budget.why_broken(counts, self.watch))
+    }
+
     /// Counts a step, and checks the limits at intervals.
-    pub fn tick(&mut self) -> ControlFlow<Bound> {
+    fn tick(&mut self) -> ControlFlow<Bound> {
         let counts = &mut self.ledger.found.counts;
-        self.budget.may_step(counts.steps)?;
+        if !self.over {
+            self.budget.may_step(counts.steps)?;
+        }
         counts.steps += 1;
         self.look_now_and_then()
     }
 
     /// Checks the limits at intervals.
     pub fn look_now_and_then(&mut self) -> ControlFlow<Bound> {
-        if !self.pace.is_due() {
+        if self.over || !self.pace.is_due() {
             return ControlFlow::Continue(());
         }
         self.budget.look(self.ledger.counts(), self.watch)
     }
 
-    /// Returns the clocks of the deadlocked executions that a net represents.
+    /// Returns the clocks of the deadlocked executions that a net represents. If a limit is
+    /// reached, these are a few of those found before, and they may be run.
     pub fn deadlocks(&mut self, builder: &mut Builder) -> Vec<Vec<u32>> {
         let mut hunt = Hunt {
             budget: self.budget,
@@ -108,9 +150,12 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
         };
         let Builder { net, examiner, .. } = builder;
         let searched = deadlocks::search(net, examiner, &mut hunt);
-        let clocks = hunt.clocks;
+        let mut clocks = hunt.clocks;
         if let ControlFlow::Break(bound) = searched {
             self.break_off(bound);
+            self.over = true;
+            self.program.break_off_long_steps(false);
+            clocks.truncate(SHOWN_BEYOND_LIMITS);
         }
         clocks
     }
@@ -161,7 +206,7 @@ pub(crate) fn next<E: Execution>(program: &E, process: ProcessId) -> Next {
 
 /// Returns the effects of the last step of a program.
 pub(crate) fn done<E: Execution>(program: &E, event: &Event) -> Done {
-    let mut locks: Vec<(u32, bool)> = Vec::new();
+    let mut locks = BTreeMap::new();
     // A step that stays has undone its effects.
     let touched = event.touched.iter().filter(|_| !event.stayed);
     for access in touched {
@@ -170,8 +215,7 @@ pub(crate) fn done<E: Execution>(program: &E, event: &Event) -> Done {
             AccessKind::Release => false,
             AccessKind::Read | AccessKind::Write => continue,
         };
-        locks.retain(|lock| lock.0 != access.first);
-        locks.push((access.first, held));
+        locks.insert(access.first, held);
     }
     let joined = event.joined.iter();
     let joined = joined.filter(|process| !event.spawned.contains(process));
@@ -180,7 +224,7 @@ pub(crate) fn done<E: Execution>(program: &E, event: &Event) -> Done {
         outcomes: event.outcomes.iter().map(|o| o.value).collect(),
         // A process that the step itself started is no process that the step has to wait for.
         joined: joined.copied().collect(),
-        locks,
+        locks: locks.into_iter().collect(),
         next: processes.map(|process| next(program, process)).collect(),
     }
 }

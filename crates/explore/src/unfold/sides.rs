@@ -41,8 +41,7 @@ impl<E: Execution> Tester<'_, '_, E> {
         self.schedule = schedule;
         let (depth, mut outcomes) = (self.run.len(), Some(SmallVec::<[i64; 1]>::new()));
         while let (true, Some(next)) = (there, outcomes) {
-            self.session.tick()?;
-            if self.session.program.step(process, &next).is_err() {
+            if self.session.step(process, &next)?.is_err() {
                 break;
             }
             let event = &self.session.program.events()[depth];
@@ -77,8 +76,7 @@ impl<E: Execution> Tester<'_, '_, E> {
         let mut outcomes: SmallVec<[i64; 1]> = SmallVec::new();
         let mut known: Vec<u32> = Vec::new();
         let (new, more) = loop {
-            self.session.tick()?;
-            let made = self.session.program.step(process, &outcomes);
+            let made = self.session.step(process, &outcomes)?;
             assert!(made.is_ok(), "a side that is possible is not");
             let event = &self.session.program.events()[depth];
             let done = done(self.session.program, event);
@@ -86,7 +84,9 @@ impl<E: Execution> Tester<'_, '_, E> {
             let branches = !event.outcomes.is_empty();
             match (self.builder.find_event(extension, &done).1, more) {
                 (None, more) => {
-                    let (node, _) = self.builder.add_event(extension, &done);
+                    let (session, builder) = (&mut self.session, &mut self.builder);
+                    let look = &mut || session.look_now_and_then();
+                    let (node, _) = builder.add_event(extension, &done, look)?;
                     // Alone, no side is left if this was the last; elsewhere some may be infeasible
                     // only here.
                     break (Some(node), branches && (!alone || more.is_some()));

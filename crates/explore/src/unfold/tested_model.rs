@@ -121,8 +121,7 @@ impl<'a, 'w, E: Execution> TestedModel<'a, 'w, E> {
     ) -> ControlFlow<Bound, Sides> {
         self.session.program.back_to(0);
         for (process, outcomes) in steps {
-            self.session.tick()?;
-            if self.session.program.step(process, outcomes).is_err() {
+            if self.session.step(process, outcomes)?.is_err() {
                 return ControlFlow::Continue(Sides::Impossible);
             }
         }
@@ -133,8 +132,7 @@ impl<'a, 'w, E: Execution> TestedModel<'a, 'w, E> {
         let mut all = Vec::new();
         let mut next = Some(SmallVec::new());
         while let Some(outcomes) = next {
-            self.session.tick()?;
-            let made = self.session.program.step(process, &outcomes);
+            let made = self.session.step(process, &outcomes)?;
             assert!(made.is_ok(), "a side that is possible is not");
             let event = &self.session.program.events()[depth];
             all.push(event.outcomes.iter().map(|o| o.value).collect());
@@ -156,8 +154,7 @@ impl<'a, 'w, E: Execution> TestedModel<'a, 'w, E> {
         let mut next = Some(SmallVec::new());
         let mut last = SmallVec::new();
         while let Some(outcomes) = next {
-            self.session.tick()?;
-            let made = self.session.program.step(process, &outcomes);
+            let made = self.session.step(process, &outcomes)?;
             assert!(made.is_ok(), "a side that is possible is not");
             let event = &self.session.program.events()[depth];
             last = event.outcomes.iter().map(|o| o.value).collect();
@@ -181,8 +178,7 @@ impl<'a, 'w, E: Execution> TestedModel<'a, 'w, E> {
         outcomes: &[i64],
         marking: &mut Marking,
     ) -> ControlFlow<Bound> {
-        self.session.tick()?;
-        let made = self.session.program.step(process, outcomes);
+        let made = self.session.step(process, outcomes)?;
         assert!(
             made.is_ok(),
             "a step that the model foresaw is not possible"

@@ -88,20 +88,25 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
 
     /// Runs tests until every extension is covered.
     pub fn test(mut self) -> (Builder, Findings) {
-        self.session.start();
-        if self.builder.pending.is_empty() {
-            // A run without steps is a run, too.
-            self.end();
-        }
-        if let ControlFlow::Break(bound) = self.cover_all() {
+        if let ControlFlow::Break(bound) = self.run_tests() {
             self.session.break_off(bound);
-        }
-        if !self.session.ledger.certain && !self.session.ledger.found.broken_off {
-            self.find_deadlocks();
         }
         let mut found = self.session.finish();
         found.counts.events = self.builder.net.events.len() as u64;
         (self.builder, found)
+    }
+
+    fn run_tests(&mut self) -> ControlFlow<Bound> {
+        self.session.start()?;
+        if self.builder.pending.is_empty() {
+            // A run without steps is a run, too.
+            self.end();
+        }
+        self.cover_all()?;
+        match self.session.ledger.certain {
+            true => ControlFlow::Continue(()),
+            false => self.find_deadlocks(),
+        }
     }
 
     /// Covers one extension after the other, until none is left or the verdict is certain.
@@ -126,22 +131,20 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
 
     /// Finds the deadlocks that the net represents, whether or not a test has met them, and runs
     /// each.
-    fn find_deadlocks(&mut self) {
+    fn find_deadlocks(&mut self) -> ControlFlow<Bound> {
         let clocks = self.session.deadlocks(&mut self.builder);
         self.session.ledger.found.counts.deadlocks = 0;
         let mut schedule = Vec::new();
         for clock in &clocks {
             let Builder { net, examiner, .. } = &mut self.builder;
             examiner.schedule(net, clock, &mut schedule);
-            match self.follow(&schedule) {
-                ControlFlow::Break(bound) => return self.session.break_off(bound),
+            if !self.follow(&schedule)? {
                 // No inputs lead there.
-                ControlFlow::Continue(false) => continue,
-                ControlFlow::Continue(true) => {}
+                continue;
             }
             let end = End::classify(self.session.program);
             if end != End::Deadlock && self.conditional {
-                // As in `prefix`: a step that stays may have been made too late.
+                // A step that stays may have been made too late (`deadlocks`).
                 continue;
             }
             let run = || {
@@ -157,6 +160,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
             self.session.ledger.found.counts.deadlocks += 1;
             self.session.ledger.deadlock(self.session.program);
         }
+        ControlFlow::Continue(())
     }
 
     /// Returns an extension that no test has covered.
@@ -328,7 +332,6 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         if self.conditional {
             return self.step_conditionally(extension, alone);
         }
-        self.session.tick()?;
         let net = &self.builder.net;
         let process = net.thread(net.extension(extension).thread).process;
         let outcomes: SmallVec<[i64; 1]> = match self.chances.get(&extension) {
@@ -341,14 +344,17 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
                 }
             }
         };
-        let made = self.session.program.step(process, &outcomes);
+        let made = self.session.step(process, &outcomes)?;
         assert!(made.is_ok(), "an extension that is open is not possible");
         let event = &self.session.program.events()[self.run.len()];
         let done = done(self.session.program, event);
-        let (node, new) = self.builder.add_event(extension, &done);
+        let more = next_outcomes(event);
+        let (session, builder) = (&mut self.session, &mut self.builder);
+        let look = &mut || session.look_now_and_then();
+        let (node, new) = builder.add_event(extension, &done, look)?;
         if new {
             let owner = self.builder.net.event(node).extension;
-            match next_outcomes(event) {
+            match more {
                 Some(outcomes) => {
                     self.chances.insert(owner, outcomes);
                     self.builder.pending.push(owner);
@@ -538,10 +544,9 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
 
     /// Makes the step of a known event; false if no inputs lead through it here.
     pub(super) fn step_again(&mut self, event: u32) -> ControlFlow<Bound, bool> {
-        self.session.tick()?;
         let process = self.builder.net.event(event).process;
         let outcomes = self.builder.net.chosen(event);
-        let made = self.session.program.step(process, outcomes);
+        let made = self.session.step(process, outcomes)?;
         if self.conditional && made.is_err() {
             return ControlFlow::Continue(false);
         }

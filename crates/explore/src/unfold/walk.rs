@@ -75,9 +75,11 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
 
     /// Walks until no step is left.
     pub fn walk(mut self) -> Walked {
-        self.tested.session.start();
         let start = self.tested.start.clone();
-        let mut done = self.enter(start);
+        let mut done = self.tested.session.start();
+        if done.is_continue() {
+            done = self.enter(start);
+        }
         while let (ControlFlow::Continue(()), Some(here)) = (done, self.way.last_mut()) {
             match here.left.pop() {
                 Some(step) => {
@@ -267,8 +269,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         if waiting {
             session.program.back_to(0);
             for (process, outcomes) in steps {
-                session.tick()?;
-                let made = session.program.step(process, &outcomes);
+                let made = session.step(process, &outcomes)?;
                 assert!(made.is_ok(), "a way through the model cannot be followed");
             }
             if End::classify(session.program) == End::Deadlock {

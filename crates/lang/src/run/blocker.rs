@@ -27,9 +27,8 @@ impl Machine {
     pub(crate) fn joined(&self, process: ProcessId, pc: u32) -> Option<ProcessId> {
         let start = self.state.processes[process.index()].registers.pc as usize;
         let piece = Piece {
-            ops: &self.code.ops,
+            ops: &self.code.ops[..pc as usize],
             first: start,
-            end: pc as usize,
         };
         let (cells, locals) = (&self.state.cells, self.locals(process));
         let handle = peek(&mut Plain, piece, cells, locals, &mut Vec::new())?.ok()?;

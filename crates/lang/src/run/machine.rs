@@ -117,6 +117,13 @@ impl Clone for Trial {
 impl Machine {
     /// A machine in the initial state. `max_local`: how many jumps and calls one step may take.
     pub fn new(code: Arc<Code>, max_local: u64) -> Self {
+        Self::until(code, max_local, Patience::default())
+    }
+
+    /// The same for a search that waits only so long for it: local work before the first step that
+    /// takes longer is broken off, and ends with a mishap of the initial state. For steps see
+    /// [`Execution::break_off_long_steps`].
+    pub fn until(code: Arc<Code>, max_local: u64, patience: Patience) -> Self {
         let entries = code.processes.iter();
         let processes = entries.map(|entry| Process::new(entry.pc, entry.frame, 0));
         let state = State {
@@ -125,7 +132,9 @@ impl Machine {
         };
         let table = ProcessTable::new(code.processes.len() as u32);
         let mut machine = Self::at(code, state, table, max_local);
+        machine.patience = patience;
         machine.start();
+        machine.break_off_long_steps(false);
         machine
     }
 
@@ -558,9 +567,8 @@ impl Machine {
         let start = process_state.registers.pc as usize;
         let operands = &mut *self.scratch.borrow_mut();
         let piece = Piece {
-            ops: &self.code.ops,
+            ops: &self.code.ops[..blocker as usize],
             first: start,
-            end: blocker as usize,
         };
         let (cells, locals) = (&self.state.cells, self.locals(process));
         let operand = peek(&mut Plain, piece, cells, locals, operands);
@@ -724,6 +732,13 @@ impl Execution for Machine {
     fn joins(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
         into.clear();
         self.joinable(process, into);
+    }
+
+    fn break_off_long_steps(&mut self, may: bool) {
+        self.patience.hold(!may);
+        if let Some(trial) = self.trial.0.get_mut() {
+            trial.patience.hold(!may);
+        }
     }
 
     #[inline(always)]

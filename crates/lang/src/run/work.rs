@@ -350,29 +350,26 @@ fn operate<V: Values>(values: &mut V, op: Op, operands: &mut Vec<V::Value>) -> R
     Ok(())
 }
 
-/// Instructions from the first up to the end, excluded, which jumps between them do not leave.
+/// Instructions that jumps between them do not leave.
 #[derive(Clone, Copy)]
 pub(crate) struct Piece<'a> {
-    /// The code that they are part of.
+    /// The code that they are part of, up to the last of them.
     pub ops: &'a [Op],
+    /// The place of the first of them.
     pub first: usize,
-    pub end: usize,
 }
 
 impl<'a> Piece<'a> {
     /// Code that is all of one piece.
     #[inline]
     pub fn whole(ops: &'a [Op]) -> Self {
-        Self {
-            ops,
-            first: 0,
-            end: ops.len(),
-        }
+        Self { ops, first: 0 }
     }
 }
 
 /// Evaluates instructions that only read, without making a step. None where another instruction is
 /// in the way, or a value that is not known.
+#[inline]
 pub(crate) fn peek<V: Values>(
     values: &mut V,
     piece: Piece<'_>,
@@ -380,10 +377,10 @@ pub(crate) fn peek<V: Values>(
     locals: &[V::Value],
     operands: &mut Vec<V::Value>,
 ) -> Option<Result<V::Value, Fault>> {
-    let Piece { ops, first, end } = piece;
+    let Piece { ops, first } = piece;
     let mut pc = first;
     operands.clear();
-    while pc != end {
+    while pc != ops.len() {
         let op = *ops.get(pc)?;
         pc += 1;
         let computed = match op {

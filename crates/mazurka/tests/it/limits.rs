@@ -1,10 +1,13 @@
 //! A limit ends the work in time, and what was found until then is told.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use mazurka::checkpoint::Checkpoint;
 use mazurka::permute::Permuting;
+use mazurka::reach::{Method, Reach, StateProperty};
 use mazurka::record::Ending;
 use mazurka::run::Plan;
 use mazurka::unfold::{NetKind, Unfold};
@@ -180,4 +183,219 @@ fn nets_over_whole_arrays_have_all_failures() {
         }
         assert_eq!(long.verdict, Verdict::Violated, "{kind}");
     }
+}
+
+/// A step that touches all elements is compared with others element by element, not each with
+/// each: that would take hours.
+#[test]
+fn a_stateful_net_over_a_long_array_takes_no_quadratic_time() {
+    // Both loops commute with nothing: two orders, and each step before and after the other one.
+    let all = "var a: int[200000] = 0
+        process (i in 0..2) { atomic { for k in 0..200000 { a[k] := a[k] + i } } }";
+    // Each step claims the whole array.
+    let any = "var a: int[200000] = 0 var x: int = 0
+        process (i in 0..2) { a[x] := i; x := a[i] + 1 }";
+    for (source, events) in [(all, 4), (any, 8)] {
+        let limits = Limits {
+            time: Some(Duration::from_secs(60)),
+            ..Limits::default()
+        };
+        let wanted = Unfold {
+            kind: NetKind::Stateful,
+            seed: 0,
+        };
+        let unfolded = load(source).unfold(wanted, &within(limits), &mut quietly());
+        let record = unfolded.expect("a net").record;
+        assert_eq!(record.scope.bounds, [], "{source}");
+        assert!(record.counts.events >= events, "{}", record.counts.events);
+    }
+}
+
+/// One event may give each of many processes a new extension, with a clock for all of them.
+#[test]
+fn a_net_looks_at_its_limits_while_it_grows() {
+    let source = "var x: int = 0 process (i in 0..500) { x := x + 1 }";
+    for &kind in NetKind::ALL {
+        // The looks after the same number of steps.
+        let (mut steps, mut looks, mut most) = (0, 0, 0);
+        let mut watch = |progress: &mazurka::Progress| {
+            if progress.counts.steps != steps {
+                (steps, looks) = (progress.counts.steps, 0);
+            }
+            looks += 1;
+            most = most.max(looks);
+            match most {
+                0..4 => ControlFlow::Continue(()),
+                _ => ControlFlow::Break(Bound::Interrupted),
+            }
+        };
+        let limits = Limits {
+            steps: Some(2000),
+            ..Limits::default()
+        };
+        let unfolded = load(source).unfold(Unfold { kind, seed: 0 }, &within(limits), &mut watch);
+        let record = unfolded.expect("a net").record;
+        assert_eq!(record.scope.bounds, [Bound::Interrupted], "{kind}");
+        assert!(record.counts.events >= 1, "{kind}");
+    }
+}
+
+/// What searches do of a program, with their limits: the bounds that they reach.
+fn bounds_of_all_searches(
+    source: &str,
+    options: &Options,
+    watch: &mut mazurka::Watch<'_>,
+) -> Vec<(String, Vec<Bound>)> {
+    let program = load(source);
+    let mut all = Vec::new();
+    let mut add = |name: &str, record: mazurka::record::Record| {
+        assert_eq!(record.verdict, Verdict::Inconclusive, "{name}");
+        all.push((name.to_owned(), record.scope.bounds));
+    };
+    add("check", program.check(options, watch).expect("a search"));
+    for algorithm in [Algorithm::Optimal, Algorithm::Stateful, Algorithm::Naive] {
+        let explored = program.explore(algorithm, options, watch);
+        add(&algorithm.to_string(), explored.expect("a search"));
+    }
+    for &kind in NetKind::ALL {
+        let net = Unfold { kind, seed: 0 };
+        let unfolded = program.unfold(net, options, watch).expect("a net");
+        add(&kind.to_string(), unfolded.record);
+        let wanted = StateProperty::read(source, &[], "x == 77").expect("a property");
+        let method = Method::Search;
+        let reached = program.reach(&wanted, Reach { net, method }, options, watch);
+        add("reach", reached.expect("an answer").record);
+    }
+    let walked = program.walk_states(0, options, watch).expect("a walk");
+    add("states", walked.record);
+    all
+}
+
+const LONG: u64 = 20_000_000;
+
+/// Twenty million rounds of a hundred instructions.
+fn long_work() -> String {
+    let body = "a[i % 8] := a[(i + 1) % 8] + i % 7;".repeat(20);
+    format!("let a: int[8] = 0; let i = 0; while i < {LONG} {{ i := i + 1; {body} }}")
+}
+
+#[test]
+fn a_long_step_is_broken_off_in_every_search() {
+    let work = long_work();
+    let sources = [
+        format!("var x: int = 0 process {{ x := 1; {work} x := i }} process {{ x := 2 }}"),
+        // Before the first step.
+        format!("var x: int = 0 process {{ {work} x := i }} process {{ x := 2 }}"),
+        // In a step that may have to wait, which is tried first.
+        format!(
+            "var x: int = 0 process {{ atomic {{ {work} x > 0 |> x := i }} }} process {{ x := 2 }}"
+        ),
+    ];
+    for source in &sources {
+        let limits = Limits {
+            time: Some(Duration::from_millis(200)),
+            local: LONG + 1,
+            ..Limits::default()
+        };
+        let start = std::time::Instant::now();
+        let all = bounds_of_all_searches(source, &within(limits), &mut quietly());
+        for (name, bounds) in &all {
+            assert_eq!(*bounds, [Bound::TimeLimit(200)], "{name}: {source}");
+        }
+        // Each of the steps would take a minute.
+        let seconds = start.elapsed().as_secs();
+        assert!(seconds < 30, "{seconds}: {source}");
+    }
+}
+
+/// A guard beside the search sets a flag when there is too much memory in use.
+#[test]
+fn work_before_the_first_step_ends_when_memory_does() {
+    let source = "var x: int = 0
+        proc f(n: int) { if n > 0 { f(n - 1) } x := 1 }
+        process { f(1000000) } process { x := 2 }";
+    let mut options = within(Limits {
+        local: LONG,
+        ..Limits::default()
+    });
+    options.solver.stop = Some(Arc::new(AtomicBool::new(true)));
+    let full = &mut |_: &mazurka::Progress| ControlFlow::Break(Bound::MemoryLimit(1));
+    for (name, bounds) in bounds_of_all_searches(source, &options, full) {
+        assert_eq!(bounds, [Bound::MemoryLimit(1)], "{name}");
+    }
+}
+
+/// A part whose prefix is made again after the time is over is not broken off in it, and what is
+/// left of the search is all that was not done.
+#[test]
+fn parts_with_long_steps_can_be_gone_on_with() {
+    let work = "i := 0; while i < 10000 { i := i + 1 };";
+    let source = format!(
+        "var x: int = 0
+         process (p in 0..3) {{ let i = 0; x := p; {work} x := x + 1; {work} x := p }}"
+    );
+    let program = load(&source);
+    let optimal = Algorithm::Optimal;
+    let all = within(Limits::default());
+    let whole = program.explore_from(None, optimal, &all, &mut quietly());
+    let (whole, _) = whole.expect("a search");
+    // Nine writes, three of each of three processes, and the order matters: 9!/(3!)^3.
+    assert_eq!(whole.counts.executions, 1680);
+    let mut checkpoint: Option<Checkpoint> = None;
+    let mut rounds = 0;
+    let last = loop {
+        // The first rounds end within steps; those after them have time enough.
+        let limits = Limits {
+            time: (rounds < 6).then(|| Duration::from_millis(60 * rounds)),
+            ..Limits::default()
+        };
+        let found = program.explore_from(
+            checkpoint.as_ref(),
+            optimal,
+            &within(limits),
+            &mut quietly(),
+        );
+        let (record, left) = found.expect("a search");
+        rounds += 1;
+        match left {
+            Some(left) => checkpoint = Some(left),
+            None => break record,
+        }
+        assert_eq!(record.verdict, Verdict::Inconclusive);
+    };
+    assert!(rounds > 1);
+    assert!(last.scope.exhaustive);
+    // How many parts there are depends on the time, and with it how often their prefixes are made.
+    let mut counts = last.counts;
+    counts.steps = whole.counts.steps;
+    assert_eq!(counts, whole.counts);
+}
+
+/// Terms over a million initial values are not made when there is no memory for them, and the run
+/// that was recorded is told.
+#[test]
+fn permutations_without_memory_tell_the_run() {
+    let wanted = Permuting {
+        plan: Plan::Schedule("0 1".parse().expect("a schedule")),
+        complete: false,
+        paper: false,
+        any_start: true,
+        listed: 10,
+    };
+    let program = load("var a: int[1000000] = 0 process (i in 0..2) { a[i] := 1; a[1] := i }");
+    let mut options = Options::default();
+    options.solver.stop = Some(Arc::new(AtomicBool::new(true)));
+    let mut left = 2;
+    let mut full = |_: &mazurka::Progress| match left {
+        0 => ControlFlow::Break(Bound::MemoryLimit(1)),
+        _ => {
+            left -= 1;
+            ControlFlow::Continue(())
+        }
+    };
+    let permuted = program.permute(&wanted, &options, &mut full);
+    let permuted = permuted.expect("what was found");
+    assert_eq!(permuted.permutations.recorded.steps.len(), 2);
+    assert!(permuted.permutations.any_start.is_none());
+    assert_eq!(permuted.record.scope.bounds, [Bound::MemoryLimit(1)]);
 }

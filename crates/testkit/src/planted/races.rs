@@ -7,7 +7,7 @@
 //! |---|---|
 //! | e →_E e′ | [`Order::before`] |
 //! | notdep(e, E).p | [`Order::not_dependent`] |
-//! | I_[E′](v) | [`Order::initials`] |
+//! | I_\[E′\](v) | [`Order::initials`] |
 
 use mazurka_core::{Access, Claims, Event, ProcessId, dependent};
 

@@ -59,6 +59,22 @@ pub type Tallies = BTreeMap<String, Tally>;
 /// text.
 pub type Plant = dyn Fn(&Command, &str, &mut Seen) + Sync;
 
+/// Which commands are tried, and how.
+#[derive(Clone, Copy, Default)]
+pub struct Trial<'a> {
+    /// Only commands whose names start so.
+    pub only: Option<&'a str>,
+    /// A defect that they are given.
+    pub plant: Option<&'a Plant>,
+}
+
+impl Trial<'_> {
+    fn wants(&self, command: &Command) -> bool {
+        self.only
+            .is_none_or(|only| command.name().starts_with(only))
+    }
+}
+
 /// The commands that a program is given: the cheap ones always, the others for some programs.
 pub fn commands(seed: u64, open: bool) -> Vec<Command> {
     let mut all = vec![Command::Check, Command::CheckDeterministic];
@@ -133,13 +149,12 @@ fn chosen(command: &Command, size: Size, number: usize, seed: u64) -> bool {
         && (!slow || size == Size::Small || (number as u64 + seed).is_multiple_of(4))
 }
 
-/// The first thing that a command gets wrong. With `only`, commands of another name are left out.
+/// The first thing that a command gets wrong.
 pub fn fault(
     text: &str,
     seed: u64,
     truth: &Expected,
-    only: Option<&str>,
-    plant: Option<&Plant>,
+    trial: Trial<'_>,
     tallies: &mut Tallies,
 ) -> Option<Fault> {
     let loaded = Loaded::new(text);
@@ -152,7 +167,7 @@ pub fn fault(
         ..truth.clone()
     };
     let mut counted: Option<Counts> = None;
-    let wanted = |command: &Command| only.is_none_or(|only| command.name().starts_with(only));
+    let wanted = |command: &Command| trial.wants(command);
     // These count what others are compared with.
     let counts = |command: &Command| {
         matches!(
@@ -174,7 +189,7 @@ pub fn fault(
         if trace() {
             eprintln!("{seed}: {command}");
         }
-        let plant = plant.filter(|_| wanted(&command));
+        let plant = trial.plant.filter(|_| wanted(&command));
         let outcome = timed(&command.name(), tallies, || {
             attempt(&command, &loaded, plant)
         });
@@ -219,8 +234,7 @@ pub fn timed<T>(name: &str, tallies: &mut Tallies, body: impl FnOnce() -> T) -> 
 pub fn fault_of_impossible(
     text: &str,
     hard: bool,
-    only: Option<&str>,
-    plant: Option<&Plant>,
+    trial: Trial<'_>,
     tallies: &mut Tallies,
 ) -> Option<Fault> {
     let loaded = Loaded::new(text);
@@ -232,10 +246,9 @@ pub fn fault_of_impossible(
         Command::Symbolic(Reduction::Canonical),
         Command::Prove { reduce: true },
     ];
-    let wanted = |command: &Command| only.is_none_or(|only| command.name().starts_with(only));
-    for command in commands.into_iter().filter(wanted) {
+    for command in commands.into_iter().filter(|command| trial.wants(command)) {
         let outcome = timed(&command.name(), tallies, || {
-            attempt(&command, &loaded, plant)
+            attempt(&command, &loaded, trial.plant)
         });
         let tally = tallies.entry(command.name()).or_default();
         let seen = match outcome {

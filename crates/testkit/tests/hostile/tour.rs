@@ -7,7 +7,7 @@ use mazurka_testkit::oracle::Limits;
 
 use crate::expected::{Expected, Unknown};
 use crate::generators::Generator;
-use crate::harness::{Fault, Plant, Tallies, fault, fault_of_impossible, timed};
+use crate::harness::{Fault, Plant, Tallies, Trial, fault, fault_of_impossible, timed};
 use crate::shrink::shrink;
 
 /// Which programs to look at.
@@ -120,7 +120,7 @@ pub fn tour(wanted: &Tour, each: &mut dyn FnMut(&Visit)) -> Report {
             Err(Unknown::Refused) => report.refused += 1,
             Err(Unknown::Impossible { .. }) => report.impossible += 1,
         }
-        let found = wrong_with(&truth, &text, seed, None, None, &mut report.tallies);
+        let found = wrong_with(&truth, &text, seed, Trial::default(), &mut report.tallies);
         let Some(found) = found else {
             continue;
         };
@@ -139,13 +139,21 @@ pub fn tour(wanted: &Tour, each: &mut dyn FnMut(&Visit)) -> Report {
 /// without the defect gets right.
 pub fn first_caught(wanted: &Tour, only: &str, plant: &Plant) -> Option<(u64, Finding)> {
     let none = &mut Tallies::new();
+    let plain = Trial {
+        only: Some(only),
+        plant: None,
+    };
+    let planted = Trial {
+        plant: Some(plant),
+        ..plain
+    };
     for (after, (seed, text)) in wanted.texts().enumerate() {
         let truth = look(&text);
-        let found = wrong_with(&truth, &text, seed, Some(only), Some(plant), none);
+        let found = wrong_with(&truth, &text, seed, planted, none);
         let Some(found) = found else {
             continue;
         };
-        if wrong_with(&truth, &text, seed, Some(only), None, none).is_none() {
+        if wrong_with(&truth, &text, seed, plain, none).is_none() {
             let finding = shrunk(wanted.generator, seed, &text, found, Some(plant));
             return Some((after as u64 + 1, finding));
         }
@@ -170,13 +178,12 @@ fn wrong_with(
     truth: &Result<Expected, Unknown>,
     text: &str,
     seed: u64,
-    only: Option<&str>,
-    plant: Option<&Plant>,
+    trial: Trial<'_>,
     tallies: &mut Tallies,
 ) -> Option<Fault> {
     match truth {
-        Ok(truth) => fault(text, seed, truth, only, plant, tallies),
-        Err(Unknown::Impossible { hard }) => fault_of_impossible(text, *hard, only, plant, tallies),
+        Ok(truth) => fault(text, seed, truth, trial, tallies),
+        Err(Unknown::Impossible { hard }) => fault_of_impossible(text, *hard, trial, tallies),
         Err(_) => None,
     }
 }
@@ -189,14 +196,9 @@ pub fn anything_wrong(text: &str) -> Option<Fault> {
 
 /// What is wrong with a text, if its oracle knows.
 fn wrong(text: &str, seed: u64, only: &str, plant: Option<&Plant>) -> Option<Fault> {
-    wrong_with(
-        &look(text),
-        text,
-        seed,
-        Some(only),
-        plant,
-        &mut Tallies::new(),
-    )
+    let only = Some(only);
+    let trial = Trial { only, plant };
+    wrong_with(&look(text), text, seed, trial, &mut Tallies::new())
 }
 
 fn shrunk(

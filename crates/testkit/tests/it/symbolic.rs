@@ -126,6 +126,19 @@ fn pruning_keeps_the_deadlock_of_a_process_that_may_have_to_wait() {
     }
 }
 
+#[test]
+fn steps_that_look_at_the_same_invariant_are_dependent() {
+    // Where `f` holds at first, only one order is without a failure.
+    let program = "var x: i8 = 0 var f: bool
+        invariant x == 0 || !f process { x := 1 } process { f := false }";
+    for &reduction in Reduction::ALL {
+        let mut machine = symbolic_machine(program, &[], true, true);
+        let found = run(&mut machine, reduction, false, &mut Deaf);
+        // Process 0 first fails if `f` holds, and else does not; process 1 first.
+        assert_eq!((found.states, found.failures), (3, 1), "{reduction:?}");
+    }
+}
+
 /// Counts what goes wrong.
 #[derive(Default)]
 struct Mishaps(u32);

@@ -22,6 +22,8 @@ pub(super) struct Trip<'a, E> {
 impl<'a, E: Semantics> Trip<'a, E> {
     pub fn new(program: &'a mut E, meter: &'a mut Meter) -> Self {
         let run = meter.steps();
+        // The steps of a trip are taken back, and steps of the run are made again.
+        program.break_off_long_steps(false);
         Self {
             program,
             meter,
@@ -89,6 +91,7 @@ impl<'a, E: Semantics> Trip<'a, E> {
     /// Returns to the end of the run. Returns the number of steps of the trip.
     pub fn home(mut self, run: &[SequenceStep]) -> u64 {
         self.visit(run, run.len());
+        self.program.break_off_long_steps(true);
         debug_assert!(self.meter.agrees_with(self.program));
         self.steps
     }

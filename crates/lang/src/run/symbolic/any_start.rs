@@ -193,7 +193,7 @@ impl AnyStart {
             Answer::Unknown(why) => return Disagreement::Unknown(why.to_string()),
         };
         let code = &self.machine.code;
-        let variables = super::initial_cells(code, &mut logic);
+        let variables = super::state::initial_cells(code, &mut logic);
         let cells = variables[..code.first_lock as usize].iter().enumerate();
         let example = cells.filter_map(|(cell, &variable)| {
             let value = model.get(variable)?;

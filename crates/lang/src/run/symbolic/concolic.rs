@@ -9,9 +9,12 @@ use mazurka_core::{
 use mazurka_smt::{Deadline, Effort, Embedded, Solver};
 
 use super::any_start::{AnyStart, Recorded};
+use super::logic::Logic;
+use super::state::initial_cells_until;
 use super::{SymbolicMachine, Way};
 use crate::code::Code;
 use crate::code::compile::compile_symbolic;
+use crate::code::fault::{Fault, Site};
 
 /// Every prefix of every permutation is a query, so none may take long; what is given up is
 /// reported.
@@ -93,8 +96,23 @@ impl Concolic {
             var.init = None;
         }
         let symbolic = compile_symbolic(&program, &code.source, false);
-        let mut machine = SymbolicMachine::until(Arc::new(symbolic), max_local, solver, patience);
-        machine.start_from(&code.initial[..code.first_lock as usize]);
+        let mut logic = Logic::new(solver);
+        let (cells, all) = initial_cells_until(&symbolic, &mut logic, &patience);
+        let start = (logic, cells);
+        let mut machine =
+            SymbolicMachine::with_cells(Arc::new(symbolic), max_local, start, patience);
+        match all {
+            true => machine.start_from(&code.initial[..code.first_lock as usize]),
+            false => machine.initial.push(Mishap {
+                process: None,
+                kind: MishapKind::BrokenOff,
+                site: Site::At {
+                    pc: 0,
+                    fault: Fault::BrokenOff,
+                }
+                .encode(),
+            }),
+        }
         Self {
             machine,
             run: Vec::new(),

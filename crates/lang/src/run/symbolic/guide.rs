@@ -19,7 +19,8 @@ use mazurka_core::{ProcessId, StepError};
 use mazurka_smt::{Evaluator, Model, Term};
 
 use super::domain::TermDomain;
-use super::{Life, SymbolicMachine, initial_cells};
+use super::state::initial_cells;
+use super::{Life, SymbolicMachine};
 use crate::run::{Halt, Obstacle};
 
 /// The way that a step went: its tests, in order.

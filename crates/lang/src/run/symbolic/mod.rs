@@ -51,7 +51,7 @@ use mazurka_core::{
     Access, AccessKind, Claims, Event, Execution, Fingerprint, Mishap, MishapKind, Patience,
     ProcessId, ProcessTable, Promises, Semantics, Status, StepError, Symbolic, Wait, add_claim,
 };
-use mazurka_smt::{Kind, Solver, Term};
+use mazurka_smt::{Solver, Term};
 
 pub use any_start::{AnyStart, Disagreement, Outlook};
 pub use concolic::Concolic;
@@ -59,11 +59,11 @@ use domain::{Cause, TermDomain};
 use guide::Guide;
 pub use guide::Way;
 pub use logic::Doubts;
-use logic::{Logic, sort_of};
+use logic::Logic;
 use property::Index::{Failed, Known};
 pub use results::{Agreement, Valuation};
 pub use state::SymbolicState;
-use state::{Decisions, Stayed, SymbolicProcess};
+use state::{Decisions, Stayed, SymbolicProcess, initial_cells};
 pub use tell::{Concrete, Observed};
 
 use crate::code::fault::Site;
@@ -169,11 +169,22 @@ impl SymbolicMachine {
         patience: Patience,
     ) -> Self {
         let mut logic = Logic::new(solver);
+        let cells = initial_cells(&code, &mut logic);
+        Self::with_cells(code, max_local, (logic, cells), patience)
+    }
+
+    /// The same, where cells start with these terms.
+    fn with_cells(
+        code: Arc<Code>,
+        max_local: u64,
+        (mut logic, cells): (Logic, Vec<Term>),
+        patience: Patience,
+    ) -> Self {
         let zero = logic.constant(0);
         let entries = code.processes.iter();
         let processes = entries.map(|entry| SymbolicProcess::new(entry.pc, entry.frame, zero));
         let state = SymbolicState {
-            cells: initial_cells(&code, &mut logic),
+            cells,
             processes: processes.collect(),
             path: Vec::new(),
         };
@@ -567,22 +578,6 @@ impl SymbolicMachine {
             Err(Obstacle::Blocked { .. } | Obstacle::NoSuchOutcome) => Possible::No,
         }
     }
-}
-
-/// The initial values: a variable of its own name for each that the program does not give.
-fn initial_cells(code: &Code, logic: &mut Logic) -> Vec<Term> {
-    let mut cells: Vec<Term> = code.initial.iter().map(|&v| logic.constant(v)).collect();
-    for (at, var) in code.program.vars.iter().enumerate() {
-        if var.init.is_none() {
-            let first = code.first_cells[at];
-            for cell in first..first + var.len.unwrap_or(1) {
-                let name = code.cell_name(cell);
-                let variable = logic.terms.variable(Kind::Initial, &name, sort_of(var.ty));
-                cells[cell as usize] = variable;
-            }
-        }
-    }
-    cells
 }
 
 /// What steps may touch that wait for a condition. To take a lock that an index selects is to wait

@@ -2,11 +2,16 @@
 
 use std::hash::{Hash, Hasher};
 
-use mazurka_core::{Fingerprint, ProcessId};
-use mazurka_smt::{Term, Terms};
+use mazurka_core::{Fingerprint, Patience, ProcessId};
+use mazurka_smt::{Kind, Term, Terms};
 use smallvec::SmallVec;
 
+use super::logic::{Logic, sort_of};
+use crate::code::Code;
 use crate::run::state::{Life, Process};
+
+/// Initial values between two looks at the clock.
+const BETWEEN_LOOKS: u32 = 1 << 13;
 
 /// Why a process waits, if it has found out in a step of its own: until one of these is no longer
 /// so.
@@ -117,4 +122,33 @@ impl Hash for SymbolicState {
             (at, process.essence()).hash(hasher);
         }
     }
+}
+
+/// The initial values: a variable of its own name for each that the program does not give.
+pub(super) fn initial_cells(code: &Code, logic: &mut Logic) -> Vec<Term> {
+    initial_cells_until(code, logic, &Patience::default()).0
+}
+
+/// The same, and whether these are all: of a large array there are as many variables, which are not
+/// waited for for ever.
+pub(super) fn initial_cells_until(
+    code: &Code,
+    logic: &mut Logic,
+    patience: &Patience,
+) -> (Vec<Term>, bool) {
+    let mut cells: Vec<Term> = code.initial.iter().map(|&v| logic.constant(v)).collect();
+    for (at, var) in code.program.vars.iter().enumerate() {
+        if var.init.is_none() {
+            let first = code.first_cells[at];
+            for cell in first..first + var.len.unwrap_or(1) {
+                if cell % BETWEEN_LOOKS == 0 && patience.is_over() {
+                    return (cells, false);
+                }
+                let name = code.cell_name(cell);
+                let variable = logic.terms.variable(Kind::Initial, &name, sort_of(var.ty));
+                cells[cell as usize] = variable;
+            }
+        }
+    }
+    (cells, true)
 }

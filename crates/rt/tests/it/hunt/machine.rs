@@ -132,13 +132,17 @@ impl<'a> Machine<'a> {
         value
     }
 
-    fn store(&mut self, thread: usize, x: usize, value: u32, order: Ordering, modifies: bool) {
+    /// A store forgets what was released by the writes before it.
+    fn store(&mut self, thread: usize, x: usize, value: u32, order: Ordering) {
+        self.values[x].1 = [0; 4];
+        self.modify(thread, x, value, order);
+    }
+
+    /// The write of an operation that has read the value before: a release sequence goes on.
+    fn modify(&mut self, thread: usize, x: usize, value: u32, order: Ordering) {
         let own = self.threads[thread].clock;
         let (old, clock) = &mut self.values[x];
         *old = value;
-        if !modifies {
-            *clock = [0; 4];
-        }
         if releases(order) {
             join(clock, own);
         }
@@ -219,7 +223,7 @@ impl<'a> Machine<'a> {
         if let Some(&x) = body.at_end.get(ending) {
             self.threads[thread].ending += 1;
             let old = self.load(thread, x, Ordering::SeqCst);
-            self.store(thread, x, old + 1, Ordering::SeqCst, true);
+            self.modify(thread, x, old + 1, Ordering::SeqCst);
             if self.defect == Some(Defect::UnwindsAtOnce) && body.panics {
                 self.end(thread);
             }
@@ -238,16 +242,16 @@ impl<'a> Machine<'a> {
                 let value = self.load(thread, x, for_load(order));
                 self.threads[thread].log.push(value);
             }
-            Op::Store(x, value, order) => self.store(thread, x, value, for_store(order), false),
+            Op::Store(x, value, order) => self.store(thread, x, value, for_store(order)),
             Op::Add(x, order) => {
                 let old = self.load(thread, x, order);
                 self.threads[thread].log.push(old);
-                self.store(thread, x, old + 1, order, true);
+                self.modify(thread, x, old + 1, order);
             }
             Op::Exchange(x, new, order) => {
                 if self.values[x].0 == 0 {
                     self.load(thread, x, order);
-                    self.store(thread, x, new, order, true);
+                    self.modify(thread, x, new, order);
                     self.threads[thread].log.push(0);
                 } else {
                     let old = self.load(thread, x, for_load(order));
