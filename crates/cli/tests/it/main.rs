@@ -20,3 +20,4 @@ mod support;
 mod symbolic;
 mod undecided;
 mod unfold;
+mod verdicts;

@@ -1,0 +1,121 @@
+//! What `check` says where several things are wrong, and which of them count.
+
+use crate::support::{Said, command, said};
+
+fn check(program: &str, more: &[&str]) -> Said {
+    let mut command = command();
+    command.args(["check", "-", "--format", "json"]).args(more);
+    said(&mut command, program)
+}
+
+fn kinds(said: &Said) -> Vec<String> {
+    let record = said.json();
+    let witnesses = record["witnesses"].as_array().expect("an array").clone();
+    let kind = |witness: &serde_json::Value| witness["kind"].as_str().expect("a kind").to_owned();
+    witnesses.iter().map(kind).collect()
+}
+
+const ABBA_BESIDE_WRITERS: &str =
+    include_str!("../../../../corpus/maz/abba-beside-writers/program.maz");
+
+#[test]
+fn a_deadlock_does_not_hide_behind_different_results() {
+    let all = check(ABBA_BESIDE_WRITERS, &[]);
+    assert_eq!(all.code, 1);
+    assert_eq!(kinds(&all), ["deadlock", "nondeterminism"]);
+    let record = all.json();
+    assert_eq!(record["kinds"]["open"], serde_json::json!([]));
+    assert_eq!(record["deterministic"], false);
+    assert_ne!(record["deadlocks"], 0);
+}
+
+#[test]
+fn the_user_says_what_counts() {
+    let expected: [(&[&str], i32, &[&str]); 5] = [
+        (&["--property", "failure"], 0, &[]),
+        (&["--property", "deadlock"], 1, &["deadlock"]),
+        (&["--property", "deterministic"], 1, &["nondeterminism"]),
+        (&["--property", "failure,livelock"], 0, &[]),
+        (&["--property", "all"], 1, &["deadlock", "nondeterminism"]),
+    ];
+    for (flags, code, shown) in expected {
+        let said = check(ABBA_BESIDE_WRITERS, flags);
+        assert_eq!(said.code, code, "{flags:?}");
+        assert_eq!(kinds(&said), shown, "{flags:?}");
+    }
+}
+
+#[test]
+fn the_file_says_what_counts() {
+    let expected: [(&str, i32, &[&str]); 4] = [
+        ("allows deadlock", 1, &["nondeterminism"]),
+        ("allows nondeterminism", 1, &["deadlock"]),
+        ("allows deadlock, nondeterminism", 0, &[]),
+        ("expects deterministic", 1, &["deadlock", "nondeterminism"]),
+    ];
+    for (line, code, shown) in expected {
+        let said = check(&format!("{line}\n{ABBA_BESIDE_WRITERS}"), &[]);
+        assert_eq!(said.code, code, "{line}");
+        assert_eq!(kinds(&said), shown, "{line}");
+    }
+    // What is allowed is told all the same.
+    let mut command = command();
+    command.args(["check", "-"]);
+    let program = format!("allows deadlock, nondeterminism\n{ABBA_BESIDE_WRITERS}");
+    let allowed = said(&mut command, &program);
+    assert!(allowed.out.contains("2 deadlocks"), "{}", allowed.out);
+}
+
+/// Different results are found at once; the rest is too large for the effort.
+const LARGE: &str = "var x, y: int = 0
+    process { for i in 0..90 { x := x + y + 1 } }
+    process { for i in 0..90 { y := y + x + 1 } }
+    process { for i in 0..90 { x := 2 * y } }";
+
+#[test]
+fn what_was_not_looked_for_to_the_end_is_said() {
+    let said_json = check(LARGE, &[]);
+    assert_eq!(kinds(&said_json), ["nondeterminism"]);
+    let open = &said_json.json()["kinds"]["open"];
+    assert_eq!(
+        *open,
+        serde_json::json!(["failure", "deadlock", "livelock"])
+    );
+    let mut command = command();
+    command.args(["check", "-"]);
+    let text = said(&mut command, LARGE).out;
+    let line = "not looked for to the end: failure, deadlock, livelock";
+    assert!(text.contains(line), "{text}");
+}
+
+#[test]
+fn keep_going_explores_everything() {
+    let whole = check(ABBA_BESIDE_WRITERS, &["--keep-going"]);
+    let record = whole.json();
+    assert_eq!(record["stopped"], "complete");
+    assert_eq!(
+        (&record["deadlocks"], &record["final_states"]),
+        (&2.into(), &2.into())
+    );
+    assert_eq!(kinds(&whole), ["deadlock", "nondeterminism"]);
+}
+
+#[test]
+fn endless_processes_are_ordinary() {
+    for (program, code) in [
+        ("var t: int = 0 process { while true { t := 1 - t } }", 0),
+        ("var t: int = 0 process { while t < 2 { t := 1 - t } }", 1),
+        (
+            "var t: int = 0 proc serve() { while true { t := 1 - t } } process { serve() }",
+            0,
+        ),
+        (
+            "var t, f: int = 0 process { while true { t := 1 - t } }
+             process { while f == 0 { skip } }",
+            1,
+        ),
+    ] {
+        let said = check(program, &[]);
+        assert_eq!(said.code, code, "{program}: {said:?}");
+    }
+}
