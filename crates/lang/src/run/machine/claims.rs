@@ -1,0 +1,99 @@
+//! What a machine says about steps that have not been made: their claims, and what it promises.
+
+use mazurka_core::{Access, AccessKind, Blocker, Claims, ProcessId, Promises, add_claim};
+
+use crate::code::{Claim, Code};
+use crate::run::machine::Machine;
+use crate::run::state::Life;
+use crate::run::{Piece, Plain, peek};
+
+/// What a step claims when it starts with these locals. Gives the claims' key. `into` must be
+/// empty.
+#[inline(always)]
+pub(super) fn claims_of(
+    code: &Code,
+    step: u32,
+    locals: &[i64],
+    operands: &mut Vec<i64>,
+    into: &mut Claims,
+) -> u32 {
+    match &code.steps[step as usize].fixed {
+        Some(fixed) => {
+            match fixed[..] {
+                [access] => into.push(access),
+                _ => into.extend_from_slice(fixed),
+            }
+            step + 1
+        }
+        None => claims_with(code, step, locals, operands, into),
+    }
+}
+
+/// What a step claims that accesses elements of arrays.
+fn claims_with(
+    code: &Code,
+    step: u32,
+    locals: &[i64],
+    operands: &mut Vec<i64>,
+    into: &mut Claims,
+) -> u32 {
+    let info = &code.steps[step as usize];
+    for claim in &info.claims {
+        match *claim {
+            Claim::Fixed(access) => add_claim(into, access),
+            Claim::Element { kind, range, index } => {
+                let snippet = &code.snippets[index as usize];
+                let value = peek(&mut Plain, Piece::whole(snippet), &[], locals, operands);
+                // An index that fails or is out of bounds touches nothing.
+                let Some(Ok(index)) = value else { continue };
+                if !(0..i64::from(range.len)).contains(&index) {
+                    continue;
+                }
+                let cell = range.first + index as u32;
+                add_claim(into, Access::new(kind, cell));
+                if kind == AccessKind::Write {
+                    for &invariant in code.watched.get(cell as usize).into_iter().flatten() {
+                        add_claim(into, Access::write(code.invariant_cell(invariant)));
+                    }
+                }
+            }
+        }
+    }
+    operands.clear();
+    match into[..] {
+        [
+            Access {
+                first,
+                len: 1,
+                kind,
+            },
+        ] => code.element_key(first, kind),
+        _ => {
+            into.sort_unstable();
+            0
+        }
+    }
+}
+
+impl Promises for Machine {
+    fn guards(&self) -> &[Access] {
+        &self.code.guards
+    }
+
+    fn future(&self, process: ProcessId, into: &mut Claims) {
+        into.clear();
+        let Some(state) = self.state.processes.get(process.index()) else {
+            return;
+        };
+        if state.registers.life == Life::Alive {
+            let reach = self.code.reach();
+            for pc in state.stands_at() {
+                reach.add_from(pc, into);
+            }
+        }
+    }
+
+    fn blocker(&self, process: ProcessId) -> Blocker {
+        self.blocker_of(process)
+    }
+}
