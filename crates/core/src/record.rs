@@ -9,7 +9,10 @@ use crate::{Bound, Counts, Scope, StopReason, Verdict};
 pub use crate::Kind;
 
 /// The version of the format.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
+
+/// The oldest version that is still read. What version 2 has added is absent there.
+pub const OLDEST_VERSION: u32 = 1;
 
 /// Everything worth knowing about one search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -16,7 +16,9 @@
 
 use std::time::Instant;
 
-use mazurka_core::record::{Binding, Kind, KindsRecord, Record, Run, Step, VERSION, Witness};
+use mazurka_core::record::{
+    Binding, Kind, KindsRecord, OLDEST_VERSION, Record, Run, Step, VERSION, Witness,
+};
 use mazurka_core::{
     Counts, Narrator, ParseScheduleError, Schedule, Scope, Semantics, StopReason, Verdict,
 };
@@ -48,7 +50,7 @@ pub enum RecordingError {
     Shape(#[from] serde_json::Error),
     /// Of another version.
     #[error(
-        "this record has version {found}, and this Mazurka reads version {VERSION}; replay it with the Mazurka that wrote it, or make it again"
+        "this record has version {found}, and this Mazurka reads versions {OLDEST_VERSION} to {VERSION}; replay it with the Mazurka that wrote it, or make it again"
     )]
     Version {
         /// The version that it says it has.
@@ -67,7 +69,7 @@ impl Recording {
     pub fn parse(text: &str) -> Result<Self, RecordingError> {
         let value: serde_json::Value = serde_json::from_str(text)?;
         match value.get("version") {
-            Some(version) if version.as_u64() == Some(u64::from(VERSION)) => {}
+            Some(version) if version.as_u64().is_some_and(is_read) => {}
             Some(version) => {
                 return Err(RecordingError::Version {
                     found: version.to_string(),
@@ -77,6 +79,10 @@ impl Recording {
         }
         Ok(serde_json::from_value(value)?)
     }
+}
+
+fn is_read(version: u64) -> bool {
+    (u64::from(OLDEST_VERSION)..=u64::from(VERSION)).contains(&version)
 }
 
 /// Why a recorded run did not come again.

@@ -24,6 +24,7 @@ const KEYS: [&str; 20] = [
     "events",
     "steps",
     "seconds",
+    "kinds",
     "witnesses",
 ];
 
@@ -40,12 +41,13 @@ fn keys(value: &serde_json::Value) -> BTreeSet<&str> {
 fn the_keys_of_a_record() {
     let check = mazurka(&["check", "examples/counter.maz", "--format", "json"]).json();
     assert_eq!(keys(&check), BTreeSet::from(KEYS));
-    assert_eq!(check["version"], 1);
+    assert_eq!(check["version"], 2);
     assert_eq!(check["command"], "check");
     let explore = mazurka(&["explore", "examples/counter.maz", "--format", "json"]).json();
     assert_eq!(keys(&explore), BTreeSet::from(KEYS));
     let run = mazurka(&["run", "examples/counter.maz", "--format", "json"]).json();
     let mut more = BTreeSet::from(KEYS);
+    more.remove("kinds");
     more.extend(["seed", "ready", "run"]);
     assert_eq!(keys(&run), more);
     assert_eq!(

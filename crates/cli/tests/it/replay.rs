@@ -231,3 +231,20 @@ fn settings_and_odd_names_survive_the_shell() {
         assert_eq!(status.status.code(), Some(1), "{status:?}");
     }
 }
+
+#[test]
+fn records_of_version_1_are_read() {
+    for (record, code) in [
+        ("v1-failure", 1),
+        ("v1-deadlock", 1),
+        ("v1-livelock", 1),
+        ("v1-nondeterminism", 1),
+        ("v1-inputs", 1),
+        ("v1-run", 0),
+    ] {
+        let mut command = command();
+        command.args(["replay", &format!("corpus/records/{record}.json")]);
+        let said = said(&mut command, "");
+        assert_eq!(said.code, code, "{record}: {said:?}");
+    }
+}

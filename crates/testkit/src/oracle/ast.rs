@@ -205,6 +205,21 @@ impl Stmt {
     pub fn new(kind: Kind) -> Self {
         Self { line: 0, kind }
     }
+
+    /// Whether all of it belongs to its guard's step, also under `atomicity access`.
+    pub(super) fn is_simple(&self) -> bool {
+        !matches!(
+            self.kind,
+            Kind::Guard(..)
+                | Kind::Choice(..)
+                | Kind::GuardedLoop(..)
+                | Kind::If(..)
+                | Kind::While(..)
+                | Kind::For(..)
+                | Kind::Call(..)
+                | Kind::Seq(_)
+        )
+    }
 }
 
 /// A declaration or a process, with its line.
@@ -242,4 +257,17 @@ pub enum ItemKind {
 pub struct Program {
     /// Its declarations and processes, in order.
     pub items: Vec<Item>,
+}
+
+impl Expr {
+    /// Whether a `choose` or an `input` is in it.
+    pub(super) fn has_choice(&self) -> bool {
+        match self {
+            Expr::Choose(..) | Expr::Input(_) => true,
+            Expr::Index(_, e) | Expr::Not(e) | Expr::Neg(e) => e.has_choice(),
+            Expr::Bin(_, left, right) => left.has_choice() || right.has_choice(),
+            Expr::If(test, yes, no) => test.has_choice() || yes.has_choice() || no.has_choice(),
+            Expr::Bool(_) | Expr::Num(_) | Expr::Name(_) => false,
+        }
+    }
 }

@@ -333,7 +333,7 @@ impl Compiler {
     }
 
     fn property(&mut self, e: &Expr) -> Done<Property> {
-        if has_choice(e) {
+        if e.has_choice() {
             return Err("a choice in a property".into());
         }
         let entry = self.begin();
@@ -555,7 +555,7 @@ impl Compiler {
 
     /// What follows a test in the same step: all of a simple statement, the first step of others.
     fn guarded(&mut self, inner: &Stmt) -> Done {
-        if simple(inner) {
+        if inner.is_simple() {
             self.block(std::slice::from_ref(inner))?;
             self.emit(Instr::AtomicEnd);
         } else {
@@ -646,7 +646,7 @@ impl Compiler {
     }
 
     fn for_(&mut self, name: &str, low: &Expr, high: &Expr, body: &[Stmt]) -> Done {
-        if has_choice(low) || has_choice(high) {
+        if low.has_choice() || high.has_choice() {
             return Err("a choice in a bound".into());
         }
         let ty = self
@@ -779,30 +779,4 @@ fn setting(name: &str, limits: &Limits, unused: &mut Vec<&str>) -> Option<i128> 
         .iter()
         .find(|(other, _)| other == name)
         .map(|(_, value)| *value)
-}
-
-/// Whether all of it belongs to its guard's step, also under `atomicity access`.
-fn simple(stmt: &Stmt) -> bool {
-    !matches!(
-        stmt.kind,
-        Kind::Guard(..)
-            | Kind::Choice(..)
-            | Kind::GuardedLoop(..)
-            | Kind::If(..)
-            | Kind::While(..)
-            | Kind::For(..)
-            | Kind::Call(..)
-            | Kind::Seq(_)
-    )
-}
-
-/// Whether a `choose` or an `input` is in it.
-pub(super) fn has_choice(e: &Expr) -> bool {
-    match e {
-        Expr::Choose(..) | Expr::Input(_) => true,
-        Expr::Index(_, e) | Expr::Not(e) | Expr::Neg(e) => has_choice(e),
-        Expr::Bin(_, left, right) => has_choice(left) || has_choice(right),
-        Expr::If(test, yes, no) => has_choice(test) || has_choice(yes) || has_choice(no),
-        Expr::Bool(_) | Expr::Num(_) | Expr::Name(_) => false,
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::ast::{Expr, Op, Ty};
 use super::code::{Instr, wrap};
-use super::compile::{Compiler, Done, Meaning, has_choice};
+use super::compile::{Compiler, Done, Meaning};
 
 impl Compiler {
     /// Under `atomicity access` a step begins here.
@@ -44,7 +44,7 @@ impl Compiler {
 
     /// A test of a guard, branch or assertion.
     pub(super) fn test(&mut self, e: &Expr) -> Done {
-        if has_choice(e) {
+        if e.has_choice() {
             return Err("a choice in a test".into());
         }
         self.condition(e)
@@ -55,7 +55,7 @@ impl Compiler {
     }
 
     pub(super) fn index(&mut self, e: &Expr) -> Done {
-        if has_choice(e) {
+        if e.has_choice() {
             return Err("a choice in an index".into());
         }
         let ty = self.ty(e)?.unwrap_or(Ty::Int);
@@ -120,7 +120,7 @@ impl Compiler {
                 self.land(out);
             }
             Expr::Choose(low, high) => {
-                if has_choice(low) || has_choice(high) {
+                if low.has_choice() || high.has_choice() {
                     return Err("a choice in a bound".into());
                 }
                 self.arithmetic(ty)?;
