@@ -1,0 +1,286 @@
+//! Ends of executions: how they are told apart, counted and shown.
+
+use std::ops::ControlFlow;
+
+use mazurka_core::Bound;
+
+use super::{Explorer, Program};
+use crate::graph::Graph;
+use crate::models::Model;
+use crate::planted::Planted;
+use crate::program::{Action, Loc, ThreadId};
+use crate::runner::Runner;
+use crate::schedule::Schedule;
+
+/// How an execution ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// All threads have ended.
+    Complete,
+    /// Threads wait for locks, values or other threads, for ever.
+    Deadlock,
+    /// A wasted run: an await is stuck with a value that has been overwritten.
+    Blocked,
+    /// A thread met a false assumption.
+    Discarded,
+    /// A thread met a failure.
+    Failed,
+    /// Two accesses race.
+    Race,
+}
+
+/// How many executions ended in which way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Executions in which all threads have ended.
+    pub complete: u64,
+    /// Executions in which threads wait for ever.
+    pub deadlocks: u64,
+    /// Wasted runs.
+    pub blocked: u64,
+    /// Executions in which a thread met a false assumption.
+    pub discarded: u64,
+    /// Executions in which a thread failed.
+    pub failed: u64,
+    /// Executions that a data race ended.
+    pub races: u64,
+    /// Events that were added, those of graphs that turned out inconsistent included.
+    pub events: u64,
+}
+
+impl Counts {
+    fn count(&mut self, ending: Ending) {
+        let count = match ending {
+            Ending::Complete => &mut self.complete,
+            Ending::Deadlock => &mut self.deadlocks,
+            Ending::Blocked => &mut self.blocked,
+            Ending::Discarded => &mut self.discarded,
+            Ending::Failed => &mut self.failed,
+            Ending::Race => &mut self.races,
+        };
+        *count += 1;
+    }
+
+    /// All executions, wasted runs included.
+    pub fn executions(&self) -> u64 {
+        self.complete + self.deadlocks + self.blocked + self.discarded + self.failed + self.races
+    }
+}
+
+/// What is wrong with an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Failure {
+    /// A thread met the failure with this number.
+    Failed {
+        /// The thread.
+        thread: ThreadId,
+        /// The program's number.
+        code: u32,
+    },
+    /// Threads wait for ever.
+    Deadlock,
+    /// Two accesses, each a thread and the index of its event, are unordered.
+    Race {
+        /// The location.
+        loc: Loc,
+        /// The access that was made first.
+        first: (ThreadId, u32),
+        /// The other one.
+        second: (ThreadId, u32),
+    },
+}
+
+impl Failure {
+    /// Whether it is shown once for both.
+    fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Race { loc, .. }, Self::Race { loc: other, .. }) => loc == other,
+            _ => self == other,
+        }
+    }
+}
+
+/// A failure and an execution that shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What is wrong.
+    pub failure: Failure,
+    /// How to get there.
+    pub schedule: Schedule,
+}
+
+/// What a search has found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// How many executions ended in which way.
+    pub counts: Counts,
+    /// The first execution for each failure.
+    pub findings: Vec<Finding>,
+    /// The limit that ended the search, if one did.
+    pub bound: Option<Bound>,
+    /// The limit of the length of executions, if one reached it. The search went on with others.
+    pub depth: Option<Bound>,
+    /// Whether the visitor ended the search.
+    pub stopped: bool,
+}
+
+impl Found {
+    /// Whether every execution has been seen.
+    pub fn is_exhaustive(&self) -> bool {
+        self.bound.is_none() && self.depth.is_none() && !self.stopped
+    }
+}
+
+/// The end of an execution, for a visitor.
+#[derive(Debug)]
+pub struct End<'a, P> {
+    ending: Ending,
+    graph: &'a mut Graph,
+    runner: &'a mut Runner<P>,
+}
+
+impl<P: Program> End<'_, P> {
+    /// How it ended.
+    pub fn ending(&self) -> Ending {
+        self.ending
+    }
+
+    /// The execution.
+    pub fn graph(&self) -> &Graph {
+        self.graph
+    }
+
+    /// The program, with each thread at its end.
+    pub fn program(&mut self) -> &mut P {
+        self.runner.program(self.graph)
+    }
+
+    /// The execution as a list of steps.
+    pub fn schedule(&self) -> Schedule {
+        Schedule::of(self.graph)
+    }
+}
+
+/// Sees the end of each execution. A closure is one.
+pub trait Visitor<P> {
+    /// An execution has ended. To break is to stop the search.
+    fn end(&mut self, end: &mut End<'_, P>) -> ControlFlow<()>;
+}
+
+impl<P, F: FnMut(&mut End<'_, P>) -> ControlFlow<()>> Visitor<P> for F {
+    fn end(&mut self, end: &mut End<'_, P>) -> ControlFlow<()> {
+        self(end)
+    }
+}
+
+/// A visitor who looks at nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Explored;
+
+impl<P> Visitor<P> for Explored {
+    fn end(&mut self, _end: &mut End<'_, P>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
+    /// No thread can go on, and no await is parked.
+    pub(super) fn end(&mut self) -> ControlFlow<()> {
+        let ending = self.ending();
+        if ending == Ending::Deadlock {
+            self.note(Failure::Deadlock);
+        }
+        self.note_failures()?;
+        self.finish(ending)?;
+        if self.planted != Planted::NoParkedLocks {
+            self.try_parked_locks();
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// A race ends the execution.
+    pub(super) fn end_in_race(&mut self, failure: Failure) -> ControlFlow<()> {
+        self.note(failure);
+        self.note_failures()?;
+        self.finish(Ending::Race)
+    }
+
+    /// Counts an execution and shows it.
+    fn finish(&mut self, ending: Ending) -> ControlFlow<()> {
+        self.found.counts.count(ending);
+        self.visitor.end(&mut End {
+            ending,
+            graph: &mut self.graph,
+            runner: &mut self.runner,
+        })?;
+        match self.limits.executions {
+            Some(most) if self.found.counts.executions() >= most => {
+                self.stop(Bound::MaxExecutions(most))
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    /// How an execution in which no thread can go on has ended.
+    fn ending(&mut self) -> Ending {
+        let (mut waits, mut failed, mut discarded) = (false, false, false);
+        for thread in (0..self.graph.threads()).map(ThreadId) {
+            if !self.is_running(thread) {
+                let Some(&last) = self.graph.thread(thread).last() else {
+                    continue;
+                };
+                let stuck = self.graph.event(last);
+                if self.graph.position(stuck) < self.graph.last_position(stuck.loc) {
+                    return Ending::Blocked;
+                }
+                waits = true;
+                continue;
+            }
+            match self.runner.action(&mut self.graph, thread) {
+                Action::End => {}
+                Action::Fail(_) => failed = true,
+                Action::Discard => discarded = true,
+                _ => waits = true,
+            }
+        }
+        match (discarded, failed, waits) {
+            (true, ..) => Ending::Discarded,
+            (_, true, _) => Ending::Failed,
+            (.., true) => Ending::Deadlock,
+            _ => Ending::Complete,
+        }
+    }
+
+    /// Keeps the schedule of each failure that is new.
+    pub(super) fn note_failures(&mut self) -> ControlFlow<()> {
+        for thread in (0..self.graph.threads()).map(ThreadId) {
+            if self.is_running(thread)
+                && let Action::Fail(code) = self.runner.action(&mut self.graph, thread)
+            {
+                self.note(Failure::Failed { thread, code });
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn note(&mut self, failure: Failure) {
+        let known = |finding: &Finding| finding.failure.is_like(&failure);
+        if !self.found.findings.iter().any(known) {
+            let schedule = Schedule::of(&self.graph);
+            self.found.findings.push(Finding { failure, schedule });
+        }
+    }
+
+    /// Adds a frame for each parked lock. The locks that it could have read from all have been
+    /// taken, so only revisits follow.
+    fn try_parked_locks(&mut self) {
+        for thread in (0..self.graph.threads()).map(ThreadId) {
+            if self.is_running(thread)
+                && let action @ Action::Lock { .. } = self.runner.action(&mut self.graph, thread)
+            {
+                let frame = self.read_frame(thread, action, false);
+                self.frames.push(frame);
+            }
+        }
+    }
+}
