@@ -41,6 +41,6 @@ pub mod planted;
 mod runner;
 
 pub use explore::{Counts, End, Ending, Explored, Failure, Finding, Found, Visitor};
-pub use explore::{explore, visit, visit_planted};
+pub use explore::{Replay, ReplayError, explore, replay, visit, visit_planted};
 pub use models::{Memory, UnknownMemory};
 pub use program::{Action, Effect, Loc, MemoryOrder, Program, ThreadId, Value};

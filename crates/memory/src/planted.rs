@@ -8,7 +8,7 @@ pub enum Planted {
     Nothing,
     /// Revisits do not ask whether what they remove is maximal.
     NoMaximality,
-    /// A read that is removed counts as maximal although what it reads from comes later.
+    /// A read that is removed counts as maximal although what it reads from came later.
     AnyRf,
     /// A choice that is removed counts as maximal whatever its outcome.
     AnyChoice,

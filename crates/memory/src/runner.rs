@@ -105,8 +105,13 @@ impl<P: Program> Runner<P> {
         self.program.rewind(&mut self.answers);
         for (at, &answers) in self.answers.iter().enumerate() {
             let events = graph.thread(ThreadId(at as u32));
+            // The read of an update is made with its write: what it reads from has to come first.
+            let is_made = |count: u32| {
+                let event = graph.event(events[count as usize - 1]);
+                event.answers <= answers && !event.kind.reads_exclusively()
+            };
             let made = &mut self.made[at];
-            while *made > 0 && graph.event(events[*made as usize - 1]).answers > answers {
+            while *made > 0 && !is_made(*made) {
                 *made -= 1;
             }
         }

@@ -9,7 +9,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::graph::{Event, Graph, Kind, Slot};
+use crate::graph::{Event, Graph, Kind, PORF, Slot};
 use crate::program::ThreadId;
 
 /// A step.
@@ -72,7 +72,37 @@ impl FromStr for Schedule {
 impl Schedule {
     /// The steps of an execution. Awaits that are stuck make none.
     pub(crate) fn of(graph: &Graph) -> Self {
-        let mut order = Order::new(graph);
+        let all = |thread| graph.thread(ThreadId(thread)).len() as u32;
+        let until = (0..graph.threads()).map(all).collect();
+        Self::until(graph, until, None)
+    }
+
+    /// The steps that lead to where a thread is, and no others.
+    pub(crate) fn to(graph: &Graph, thread: ThreadId) -> Self {
+        let mut until = vec![0; graph.threads() as usize];
+        if let Some(tip) = graph.tip(thread) {
+            include(&mut until, graph.clock(tip, PORF));
+        }
+        Self::until(graph, until, None)
+    }
+
+    /// The steps that lead to two events, the second of which comes last.
+    pub(crate) fn to_both(graph: &Graph, first: Slot, second: Slot) -> Self {
+        let mut until = vec![0; graph.threads() as usize];
+        include(&mut until, graph.clock(first, PORF));
+        include(&mut until, graph.clock(second, PORF));
+        let last = graph.event(second);
+        Self::until(graph, until, Some((last.thread, last.index)))
+    }
+
+    /// The steps of the first events of each thread.
+    fn until(graph: &Graph, until: Vec<u32>, last: Option<(ThreadId, u32)>) -> Self {
+        let mut order = Order {
+            graph,
+            made: vec![0; graph.threads() as usize],
+            until,
+            last,
+        };
         let mut steps = Vec::new();
         let mut current = ThreadId(0);
         while let Some(thread) = order.choose(current) {
@@ -84,29 +114,39 @@ impl Schedule {
     }
 }
 
+/// Adds a clock to another one.
+fn include(until: &mut [u32], clock: &[u32]) {
+    for (until, &count) in until.iter_mut().zip(clock) {
+        *until = count.max(*until);
+    }
+}
+
 /// A linear extension that grows.
 struct Order<'a> {
     graph: &'a Graph,
     /// How many events of each thread have been made.
     made: Vec<u32>,
+    /// How many events of each thread are to be made.
+    until: Vec<u32>,
+    /// The event that is to come last.
+    last: Option<(ThreadId, u32)>,
 }
 
-impl<'a> Order<'a> {
-    fn new(graph: &'a Graph) -> Self {
-        Self {
-            graph,
-            made: vec![0; graph.threads() as usize],
-        }
-    }
-
+impl Order<'_> {
     fn is_made(&self, slot: Slot) -> bool {
         slot == Slot::INITIAL || Graph::within(self.graph.event(slot), &self.made)
     }
 
+    fn is_wanted(&self, slot: Slot) -> bool {
+        Graph::within(self.graph.event(slot), &self.until)
+    }
+
     /// The next event of a thread, unless it is stuck there.
     fn next(&self, thread: ThreadId) -> Option<&Event> {
-        let at = self.made[thread.index()] as usize;
-        let next = self.graph.thread(thread).get(at);
+        let at = self.made[thread.index()];
+        let wanted = at < self.until[thread.index()];
+        let next = self.graph.thread(thread).get(at as usize);
+        let next = next.filter(|_| wanted);
         let next = next.map(|&slot| self.graph.event(slot));
         next.filter(|event| event.kind != Kind::Stuck)
     }
@@ -118,8 +158,21 @@ impl<'a> Order<'a> {
         let threads = || std::iter::once(current).chain(all());
         let ready = |thread: &ThreadId| self.next(*thread).is_some_and(|e| self.is_ready(e));
         let in_order = |thread: &ThreadId| self.next(*thread).is_some_and(|e| self.is_in_order(e));
-        let best = threads().find(|thread| ready(thread) && in_order(thread));
+        let early = |thread: &ThreadId| !self.is_last(*thread);
+        let best = threads().find(|it| early(it) && ready(it) && in_order(it));
+        let best = best.or_else(|| threads().find(|it| early(it) && ready(it)));
         best.or_else(|| threads().find(ready))
+    }
+
+    /// Whether the next step of a thread makes the event that is to come last.
+    fn is_last(&self, thread: ThreadId) -> bool {
+        self.last.is_some_and(|(last, index)| {
+            let writes = |event: &Event| event.index + u32::from(event.kind.reads_exclusively());
+            last == thread
+                && self
+                    .next(thread)
+                    .is_some_and(|event| writes(event) >= index)
+        })
     }
 
     /// Whether what is before an event in po ∪ rf has been made.
@@ -147,11 +200,13 @@ impl<'a> Order<'a> {
         let position = self.graph.position(event);
         let earlier = position - u32::from(event.kind.is_write());
         let mo = self.graph.mo(event.loc);
-        if mo.iter().filter(|&&write| self.is_made(write)).count() as u32 != earlier {
+        let (before, after) = mo.split_at(earlier as usize);
+        let missing = |&write: &Slot| self.is_wanted(write) && !self.is_made(write);
+        if before.iter().any(missing) || after.iter().any(|&write| self.is_made(write)) {
             return false;
         }
         let reads = self.graph.reads(event.loc).iter();
-        let mut reads = reads.filter(|&&read| !self.is_made(read));
+        let mut reads = reads.filter(|&&read| !self.is_made(read) && self.is_wanted(read));
         let writes = event.kind.is_write() || event.kind.reads_exclusively();
         !writes || !reads.any(|&read| self.comes_first(read, event, earlier))
     }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use mazurka_core::Bound;
 
 use super::{Explorer, Program};
-use crate::graph::Graph;
+use crate::graph::{Graph, Slot};
 use crate::models::Model;
 use crate::planted::Planted;
 use crate::program::{Action, Loc, ThreadId};
@@ -187,11 +187,8 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
     /// No thread can go on, and no await is parked.
     pub(super) fn end(&mut self) -> ControlFlow<()> {
         let ending = self.ending();
-        if ending == Ending::Deadlock {
-            self.note(Failure::Deadlock);
-        }
-        self.note_failures()?;
-        self.finish(ending)?;
+        self.note_failures();
+        self.show(ending)?;
         if self.planted != Planted::NoParkedLocks {
             self.try_parked_locks();
         }
@@ -199,14 +196,23 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
     }
 
     /// A race ends the execution.
-    pub(super) fn end_in_race(&mut self, failure: Failure) -> ControlFlow<()> {
-        self.note(failure);
-        self.note_failures()?;
-        self.finish(Ending::Race)
+    pub(super) fn end_in_race(&mut self, first: Slot, second: Slot) -> ControlFlow<()> {
+        let (one, other) = (self.graph.event(first), self.graph.event(second));
+        let failure = Failure::Race {
+            loc: one.loc,
+            first: (one.thread, one.index),
+            second: (other.thread, other.index),
+        };
+        self.note(failure, |graph| Schedule::to_both(graph, first, second));
+        self.note_failures();
+        self.show(Ending::Race)
     }
 
     /// Counts an execution and shows it.
-    fn finish(&mut self, ending: Ending) -> ControlFlow<()> {
+    pub(super) fn show(&mut self, ending: Ending) -> ControlFlow<()> {
+        if ending == Ending::Deadlock {
+            self.note(Failure::Deadlock, Schedule::of);
+        }
         self.found.counts.count(ending);
         self.visitor.end(&mut End {
             ending,
@@ -222,7 +228,7 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
     }
 
     /// How an execution in which no thread can go on has ended.
-    fn ending(&mut self) -> Ending {
+    pub(super) fn ending(&mut self) -> Ending {
         let (mut waits, mut failed, mut discarded) = (false, false, false);
         for thread in (0..self.graph.threads()).map(ThreadId) {
             if !self.is_running(thread) {
@@ -252,21 +258,21 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
     }
 
     /// Keeps the schedule of each failure that is new.
-    pub(super) fn note_failures(&mut self) -> ControlFlow<()> {
+    pub(super) fn note_failures(&mut self) {
         for thread in (0..self.graph.threads()).map(ThreadId) {
             if self.is_running(thread)
                 && let Action::Fail(code) = self.runner.action(&mut self.graph, thread)
             {
-                self.note(Failure::Failed { thread, code });
+                let failure = Failure::Failed { thread, code };
+                self.note(failure, |graph| Schedule::to(graph, thread));
             }
         }
-        ControlFlow::Continue(())
     }
 
-    fn note(&mut self, failure: Failure) {
+    fn note(&mut self, failure: Failure, schedule: impl FnOnce(&Graph) -> Schedule) {
         let known = |finding: &Finding| finding.failure.is_like(&failure);
         if !self.found.findings.iter().any(known) {
-            let schedule = Schedule::of(&self.graph);
+            let schedule = schedule(&self.graph);
             self.found.findings.push(Finding { failure, schedule });
         }
     }

@@ -122,6 +122,17 @@ impl ReadFrame {
         }
     }
 
+    /// The location that is read.
+    pub(super) fn loc(&self) -> Loc {
+        self.access.loc
+    }
+
+    /// Reads from this position, if it can.
+    pub(super) fn only(self, position: u32) -> Option<Self> {
+        let possible = self.floor <= position && position < self.next;
+        possible.then(|| self.within(position, position + 1))
+    }
+
     /// Whether it waits at the end of the execution.
     pub(super) fn parked(self, stuck: bool) -> Self {
         Self { stuck, ..self }

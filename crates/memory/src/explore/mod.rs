@@ -28,6 +28,8 @@
 //!   many of them as writes in an execution.
 //! - *Settled*: the prefix of a write that has revisited is marked, and revisits that would change
 //!   it are refused at once. Maximality would refuse them too.
+//! - *Maximality*: that the write of a removed read is in Previous is not asked. If it is not, then
+//!   it is removed too, and is not maximal, because the read is in its Previous.
 //! - *Updates* are a read and, directly after it, a write. The write is added next, whatever the
 //!   other threads can do.
 //! - *Choices* are maximal iff they have their first outcome. The paper has none; without the rule
@@ -47,9 +49,11 @@
 mod ends;
 mod frames;
 mod races;
+mod replay;
 mod revisit;
 
 pub use ends::{Counts, End, Ending, Explored, Failure, Finding, Found, Visitor};
+pub use replay::{Replay, ReplayError, replay};
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -190,7 +194,8 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
         loop {
             if self.graph.len() as u64 >= self.limits.depth() {
                 self.found.depth = Some(Bound::MaxDepth(self.limits.depth()));
-                return self.note_failures();
+                self.note_failures();
+                return ControlFlow::Continue(());
             }
             let goes_on = match self.next() {
                 Next::Step(thread, action) => self.step(thread, action, false)?,

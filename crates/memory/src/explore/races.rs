@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::ends::{Failure, Visitor};
+use super::ends::Visitor;
 use super::{Explorer, Program};
 use crate::graph::{Event, Graph, Slot};
 use crate::models::Model;
@@ -26,18 +26,22 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
         }
         let clock = self.graph.clock(slot, hb);
         let (mo, reads) = (self.graph.mo(event.loc), self.graph.reads(event.loc));
-        let others = mo.iter().chain(reads);
-        let mut others = others.map(|&other| self.graph.event(other));
-        let other = others.find(|other| conflicts(other, &event) && !Graph::within(other, clock));
-        let Some(other) = other else {
-            return ControlFlow::Continue(true);
+        let races = |other: &Slot| {
+            let other = self.graph.event(*other);
+            conflicts(other, &event) && !Graph::within(other, clock)
         };
-        let failure = Failure::Race {
-            loc: event.loc,
-            first: (other.thread, other.index),
-            second: (event.thread, event.index),
-        };
-        self.end_in_race(failure)?;
-        ControlFlow::Continue(false)
+        let others = mo.iter().chain(reads).copied().filter(races);
+        // The choice does not depend on the order in which the others were added.
+        let other = others.min_by_key(|&other| {
+            let other = self.graph.event(other);
+            (other.thread, other.index)
+        });
+        match other {
+            Some(other) => {
+                self.end_in_race(other, slot)?;
+                ControlFlow::Continue(false)
+            }
+            None => ControlFlow::Continue(true),
+        }
     }
 }

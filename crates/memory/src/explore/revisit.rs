@@ -14,6 +14,8 @@ use crate::program::{Effect, ThreadId};
 struct Maximality<'a> {
     graph: &'a Graph,
     prefix: &'a [u32],
+    /// That of the read that is revisited.
+    stamp: u32,
     planted: Planted,
 }
 
@@ -28,25 +30,19 @@ impl Maximality<'_> {
         match event.kind {
             _ if self.planted == Planted::NoMaximality => true,
             Kind::Choice => event.value == 0 || self.planted == Planted::AnyChoice,
-            kind if kind.is_read() => self.has_read(event),
+            kind if kind.is_read() => self.is_last(event),
             kind if kind.is_write() => !self.is_read(slot, event) && self.is_last(event),
             _ => true,
         }
     }
 
-    /// Whether a read read the last of the previous writes.
-    fn has_read(&self, event: &Event) -> bool {
-        let previous = event.rf == Slot::INITIAL
-            || self.is_previous(self.graph.event(event.rf), event)
-            || self.planted == Planted::AnyRf;
-        previous && self.is_last(event)
-    }
-
-    /// Whether a previous read reads from the write.
+    /// Whether a previous read reads from the write. This also refuses the removal of a read whose
+    /// write is not previous: that write is removed too, and the read is previous to it.
     fn is_read(&self, slot: Slot, event: &Event) -> bool {
         let reads = self.graph.reads(event.loc).iter();
         let mut reads = reads.map(|&read| self.graph.event(read));
-        reads.any(|read| read.rf == slot && self.is_previous(read, event))
+        let counts = |read: &Event| self.planted != Planted::AnyRf || read.stamp < self.stamp;
+        reads.any(|read| read.rf == slot && self.is_previous(read, event) && counts(read))
     }
 
     /// Whether no previous write is mo-after the event, or after what it reads.
@@ -172,6 +168,7 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
         let maximality = Maximality {
             graph: &self.graph,
             prefix: &self.prefix,
+            stamp: read.stamp,
             planted: self.planted,
         };
         for thread in (0..self.graph.threads()).map(ThreadId) {

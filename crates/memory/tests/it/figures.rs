@@ -3,7 +3,7 @@
 
 use mazurka_core::Limits;
 use mazurka_memory::MemoryOrder::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-use mazurka_memory::litmus::{Litmus, await_equal, load, lock, store, unlock};
+use mazurka_memory::litmus::{Instruction, Litmus, await_equal, load, r, store};
 use mazurka_memory::{Counts, Memory, explore};
 
 use crate::programs::*;
@@ -119,10 +119,8 @@ fn locks() {
             assert_eq!(complete(&lockinc(threads), memory), executions);
         }
     }
-    let thread = |a, b| vec![lock(a), lock(b), unlock(b), unlock(a)];
-    let abba = Litmus::new([thread(X, Y), thread(Y, X)]);
     for memory in Memory::ALL {
-        let counts = counts(&abba, memory);
+        let counts = counts(&abba(), memory);
         assert_eq!((counts.complete, counts.deadlocks), (2, 1));
         assert_eq!(counts.executions(), 3);
     }
@@ -144,8 +142,8 @@ fn choices() {
     let program = Litmus::new([
         vec![
             load(0, X, Relaxed),
-            mazurka_memory::litmus::Instruction::Choose(1, 2),
-            store(Y, mazurka_memory::litmus::r(1), Relaxed),
+            Instruction::Choose(1, 2),
+            store(Y, r(1), Relaxed),
         ],
         vec![store(X, 1, Relaxed)],
     ]);

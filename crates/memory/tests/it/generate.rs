@@ -19,8 +19,10 @@ struct Features {
     choices: bool,
     branches: bool,
     checks: bool,
-    /// Mostly accesses of order sc.
+    /// Many accesses of order sc.
     sc: bool,
+    /// Mostly relaxed accesses.
+    relaxed: bool,
     plain: bool,
 }
 
@@ -37,17 +39,35 @@ impl Sketch {
         Litmus::new(code).starting(self.started as u32)
     }
 
-    /// Programs with one block less.
+    /// Programs with one block less. A thread unlocks only what it holds.
     pub fn smaller(&self) -> impl Iterator<Item = Self> {
         let blocks = |thread: usize| (0..self.threads[thread].len()).map(move |at| (thread, at));
-        (0..self.threads.len())
-            .flat_map(blocks)
-            .map(|(thread, at)| {
-                let mut smaller = self.clone();
-                smaller.threads[thread].remove(at);
-                smaller
-            })
+        let all = (0..self.threads.len()).flat_map(blocks);
+        let all = all.map(|(thread, at)| {
+            let mut smaller = self.clone();
+            smaller.threads[thread].remove(at);
+            smaller
+        });
+        all.filter(|smaller| smaller.threads.iter().all(|it| unlocks_its_own(it)))
     }
+}
+
+fn unlocks_its_own(blocks: &[Vec<Instruction>]) -> bool {
+    let mut held = Vec::new();
+    blocks
+        .iter()
+        .flatten()
+        .all(|instruction| match instruction {
+            Instruction::Lock(loc) => {
+                held.push(*loc);
+                true
+            }
+            Instruction::Unlock(loc) => {
+                let at = held.iter().position(|other| other == loc);
+                at.map(|at| held.remove(at)).is_some()
+            }
+            _ => true,
+        })
 }
 
 /// A random program.
@@ -65,6 +85,7 @@ pub fn sketch(random: &mut Random) -> Sketch {
         branches: flip(4),
         checks: flip(5),
         sc: flip(3),
+        relaxed: flip(3),
         plain: flip(8),
     };
     let spawns = flip(6);
@@ -115,6 +136,9 @@ impl Generator<'_> {
     fn order(&mut self, all: &[MemoryOrder]) -> MemoryOrder {
         if self.features.plain && self.flip(3) && !all.contains(&AcqRel) {
             return Plain;
+        }
+        if self.features.relaxed && all.contains(&Relaxed) && !self.flip(4) {
+            return Relaxed;
         }
         match self.features.sc && self.flip(2) {
             true => SeqCst,
@@ -175,16 +199,27 @@ impl Generator<'_> {
             if !self.flip(6) {
                 blocks.push(vec![unlock(mutex)]);
             }
+            if self.features.exchanges && self.flip(2) {
+                return vec![self.try_lock(mutex, blocks.concat())];
+            }
             return blocks;
         }
         vec![access]
+    }
+
+    /// The same with an attempt in place of the lock.
+    fn try_lock(&mut self, mutex: u32, mut block: Vec<Instruction>) -> Vec<Instruction> {
+        const HELD: Register = 5;
+        let attempt = compare_exchange(HELD, mutex, (0, 1), (Acquire, Relaxed));
+        block.remove(0);
+        [vec![attempt], when(r(HELD).equals(0), block)].concat()
     }
 
     fn access(&mut self) -> Instruction {
         let (register, location) = (self.register(), self.location());
         let features = &self.features;
         let mut sorts = vec![0, 0, 1, 1];
-        sorts.extend(features.fences.then_some(2));
+        sorts.extend(features.fences.then_some([2, 2]).iter().flatten());
         sorts.extend(features.updates.then_some(3));
         sorts.extend(features.exchanges.then_some(4));
         sorts.extend(features.awaits.then_some(5));

@@ -2,6 +2,9 @@
 
 mod figures;
 mod generate;
+mod mutants;
 mod oracle;
 mod programs;
+mod races;
 mod random;
+mod rerun;

@@ -258,3 +258,9 @@ pub fn peterson() -> Litmus {
     };
     Litmus::new([thread(X, Y), thread(Y, X)])
 }
+
+/// Two threads that take two locks in different orders.
+pub fn abba() -> Litmus {
+    let thread = |a, b| vec![lock(a), lock(b), unlock(b), unlock(a)];
+    Litmus::new([thread(X, Y), thread(Y, X)])
+}

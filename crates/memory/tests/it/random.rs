@@ -8,7 +8,9 @@ use std::ops::ControlFlow;
 
 use mazurka_core::{Limits, Random};
 use mazurka_memory::planted::Planted;
-use mazurka_memory::{End, Ending, Failure, Memory, visit_planted};
+use mazurka_memory::{End, Ending, Explored, Failure, Memory, replay, visit_planted};
+
+use mazurka_memory::litmus::{Instruction, Litmus};
 
 use crate::generate::{Sketch, sketch};
 use crate::oracle::{self, Answer, Key, code};
@@ -17,7 +19,7 @@ use crate::oracle::{self, Answer, Key, code};
 const MOST: usize = 20_000;
 
 /// What the engine finds, or the graph that it found twice.
-pub fn engine(sketch: &Sketch, memory: Memory, planted: Planted) -> Result<Answer, String> {
+pub fn engine(program: &Litmus, memory: Memory, planted: Planted) -> Result<Answer, String> {
     let mut ends: BTreeSet<(u8, Key)> = BTreeSet::new();
     let mut twice = None;
     let mut visitor = |end: &mut End<'_, _>| {
@@ -27,18 +29,31 @@ pub fn engine(sketch: &Sketch, memory: Memory, planted: Planted) -> Result<Answe
             twice = Some(key);
             return ControlFlow::Break(());
         }
+        if !wasted && planted == Planted::Nothing {
+            assert_replays(program, memory, end);
+        }
         ControlFlow::Continue(())
     };
     let limits = Limits {
-        executions: Some(20 * MOST as u64),
+        executions: Some(MOST as u64),
         ..Limits::default()
     };
-    let found = visit_planted(sketch.program(), memory, &limits, &mut visitor, planted);
+    let found = visit_planted(program.clone(), memory, &limits, &mut visitor, planted);
     if let Some(key) = twice {
         return Err(format!("a graph twice: {key:?}"));
     }
     if !found.is_exhaustive() {
         return Err(format!("not exhaustive: {found:?}"));
+    }
+    for finding in found
+        .findings
+        .iter()
+        .filter(|_| planted == Planted::Nothing)
+    {
+        let shown = replay(program.clone(), memory, &finding.schedule, &mut Explored);
+        let shown = shown.unwrap_or_else(|error| panic!("{finding:?}: {error}\n{program:?}"));
+        let same = shown.failures.contains(&finding.failure);
+        assert!(same, "{finding:?}, but {shown:?}\n{program:?}");
     }
     let failures = found.findings.iter().filter_map(|it| match it.failure {
         Failure::Failed { thread, code } => Some((thread, code)),
@@ -51,10 +66,39 @@ pub fn engine(sketch: &Sketch, memory: Memory, planted: Planted) -> Result<Answe
     })
 }
 
+/// The schedule of an execution leads to the same graph.
+fn assert_replays(program: &Litmus, memory: Memory, end: &End<'_, Litmus>) {
+    let schedule = end.schedule();
+    let text = schedule.to_string();
+    assert_eq!(text.parse(), Ok(schedule.clone()));
+    let mut shown = None;
+    let mut visitor = |end: &mut End<'_, Litmus>| {
+        shown = Some(oracle::key_of(end.graph()));
+        ControlFlow::Continue(())
+    };
+    let replayed = replay(program.clone(), memory, &schedule, &mut visitor);
+    let replayed = replayed.unwrap_or_else(|error| panic!("{text}: {error}\n{program:?}"));
+    assert_eq!(replayed.ending, Some(end.ending()), "{text}\n{program:?}");
+    assert_eq!(
+        shown,
+        Some(oracle::key_of(end.graph())),
+        "{text}\n{program:?}"
+    );
+    if memory == Memory::Sc {
+        let choices = program.code().iter().flatten();
+        let mut choices = choices.filter(|it| matches!(it, Instruction::Choose(..)));
+        let zeros = schedule.0.iter().all(|step| step.outcome == 0);
+        assert!(
+            zeros || choices.next().is_some(),
+            "{text} is an interleaving"
+        );
+    }
+}
+
 /// Whether the engine and the oracle agree; `None` if the program is too large for the oracle.
-pub fn compare(sketch: &Sketch, memory: Memory, planted: Planted) -> Option<Result<(), String>> {
-    let expected = oracle::ends(&sketch.program(), memory, MOST, true).ok()?;
-    let found = match engine(sketch, memory, planted) {
+pub fn compare(program: &Litmus, memory: Memory, planted: Planted) -> Option<Result<(), String>> {
+    let expected = oracle::ends(program, memory, MOST, true).ok()?;
+    let found = match engine(program, memory, planted) {
         Ok(found) => found,
         Err(error) => return Some(Err(error)),
     };
@@ -79,7 +123,7 @@ pub fn compare(sketch: &Sketch, memory: Memory, planted: Planted) -> Option<Resu
 
 /// The smallest program found by leaving out blocks that still shows a disagreement.
 fn shrink(mut sketch: Sketch, memory: Memory) -> (Sketch, String) {
-    let fails = |sketch: &Sketch| match compare(sketch, memory, Planted::Nothing) {
+    let fails = |sketch: &Sketch| match compare(&sketch.program(), memory, Planted::Nothing) {
         Some(Err(error)) => Some(error),
         _ => None,
     };
@@ -99,7 +143,7 @@ fn hunt(seed: u64, programs: u64) {
         let mut random = Random::new(seed.wrapping_add(number));
         let sketch = sketch(&mut random);
         for memory in Memory::ALL {
-            match compare(&sketch, memory, Planted::Nothing) {
+            match compare(&sketch.program(), memory, Planted::Nothing) {
                 None => too_large += 1,
                 Some(Ok(())) => compared += 1,
                 Some(Err(_)) => {
@@ -132,4 +176,71 @@ fn programs_of_the_long_run() {
     let variable = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let seed = variable("MAZURKA_SEED").unwrap_or(1_000_000);
     hunt(seed, variable("MAZURKA_PROGRAMS").unwrap_or(20_000));
+}
+
+/// The programs of the figures that are small enough, under all models.
+#[test]
+fn programs_of_the_figures() {
+    use crate::programs::*;
+    use mazurka_memory::MemoryOrder::{Acquire, Relaxed, Release, SeqCst};
+    let programs = [
+        sb(Relaxed, Relaxed),
+        sb(SeqCst, SeqCst),
+        sb(SeqCst, Relaxed),
+        sb(Relaxed, SeqCst),
+        sb_fences(SeqCst),
+        lb(),
+        mp(Relaxed, Relaxed),
+        mp(Release, Acquire),
+        mp_fences(),
+        mp_overwritten(),
+        mp_release_sequence(),
+        two_two_w(Relaxed),
+        two_two_w(SeqCst),
+        corr(),
+        iriw(Acquire, SeqCst, SeqCst),
+        iriw(Acquire, Acquire, Release),
+        wrc(),
+        isa2(Release, Acquire),
+        z6_u(),
+        ww_merge(),
+        sb_rfis(),
+        ainc(4, SeqCst),
+        readers(4),
+        wcas(3),
+        inc(3),
+        lockinc(3),
+        fib(2),
+        lastzero(4),
+        abba(),
+        peterson(),
+    ];
+    for program in &programs {
+        for memory in Memory::ALL {
+            let same = compare(program, memory, Planted::Nothing);
+            assert_eq!(same, Some(Ok(())), "{memory}: {program:?}");
+        }
+    }
+}
+
+/// What the engine and the oracle rely on: a part of a consistent graph is consistent. So it makes
+/// no difference whether the axioms are checked on every graph or on those at the end.
+#[test]
+fn parts_of_consistent_graphs_are_consistent() {
+    let mut compared = 0;
+    for seed in 0..150 {
+        let program = sketch(&mut Random::new(seed)).program();
+        for memory in Memory::ALL {
+            let early = oracle::ends(&program, memory, MOST, true);
+            let late = oracle::ends(&program, memory, 2000, false);
+            let (Ok(early), Ok(late)) = (early, late) else {
+                continue;
+            };
+            if !early.races && !late.races {
+                assert_eq!(early.ends, late.ends, "seed {seed}, {memory}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 200, "{compared} are small enough");
 }
