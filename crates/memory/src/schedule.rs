@@ -141,14 +141,14 @@ impl Order<'_> {
         Graph::within(self.graph.event(slot), &self.until)
     }
 
-    /// The next event of a thread, unless it is stuck there.
+    /// The next event of a thread, unless it is stuck there. A race may be with such a read.
     fn next(&self, thread: ThreadId) -> Option<&Event> {
         let at = self.made[thread.index()];
         let wanted = at < self.until[thread.index()];
         let next = self.graph.thread(thread).get(at as usize);
         let next = next.filter(|_| wanted);
         let next = next.map(|&slot| self.graph.event(slot));
-        next.filter(|event| event.kind != Kind::Stuck)
+        next.filter(|event| event.kind != Kind::Stuck || self.last == Some((thread, at)))
     }
 
     /// The thread to go on: the current one if possible, one that sequential consistency allows if

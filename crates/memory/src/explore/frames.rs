@@ -122,15 +122,25 @@ impl ReadFrame {
         }
     }
 
-    /// The location that is read.
-    pub(super) fn loc(&self) -> Loc {
-        self.access.loc
+    /// The thread that reads, and where.
+    pub(super) fn access(&self) -> (ThreadId, Loc) {
+        (self.access.thread, self.access.loc)
+    }
+
+    /// What it does with its value.
+    pub(super) fn reads(&self) -> Reads {
+        self.reads
     }
 
     /// Reads from this position, if it can.
     pub(super) fn only(self, position: u32) -> Option<Self> {
         let possible = self.floor <= position && position < self.next;
         possible.then(|| self.within(position, position + 1))
+    }
+
+    /// Waits for ever.
+    pub(super) fn only_stuck(self) -> Self {
+        self.within(0, 0).parked(true)
     }
 
     /// Whether it waits at the end of the execution.

@@ -4,12 +4,12 @@ use std::ops::ControlFlow;
 
 use mazurka_core::Limits;
 
-use super::frames::Frame;
+use super::frames::{Frame, ReadFrame};
 use super::{Ending, Explorer, Failure, Next, Visitor};
 use crate::graph::{Event, Kind};
 use crate::models::{Memory, Model, Ra, Rc11, Sc, Tso};
 use crate::planted::Planted;
-use crate::program::{Action, Loc, MemoryOrder, Program, ThreadId};
+use crate::program::{Action, Effect, Loc, MemoryOrder, Program, ThreadId};
 use crate::schedule::{Schedule, ScheduledAction};
 
 /// What a schedule leads to.
@@ -187,9 +187,7 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
         let Frame::Read(frame) = self.read_frame(thread, action, false) else {
             return ControlFlow::Continue(false);
         };
-        let position = self.graph.last_position(frame.loc()).checked_sub(outcome);
-        let frame = position.and_then(|position| frame.only(position));
-        let Some(frame) = frame else {
+        let Some(frame) = self.forced(frame, outcome) else {
             return ControlFlow::Continue(false);
         };
         let read = self.advance(&mut Frame::Read(frame))?;
@@ -206,6 +204,17 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
                 .try_write(frame.access, place)
                 .map_continue(|it| it.is_some()),
             None => ControlFlow::Continue(false),
+        }
+    }
+
+    /// The one way of a read with an outcome. A value that it waits with leaves it stuck.
+    fn forced(&mut self, frame: ReadFrame, outcome: u32) -> Option<ReadFrame> {
+        let (thread, loc) = frame.access();
+        let position = self.graph.last_position(loc).checked_sub(outcome)?;
+        let value = self.graph.value_at(loc, position);
+        match self.effect(thread, frame.reads(), value) {
+            Effect::Wait => (outcome == 0).then(|| frame.only_stuck()),
+            _ => frame.only(position),
         }
     }
 

@@ -118,3 +118,10 @@ fn plain_beside_atomic() {
     assert!(!pair(load(0, X, Plain), load(0, X, Relaxed)));
     assert!(!pair(load(0, X, Plain), load(0, X, Plain)));
 }
+
+/// An await that waits for ever has read, and its schedule shows it.
+#[test]
+fn awaits() {
+    let waiting = vec![await_equal(X, 2, Acquire)];
+    assert!(races(&Litmus::new([waiting, vec![store(X, 1, Plain)]])));
+}
