@@ -372,29 +372,17 @@ impl Graph {
         }
     }
 
-    /// The update or lock that reads this write, if there is one; the initial write needs the
-    /// location.
-    pub(crate) fn exclusive_reader(&self, loc: Loc, write: Slot) -> Option<Slot> {
-        let reads = self.reads(loc).iter().copied();
-        reads.into_iter().find(|&read| {
-            let event = self.event(read);
-            event.rf == write && event.kind.reads_exclusively()
-        })
-    }
-
-    /// Whether the write at this position is followed by the update that reads it, so that nothing
-    /// can be put between them.
-    pub(crate) fn is_joined(&self, loc: Loc, position: u32) -> bool {
-        match self.mo(loc).get(position as usize) {
-            Some(&next) => {
-                let next = self.event(next);
-                next.kind.writes_exclusively() && {
-                    let read = self.thread(next.thread)[next.index as usize - 1];
-                    self.event(read).rf == self.write_at(loc, position)
-                }
-            }
-            None => false,
-        }
+    /// The read of the update or lock that has taken the write at a position: whose write follows
+    /// directly. Nothing can be put between them.
+    pub(crate) fn taker(&self, loc: Loc, position: u32) -> Option<Slot> {
+        let next = *self.mo(loc).get(position as usize)?;
+        let next = self.event(next);
+        let read = match next.kind.writes_exclusively() {
+            true => self.thread(next.thread)[next.index as usize - 1],
+            false => return None,
+        };
+        let takes = self.event(read).rf == self.write_at(loc, position);
+        takes.then_some(read)
     }
 
     /// How many events of order sc there are: fences, and accesses.

@@ -280,7 +280,8 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
     /// Whether an update can read from a write: no other update has read it, or a revisit can
     /// remove the one that has.
     fn can_take(&self, event: &Event) -> bool {
-        match self.graph.exclusive_reader(event.loc, event.rf) {
+        let position = self.graph.write_position(event.rf);
+        match self.graph.taker(event.loc, position) {
             None => true,
             Some(other) => {
                 let other = self.graph.event(other);
@@ -332,7 +333,7 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
             frame.next -= 1;
             let loc = frame.access.loc;
             let skipped = only_last && !exclusive && frame.next < self.graph.last_position(loc);
-            if !skipped && !self.graph.is_joined(loc, frame.next) {
+            if !skipped && self.graph.taker(loc, frame.next).is_none() {
                 return Some(frame.next);
             }
         }

@@ -126,6 +126,7 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
         let ready = match action {
             Action::End | Action::Fail(_) | Action::Discard => false,
             Action::Join { child } => self.has_ended(child),
+            Action::Lock { loc } => !self.is_held(loc),
             _ => true,
         };
         ready.then_some(action)

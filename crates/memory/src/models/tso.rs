@@ -24,6 +24,17 @@ pub(crate) struct Tso {
     current: u32,
     /// Marked events whose predecessors have not been marked yet.
     open: Vec<Slot>,
+    /// How far the events of each thread have been looked at.
+    looked: Vec<Looked>,
+}
+
+/// The first events of a thread that have been looked at in a search.
+#[derive(Clone, Copy, Debug, Default)]
+struct Looked {
+    /// All that are in ppo are marked.
+    all: usize,
+    /// Those that are ordered before a read are marked.
+    reads: usize,
 }
 
 /// What an event is to ppo.
@@ -63,17 +74,36 @@ impl Tso {
 
     /// Marks what ppo orders before an event of a class after the first `count` of a thread.
     fn mark_program(&mut self, graph: &Graph, thread: ThreadId, count: usize, of: Class) {
-        let mut fenced = of != Class::Read;
-        for &slot in graph.thread(thread)[..count].iter().rev() {
-            let before = class(graph.event(slot));
-            fenced |= matches!(before, Class::Barrier | Class::FencedWrite);
-            if before != Class::Local && (fenced || before == Class::Read) {
-                self.mark(slot);
-            }
-        }
         if let Some(spawn) = graph.spawn_of(thread) {
             self.mark(spawn);
         }
+        let looked = self.looked[thread.index()];
+        if of != Class::Read {
+            return self.mark_all(graph, thread, count);
+        }
+        self.looked[thread.index()].reads = looked.reads.max(count);
+        let known = looked.all.max(looked.reads);
+        for at in (known..count).rev() {
+            let slot = graph.thread(thread)[at];
+            match class(graph.event(slot)) {
+                Class::Read => self.mark(slot),
+                Class::Barrier | Class::FencedWrite => {
+                    return self.mark_all(graph, thread, at + 1);
+                }
+                Class::Write | Class::Local => {}
+            }
+        }
+    }
+
+    /// Marks the first events of a thread that are in ppo.
+    fn mark_all(&mut self, graph: &Graph, thread: ThreadId, count: usize) {
+        let from = self.looked[thread.index()].all;
+        for &slot in graph.thread(thread).get(from..count).unwrap_or_default() {
+            if class(graph.event(slot)) != Class::Local {
+                self.mark(slot);
+            }
+        }
+        self.looked[thread.index()].all = from.max(count);
     }
 
     /// Marks a write of mo, and its readers, which lead to the next write.
@@ -131,6 +161,9 @@ impl Model for Tso {
         self.current += 1;
         self.marks.resize(graph.slots().max(self.marks.len()), 0);
         self.open.clear();
+        self.looked.clear();
+        self.looked
+            .resize(graph.threads() as usize, Looked::default());
         let count = graph.thread(access.thread).len();
         self.mark_program(graph, access.thread, count, class(access));
         while let Some(slot) = self.open.pop() {

@@ -8,7 +8,9 @@ use std::ops::ControlFlow;
 
 use mazurka_core::{Limits, Random};
 use mazurka_memory::planted::Planted;
-use mazurka_memory::{End, Ending, Explored, Failure, Memory, replay, visit_planted};
+use mazurka_memory::{
+    Counts, End, Ending, Explored, Failure, Found, Memory, replay, visit, visit_planted,
+};
 
 use mazurka_memory::litmus::{Instruction, Litmus};
 
@@ -170,12 +172,78 @@ fn programs_of_the_slice() {
     hunt(1, 400);
 }
 
+/// The first seed and the number of programs of a long run.
+fn long_run() -> (u64, u64) {
+    let variable = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let seed = variable("MAZURKA_SEED").unwrap_or(1_000_000);
+    (seed, variable("MAZURKA_PROGRAMS").unwrap_or(20_000))
+}
+
 #[test]
 #[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
 fn programs_of_the_long_run() {
-    let variable = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let seed = variable("MAZURKA_SEED").unwrap_or(1_000_000);
-    hunt(seed, variable("MAZURKA_PROGRAMS").unwrap_or(20_000));
+    let (seed, programs) = long_run();
+    hunt(seed, programs);
+}
+
+#[test]
+#[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
+fn threads_in_any_order_in_the_long_run() {
+    let (seed, programs) = long_run();
+    assert!(turn(seed, programs) > programs);
+}
+
+/// The search depends on the order of the threads, and what it finds does not. These programs are
+/// too large for the oracle.
+fn turn(seed: u64, programs: u64) -> u64 {
+    let mut executions = 0;
+    for seed in seed..seed + programs {
+        let mut random = Random::new(seed);
+        let (mut large, more) = (sketch(&mut random), sketch(&mut random));
+        let spawns = |sketch: &Sketch| sketch.started < sketch.threads.len();
+        if spawns(&large) || spawns(&more) {
+            continue;
+        }
+        large.threads.extend(more.threads);
+        large.threads.truncate(4);
+        large.started = large.threads.len();
+        let mut turned = large.clone();
+        turned.threads.reverse();
+        for memory in Memory::ALL {
+            let limits = Limits {
+                executions: Some(30_000),
+                ..Limits::default()
+            };
+            let count = |sketch: &Sketch| visit(sketch.program(), memory, &limits, &mut Explored);
+            let (found, other) = (count(&large), count(&turned));
+            if !found.is_exhaustive() || !other.is_exhaustive() || found.counts.races > 0 {
+                continue;
+            }
+            let ends = |found: &Found| {
+                let Counts {
+                    complete,
+                    deadlocks,
+                    discarded,
+                    failed,
+                    ..
+                } = found.counts;
+                [complete, deadlocks, discarded, failed]
+            };
+            assert_eq!(
+                ends(&found),
+                ends(&other),
+                "seed {seed}, {memory}: {large:?}"
+            );
+            executions += found.counts.executions();
+        }
+    }
+    executions
+}
+
+#[test]
+fn threads_in_any_order() {
+    let executions = turn(700, 120);
+    assert!(executions > 50_000, "{executions} executions");
 }
 
 /// The programs of the figures that are small enough, under all models.
