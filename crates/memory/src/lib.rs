@@ -40,7 +40,7 @@ mod models;
 pub mod planted;
 mod runner;
 
-pub use explore::{Counts, End, Ending, Explored, Failure, Finding, Found, Visitor};
+pub use explore::{CountOnly, Counts, End, Ending, Failure, Finding, Found, Visitor};
 pub use explore::{Replay, ReplayError, explore, replay, visit, visit_planted};
 pub use models::{Memory, UnknownMemory};
 pub use program::{Action, Effect, Loc, MemoryOrder, Program, ThreadId, Value};

@@ -139,11 +139,13 @@ pub enum Action {
         order: MemoryOrder,
     },
     /// Acquires a lock. Locks have locations of their own, which are 0 while free and 1 while held.
+    /// An attempt that does not wait is an update that exchanges 0 for 1.
     Lock {
         /// The lock.
         loc: Loc,
     },
-    /// Releases a lock that the thread holds.
+    /// Releases a lock that the thread holds. Where threads release what others hold, as with a
+    /// semaphore, use an update that waits, and a write.
     Unlock {
         /// The lock.
         loc: Loc,

@@ -116,10 +116,9 @@ pub struct Found {
     pub counts: Counts,
     /// The first execution for each failure.
     pub findings: Vec<Finding>,
-    /// The limit that ended the search, if one did.
-    pub bound: Option<Bound>,
-    /// The limit of the length of executions, if one reached it. The search went on with others.
-    pub depth: Option<Bound>,
+    /// The limits that were reached. That of the length of an execution cuts this one off, others
+    /// end the search.
+    pub bounds: Vec<Bound>,
     /// Whether the visitor ended the search.
     pub stopped: bool,
 }
@@ -127,7 +126,7 @@ pub struct Found {
 impl Found {
     /// Whether every execution has been seen.
     pub fn is_exhaustive(&self) -> bool {
-        self.bound.is_none() && self.depth.is_none() && !self.stopped
+        self.bounds.is_empty() && !self.stopped
     }
 }
 
@@ -162,6 +161,29 @@ impl<P: Program> End<'_, P> {
 }
 
 /// Sees the end of each execution. A closure is one.
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use mazurka_core::Limits;
+/// use mazurka_memory::litmus::{Litmus, load, store};
+/// use mazurka_memory::{End, Memory, MemoryOrder::Relaxed, visit};
+///
+/// // Stops at the first execution in which both threads miss the other's write.
+/// let thread = |mine, other| vec![store(mine, 1, Relaxed), load(0, other, Relaxed)];
+/// let program = Litmus::new([thread(0, 1), thread(1, 0)]);
+/// let mut visitor = |end: &mut End<'_, Litmus>| {
+///     let program = end.program();
+///     match (program.register(0, 0), program.register(1, 0)) {
+///         (0, 0) => ControlFlow::Break(()),
+///         _ => ControlFlow::Continue(()),
+///     }
+/// };
+/// let found = visit(program.clone(), Memory::Tso, &Limits::default(), &mut visitor);
+/// assert!(found.stopped);
+/// let found = visit(program, Memory::Sc, &Limits::default(), &mut visitor);
+/// assert!(!found.stopped && found.is_exhaustive());
+/// ```
 pub trait Visitor<P> {
     /// An execution has ended. To break is to stop the search.
     fn end(&mut self, end: &mut End<'_, P>) -> ControlFlow<()>;
@@ -173,11 +195,11 @@ impl<P, F: FnMut(&mut End<'_, P>) -> ControlFlow<()>> Visitor<P> for F {
     }
 }
 
-/// A visitor who looks at nothing.
+/// A visitor that looks at nothing: executions are counted.
 #[derive(Clone, Copy, Debug)]
-pub struct Explored;
+pub struct CountOnly;
 
-impl<P> Visitor<P> for Explored {
+impl<P> Visitor<P> for CountOnly {
     fn end(&mut self, _end: &mut End<'_, P>) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }

@@ -52,7 +52,7 @@ mod races;
 mod replay;
 mod revisit;
 
-pub use ends::{Counts, End, Ending, Explored, Failure, Finding, Found, Visitor};
+pub use ends::{CountOnly, Counts, End, Ending, Failure, Finding, Found, Visitor};
 pub use replay::{Replay, ReplayError, replay};
 
 use std::ops::ControlFlow;
@@ -81,7 +81,7 @@ use frames::{ChoiceFrame, Frame, ReadFrame, Reads, WriteFrame};
 /// assert_eq!(found.counts.blocked, 0);
 /// ```
 pub fn explore<P: Program>(program: P, memory: Memory, limits: &Limits) -> Found {
-    visit(program, memory, limits, &mut Explored)
+    visit(program, memory, limits, &mut CountOnly)
 }
 
 /// Explores all executions of a program and shows each to a visitor, who may stop the search.
@@ -136,6 +136,8 @@ struct Explorer<'a, P, M, V> {
     /// The thread whose update has read and must write next.
     urgent: Option<ThreadId>,
     found: Found,
+    /// Whether a limit has ended the search.
+    limited: bool,
     /// The prefix of the write whose revisits are being made.
     prefix: Vec<u32>,
     /// How many events of each thread a revisit keeps.
@@ -160,15 +162,14 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
             frames: Vec::new(),
             urgent: None,
             found: Found::default(),
+            limited: false,
             prefix: Vec::new(),
             kept: Vec::new(),
         }
     }
 
     fn search(mut self) -> Found {
-        if self.run().is_break() && self.found.bound.is_none() {
-            self.found.stopped = true;
-        }
+        self.found.stopped = self.run().is_break() && !self.limited;
         self.found
     }
 
@@ -193,7 +194,10 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
     fn extend(&mut self) -> ControlFlow<()> {
         loop {
             if self.graph.len() as u64 >= self.limits.depth() {
-                self.found.depth = Some(Bound::MaxDepth(self.limits.depth()));
+                let bound = Bound::MaxDepth(self.limits.depth());
+                if !self.found.bounds.contains(&bound) {
+                    self.found.bounds.push(bound);
+                }
                 self.note_failures();
                 return ControlFlow::Continue(());
             }
@@ -228,8 +232,10 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
         ControlFlow::Continue(())
     }
 
+    /// A limit ends the search.
     fn stop(&mut self, bound: Bound) -> ControlFlow<()> {
-        self.found.bound = Some(bound);
+        self.found.bounds.push(bound);
+        self.limited = true;
         ControlFlow::Break(())
     }
 

@@ -47,7 +47,7 @@ pub enum ReplayError {
 /// ```
 /// use mazurka_core::Limits;
 /// use mazurka_memory::litmus::{Instruction, Litmus, load, r, store};
-/// use mazurka_memory::{Explored, Memory, MemoryOrder::Relaxed, explore, replay};
+/// use mazurka_memory::{CountOnly, Memory, MemoryOrder::Relaxed, explore, replay};
 ///
 /// let program = Litmus::new([
 ///     vec![store(0, 1, Relaxed), store(1, 1, Relaxed)],
@@ -61,9 +61,9 @@ pub enum ReplayError {
 /// let schedule = &found.findings[0].schedule;
 /// // The second thread reads the flag, and the message from before the last write.
 /// assert_eq!(schedule.to_string(), "0 0 1 1:1");
-/// let shown = replay(program.clone(), Memory::Rc11, schedule, &mut Explored).unwrap();
+/// let shown = replay(program.clone(), Memory::Rc11, schedule, &mut CountOnly).unwrap();
 /// assert_eq!(shown.failures, [found.findings[0].failure]);
-/// assert!(replay(program, Memory::Sc, schedule, &mut Explored).is_err());
+/// assert!(replay(program, Memory::Sc, schedule, &mut CountOnly).is_err());
 /// ```
 pub fn replay<P: Program>(
     program: P,

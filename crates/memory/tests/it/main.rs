@@ -2,6 +2,7 @@
 
 mod figures;
 mod generate;
+mod machines;
 mod mutants;
 mod oracle;
 mod programs;

@@ -3,7 +3,7 @@
 use mazurka_core::Limits;
 use mazurka_memory::MemoryOrder::{AcqRel, Acquire, Plain, Relaxed, Release, SeqCst};
 use mazurka_memory::litmus::*;
-use mazurka_memory::{Explored, Failure, Loc, Memory, explore, replay};
+use mazurka_memory::{CountOnly, Failure, Loc, Memory, explore, replay};
 
 use crate::programs::{X, Y};
 
@@ -22,7 +22,7 @@ fn races(program: &Litmus) -> bool {
             program.clone(),
             Memory::Rc11,
             &finding.schedule,
-            &mut Explored,
+            &mut CountOnly,
         );
         let shown = shown.expect("the schedule is one of the program");
         assert!(

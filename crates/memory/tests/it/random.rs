@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use mazurka_core::{Limits, Random};
 use mazurka_memory::planted::Planted;
 use mazurka_memory::{
-    Counts, End, Ending, Explored, Failure, Found, Memory, replay, visit, visit_planted,
+    CountOnly, Counts, End, Ending, Failure, Found, Memory, replay, visit, visit_planted,
 };
 
 use mazurka_memory::litmus::{Instruction, Litmus};
@@ -52,7 +52,7 @@ pub fn engine(program: &Litmus, memory: Memory, planted: Planted) -> Result<Answ
         .iter()
         .filter(|_| planted == Planted::Nothing)
     {
-        let shown = replay(program.clone(), memory, &finding.schedule, &mut Explored);
+        let shown = replay(program.clone(), memory, &finding.schedule, &mut CountOnly);
         let shown = shown.unwrap_or_else(|error| panic!("{finding:?}: {error}\n{program:?}"));
         let same = shown.failures.contains(&finding.failure);
         assert!(same, "{finding:?}, but {shown:?}\n{program:?}");
@@ -214,7 +214,7 @@ fn turn(seed: u64, programs: u64) -> u64 {
                 executions: Some(30_000),
                 ..Limits::default()
             };
-            let count = |sketch: &Sketch| visit(sketch.program(), memory, &limits, &mut Explored);
+            let count = |sketch: &Sketch| visit(sketch.program(), memory, &limits, &mut CountOnly);
             let (found, other) = (count(&large), count(&turned));
             if !found.is_exhaustive() || !other.is_exhaustive() || found.counts.races > 0 {
                 continue;

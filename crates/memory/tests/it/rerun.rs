@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use mazurka_core::{Limits, Random};
+use mazurka_core::{Bound, Limits, Random};
 use mazurka_memory::graph::{Graph, Kind, Slot};
 use mazurka_memory::litmus::Litmus;
 use mazurka_memory::{
-    Action, Effect, End, Explored, Loc, Memory, Program, ThreadId, Value, explore, visit,
+    Action, CountOnly, Effect, End, Loc, Memory, Program, ThreadId, Value, explore, visit,
 };
 
 use crate::generate::sketch;
@@ -96,7 +96,7 @@ fn answers_extend_po_and_rf() {
             ControlFlow::Continue(())
         };
         let slow = visit(slow, Memory::Rc11, &limits, &mut visitor);
-        let fast = visit(program, Memory::Rc11, &limits, &mut Explored);
+        let fast = visit(program, Memory::Rc11, &limits, &mut CountOnly);
         assert_eq!(slow, fast, "seed {seed}");
     }
     assert!(ends > 1000, "{ends} executions");
@@ -169,18 +169,18 @@ fn limits_end_the_search() {
     };
     let found = explore(program.clone(), Memory::Rc11, &limits);
     assert_eq!(found.counts.complete, 5);
-    assert_eq!(found.bound, Some(mazurka_core::Bound::MaxExecutions(5)));
+    assert_eq!(found.bounds, [Bound::MaxExecutions(5)]);
     let limits = Limits {
         steps: Some(20),
         ..Limits::default()
     };
     let found = explore(program.clone(), Memory::Rc11, &limits);
-    assert_eq!(found.bound, Some(mazurka_core::Bound::MaxSteps(20)));
+    assert_eq!(found.bounds, [Bound::MaxSteps(20)]);
     let limits = Limits {
         depth: Some(6),
         ..Limits::default()
     };
     let found = explore(program, Memory::Rc11, &limits);
-    assert_eq!(found.depth, Some(mazurka_core::Bound::MaxDepth(6)));
+    assert_eq!(found.bounds, [Bound::MaxDepth(6)]);
     assert!(!found.is_exhaustive() && found.counts.complete == 0);
 }
