@@ -5,6 +5,7 @@ mod generate;
 mod machines;
 mod mutants;
 mod oracle;
+mod preemptions;
 mod programs;
 mod races;
 mod random;
