@@ -40,7 +40,9 @@ mod models;
 pub mod planted;
 mod runner;
 
+#[doc(hidden)]
+pub use explore::visit_planted;
 pub use explore::{CountOnly, Counts, End, Ending, Failure, Finding, Found, Visitor};
-pub use explore::{Replay, ReplayError, explore, replay, visit, visit_planted};
+pub use explore::{Part, Replay, ReplayError, explore, replay, split, visit, visit_part};
 pub use models::{Memory, UnknownMemory};
 pub use program::{Action, Effect, Loc, MemoryOrder, Program, ThreadId, Value};

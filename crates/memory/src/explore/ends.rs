@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use mazurka_core::Bound;
 
+use super::frames::{Frame, LocksFrame};
 use super::{Explorer, Program};
 use crate::graph::{Graph, Slot};
 use crate::models::Model;
@@ -59,6 +60,16 @@ impl Counts {
             Ending::Race => &mut self.races,
         };
         *count += 1;
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.complete += other.complete;
+        self.deadlocks += other.deadlocks;
+        self.blocked += other.blocked;
+        self.discarded += other.discarded;
+        self.failed += other.failed;
+        self.races += other.races;
+        self.events += other.events;
     }
 
     /// All executions, wasted runs included.
@@ -124,6 +135,23 @@ pub struct Found {
 }
 
 impl Found {
+    /// Adds what another search, of another part, has found.
+    pub fn merge(&mut self, other: Self) {
+        self.counts.add(&other.counts);
+        for finding in other.findings {
+            let known = |mine: &Finding| mine.failure.is_like(&finding.failure);
+            if !self.findings.iter().any(known) {
+                self.findings.push(finding);
+            }
+        }
+        for bound in other.bounds {
+            if !self.bounds.contains(&bound) {
+                self.bounds.push(bound);
+            }
+        }
+        self.stopped |= other.stopped;
+    }
+
     /// Whether every execution has been seen.
     pub fn is_exhaustive(&self) -> bool {
         self.bounds.is_empty() && !self.stopped
@@ -206,15 +234,21 @@ impl<P> Visitor<P> for CountOnly {
 }
 
 impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
-    /// No thread can go on, and no await is parked.
-    pub(super) fn end(&mut self) -> ControlFlow<()> {
+    /// No thread can go on, and no await is parked. Returns whether a parked lock can go on after
+    /// all.
+    pub(super) fn end(&mut self) -> ControlFlow<(), bool> {
+        let parked = self.parked_lock(ThreadId(0)).is_some();
+        let parked = parked && self.planted != Planted::NoParkedLocks;
+        if parked && self.leave_to_others() {
+            return ControlFlow::Continue(false);
+        }
         let ending = self.ending();
         self.note_failures();
         self.show(ending)?;
-        if self.planted != Planted::NoParkedLocks {
-            self.try_parked_locks();
+        match parked {
+            true => self.open(Frame::Locks(LocksFrame::new(self.graph.mark()))),
+            false => ControlFlow::Continue(false),
         }
-        ControlFlow::Continue(())
     }
 
     /// A race ends the execution.
@@ -232,6 +266,9 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
 
     /// Counts an execution and shows it.
     pub(super) fn show(&mut self, ending: Ending) -> ControlFlow<()> {
+        if self.is_on_the_way() {
+            return ControlFlow::Continue(());
+        }
         if ending == Ending::Deadlock {
             self.note(Failure::Deadlock, Schedule::of);
         }
@@ -293,22 +330,9 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
 
     fn note(&mut self, failure: Failure, schedule: impl FnOnce(&Graph) -> Schedule) {
         let known = |finding: &Finding| finding.failure.is_like(&failure);
-        if !self.found.findings.iter().any(known) {
+        if !self.is_on_the_way() && !self.found.findings.iter().any(known) {
             let schedule = schedule(&self.graph);
             self.found.findings.push(Finding { failure, schedule });
-        }
-    }
-
-    /// Adds a frame for each parked lock. The locks that it could have read from all have been
-    /// taken, so only revisits follow.
-    fn try_parked_locks(&mut self) {
-        for thread in (0..self.graph.threads()).map(ThreadId) {
-            if self.is_running(thread)
-                && let action @ Action::Lock { .. } = self.runner.action(&mut self.graph, thread)
-            {
-                let frame = self.read_frame(thread, action, false);
-                self.frames.push(frame);
-            }
         }
     }
 }

@@ -15,6 +15,27 @@ pub(super) enum Frame {
     Read(ReadFrame),
     Write(WriteFrame),
     Choice(ChoiceFrame),
+    Locks(LocksFrame),
+}
+
+/// A choice point that is open, and how many of its ways have been taken.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) frame: Frame,
+    pub(super) taken: u32,
+    /// Whether the other ways are not to be taken.
+    pub(super) closed: bool,
+}
+
+impl Open {
+    /// The first way has been taken.
+    pub(super) fn new(frame: Frame) -> Self {
+        Self {
+            frame,
+            taken: 1,
+            closed: false,
+        }
+    }
 }
 
 impl Frame {
@@ -27,6 +48,7 @@ impl Frame {
                 None => frame.mark,
             },
             Self::Choice(frame) => frame.mark,
+            Self::Locks(frame) => frame.mark,
         }
     }
 }
@@ -191,6 +213,27 @@ impl WriteFrame {
     }
 }
 
+/// The locks that are parked where no thread can go on, one after the other. What they could read
+/// has been taken, so only revisits follow.
+#[derive(Debug)]
+pub(super) struct LocksFrame {
+    mark: usize,
+    /// The next thread to look at.
+    next: ThreadId,
+    /// The lock that is being tried.
+    lock: Option<ReadFrame>,
+}
+
+impl LocksFrame {
+    pub(super) fn new(mark: usize) -> Self {
+        Self {
+            mark,
+            next: ThreadId(0),
+            lock: None,
+        }
+    }
+}
+
 /// The outcomes of a choice.
 #[derive(Debug)]
 pub(super) struct ChoiceFrame {
@@ -219,7 +262,33 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
             Frame::Read(frame) => self.advance_read(frame),
             Frame::Write(frame) => self.advance_write(frame),
             Frame::Choice(frame) => self.advance_choice(frame),
+            Frame::Locks(frame) => self.advance_locks(frame),
         }
+    }
+
+    fn advance_locks(&mut self, frame: &mut LocksFrame) -> ControlFlow<(), bool> {
+        loop {
+            if let Some(lock) = &mut frame.lock
+                && self.advance_read(lock)?
+            {
+                return ControlFlow::Continue(true);
+            }
+            let Some((thread, action)) = self.parked_lock(frame.next) else {
+                return ControlFlow::Continue(false);
+            };
+            frame.next = ThreadId(thread.0 + 1);
+            frame.lock = Some(self.read_frame(thread, action, false));
+        }
+    }
+
+    /// The first thread from this one on whose lock is parked.
+    pub(super) fn parked_lock(&mut self, from: ThreadId) -> Option<(ThreadId, Action)> {
+        let mut threads = (from.0..self.graph.threads()).map(ThreadId);
+        threads.find_map(|thread| {
+            let running = self.is_running(thread);
+            let action = running.then(|| self.runner.action(&mut self.graph, thread))?;
+            matches!(action, Action::Lock { .. }).then_some((thread, action))
+        })
     }
 
     fn advance_choice(&mut self, frame: &mut ChoiceFrame) -> ControlFlow<(), bool> {

@@ -48,11 +48,13 @@
 
 mod ends;
 mod frames;
+mod parts;
 mod races;
 mod replay;
 mod revisit;
 
 pub use ends::{CountOnly, Counts, End, Ending, Failure, Finding, Found, Visitor};
+pub use parts::{Part, split, visit_part};
 pub use replay::{Replay, ReplayError, replay};
 
 use std::ops::ControlFlow;
@@ -65,7 +67,7 @@ use crate::models::{Memory, Model, Ra, Rc11, Sc, Tso};
 use crate::planted::Planted;
 use crate::program::{Action, Effect, Loc, MemoryOrder, Program, ThreadId};
 use crate::runner::Runner;
-use frames::{ChoiceFrame, Frame, ReadFrame, Reads, WriteFrame};
+use frames::{ChoiceFrame, Frame, Open, ReadFrame, Reads, WriteFrame};
 
 /// Explores all executions of a program.
 ///
@@ -132,7 +134,8 @@ struct Explorer<'a, P, M, V> {
     visitor: &'a mut V,
     planted: Planted,
     graph: Graph,
-    frames: Vec<Frame>,
+    frames: Vec<Open>,
+    cut: parts::Cut,
     /// The thread whose update has read and must write next.
     urgent: Option<ThreadId>,
     found: Found,
@@ -160,6 +163,7 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
             planted,
             graph,
             frames: Vec::new(),
+            cut: parts::Cut::default(),
             urgent: None,
             found: Found::default(),
             limited: false,
@@ -178,12 +182,16 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
         loop {
             self.extend()?;
             loop {
-                let Some(mut frame) = self.frames.pop() else {
+                let Some(mut open) = self.frames.pop() else {
                     return ControlFlow::Continue(());
                 };
-                self.graph.undo(frame.mark());
-                if self.advance(&mut frame)? {
-                    self.frames.push(frame);
+                if open.closed {
+                    continue;
+                }
+                self.graph.undo(open.frame.mark());
+                if self.advance(&mut open.frame)? {
+                    open.taken += 1;
+                    self.frames.push(open);
                     break;
                 }
             }
@@ -204,7 +212,7 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
             let goes_on = match self.next() {
                 Next::Step(thread, action) => self.step(thread, action, false)?,
                 Next::Parked(thread, action) => self.step(thread, action, true)?,
-                Next::Nothing => return self.end(),
+                Next::Nothing => self.end()?,
             };
             if !goes_on {
                 return ControlFlow::Continue(());
@@ -216,6 +224,9 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
     fn count_step(&mut self) -> ControlFlow<()> {
         /// The clock is read once in so many events.
         const PERIOD: u64 = 1024;
+        if self.is_on_the_way() {
+            return ControlFlow::Continue(());
+        }
         let made = self.found.counts.events;
         self.found.counts.events += 1;
         if let Some(most) = self.limits.steps
@@ -308,7 +319,7 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
     /// Makes the next step of a thread. Returns whether there is a consistent way; others are left
     /// in a frame.
     fn step(&mut self, thread: ThreadId, action: Action, parked: bool) -> ControlFlow<(), bool> {
-        let mut frame = match action {
+        let frame = match action {
             Action::Fence { order } => {
                 let event = Event::new(thread, Kind::Fence, order, Loc(0));
                 return self.add_only(event);
@@ -333,13 +344,9 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
                 self.write_frame(thread, Kind::Unlock, MemoryOrder::Release, loc, 0)
             }
             _ if self.urgent.is_some() => self.exclusive_frame(thread, action),
-            _ => self.read_frame(thread, action, parked),
+            _ => Frame::Read(self.read_frame(thread, action, parked)),
         };
-        let goes_on = self.advance(&mut frame)?;
-        if goes_on {
-            self.frames.push(frame);
-        }
-        ControlFlow::Continue(goes_on)
+        self.open(frame)
     }
 
     /// Adds an event that there is only one way to add.
@@ -357,7 +364,7 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
     }
 
     /// The ways of a read.
-    fn read_frame(&mut self, thread: ThreadId, action: Action, parked: bool) -> Frame {
+    fn read_frame(&mut self, thread: ThreadId, action: Action, parked: bool) -> ReadFrame {
         let (reads, loc) = Reads::of(action);
         self.know(loc);
         let access = Event::new(thread, reads.kind(), reads.order(), loc);
@@ -365,7 +372,7 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
         let end = self.graph.last_position(loc) + 1;
         let mark = self.graph.mark();
         let frame = ReadFrame::new(mark, access, reads);
-        Frame::Read(frame.within(floor, end).parked(parked))
+        frame.within(floor, end).parked(parked)
     }
 
     /// The ways of a write.

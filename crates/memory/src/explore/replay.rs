@@ -185,9 +185,7 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
         action: Action,
         outcome: u32,
     ) -> ControlFlow<(), bool> {
-        let Frame::Read(frame) = self.read_frame(thread, action, false) else {
-            return ControlFlow::Continue(false);
-        };
+        let frame = self.read_frame(thread, action, false);
         let Some(frame) = self.forced(frame, outcome) else {
             return ControlFlow::Continue(false);
         };

@@ -9,7 +9,8 @@ use std::ops::ControlFlow;
 use mazurka_core::{Limits, Random};
 use mazurka_memory::planted::Planted;
 use mazurka_memory::{
-    CountOnly, Counts, End, Ending, Failure, Found, Memory, replay, visit, visit_planted,
+    CountOnly, Counts, End, Ending, Failure, Found, Memory, replay, split, visit, visit_part,
+    visit_planted,
 };
 
 use mazurka_memory::litmus::{Instruction, Litmus};
@@ -244,6 +245,49 @@ fn turn(seed: u64, programs: u64) -> u64 {
 fn threads_in_any_order() {
     let executions = turn(700, 120);
     assert!(executions > 50_000, "{executions} executions");
+}
+
+/// The parts of a search find together what the whole search finds.
+#[test]
+fn parts_make_the_whole() {
+    let mut parts_seen = 0;
+    for seed in 0..400 {
+        let program = sketch(&mut Random::new(90_000 + seed)).program();
+        for memory in Memory::ALL {
+            let limits = Limits::default();
+            let mut keys: Vec<Key> = Vec::new();
+            let mut visitor = |end: &mut End<'_, Litmus>| {
+                keys.push(oracle::key_of(end.graph()));
+                ControlFlow::Continue(())
+            };
+            let whole = visit(program.clone(), memory, &limits, &mut visitor);
+            let mut expected = std::mem::take(&mut keys);
+            let mut visitor = |end: &mut End<'_, Litmus>| {
+                keys.push(oracle::key_of(end.graph()));
+                ControlFlow::Continue(())
+            };
+            let depth = 1 + seed as usize % 6;
+            let (mut sum, parts) = split(program.clone(), memory, &limits, depth, &mut visitor);
+            for part in &parts {
+                sum.merge(visit_part(
+                    program.clone(),
+                    memory,
+                    &limits,
+                    part,
+                    &mut visitor,
+                ));
+            }
+            expected.sort();
+            keys.sort();
+            assert_eq!(keys, expected, "seed {seed}, {memory}");
+            // Events between a choice point and the cut are added twice.
+            sum.counts.events = whole.counts.events;
+            assert_eq!(sum.counts, whole.counts, "seed {seed}, {memory}");
+            assert_eq!(sum.findings.len(), whole.findings.len());
+            parts_seen += parts.len();
+        }
+    }
+    assert!(parts_seen > 2000, "{parts_seen} parts");
 }
 
 /// The programs of the figures that are small enough, under all models.
