@@ -39,10 +39,10 @@ impl Maximality<'_> {
     /// Whether a previous read reads from the write. This also refuses the removal of a read whose
     /// write is not previous: that write is removed too, and the read is previous to it.
     fn is_read(&self, slot: Slot, event: &Event) -> bool {
-        let reads = self.graph.reads(event.loc).iter();
-        let mut reads = reads.map(|&read| self.graph.event(read));
+        let readers = self.graph.readers(event.loc, slot);
+        let mut readers = readers.map(|read| self.graph.event(read));
         let counts = |read: &Event| self.planted != Planted::AnyRf || read.stamp < self.stamp;
-        reads.any(|read| read.rf == slot && self.is_previous(read, event) && counts(read))
+        readers.any(|read| self.is_previous(read, event) && counts(read))
     }
 
     /// Whether no previous write is mo-after the event, or after what it reads.

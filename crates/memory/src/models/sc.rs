@@ -8,7 +8,7 @@
 //! the location in B.
 
 use super::Model;
-use crate::graph::{Event, Graph, Kind, Slot};
+use crate::graph::{Event, Graph, Kind, PORF, Slot};
 use crate::program::{Loc, ThreadId};
 
 /// The model.
@@ -45,10 +45,8 @@ impl Sc {
         if write != Slot::INITIAL {
             self.add(graph, write);
         }
-        for &read in graph.reads(loc) {
-            if graph.event(read).rf == write {
-                self.add(graph, read);
-            }
+        for read in graph.readers(loc, write) {
+            self.add(graph, read);
         }
     }
 
@@ -74,9 +72,13 @@ impl Model for Sc {
     fn view(&self, _graph: &mut Graph, _slot: Slot) {}
 
     fn floor(&mut self, graph: &Graph, access: &Event) -> u32 {
-        let (Some(tip), false) = (graph.tip(access.thread), graph.mo(access.loc).is_empty()) else {
+        let (Some(tip), Some(&last)) = (graph.tip(access.thread), graph.mo(access.loc).last())
+        else {
             return 0;
         };
+        if Graph::within(graph.event(last), graph.clock(tip, PORF)) {
+            return graph.last_position(access.loc);
+        }
         self.past.clear();
         self.past.resize(graph.threads() as usize, 0);
         self.open.clear();

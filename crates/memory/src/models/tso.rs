@@ -112,10 +112,8 @@ impl Tso {
         if write != Slot::INITIAL {
             self.mark(write);
         }
-        for &read in graph.reads(loc) {
-            if graph.event(read).rf == write {
-                self.mark(read);
-            }
+        for read in graph.readers(loc, write) {
+            self.mark(read);
         }
     }
 

@@ -16,14 +16,13 @@ pub(super) fn floor(graph: &Graph, access: &Event, hb: usize) -> u32 {
     };
     let clock = graph.clock(tip, hb);
     let known = |slot| Graph::within(graph.event(slot), clock);
-    let mo = graph.mo(access.loc);
-    let written = mo.iter().rposition(|&write| known(write));
-    let mut floor = written.map_or(0, |at| at as u32 + 1);
-    for &read in graph.reads(access.loc) {
-        let position = graph.write_position(graph.event(read).rf);
-        if position > floor && known(read) {
-            floor = position;
+    let mut position = graph.last_position(access.loc);
+    while position > 0 {
+        let write = graph.write_at(access.loc, position);
+        if known(write) || graph.readers(access.loc, write).any(known) {
+            break;
         }
+        position -= 1;
     }
-    floor
+    position
 }

@@ -16,7 +16,10 @@
 //! event is added only as the last of its thread, and nothing reads from it yet, so the clocks that
 //! it gets then are final.
 
+mod clocks;
+
 use crate::program::{Loc, MemoryOrder, ThreadId, Value};
+use clocks::Clocks;
 
 /// Where an event is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -128,6 +131,10 @@ pub struct Event {
     pub(crate) answers: u32,
     /// The last fence of its thread, this event included, that releases.
     pub(crate) release_fence: Slot,
+    /// The first in the list of those that read from a write.
+    reader: Slot,
+    /// The neighbours of a read in the list of those that read from the same write.
+    siblings: [Slot; 2],
 }
 
 impl Event {
@@ -145,6 +152,8 @@ impl Event {
             position: 0,
             answers: 0,
             release_fence: Slot::NONE,
+            reader: Slot::NONE,
+            siblings: [Slot::NONE; 2],
         }
     }
 
@@ -183,14 +192,29 @@ struct Thread {
 }
 
 /// The accesses of a location.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Place {
     mo: Vec<Slot>,
     reads: Vec<Slot>,
     initial: Value,
+    /// The first in the list of those that read from the initial write.
+    reader: Slot,
     known: bool,
     /// How many of them are plain.
     plain: u32,
+}
+
+impl Place {
+    fn unknown() -> Self {
+        Self {
+            mo: Vec::new(),
+            reads: Vec::new(),
+            initial: 0,
+            reader: Slot::NONE,
+            known: false,
+            plain: 0,
+        }
+    }
 }
 
 /// A change that can be taken back.
@@ -232,11 +256,7 @@ pub struct Graph {
     threads: Vec<Thread>,
     places: Vec<Place>,
     log: Vec<Change>,
-    clocks: Vec<u32>,
-    /// How many clocks an event has.
-    kinds: usize,
-    /// How many threads a clock has room for.
-    stride: usize,
+    clocks: Clocks,
     /// How many events are in the lists.
     live: usize,
     sc_fences: u32,
@@ -253,9 +273,7 @@ impl Graph {
             threads: Vec::new(),
             places: Vec::new(),
             log: Vec::new(),
-            clocks: Vec::new(),
-            kinds,
-            stride: 4,
+            clocks: Clocks::new(kinds),
             live: 0,
             sc_fences: 0,
             sc_accesses: 0,
@@ -323,6 +341,17 @@ impl Graph {
     #[inline]
     pub fn reads(&self, loc: Loc) -> &[Slot] {
         &self.places[loc.index()].reads
+    }
+
+    /// The reads of a location that read from one write of it.
+    #[inline]
+    pub fn readers(&self, loc: Loc, write: Slot) -> impl Iterator<Item = Slot> {
+        let first = match write {
+            Slot::INITIAL => self.places[loc.index()].reader,
+            write => self.event(write).reader,
+        };
+        let some = |slot: Slot| (slot != Slot::NONE).then_some(slot);
+        std::iter::successors(some(first), move |&read| some(self.event(read).siblings[1]))
     }
 
     /// The write at a position of mo.
@@ -400,8 +429,7 @@ impl Graph {
     /// A clock of an event.
     #[inline]
     pub(crate) fn clock(&self, slot: Slot, kind: usize) -> &[u32] {
-        let start = (slot.index() * self.kinds + kind) * self.stride;
-        &self.clocks[start..start + self.stride]
+        self.clocks.get(slot, kind)
     }
 
     /// The event before the next one of a thread: its last, or the one that started it.
@@ -446,28 +474,14 @@ impl Graph {
                 changed: true,
             });
         }
-        while self.stride < self.threads.len() {
-            self.widen();
-        }
-    }
-
-    /// Doubles the room for threads in each clock.
-    fn widen(&mut self) {
-        let (old, new) = (self.stride, self.stride * 2);
-        let mut clocks = Vec::with_capacity(self.clocks.len() * 2);
-        for clock in self.clocks.chunks_exact(old) {
-            clocks.extend_from_slice(clock);
-            clocks.resize(clocks.len() + new - old, 0);
-        }
-        self.clocks = clocks;
-        self.stride = new;
+        self.clocks.make_room(self.threads.len());
     }
 
     /// Makes a location known, with its initial value.
     #[inline]
     pub(crate) fn know_location(&mut self, loc: Loc, initial: impl FnOnce() -> Value) {
         if self.places.len() <= loc.index() {
-            self.places.resize_with(loc.index() + 1, Place::default);
+            self.places.resize_with(loc.index() + 1, Place::unknown);
         }
         let place = &mut self.places[loc.index()];
         if !place.known {
@@ -518,20 +532,12 @@ impl Graph {
         slot
     }
 
+    /// The clocks of an event start as those of the event before it. The prefix is completed.
     fn start_clocks(&mut self, slot: Slot, before: Option<Slot>) {
-        let width = self.kinds * self.stride;
-        let start = slot.index() * width;
-        self.clocks.truncate(start);
-        match before {
-            Some(before) => {
-                let from = before.index() * width;
-                self.clocks.extend_from_within(from..from + width);
-            }
-            None => self.clocks.resize(start + width, 0),
-        }
+        self.clocks.start(slot, before);
         let event = self.events[slot.index()];
         if event.kind.is_read() && event.rf != Slot::INITIAL {
-            self.join_clock(slot, PORF, event.rf, PORF);
+            self.clocks.join(slot, PORF, event.rf, PORF);
         }
         if event.kind == Kind::Join {
             self.join_thread(slot, PORF);
@@ -541,36 +547,23 @@ impl Graph {
 
     /// Adds everything of a clock of another event to a clock of the last one.
     pub(crate) fn join_clock(&mut self, slot: Slot, kind: usize, other: Slot, theirs: usize) {
-        let to = (slot.index() * self.kinds + kind) * self.stride;
-        let from = (other.index() * self.kinds + theirs) * self.stride;
-        for at in 0..self.stride {
-            let more = self.clocks[from + at];
-            let count = &mut self.clocks[to + at];
-            *count = more.max(*count);
-        }
+        self.clocks.join(slot, kind, other, theirs);
     }
 
     /// Replaces a clock of an event by another one of it.
     pub(crate) fn copy_clock(&mut self, slot: Slot, from: usize, to: usize) {
-        let base = slot.index() * self.kinds * self.stride;
-        let from = base + from * self.stride;
-        let range = from..from + self.stride;
-        self.clocks.copy_within(range, base + to * self.stride);
+        self.clocks.copy(slot, from, to);
     }
 
     /// Empties a clock of an event.
     pub(crate) fn clear_clock(&mut self, slot: Slot, kind: usize) {
-        let start = (slot.index() * self.kinds + kind) * self.stride;
-        self.clocks[start..start + self.stride].fill(0);
+        self.clocks.get_mut(slot, kind).fill(0);
     }
 
     /// Puts an event into its own clock.
     pub(crate) fn tick(&mut self, slot: Slot, kind: usize) {
-        let (thread, index) = {
-            let event = self.event(slot);
-            (event.thread.index(), event.index)
-        };
-        self.clocks[(slot.index() * self.kinds + kind) * self.stride + thread] = index + 1;
+        let event = &self.events[slot.index()];
+        self.clocks.get_mut(slot, kind)[event.thread.index()] = event.index + 1;
     }
 
     /// Adds a thread that has ended to the clock of the join. Its end counts as an event, so that
@@ -578,10 +571,10 @@ impl Graph {
     pub(crate) fn join_thread(&mut self, slot: Slot, kind: usize) {
         let child = ThreadId(self.event(slot).loc.0);
         if let Some(tip) = self.tip(child) {
-            self.join_clock(slot, kind, tip, kind);
+            self.clocks.join(slot, kind, tip, kind);
         }
         let end = self.thread(child).len() as u32 + 1;
-        self.clocks[(slot.index() * self.kinds + kind) * self.stride + child.index()] = end;
+        self.clocks.get_mut(slot, kind)[child.index()] = end;
     }
 
     /// Puts an event into the lists; at an index of mo or of the reads if it was there before.
@@ -606,6 +599,11 @@ impl Graph {
             match at {
                 Some(at) => reads.insert(at as usize, slot),
                 None => reads.push(slot),
+            }
+            let first = std::mem::replace(self.first_reader(&event), slot);
+            self.events[slot.index()].siblings = [Slot::NONE, first];
+            if first != Slot::NONE {
+                self.events[first.index()].siblings[0] = slot;
             }
         }
     }
@@ -638,9 +636,25 @@ impl Graph {
             let at = reads.iter().rposition(|&read| read == slot);
             let at = at.expect("a read is among the reads of its location");
             reads.remove(at);
+            let [before, after] = event.siblings;
+            match before {
+                Slot::NONE => *self.first_reader(&event) = after,
+                before => self.events[before.index()].siblings[1] = after,
+            }
+            if after != Slot::NONE {
+                self.events[after.index()].siblings[0] = before;
+            }
             at as u32
         } else {
             0
+        }
+    }
+
+    /// The head of the list of those that read from the same write.
+    fn first_reader(&mut self, read: &Event) -> &mut Slot {
+        match read.rf {
+            Slot::INITIAL => &mut self.places[read.loc.index()].reader,
+            write => &mut self.events[write.index()].reader,
         }
     }
 
