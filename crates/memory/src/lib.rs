@@ -43,6 +43,6 @@ mod runner;
 #[doc(hidden)]
 pub use explore::visit_planted;
 pub use explore::{CountOnly, Counts, End, Ending, Failure, Finding, Found, Visitor};
-pub use explore::{Part, Replay, ReplayError, explore, replay, split, visit, visit_part};
+pub use explore::{Part, Replay, ReplayError, explore, replay, sample, split, visit, visit_part};
 pub use models::{Memory, UnknownMemory};
 pub use program::{Action, Effect, Loc, MemoryOrder, Program, ThreadId, Value};

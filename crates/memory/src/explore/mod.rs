@@ -38,11 +38,12 @@
 //!   removes it, since it can not read from a lock. Unlocks revisit no lock. Where no thread can go
 //!   on, each parked lock is added with what it could have read earlier: only the revisits that
 //!   follow from it are consistent.
-//! - *Awaits* are parked while the last write of mo does not satisfy them, and then read only writes
-//!   that do. Where no thread can go on, the first parked await is added, and once more as *stuck*,
-//!   reading the last write. A write that does not satisfy it revisits an await too, from the end of
-//!   mo. If at the end a stuck await reads another write than the last of mo, the execution is
-//!   *blocked*: a wasted run.
+//! - *Awaits*, and updates that wait, are parked while the last write of mo does not satisfy them.
+//!   They read only writes that do. Where no thread can go on, the first parked await is added with
+//!   these, and once more as *stuck*, reading the last write. A write that does not satisfy an await
+//!   revisits it too, from the end of mo, and leaves it stuck; other writes can still revisit it. If
+//!   at the end a stuck await reads another write than the last of mo, the execution is *blocked*:
+//!   a wasted run.
 //! - *Races* (rc11) end an execution. The write of a plain access has one place, and its read one
 //!   write to read from, or there is a race.
 
@@ -52,10 +53,12 @@ mod parts;
 mod races;
 mod replay;
 mod revisit;
+mod sample;
 
 pub use ends::{CountOnly, Counts, End, Ending, Failure, Finding, Found, Visitor};
 pub use parts::{Part, split, visit_part};
 pub use replay::{Replay, ReplayError, replay};
+pub use sample::sample;
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -201,12 +204,7 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
     /// Adds events until no thread can go on, or none of the ways to go on is consistent.
     fn extend(&mut self) -> ControlFlow<()> {
         loop {
-            if self.graph.len() as u64 >= self.limits.depth() {
-                let bound = Bound::MaxDepth(self.limits.depth());
-                if !self.found.bounds.contains(&bound) {
-                    self.found.bounds.push(bound);
-                }
-                self.note_failures();
+            if self.is_too_long() {
                 return ControlFlow::Continue(());
             }
             let goes_on = match self.next() {
@@ -218,6 +216,20 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
                 return ControlFlow::Continue(());
             }
         }
+    }
+
+    /// Whether the execution has reached the limit of its length. It is not explored further then.
+    fn is_too_long(&mut self) -> bool {
+        let most = self.limits.depth();
+        if (self.graph.len() as u64) < most {
+            return false;
+        }
+        let bound = Bound::MaxDepth(most);
+        if !self.found.bounds.contains(&bound) {
+            self.found.bounds.push(bound);
+        }
+        self.note_failures();
+        true
     }
 
     /// Counts an event, and looks at the limits.

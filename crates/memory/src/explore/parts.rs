@@ -1,9 +1,9 @@
 //! Parts of a search, for workers that share nothing.
 //!
 //! The tree of graphs is cut below a number of choice points. A part is the way that was taken at
-//! each of them: a worker takes the same ways without looking at others, and explores what is below.
-//! Parts depend on the program and the depth alone, and each execution is in exactly one of them, or
-//! was seen while the tree was cut. So any number of workers finds the same.
+//! each of them: a worker takes the same ways without looking at others, and explores what is
+//! below. Parts depend on the program and the depth alone, and each execution is in exactly one of
+//! them, or was seen while the tree was cut. So any number of workers finds the same.
 
 use std::ops::ControlFlow;
 

@@ -118,7 +118,7 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
     }
 
     /// What a thread does next, if it can.
-    fn ready(&mut self, thread: ThreadId) -> Option<Action> {
+    pub(super) fn ready(&mut self, thread: ThreadId) -> Option<Action> {
         if thread.0 >= self.graph.threads() || !self.is_running(thread) {
             return None;
         }
@@ -133,7 +133,12 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
     }
 
     /// Makes an action with an outcome. Returns whether that is consistent.
-    fn force(&mut self, thread: ThreadId, action: Action, outcome: u32) -> ControlFlow<(), bool> {
+    pub(super) fn force(
+        &mut self,
+        thread: ThreadId,
+        action: Action,
+        outcome: u32,
+    ) -> ControlFlow<(), bool> {
         match action {
             Action::Choice { outcomes } if outcome < outcomes => {
                 let (order, all) = (MemoryOrder::Relaxed, Loc(outcomes));

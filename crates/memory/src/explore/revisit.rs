@@ -80,8 +80,8 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
         ControlFlow::Continue(false)
     }
 
-    /// Looks for the next read that the write can revisit, from an index on, and removes what has to
-    /// be removed. Returns whether there is one.
+    /// Looks for the next read that the write can revisit, from an index on, and removes what has
+    /// to be removed. Returns whether there is one.
     fn start_revisit(&mut self, frame: &mut WriteFrame, from: usize) -> bool {
         let loc = frame.access.loc;
         let reads = self.graph.reads(loc).len();

@@ -2,10 +2,10 @@
 //!
 //! A spawn is before the first event of its thread, and the last event of a thread before each join
 //! of it. Let B be everything that leads to the last event of a thread. Its next event e may read
-//! from w, or be put after w, iff the write after w in mo is not in B: e leads there, and only there
-//! directly, and B is what leads to e. (The other predecessors of e, w and its readers, lead to the
-//! write after w themselves.) B contains what comes before in mo, so the floor is the last write of
-//! the location in B.
+//! from w, or be put after w, iff the write after w in mo is not in B: e leads there, and only
+//! there directly, and B is what leads to e. (The other predecessors of e, w and its readers, lead
+//! to the write after w themselves.) B contains what comes before in mo, so the floor is the last
+//! write of the location in B.
 
 use super::Model;
 use crate::graph::{Event, Graph, Kind, PORF, Slot};

@@ -1,8 +1,8 @@
 //! Total store order: (po|loc ∪ rf ∪ mo ∪ rb) and (ppo ∪ rfe ∪ mo ∪ rb) are acyclic.
 //!
-//! - ppo is po without the pairs of a write and a later read, plus those pairs with a fence of order
-//!   sc or an update between them or at an end. An update that writes nothing counts too: x86 locks
-//!   the bus for it.
+//! - ppo is po without the pairs of a write and a later read, plus those pairs with a fence of
+//!   order sc or an update between them or at an end. An update that writes nothing counts too: x86
+//!   locks the bus for it.
 //! - A write of order sc is a write and a fence.
 //! - A spawn is a write that the new thread reads first, the end of a thread a write that each join
 //!   of it reads. Other fences, and choices, order nothing.

@@ -90,7 +90,7 @@ fn release_sequences() {
         let code = code.code().iter().cloned().chain([vec![instruction]]);
         Litmus::new(code)
     };
-    // Whoever reads 1 has read what the update made of 2.
+    // A thread that reads 1 has read what the update made of 2.
     assert!(!races(
         &third(fetch_add(0, Y, -1, Relaxed)).with_initial(Y, 5)
     ));

@@ -9,8 +9,8 @@ use std::ops::ControlFlow;
 use mazurka_core::{Limits, Random};
 use mazurka_memory::planted::Planted;
 use mazurka_memory::{
-    CountOnly, Counts, End, Ending, Failure, Found, Memory, replay, split, visit, visit_part,
-    visit_planted,
+    CountOnly, Counts, End, Ending, Failure, Found, Memory, replay, sample, split, visit,
+    visit_part, visit_planted,
 };
 
 use mazurka_memory::litmus::{Instruction, Litmus};
@@ -288,6 +288,39 @@ fn parts_make_the_whole() {
         }
     }
     assert!(parts_seen > 2000, "{parts_seen} parts");
+}
+
+/// Random executions are executions, and with time all of them are drawn.
+#[test]
+fn samples_are_executions() {
+    let (mut drawn, mut all) = (0, 0);
+    for seed in 0..120 {
+        let program = sketch(&mut Random::new(50_000 + seed)).program();
+        for memory in Memory::ALL {
+            let exact = engine(&program, memory, Planted::Nothing).expect("explored");
+            if exact.races || exact.ends.len() > 20 {
+                continue;
+            }
+            let mut ends = BTreeSet::new();
+            let mut visitor = |end: &mut End<'_, Litmus>| {
+                let key = (code(end.ending()), oracle::key_of(end.graph()));
+                let known = exact.ends.contains(&key) || end.ending() == Ending::Blocked;
+                assert!(known, "seed {seed}, {memory}: {key:?}");
+                ends.insert(key);
+                ControlFlow::Continue(())
+            };
+            let limits = Limits {
+                executions: Some(600),
+                ..Limits::default()
+            };
+            let random = Random::new(seed);
+            let found = sample(program.clone(), memory, &limits, random, &mut visitor);
+            assert_eq!(found.counts.executions(), 600);
+            drawn += ends.iter().filter(|end| exact.ends.contains(end)).count();
+            all += exact.ends.len();
+        }
+    }
+    assert!(all > 1000 && drawn * 100 > all * 98, "{drawn} of {all}");
 }
 
 /// The programs of the figures that are small enough, under all models.

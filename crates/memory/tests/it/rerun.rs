@@ -6,7 +6,7 @@ use mazurka_core::{Bound, Limits, Random};
 use mazurka_memory::graph::{Graph, Kind, Slot};
 use mazurka_memory::litmus::Litmus;
 use mazurka_memory::{
-    Action, CountOnly, Effect, End, Loc, Memory, Program, ThreadId, Value, explore, visit,
+    Action, CountOnly, Effect, End, Loc, Memory, Program, ThreadId, Value, explore, sample, visit,
 };
 
 use crate::generate::sketch;
@@ -178,8 +178,18 @@ fn limits_end_the_search() {
     assert_eq!(found.bounds, [Bound::MaxSteps(20)]);
     let limits = Limits {
         depth: Some(6),
+        executions: Some(7),
         ..Limits::default()
     };
+    let random = Random::new(1);
+    let found = sample(
+        program.clone(),
+        Memory::Rc11,
+        &limits,
+        random,
+        &mut CountOnly,
+    );
+    assert_eq!(found.bounds, [Bound::MaxDepth(6), Bound::Sampled(7)]);
     let found = explore(program, Memory::Rc11, &limits);
     assert_eq!(found.bounds, [Bound::MaxDepth(6)]);
     assert!(!found.is_exhaustive() && found.counts.complete == 0);

@@ -61,7 +61,7 @@ pub struct Graph {
     pub mo: BTreeMap<Loc, Vec<Name>>,
 }
 
-/// A key that equal graphs share, whoever made them.
+/// A key that equal graphs share, those of the engine too.
 pub type Key = Vec<i64>;
 
 impl Graph {
