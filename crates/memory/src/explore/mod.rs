@@ -16,9 +16,9 @@
 //! | ≤_G | [`Event::stamp`](crate::graph::Event::stamp) |
 //! | (po ∪ rf)+ to the write | `prefix`, a clock |
 //! | Deleted | what is beyond `kept` in each thread |
-//! | IsMaximallyAdded | `Explorer::is_maximal` in `revisit` |
+//! | IsMaximallyAdded | `Maximality::has` |
 //! | Previous | `Maximality::is_previous` |
-//! | VisitCOs | `WriteFrame::position` counting down |
+//! | VisitCOs | `WriteFrame`, from the end of mo to the floor |
 //! | consistent | [`Model::floor`] and [`Model::admits`], asked for the new events only |
 //!
 //! Where it deviates:
@@ -27,7 +27,8 @@
 //!   stack have removed. Each of these revisits keeps its write for good, so there are at most as
 //!   many of them as writes in an execution.
 //! - *Settled*: the prefix of a write that has revisited is marked, and revisits that would change
-//!   it are refused at once. Maximality would refuse them too.
+//!   it are refused at once. Maximality would refuse them too, since the revisited read reads from
+//!   the write, but not for a lock: without the mark two locks would revisit each other for ever.
 //! - *Maximality*: that the write of a removed read is in Previous is not asked. If it is not, then
 //!   it is removed too, and is not maximal, because the read is in its Previous.
 //! - *Updates* are a read and, directly after it, a write. The write is added next, whatever the
@@ -40,10 +41,10 @@
 //!   follow from it are consistent.
 //! - *Awaits*, and updates that wait, are parked while the last write of mo does not satisfy them.
 //!   They read only writes that do. Where no thread can go on, the first parked await is added with
-//!   these, and once more as *stuck*, reading the last write. A write that does not satisfy an await
-//!   revisits it too, from the end of mo, and leaves it stuck; other writes can still revisit it. If
-//!   at the end a stuck await reads another write than the last of mo, the execution is *blocked*:
-//!   a wasted run.
+//!   these, and once more as *stuck*, reading the last write. A write that does not satisfy an
+//!   await revisits it too, from the end of mo, and leaves it stuck; other writes can still revisit
+//!   it. If at the end a stuck await reads another write than the last of mo, the execution is
+//!   *blocked*: a wasted run.
 //! - *Races* (rc11) end an execution. The write of a plain access has one place, and its read one
 //!   write to read from, or there is a race.
 

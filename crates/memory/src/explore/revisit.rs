@@ -112,7 +112,12 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
         // The read must be able to read from there too. A lock is removed.
         let floor = match read.kind {
             Kind::LockRead => 0,
-            _ => self.model.floor(&self.graph, &read),
+            _ => {
+                // An update that was stuck is an update again, which tso orders otherwise.
+                let mut access = read;
+                access.kind = self.reads_of(&read).kind();
+                self.model.floor(&self.graph, &access)
+            }
         };
         frame.next = places.next;
         frame.floor = places.floor.max(floor);

@@ -389,3 +389,21 @@ fn parts_of_consistent_graphs_are_consistent() {
     }
     assert!(compared > 200, "{compared} are small enough");
 }
+
+/// An update that is stuck is an update: when a write revisits it, tso orders it after the writes
+/// of its thread.
+#[test]
+fn stuck_updates_are_updates() {
+    use mazurka_memory::MemoryOrder::{Relaxed, SeqCst};
+    use mazurka_memory::litmus::{Change, await_equal, fence, load, store};
+    let (x, y) = (0u32, 1u32);
+    let change = Change::AddUnless(0, 0.into());
+    let waits = Instruction::Update(0, x.into(), change, Relaxed, Relaxed);
+    let first = vec![await_equal(y, 0, Relaxed), store(x, 1, Relaxed)];
+    let second = vec![store(x, 0, Relaxed), fence(SeqCst), load(1, y, Relaxed)];
+    let program = Litmus::new([vec![store(y, 1, Relaxed), waits], first, second]);
+    for memory in Memory::ALL {
+        let same = compare(&program, memory, Planted::Nothing);
+        assert_eq!(same, Some(Ok(())), "{memory}");
+    }
+}
