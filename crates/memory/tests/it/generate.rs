@@ -155,9 +155,10 @@ impl Generator<'_> {
     }
 
     fn value(&mut self) -> Sum {
-        match self.random.below(4) {
+        match self.random.below(6) {
             0 => r(self.register()),
             1 => r(self.register()).plus(1),
+            2 => Sum::from(0),
             _ => Sum::from(1 + self.random.below(2) as i64),
         }
     }
@@ -222,7 +223,7 @@ impl Generator<'_> {
         sorts.extend(features.fences.then_some([2, 2]).iter().flatten());
         sorts.extend(features.updates.then_some(3));
         sorts.extend(features.exchanges.then_some(4));
-        sorts.extend(features.awaits.then_some(5));
+        sorts.extend(features.awaits.then_some([5, 5, 7]).iter().flatten());
         sorts.extend(features.choices.then_some(6));
         let all = [Relaxed, Acquire, Release, AcqRel, SeqCst];
         match self.one_of(&sorts) {
@@ -232,10 +233,6 @@ impl Generator<'_> {
                 store(location, value, self.order(&[Relaxed, Release, SeqCst]))
             }
             2 => fence(self.order(&all[1..])),
-            3 if self.features.awaits && self.flip(3) => {
-                let (change, order) = (Change::AddUnless(0, (-1).into()), self.order(&all));
-                Instruction::Update(register, location.into(), change, order, Relaxed)
-            }
             3 => match self.flip(2) {
                 true => fetch_add(register, location, 1, self.order(&all)),
                 false => swap(register, location, self.value(), self.order(&all)),
@@ -252,6 +249,12 @@ impl Generator<'_> {
                 let comparison = self.one_of(&[Comparison::Equal, Comparison::Unequal]);
                 let order = self.one_of(&[Relaxed, Acquire, SeqCst]);
                 Instruction::Await(register, location.into(), comparison, value, order)
+            }
+            7 => {
+                let (unless, by) = (self.random.below(3) as i64, self.random.below(3) as i64);
+                let (change, order) =
+                    (Change::AddUnless(unless, (by - 1).into()), self.order(&all));
+                Instruction::Update(register, location.into(), change, order, Relaxed)
             }
             _ => Instruction::Choose(register, 2),
         }

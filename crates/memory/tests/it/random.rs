@@ -244,7 +244,7 @@ fn turn(seed: u64, programs: u64) -> u64 {
 #[test]
 fn threads_in_any_order() {
     let executions = turn(700, 120);
-    assert!(executions > 50_000, "{executions} executions");
+    assert!(executions > 20_000, "{executions} executions");
 }
 
 /// The parts of a search find together what the whole search finds.
