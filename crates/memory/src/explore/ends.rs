@@ -1,0 +1,338 @@
+//! Ends of executions: how they are told apart, counted and shown.
+
+use std::ops::ControlFlow;
+
+use mazurka_core::Bound;
+
+use super::frames::{Frame, LocksFrame};
+use super::{Explorer, Program};
+use crate::graph::{Graph, Slot};
+use crate::models::Model;
+use crate::planted::Planted;
+use crate::program::{Action, Loc, ThreadId};
+use crate::runner::Runner;
+use crate::schedule::Schedule;
+
+/// How an execution ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// All threads have ended.
+    Complete,
+    /// Threads wait for locks, values or other threads, for ever.
+    Deadlock,
+    /// A wasted run: an await is stuck with a value that has been overwritten.
+    Blocked,
+    /// A thread met a false assumption.
+    Discarded,
+    /// A thread met a failure.
+    Failed,
+    /// Two accesses race.
+    Race,
+}
+
+/// How many executions ended in which way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Executions in which all threads have ended.
+    pub complete: u64,
+    /// Executions in which threads wait for ever.
+    pub deadlocks: u64,
+    /// Wasted runs.
+    pub blocked: u64,
+    /// Executions in which a thread met a false assumption.
+    pub discarded: u64,
+    /// Executions in which a thread failed.
+    pub failed: u64,
+    /// Executions that a data race ended.
+    pub races: u64,
+    /// Events that were added, those of graphs that turned out inconsistent included.
+    pub events: u64,
+}
+
+impl Counts {
+    fn count(&mut self, ending: Ending) {
+        let count = match ending {
+            Ending::Complete => &mut self.complete,
+            Ending::Deadlock => &mut self.deadlocks,
+            Ending::Blocked => &mut self.blocked,
+            Ending::Discarded => &mut self.discarded,
+            Ending::Failed => &mut self.failed,
+            Ending::Race => &mut self.races,
+        };
+        *count += 1;
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.complete += other.complete;
+        self.deadlocks += other.deadlocks;
+        self.blocked += other.blocked;
+        self.discarded += other.discarded;
+        self.failed += other.failed;
+        self.races += other.races;
+        self.events += other.events;
+    }
+
+    /// All executions, wasted runs included.
+    pub fn executions(&self) -> u64 {
+        self.complete + self.deadlocks + self.blocked + self.discarded + self.failed + self.races
+    }
+}
+
+/// What is wrong with an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Failure {
+    /// A thread met the failure with this number.
+    Failed {
+        /// The thread.
+        thread: ThreadId,
+        /// The program's number.
+        code: u32,
+    },
+    /// Threads wait for ever.
+    Deadlock,
+    /// Two accesses, each a thread and the index of its event, are unordered.
+    Race {
+        /// The location.
+        loc: Loc,
+        /// The access that was made first.
+        first: (ThreadId, u32),
+        /// The other one.
+        second: (ThreadId, u32),
+    },
+}
+
+impl Failure {
+    /// Whether it is shown once for both.
+    fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Race { loc, .. }, Self::Race { loc: other, .. }) => loc == other,
+            _ => self == other,
+        }
+    }
+}
+
+/// A failure and an execution that shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What is wrong.
+    pub failure: Failure,
+    /// How to get there.
+    pub schedule: Schedule,
+}
+
+/// What a search has found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// How many executions ended in which way.
+    pub counts: Counts,
+    /// The first execution for each failure.
+    pub findings: Vec<Finding>,
+    /// The limits that were reached. That of the length of an execution cuts this one off, others
+    /// end the search.
+    pub bounds: Vec<Bound>,
+    /// Whether the visitor ended the search.
+    pub stopped: bool,
+}
+
+impl Found {
+    /// Adds what another search, of another part, has found.
+    pub fn merge(&mut self, other: Self) {
+        self.counts.add(&other.counts);
+        for finding in other.findings {
+            let known = |mine: &Finding| mine.failure.is_like(&finding.failure);
+            if !self.findings.iter().any(known) {
+                self.findings.push(finding);
+            }
+        }
+        for bound in other.bounds {
+            if !self.bounds.contains(&bound) {
+                self.bounds.push(bound);
+            }
+        }
+        self.stopped |= other.stopped;
+    }
+
+    /// Whether every execution has been seen.
+    pub fn is_exhaustive(&self) -> bool {
+        self.bounds.is_empty() && !self.stopped
+    }
+}
+
+/// The end of an execution, for a visitor.
+#[derive(Debug)]
+pub struct End<'a, P> {
+    ending: Ending,
+    graph: &'a mut Graph,
+    runner: &'a mut Runner<P>,
+}
+
+impl<P: Program> End<'_, P> {
+    /// How it ended.
+    pub fn ending(&self) -> Ending {
+        self.ending
+    }
+
+    /// The execution.
+    pub fn graph(&self) -> &Graph {
+        self.graph
+    }
+
+    /// The program, with each thread at its end.
+    pub fn program(&mut self) -> &mut P {
+        self.runner.program(self.graph)
+    }
+
+    /// The execution as a list of steps.
+    pub fn schedule(&self) -> Schedule {
+        Schedule::of(self.graph)
+    }
+}
+
+/// Sees the end of each execution. A closure is one.
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use mazurka_core::Limits;
+/// use mazurka_memory::litmus::{Litmus, load, store};
+/// use mazurka_memory::{End, Memory, MemoryOrder::Relaxed, visit};
+///
+/// // Stops at the first execution in which both threads miss the other's write.
+/// let thread = |mine, other| vec![store(mine, 1, Relaxed), load(0, other, Relaxed)];
+/// let program = Litmus::new([thread(0, 1), thread(1, 0)]);
+/// let mut visitor = |end: &mut End<'_, Litmus>| {
+///     let program = end.program();
+///     match (program.register(0, 0), program.register(1, 0)) {
+///         (0, 0) => ControlFlow::Break(()),
+///         _ => ControlFlow::Continue(()),
+///     }
+/// };
+/// let found = visit(program.clone(), Memory::Tso, &Limits::default(), &mut visitor);
+/// assert!(found.stopped);
+/// let found = visit(program, Memory::Sc, &Limits::default(), &mut visitor);
+/// assert!(!found.stopped && found.is_exhaustive());
+/// ```
+pub trait Visitor<P> {
+    /// An execution has ended. To break is to stop the search.
+    fn end(&mut self, end: &mut End<'_, P>) -> ControlFlow<()>;
+}
+
+impl<P, F: FnMut(&mut End<'_, P>) -> ControlFlow<()>> Visitor<P> for F {
+    fn end(&mut self, end: &mut End<'_, P>) -> ControlFlow<()> {
+        self(end)
+    }
+}
+
+/// A visitor that looks at nothing: executions are counted.
+#[derive(Clone, Copy, Debug)]
+pub struct CountOnly;
+
+impl<P> Visitor<P> for CountOnly {
+    fn end(&mut self, _end: &mut End<'_, P>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
+    /// No thread can go on, and no await is parked. Returns whether a parked lock can go on after
+    /// all.
+    pub(super) fn end(&mut self) -> ControlFlow<(), bool> {
+        let parked = self.parked_lock(ThreadId(0)).is_some();
+        let parked = parked && self.planted != Planted::NoParkedLocks;
+        if parked && self.leave_to_others() {
+            return ControlFlow::Continue(false);
+        }
+        let ending = self.ending();
+        self.note_failures();
+        self.show(ending)?;
+        match parked {
+            true => self.open(Frame::Locks(LocksFrame::new(self.graph.mark()))),
+            false => ControlFlow::Continue(false),
+        }
+    }
+
+    /// A race ends the execution.
+    pub(super) fn end_in_race(&mut self, first: Slot, second: Slot) -> ControlFlow<()> {
+        let (one, other) = (self.graph.event(first), self.graph.event(second));
+        let failure = Failure::Race {
+            loc: one.loc,
+            first: (one.thread, one.index),
+            second: (other.thread, other.index),
+        };
+        self.note(failure, |graph| Schedule::to_both(graph, first, second));
+        self.note_failures();
+        self.show(Ending::Race)
+    }
+
+    /// Counts an execution and shows it.
+    pub(super) fn show(&mut self, ending: Ending) -> ControlFlow<()> {
+        if self.is_on_the_way() {
+            return ControlFlow::Continue(());
+        }
+        if ending == Ending::Deadlock {
+            self.note(Failure::Deadlock, Schedule::of);
+        }
+        self.found.counts.count(ending);
+        self.visitor.end(&mut End {
+            ending,
+            graph: &mut self.graph,
+            runner: &mut self.runner,
+        })?;
+        match self.limits.executions {
+            Some(most) if self.found.counts.executions() >= most => {
+                self.stop(Bound::MaxExecutions(most))
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    /// How an execution in which no thread can go on has ended.
+    pub(super) fn ending(&mut self) -> Ending {
+        let (mut waits, mut failed, mut discarded) = (false, false, false);
+        for thread in (0..self.graph.threads()).map(ThreadId) {
+            if !self.is_running(thread) {
+                let Some(&last) = self.graph.thread(thread).last() else {
+                    continue;
+                };
+                let stuck = self.graph.event(last);
+                if self.graph.position(stuck) < self.graph.last_position(stuck.loc) {
+                    return Ending::Blocked;
+                }
+                waits = true;
+                continue;
+            }
+            match self.runner.action(&mut self.graph, thread) {
+                Action::End => {}
+                Action::Fail(_) => failed = true,
+                Action::Discard => discarded = true,
+                _ => waits = true,
+            }
+        }
+        match (discarded, failed, waits) {
+            (true, ..) => Ending::Discarded,
+            (_, true, _) => Ending::Failed,
+            (.., true) => Ending::Deadlock,
+            _ => Ending::Complete,
+        }
+    }
+
+    /// Keeps the schedule of each failure that is new.
+    pub(super) fn note_failures(&mut self) {
+        for thread in (0..self.graph.threads()).map(ThreadId) {
+            if self.is_running(thread)
+                && let Action::Fail(code) = self.runner.action(&mut self.graph, thread)
+            {
+                let failure = Failure::Failed { thread, code };
+                self.note(failure, |graph| Schedule::to(graph, thread));
+            }
+        }
+    }
+
+    fn note(&mut self, failure: Failure, schedule: impl FnOnce(&Graph) -> Schedule) {
+        let known = |finding: &Finding| finding.failure.is_like(&failure);
+        if !self.is_on_the_way() && !self.found.findings.iter().any(known) {
+            let schedule = schedule(&self.graph);
+            self.found.findings.push(Finding { failure, schedule });
+        }
+    }
+}

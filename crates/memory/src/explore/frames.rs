@@ -1,0 +1,437 @@
+//! Choice points: the ways in which the next event can be added, tried one after the other.
+
+use std::ops::ControlFlow;
+
+use super::ends::Visitor;
+use super::{Explorer, Program};
+use crate::graph::{Event, Graph, Kind, Slot};
+use crate::models::Model;
+use crate::planted::Planted;
+use crate::program::{Action, Effect, Loc, MemoryOrder, ThreadId};
+
+/// A choice point on the stack.
+#[derive(Debug)]
+pub(super) enum Frame {
+    Read(ReadFrame),
+    Write(WriteFrame),
+    Choice(ChoiceFrame),
+    Locks(LocksFrame),
+}
+
+/// A choice point that is open, and how many of its ways have been taken.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) frame: Frame,
+    pub(super) taken: u32,
+    /// Whether the other ways are not to be taken.
+    pub(super) closed: bool,
+}
+
+impl Open {
+    /// The first way has been taken.
+    pub(super) fn new(frame: Frame) -> Self {
+        Self {
+            frame,
+            taken: 1,
+            closed: false,
+        }
+    }
+}
+
+impl Frame {
+    /// The mark of the graph without the event, and without what a revisit has removed for it.
+    pub(super) fn mark(&self) -> usize {
+        match self {
+            Self::Read(frame) => frame.mark,
+            Self::Write(frame) => match frame.revisit.and_then(|revisit| revisit.cut) {
+                Some(cut) => cut.mark,
+                None => frame.mark,
+            },
+            Self::Choice(frame) => frame.mark,
+            Self::Locks(frame) => frame.mark,
+        }
+    }
+}
+
+/// What a read does with its value.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reads {
+    Load(MemoryOrder),
+    Update {
+        order: MemoryOrder,
+        failure: MemoryOrder,
+    },
+    Await(MemoryOrder),
+    Lock,
+}
+
+impl Reads {
+    /// The read of an action, and its location.
+    pub(super) fn of(action: Action) -> (Self, Loc) {
+        match action {
+            Action::Read { loc, order } => (Self::Load(order), loc),
+            Action::Await { loc, order } => (Self::Await(order), loc),
+            Action::Lock { loc } => (Self::Lock, loc),
+            Action::Update {
+                loc,
+                order,
+                failure,
+            } => (Self::Update { order, failure }, loc),
+            _ => unreachable!("{action:?} does not read"),
+        }
+    }
+
+    /// The kind of the event if nothing is said against it.
+    pub(super) fn kind(self) -> Kind {
+        match self {
+            Self::Load(_) => Kind::Load,
+            Self::Update { .. } => Kind::UpdateRead,
+            Self::Await(_) => Kind::Await,
+            Self::Lock => Kind::LockRead,
+        }
+    }
+
+    /// The order of the event if nothing is said against it.
+    pub(super) fn order(self) -> MemoryOrder {
+        match self {
+            Self::Load(order) | Self::Await(order) | Self::Update { order, .. } => order,
+            Self::Lock => MemoryOrder::Acquire,
+        }
+    }
+
+    /// The kind and order of the event if the value has this effect.
+    pub(super) fn with(self, effect: Effect) -> (Kind, MemoryOrder) {
+        match (self, effect) {
+            (Self::Update { failure, .. }, Effect::Keep) => (Kind::FailedUpdate, failure),
+            (Self::Update { failure, .. }, Effect::Wait) => (Kind::Stuck, failure),
+            (_, Effect::Wait) => (Kind::Stuck, self.order()),
+            _ => (self.kind(), self.order()),
+        }
+    }
+}
+
+/// The writes that a read can read from, from the end of mo down to its floor.
+#[derive(Debug)]
+pub(super) struct ReadFrame {
+    mark: usize,
+    access: Event,
+    reads: Reads,
+    floor: u32,
+    /// One more than the next position.
+    next: u32,
+    /// Whether it is to be tried as stuck in the end.
+    stuck: bool,
+}
+
+impl ReadFrame {
+    pub(super) fn new(mark: usize, access: Event, reads: Reads) -> Self {
+        Self {
+            mark,
+            access,
+            reads,
+            floor: 0,
+            next: 0,
+            stuck: false,
+        }
+    }
+
+    /// Reads from these positions.
+    pub(super) fn within(self, floor: u32, end: u32) -> Self {
+        Self {
+            floor,
+            next: end,
+            ..self
+        }
+    }
+
+    /// The thread that reads, and where.
+    pub(super) fn access(&self) -> (ThreadId, Loc) {
+        (self.access.thread, self.access.loc)
+    }
+
+    /// What it does with its value.
+    pub(super) fn reads(&self) -> Reads {
+        self.reads
+    }
+
+    /// Reads from this position, if it can.
+    pub(super) fn only(self, position: u32) -> Option<Self> {
+        let possible = self.floor <= position && position < self.next;
+        possible.then(|| self.within(position, position + 1))
+    }
+
+    /// Waits for ever.
+    pub(super) fn only_stuck(self) -> Self {
+        self.within(0, 0).parked(true)
+    }
+
+    /// Whether it waits at the end of the execution.
+    pub(super) fn parked(self, stuck: bool) -> Self {
+        Self { stuck, ..self }
+    }
+}
+
+/// The places that a write can have, and the reads that it can revisit.
+#[derive(Debug)]
+pub(super) struct WriteFrame {
+    pub(super) mark: usize,
+    pub(super) access: Event,
+    /// The least place: the position after which it is put.
+    pub(super) floor: u32,
+    /// One more than the next place.
+    pub(super) next: u32,
+    /// The revisit that is being made.
+    pub(super) revisit: Option<Revisit>,
+}
+
+/// A read that is revisited, by its index among the reads of the location.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Revisit {
+    pub(super) read: usize,
+    /// What has been removed for it, unless the read has still to be looked at.
+    pub(super) cut: Option<Cut>,
+}
+
+/// A graph in which everything has been removed that a revisit removes, the read included.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cut {
+    /// The mark of that graph.
+    pub(super) mark: usize,
+    /// The read as it was.
+    pub(super) read: Event,
+}
+
+impl WriteFrame {
+    pub(super) fn new(mark: usize, access: Event) -> Self {
+        Self {
+            mark,
+            access,
+            floor: 0,
+            next: 0,
+            revisit: None,
+        }
+    }
+}
+
+/// The locks that are parked where no thread can go on, one after the other. What they could read
+/// has been taken, so only revisits follow.
+#[derive(Debug)]
+pub(super) struct LocksFrame {
+    mark: usize,
+    /// The next thread to look at.
+    next: ThreadId,
+    /// The lock that is being tried.
+    lock: Option<ReadFrame>,
+}
+
+impl LocksFrame {
+    pub(super) fn new(mark: usize) -> Self {
+        Self {
+            mark,
+            next: ThreadId(0),
+            lock: None,
+        }
+    }
+}
+
+/// The outcomes of a choice.
+#[derive(Debug)]
+pub(super) struct ChoiceFrame {
+    mark: usize,
+    thread: ThreadId,
+    outcomes: u32,
+    next: u32,
+}
+
+impl ChoiceFrame {
+    pub(super) fn new(mark: usize, thread: ThreadId, outcomes: u32) -> Self {
+        Self {
+            mark,
+            thread,
+            outcomes,
+            next: 0,
+        }
+    }
+}
+
+impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
+    /// Makes the next consistent way of a choice point. Returns whether there was one.
+    pub(super) fn advance(&mut self, frame: &mut Frame) -> ControlFlow<(), bool> {
+        self.urgent = None;
+        match frame {
+            Frame::Read(frame) => self.advance_read(frame),
+            Frame::Write(frame) => self.advance_write(frame),
+            Frame::Choice(frame) => self.advance_choice(frame),
+            Frame::Locks(frame) => self.advance_locks(frame),
+        }
+    }
+
+    fn advance_locks(&mut self, frame: &mut LocksFrame) -> ControlFlow<(), bool> {
+        loop {
+            if let Some(lock) = &mut frame.lock
+                && self.advance_read(lock)?
+            {
+                return ControlFlow::Continue(true);
+            }
+            let Some((thread, action)) = self.parked_lock(frame.next) else {
+                return ControlFlow::Continue(false);
+            };
+            frame.next = ThreadId(thread.0 + 1);
+            frame.lock = Some(self.read_frame(thread, action, false));
+        }
+    }
+
+    /// The first thread from this one on whose lock is parked.
+    pub(super) fn parked_lock(&mut self, from: ThreadId) -> Option<(ThreadId, Action)> {
+        let mut threads = (from.0..self.graph.threads()).map(ThreadId);
+        threads.find_map(|thread| {
+            let running = self.is_running(thread);
+            let action = running.then(|| self.runner.action(&mut self.graph, thread))?;
+            matches!(action, Action::Lock { .. }).then_some((thread, action))
+        })
+    }
+
+    fn advance_choice(&mut self, frame: &mut ChoiceFrame) -> ControlFlow<(), bool> {
+        if frame.next == frame.outcomes {
+            return ControlFlow::Continue(false);
+        }
+        let (order, outcomes) = (MemoryOrder::Relaxed, Loc(frame.outcomes));
+        let mut event = Event::new(frame.thread, Kind::Choice, order, outcomes);
+        event.value = i64::from(frame.next);
+        frame.next += 1;
+        self.add_only(event)
+    }
+
+    fn advance_read(&mut self, frame: &mut ReadFrame) -> ControlFlow<(), bool> {
+        let loc = frame.access.loc;
+        while frame.next > frame.floor {
+            frame.next -= 1;
+            let mut event = frame.access;
+            event.rf = self.graph.write_at(loc, frame.next);
+            event.value = self.graph.value_at(loc, frame.next);
+            let effect = self.effect(event.thread, frame.reads, event.value);
+            (event.kind, event.order) = frame.reads.with(effect);
+            let waits = event.kind == Kind::Stuck;
+            if waits || (event.kind.reads_exclusively() && !self.can_take(&event)) {
+                continue;
+            }
+            if self.try_read(event)? {
+                return ControlFlow::Continue(true);
+            }
+            self.graph.undo(frame.mark);
+            if event.order == MemoryOrder::Plain && M::RACES.is_some() {
+                return ControlFlow::Continue(false);
+            }
+        }
+        if std::mem::take(&mut frame.stuck) {
+            let last = self.graph.last_position(loc);
+            let mut event = frame.access;
+            (event.kind, event.order) = frame.reads.with(Effect::Wait);
+            event.rf = self.graph.write_at(loc, last);
+            event.value = self.graph.value_at(loc, last);
+            return self.try_read(event);
+        }
+        ControlFlow::Continue(false)
+    }
+
+    /// What a read of a thread does with a value.
+    pub(super) fn effect(&mut self, thread: ThreadId, reads: Reads, value: i64) -> Effect {
+        match reads {
+            Reads::Load(_) => Effect::Keep,
+            Reads::Lock if value == 0 => Effect::Write(1),
+            Reads::Lock => Effect::Wait,
+            Reads::Update { .. } | Reads::Await(_) => {
+                self.runner.modify(&mut self.graph, thread, value)
+            }
+        }
+    }
+
+    /// Whether an update can read from a write: no other update has read it, or a revisit can
+    /// remove the one that has.
+    fn can_take(&self, event: &Event) -> bool {
+        let position = self.graph.write_position(event.rf);
+        match self.graph.taker(event.loc, position) {
+            None => true,
+            Some(other) => {
+                let other = self.graph.event(other);
+                let tip = self.graph.tip(event.thread);
+                let is_before = |tip| Graph::within(other, self.graph.clock(tip, 0));
+                other.index >= self.graph.settled(other.thread) && !tip.is_some_and(is_before)
+            }
+        }
+    }
+
+    /// Adds a read. Returns whether the graph is consistent and without a race.
+    pub(super) fn try_read(&mut self, event: Event) -> ControlFlow<(), bool> {
+        self.count_step()?;
+        let slot = self.add(event);
+        if !self.model.admits(&self.graph, slot) {
+            return ControlFlow::Continue(false);
+        }
+        if event.kind.reads_exclusively() {
+            // Whether it races is known when it has written: before, the graph need not exist.
+            self.urgent = Some(event.thread);
+            return ControlFlow::Continue(true);
+        }
+        self.is_free_of_races(slot)
+    }
+
+    /// The places of a write in the graph as it is. The write of an update has one.
+    pub(super) fn with_places(&mut self, frame: WriteFrame) -> WriteFrame {
+        let access = &frame.access;
+        let (floor, next) = if access.kind.writes_exclusively() {
+            let read = self.graph.tip(access.thread).expect("it has read");
+            let place = self.graph.position(self.graph.event(read));
+            (place, place + 1)
+        } else {
+            let floor = self.model.floor(&self.graph, access);
+            (floor, self.graph.last_position(access.loc) + 1)
+        };
+        WriteFrame {
+            floor,
+            next,
+            ..frame
+        }
+    }
+
+    /// The next place of a write that does not part an update from what it has read.
+    pub(super) fn next_place(&self, frame: &mut WriteFrame) -> Option<u32> {
+        let only_last = self.planted == Planted::OnlyLastPlace;
+        let exclusive = frame.access.kind.writes_exclusively();
+        while frame.next > frame.floor {
+            frame.next -= 1;
+            let loc = frame.access.loc;
+            let skipped = only_last && !exclusive && frame.next < self.graph.last_position(loc);
+            if !skipped && self.graph.taker(loc, frame.next).is_none() {
+                return Some(frame.next);
+            }
+        }
+        None
+    }
+
+    fn advance_write(&mut self, frame: &mut WriteFrame) -> ControlFlow<(), bool> {
+        if frame.revisit.is_none() {
+            while let Some(place) = self.next_place(frame) {
+                if self.try_write(frame.access, place)?.is_some() {
+                    return ControlFlow::Continue(true);
+                }
+                self.graph.undo(frame.mark);
+            }
+            frame.revisit = Some(Revisit { read: 0, cut: None });
+        }
+        self.advance_revisits(frame)
+    }
+
+    /// Adds a write. Returns where it is if the graph is consistent and without a race.
+    pub(super) fn try_write(
+        &mut self,
+        mut event: Event,
+        place: u32,
+    ) -> ControlFlow<(), Option<Slot>> {
+        self.count_step()?;
+        event.position = place + 1;
+        let slot = self.add(event);
+        let consistent = self.model.admits(&self.graph, slot) && self.is_free_of_races(slot)?;
+        ControlFlow::Continue(consistent.then_some(slot))
+    }
+}

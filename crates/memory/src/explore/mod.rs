@@ -1,0 +1,420 @@
+//! TruSt: explores the consistent execution graphs of a program, each once.
+//!
+//! Kokologiannakis, Marmanis, Gladstein, Vafeiadis, "Truly Stateless, Optimal Dynamic Partial Order
+//! Reduction", POPL 2022, doi 10.1145/3498711, Algorithm 1.
+//!
+//! A graph grows by the next event of some thread. A read is tried with every write that it can
+//! read from, a write at every place of mo. A write can also *revisit* a read that was added before
+//! it: the read takes its value from the write, and what was added after the read, except the
+//! prefix of the write, is removed. Many graphs lead to the same graph that way. The revisit is
+//! made only from the one in which everything that it removes was added *maximally*.
+//!
+//! | paper | here |
+//! |---|---|
+//! | G | [`Graph`] |
+//! | next_P(G) | [`Explorer::next`]: the thread with the least number that can go on |
+//! | ≤_G | [`Event::stamp`](crate::graph::Event::stamp) |
+//! | (po ∪ rf)+ to the write | `prefix`, a clock |
+//! | Deleted | what is beyond `kept` in each thread |
+//! | IsMaximallyAdded | `Maximality::has` |
+//! | Previous | `Maximality::is_previous` |
+//! | VisitCOs | `WriteFrame`, from the end of mo to the floor |
+//! | consistent | [`Model::floor`] and [`Model::admits`], asked for the new events only |
+//!
+//! Where it deviates:
+//! - *Stack*: the recursion is a list of frames, and each graph is made from the one before it and
+//!   taken back by a log. So the memory is that of one execution and of what the revisits on the
+//!   stack have removed. Each of these revisits keeps its write for good, so there are at most as
+//!   many of them as writes in an execution.
+//! - *Settled*: the prefix of a write that has revisited is marked, and revisits that would change
+//!   it are refused at once. Maximality would refuse them too, since the revisited read reads from
+//!   the write, but not for a lock: without the mark two locks would revisit each other for ever.
+//! - *Maximality*: that the write of a removed read is in Previous is not asked. If it is not, then
+//!   it is removed too, and is not maximal, because the read is in its Previous.
+//! - *Updates* are a read and, directly after it, a write. The write is added next, whatever the
+//!   other threads can do.
+//! - *Choices* are maximal iff they have their first outcome. The paper has none; without the rule
+//!   graphs come twice.
+//! - *Locks*: a lock that is held is parked instead of added. A lock that revisits an earlier lock
+//!   removes it, since it can not read from a lock. Unlocks revisit no lock. Where no thread can go
+//!   on, each parked lock is added with what it could have read earlier: only the revisits that
+//!   follow from it are consistent.
+//! - *Awaits*, and updates that wait, are parked while the last write of mo does not satisfy them.
+//!   They read only writes that do. Where no thread can go on, the first parked await is added with
+//!   these, and once more as *stuck*, reading the last write. A write that does not satisfy an
+//!   await revisits it too, from the end of mo, and leaves it stuck; other writes can still revisit
+//!   it. If at the end a stuck await reads another write than the last of mo, the execution is
+//!   *blocked*: a wasted run.
+//! - *Races* (rc11) end an execution. The write of a plain access has one place, and its read one
+//!   write to read from, or there is a race.
+
+mod ends;
+mod frames;
+mod parts;
+mod races;
+mod replay;
+mod revisit;
+mod sample;
+
+pub use ends::{CountOnly, Counts, End, Ending, Failure, Finding, Found, Visitor};
+pub use parts::{Part, split, visit_part};
+pub use replay::{Replay, ReplayError, replay};
+pub use sample::sample;
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use mazurka_core::{Bound, Limits};
+
+use crate::graph::{Event, Graph, Kind, Slot};
+use crate::models::{Memory, Model, Ra, Rc11, Sc, Tso};
+use crate::planted::Planted;
+use crate::program::{Action, Effect, Loc, MemoryOrder, Program, ThreadId};
+use crate::runner::Runner;
+use frames::{ChoiceFrame, Frame, Open, ReadFrame, Reads, WriteFrame};
+
+/// Explores all executions of a program.
+///
+/// ```
+/// use mazurka_core::Limits;
+/// use mazurka_memory::litmus::{Litmus, lock, unlock};
+/// use mazurka_memory::{Memory, explore};
+///
+/// let ab = [lock(0), lock(1), unlock(1), unlock(0)].to_vec();
+/// let ba = [lock(1), lock(0), unlock(0), unlock(1)].to_vec();
+/// let found = explore(Litmus::new([ab, ba]), Memory::Rc11, &Limits::default());
+/// assert_eq!((found.counts.complete, found.counts.deadlocks), (2, 1));
+/// assert_eq!(found.counts.blocked, 0);
+/// ```
+pub fn explore<P: Program>(program: P, memory: Memory, limits: &Limits) -> Found {
+    visit(program, memory, limits, &mut CountOnly)
+}
+
+/// Explores all executions of a program and shows each to a visitor, who may stop the search.
+pub fn visit<P: Program>(
+    program: P,
+    memory: Memory,
+    limits: &Limits,
+    visitor: &mut impl Visitor<P>,
+) -> Found {
+    visit_planted(program, memory, limits, visitor, Planted::Nothing)
+}
+
+/// The same with a planted mistake, for the tests of the tests.
+#[doc(hidden)]
+pub fn visit_planted<P: Program>(
+    program: P,
+    memory: Memory,
+    limits: &Limits,
+    visitor: &mut impl Visitor<P>,
+    planted: Planted,
+) -> Found {
+    match memory {
+        Memory::Rc11 => {
+            Explorer::new(program, Rc11::new(planted), limits, visitor, planted).search()
+        }
+        Memory::Ra => Explorer::new(program, Ra::default(), limits, visitor, planted).search(),
+        Memory::Tso => Explorer::new(program, Tso::default(), limits, visitor, planted).search(),
+        Memory::Sc => Explorer::new(program, Sc::default(), limits, visitor, planted).search(),
+    }
+}
+
+/// What can happen next.
+enum Next {
+    /// A thread goes on.
+    Step(ThreadId, Action),
+    /// No thread can go on, and the await of this one is parked.
+    Parked(ThreadId, Action),
+    /// No thread can go on.
+    Nothing,
+}
+
+/// The search.
+struct Explorer<'a, P, M, V> {
+    runner: Runner<P>,
+    model: M,
+    limits: &'a Limits,
+    start: Instant,
+    visitor: &'a mut V,
+    planted: Planted,
+    graph: Graph,
+    frames: Vec<Open>,
+    cut: parts::Cut,
+    /// The thread whose update has read and must write next.
+    urgent: Option<ThreadId>,
+    found: Found,
+    /// Whether a limit has ended the search.
+    limited: bool,
+    /// The prefix of the write whose revisits are being made.
+    prefix: Vec<u32>,
+    /// How many events of each thread a revisit keeps.
+    kept: Vec<u32>,
+}
+
+impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
+    fn new(program: P, model: M, limits: &'a Limits, visitor: &'a mut V, planted: Planted) -> Self {
+        let runner = Runner::new(program);
+        let mut graph = Graph::new(M::CLOCKS);
+        if let Some(last) = runner.initial_threads().checked_sub(1) {
+            graph.know_thread(ThreadId(last));
+        }
+        Self {
+            runner,
+            model,
+            limits,
+            start: Instant::now(),
+            visitor,
+            planted,
+            graph,
+            frames: Vec::new(),
+            cut: parts::Cut::default(),
+            urgent: None,
+            found: Found::default(),
+            limited: false,
+            prefix: Vec::new(),
+            kept: Vec::new(),
+        }
+    }
+
+    fn search(mut self) -> Found {
+        self.found.stopped = self.run().is_break() && !self.limited;
+        self.found
+    }
+
+    /// Extends the graph to its end, goes back to the last open choice, and so on.
+    fn run(&mut self) -> ControlFlow<()> {
+        loop {
+            self.extend()?;
+            loop {
+                let Some(mut open) = self.frames.pop() else {
+                    return ControlFlow::Continue(());
+                };
+                if open.closed {
+                    continue;
+                }
+                self.graph.undo(open.frame.mark());
+                if self.advance(&mut open.frame)? {
+                    open.taken += 1;
+                    self.frames.push(open);
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Adds events until no thread can go on, or none of the ways to go on is consistent.
+    fn extend(&mut self) -> ControlFlow<()> {
+        loop {
+            if self.is_too_long() {
+                return ControlFlow::Continue(());
+            }
+            let goes_on = match self.next() {
+                Next::Step(thread, action) => self.step(thread, action, false)?,
+                Next::Parked(thread, action) => self.step(thread, action, true)?,
+                Next::Nothing => self.end()?,
+            };
+            if !goes_on {
+                return ControlFlow::Continue(());
+            }
+        }
+    }
+
+    /// Whether the execution has reached the limit of its length. It is not explored further then.
+    fn is_too_long(&mut self) -> bool {
+        let most = self.limits.depth();
+        if (self.graph.len() as u64) < most {
+            return false;
+        }
+        let bound = Bound::MaxDepth(most);
+        if !self.found.bounds.contains(&bound) {
+            self.found.bounds.push(bound);
+        }
+        self.note_failures();
+        true
+    }
+
+    /// Counts an event, and looks at the limits.
+    fn count_step(&mut self) -> ControlFlow<()> {
+        /// The clock is read once in so many events.
+        const PERIOD: u64 = 1024;
+        if self.is_on_the_way() {
+            return ControlFlow::Continue(());
+        }
+        let made = self.found.counts.events;
+        self.found.counts.events += 1;
+        if let Some(most) = self.limits.steps
+            && made >= most
+        {
+            return self.stop(Bound::MaxSteps(most));
+        }
+        if let Some(time) = self.limits.time
+            && made.is_multiple_of(PERIOD)
+            && self.start.elapsed() >= time
+        {
+            return self.stop(Bound::TimeLimit(time.as_millis() as u64));
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// A limit ends the search.
+    fn stop(&mut self, bound: Bound) -> ControlFlow<()> {
+        self.found.bounds.push(bound);
+        self.limited = true;
+        ControlFlow::Break(())
+    }
+
+    /// What can happen next: a function of the graph.
+    fn next(&mut self) -> Next {
+        if let Some(thread) = self.urgent {
+            let action = self.runner.action(&mut self.graph, thread);
+            return Next::Step(thread, action);
+        }
+        let mut parked = Next::Nothing;
+        for thread in (0..self.graph.threads()).map(ThreadId) {
+            if !self.is_running(thread) {
+                continue;
+            }
+            let action = self.runner.action(&mut self.graph, thread);
+            let goes_on = match action {
+                Action::End | Action::Fail(_) | Action::Discard => false,
+                Action::Join { child } => self.has_ended(child),
+                Action::Lock { loc } => !self.is_held(loc),
+                Action::Await { loc, .. } | Action::Update { loc, .. } => {
+                    let goes_on = !self.must_wait(thread, loc);
+                    if !goes_on && matches!(parked, Next::Nothing) {
+                        parked = Next::Parked(thread, action);
+                    }
+                    goes_on
+                }
+                _ => true,
+            };
+            if goes_on {
+                return Next::Step(thread, action);
+            }
+        }
+        parked
+    }
+
+    /// Whether a thread has been started and is not stuck.
+    fn is_running(&self, thread: ThreadId) -> bool {
+        match self.graph.tip(thread) {
+            Some(tip) => self.graph.event(tip).kind != Kind::Stuck,
+            None => thread.0 < self.runner.initial_threads(),
+        }
+    }
+
+    fn has_ended(&mut self, thread: ThreadId) -> bool {
+        thread.0 < self.graph.threads()
+            && self.is_running(thread)
+            && self.runner.action(&mut self.graph, thread) == Action::End
+    }
+
+    /// Makes a location known.
+    fn know(&mut self, loc: Loc) {
+        let runner = &self.runner;
+        let initial = || runner.initial_value(loc);
+        self.graph.know_location(loc, initial);
+    }
+
+    /// Whether the last write of a lock holds it.
+    fn is_held(&mut self, loc: Loc) -> bool {
+        self.know(loc);
+        self.graph.final_value(loc) != 0
+    }
+
+    /// Whether the pending await or update of a thread waits for another value than the last of mo.
+    fn must_wait(&mut self, thread: ThreadId, loc: Loc) -> bool {
+        self.know(loc);
+        let last = self.graph.final_value(loc);
+        self.runner.modify(&mut self.graph, thread, last) == Effect::Wait
+    }
+
+    /// Makes the next step of a thread. Returns whether there is a consistent way; others are left
+    /// in a frame.
+    fn step(&mut self, thread: ThreadId, action: Action, parked: bool) -> ControlFlow<(), bool> {
+        let frame = match action {
+            Action::Fence { order } => {
+                let event = Event::new(thread, Kind::Fence, order, Loc(0));
+                return self.add_only(event);
+            }
+            Action::Spawn { child } => {
+                self.graph.know_thread(child);
+                let (order, other) = (MemoryOrder::Relaxed, Loc(child.0));
+                return self.add_only(Event::new(thread, Kind::Spawn, order, other));
+            }
+            Action::Join { child } => {
+                let (order, other) = (MemoryOrder::Relaxed, Loc(child.0));
+                return self.add_only(Event::new(thread, Kind::Join, order, other));
+            }
+            Action::Choice { outcomes } => {
+                let mark = self.graph.mark();
+                Frame::Choice(ChoiceFrame::new(mark, thread, outcomes))
+            }
+            Action::Write { loc, order, value } => {
+                self.write_frame(thread, Kind::Store, order, loc, value)
+            }
+            Action::Unlock { loc } => {
+                self.write_frame(thread, Kind::Unlock, MemoryOrder::Release, loc, 0)
+            }
+            _ if self.urgent.is_some() => self.exclusive_frame(thread, action),
+            _ => Frame::Read(self.read_frame(thread, action, parked)),
+        };
+        self.open(frame)
+    }
+
+    /// Adds an event that there is only one way to add.
+    fn add_only(&mut self, event: Event) -> ControlFlow<(), bool> {
+        self.count_step()?;
+        self.add(event);
+        ControlFlow::Continue(true)
+    }
+
+    /// Adds an event and completes its clocks.
+    fn add(&mut self, event: Event) -> Slot {
+        let slot = self.graph.push(event);
+        self.model.view(&mut self.graph, slot);
+        slot
+    }
+
+    /// The ways of a read.
+    fn read_frame(&mut self, thread: ThreadId, action: Action, parked: bool) -> ReadFrame {
+        let (reads, loc) = Reads::of(action);
+        self.know(loc);
+        let access = Event::new(thread, reads.kind(), reads.order(), loc);
+        let floor = self.model.floor(&self.graph, &access);
+        let end = self.graph.last_position(loc) + 1;
+        let mark = self.graph.mark();
+        let frame = ReadFrame::new(mark, access, reads);
+        frame.within(floor, end).parked(parked)
+    }
+
+    /// The ways of a write.
+    fn write_frame(
+        &mut self,
+        thread: ThreadId,
+        kind: Kind,
+        order: MemoryOrder,
+        loc: Loc,
+        value: i64,
+    ) -> Frame {
+        self.know(loc);
+        let mut access = Event::new(thread, kind, order, loc);
+        access.value = value;
+        let frame = WriteFrame::new(self.graph.mark(), access);
+        Frame::Write(self.with_places(frame))
+    }
+
+    /// The ways of the write of an update or lock that has read.
+    fn exclusive_frame(&mut self, thread: ThreadId, action: Action) -> Frame {
+        let read = self.graph.tip(thread).expect("an update reads first");
+        let read = *self.graph.event(read);
+        let (kind, value) = match action {
+            Action::Lock { .. } => (Kind::LockWrite, 1),
+            _ => match self.runner.modify(&mut self.graph, thread, read.value) {
+                Effect::Write(value) => (Kind::UpdateWrite, value),
+                effect => unreachable!("an update that writes has the effect {effect:?}"),
+            },
+        };
+        self.write_frame(thread, kind, read.order, read.loc, value)
+    }
+}

@@ -1,0 +1,157 @@
+//! Parts of a search, for workers that share nothing.
+//!
+//! The tree of graphs is cut below a number of choice points. A part is the way that was taken at
+//! each of them: a worker takes the same ways without looking at others, and explores what is
+//! below. Parts depend on the program and the depth alone, and each execution is in exactly one of
+//! them, or was seen while the tree was cut. So any number of workers finds the same.
+
+use std::ops::ControlFlow;
+
+use mazurka_core::Limits;
+
+use super::ends::{Found, Visitor};
+use super::frames::{Frame, Open};
+use super::{Explorer, Program};
+use crate::models::{Memory, Model, Ra, Rc11, Sc, Tso};
+use crate::planted::Planted;
+
+/// A part of a search: the way at each choice point, as the number of consistent ways before it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Part(Vec<u32>);
+
+/// What a search does with the first choice points.
+#[derive(Debug, Default)]
+pub(super) struct Cut {
+    /// The ways that are to be taken.
+    path: Vec<u32>,
+    /// The number of choice points below which parts are left to others.
+    depth: Option<usize>,
+    /// These parts.
+    parts: Vec<Part>,
+}
+
+/// Cuts a search into parts below so many choice points. Executions with less are shown to the
+/// visitor.
+///
+/// ```
+/// use mazurka_core::Limits;
+/// use mazurka_memory::litmus::{Litmus, fetch_add};
+/// use mazurka_memory::{CountOnly, Memory, MemoryOrder::Relaxed, split, visit_part};
+///
+/// let program = Litmus::new(vec![vec![fetch_add(0, 0, 1, Relaxed)]; 5]);
+/// let (limits, memory) = (Limits::default(), Memory::Rc11);
+/// let (mut found, parts) = split(program.clone(), memory, &limits, 4, &mut CountOnly);
+/// assert!(parts.len() > 1);
+/// for part in &parts {
+///     found.merge(visit_part(program.clone(), memory, &limits, part, &mut CountOnly));
+/// }
+/// assert_eq!(found.counts.complete, 120);
+/// ```
+pub fn split<P: Program>(
+    program: P,
+    memory: Memory,
+    limits: &Limits,
+    depth: usize,
+    visitor: &mut impl Visitor<P>,
+) -> (Found, Vec<Part>) {
+    let cut = Cut {
+        depth: Some(depth),
+        ..Cut::default()
+    };
+    run(program, memory, limits, cut, visitor)
+}
+
+/// Explores a part, and shows its executions to a visitor.
+pub fn visit_part<P: Program>(
+    program: P,
+    memory: Memory,
+    limits: &Limits,
+    part: &Part,
+    visitor: &mut impl Visitor<P>,
+) -> Found {
+    let cut = Cut {
+        path: part.0.clone(),
+        ..Cut::default()
+    };
+    run(program, memory, limits, cut, visitor).0
+}
+
+fn run<P: Program>(
+    program: P,
+    memory: Memory,
+    limits: &Limits,
+    cut: Cut,
+    visitor: &mut impl Visitor<P>,
+) -> (Found, Vec<Part>) {
+    let none = Planted::Nothing;
+    match memory {
+        Memory::Rc11 => {
+            Explorer::new(program, Rc11::default(), limits, visitor, none).search_within(cut)
+        }
+        Memory::Ra => {
+            Explorer::new(program, Ra::default(), limits, visitor, none).search_within(cut)
+        }
+        Memory::Tso => {
+            Explorer::new(program, Tso::default(), limits, visitor, none).search_within(cut)
+        }
+        Memory::Sc => {
+            Explorer::new(program, Sc::default(), limits, visitor, none).search_within(cut)
+        }
+    }
+}
+
+impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
+    fn search_within(mut self, cut: Cut) -> (Found, Vec<Part>) {
+        self.cut = cut;
+        self.found.stopped = self.run().is_break() && !self.limited;
+        (self.found, self.cut.parts)
+    }
+
+    /// Whether the search is still on the way to its part. What it meets there was shown before.
+    #[inline]
+    pub(super) fn is_on_the_way(&self) -> bool {
+        self.frames.len() < self.cut.path.len()
+    }
+
+    /// Whether what comes now is left to others. Then it is a part.
+    pub(super) fn leave_to_others(&mut self) -> bool {
+        if self.cut.depth != Some(self.frames.len()) {
+            return false;
+        }
+        let path = self.frames.iter().map(|open| open.taken - 1).collect();
+        self.cut.parts.push(Part(path));
+        true
+    }
+
+    /// Meets a choice point. Returns whether there is a consistent way; others are left on the
+    /// stack.
+    pub(super) fn open(&mut self, mut frame: Frame) -> ControlFlow<(), bool> {
+        if let Some(&wanted) = self.cut.path.get(self.frames.len()) {
+            return self.follow(frame, wanted);
+        }
+        if self.leave_to_others() {
+            return ControlFlow::Continue(false);
+        }
+        let goes_on = self.advance(&mut frame)?;
+        if goes_on {
+            self.frames.push(Open::new(frame));
+        }
+        ControlFlow::Continue(goes_on)
+    }
+
+    /// Takes the way of a part, and no other.
+    fn follow(&mut self, mut frame: Frame, wanted: u32) -> ControlFlow<(), bool> {
+        for _ in 0..=wanted {
+            self.graph.undo(frame.mark());
+            if !self.advance(&mut frame)? {
+                return ControlFlow::Continue(false);
+            }
+        }
+        self.frames.push(Open {
+            frame,
+            taken: wanted + 1,
+            closed: true,
+        });
+        ControlFlow::Continue(true)
+    }
+}

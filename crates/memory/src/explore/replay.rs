@@ -1,0 +1,240 @@
+//! Runs one execution again, from its schedule.
+
+use std::ops::ControlFlow;
+
+use mazurka_core::Limits;
+
+use super::frames::{Frame, ReadFrame};
+use super::{Ending, Explorer, Failure, Next, Visitor};
+use crate::graph::{Event, Kind};
+use crate::models::{Memory, Model, Ra, Rc11, Sc, Tso};
+use crate::planted::Planted;
+use crate::program::{Action, Effect, Loc, MemoryOrder, Program, ThreadId};
+use crate::schedule::{Schedule, ScheduledAction};
+
+/// What a schedule leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replay {
+    /// How the execution has ended; `None` if a thread can still go on.
+    pub ending: Option<Ending>,
+    /// What is wrong with it.
+    pub failures: Vec<Failure>,
+}
+
+/// A schedule is not one of this program under this model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReplayError {
+    /// The thread can not go on.
+    #[error("step {step}: thread {thread} can not go on; is this a schedule of another program?")]
+    NotReady {
+        /// The index of the step.
+        step: usize,
+        /// The thread.
+        thread: ThreadId,
+    },
+    /// There is no such outcome, or the model forbids it.
+    #[error("step {step}: the memory model has no outcome {outcome} here; was it another one?")]
+    NoOutcome {
+        /// The index of the step.
+        step: usize,
+        /// The outcome.
+        outcome: u32,
+    },
+}
+
+/// Runs the execution of a schedule, and shows its end to a visitor.
+///
+/// ```
+/// use mazurka_core::Limits;
+/// use mazurka_memory::litmus::{Instruction, Litmus, load, r, store};
+/// use mazurka_memory::{CountOnly, Memory, MemoryOrder::Relaxed, explore, replay};
+///
+/// let program = Litmus::new([
+///     vec![store(0, 1, Relaxed), store(1, 1, Relaxed)],
+///     vec![
+///         load(0, 1, Relaxed),
+///         load(1, 0, Relaxed),
+///         Instruction::Assert(r(1).plus(1).exceeds(r(0)), 7),
+///     ],
+/// ]);
+/// let found = explore(program.clone(), Memory::Rc11, &Limits::default());
+/// let schedule = &found.findings[0].schedule;
+/// // The second thread reads the flag, and the message from before the last write.
+/// assert_eq!(schedule.to_string(), "0 0 1 1:1");
+/// let shown = replay(program.clone(), Memory::Rc11, schedule, &mut CountOnly).unwrap();
+/// assert_eq!(shown.failures, [found.findings[0].failure]);
+/// assert!(replay(program, Memory::Sc, schedule, &mut CountOnly).is_err());
+/// ```
+pub fn replay<P: Program>(
+    program: P,
+    memory: Memory,
+    schedule: &Schedule,
+    visitor: &mut impl Visitor<P>,
+) -> Result<Replay, ReplayError> {
+    match memory {
+        Memory::Rc11 => run(program, Rc11::default(), schedule, visitor),
+        Memory::Ra => run(program, Ra::default(), schedule, visitor),
+        Memory::Tso => run(program, Tso::default(), schedule, visitor),
+        Memory::Sc => run(program, Sc::default(), schedule, visitor),
+    }
+}
+
+fn run<P: Program>(
+    program: P,
+    model: impl Model,
+    schedule: &Schedule,
+    visitor: &mut impl Visitor<P>,
+) -> Result<Replay, ReplayError> {
+    let limits = Limits::default();
+    let mut explorer = Explorer::new(program, model, &limits, visitor, Planted::Nothing);
+    for (step, scheduled) in schedule.0.iter().enumerate() {
+        explorer.make(step, *scheduled)?;
+        if explorer.found.counts.races > 0 {
+            break;
+        }
+    }
+    let ending = explorer.conclude();
+    let findings = explorer.found.findings.iter();
+    Ok(Replay {
+        ending,
+        failures: findings.map(|finding| finding.failure).collect(),
+    })
+}
+
+impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
+    /// Makes a step of a schedule.
+    fn make(&mut self, step: usize, scheduled: ScheduledAction) -> Result<(), ReplayError> {
+        let ScheduledAction { thread, outcome } = scheduled;
+        let Some(action) = self.ready(thread) else {
+            return Err(ReplayError::NotReady { step, thread });
+        };
+        // Visitors can not stop a replay, and there are no limits.
+        let made = match self.force(thread, action, outcome) {
+            ControlFlow::Continue(made) => made || self.found.counts.races > 0,
+            ControlFlow::Break(()) => true,
+        };
+        let error = ReplayError::NoOutcome { step, outcome };
+        made.then_some(()).ok_or(error)
+    }
+
+    /// What a thread does next, if it can.
+    pub(super) fn ready(&mut self, thread: ThreadId) -> Option<Action> {
+        if thread.0 >= self.graph.threads() || !self.is_running(thread) {
+            return None;
+        }
+        let action = self.runner.action(&mut self.graph, thread);
+        let ready = match action {
+            Action::End | Action::Fail(_) | Action::Discard => false,
+            Action::Join { child } => self.has_ended(child),
+            Action::Lock { loc } => !self.is_held(loc),
+            _ => true,
+        };
+        ready.then_some(action)
+    }
+
+    /// Makes an action with an outcome. Returns whether that is consistent.
+    pub(super) fn force(
+        &mut self,
+        thread: ThreadId,
+        action: Action,
+        outcome: u32,
+    ) -> ControlFlow<(), bool> {
+        match action {
+            Action::Choice { outcomes } if outcome < outcomes => {
+                let (order, all) = (MemoryOrder::Relaxed, Loc(outcomes));
+                let mut event = Event::new(thread, Kind::Choice, order, all);
+                event.value = i64::from(outcome);
+                self.add_only(event)
+            }
+            Action::Choice { .. } => ControlFlow::Continue(false),
+            Action::Fence { .. } | Action::Spawn { .. } | Action::Join { .. } => {
+                self.step(thread, action, false)
+            }
+            Action::Write { loc, order, value } => {
+                let frame = self.write_frame(thread, Kind::Store, order, loc, value);
+                self.force_write(frame, outcome)
+            }
+            Action::Unlock { loc } => {
+                let order = MemoryOrder::Release;
+                let frame = self.write_frame(thread, Kind::Unlock, order, loc, 0);
+                self.force_write(frame, outcome)
+            }
+            _ => self.force_read(thread, action, outcome),
+        }
+    }
+
+    /// Puts a write before so many others of its location.
+    fn force_write(&mut self, frame: Frame, outcome: u32) -> ControlFlow<(), bool> {
+        let Frame::Write(mut frame) = frame else {
+            return ControlFlow::Continue(false);
+        };
+        let last = self.graph.last_position(frame.access.loc);
+        match last.checked_sub(outcome) {
+            Some(place) if frame.floor <= place && place < frame.next => {
+                (frame.floor, frame.next) = (place, place + 1);
+                match self.next_place(&mut frame) {
+                    Some(place) => self
+                        .try_write(frame.access, place)
+                        .map_continue(|it| it.is_some()),
+                    None => ControlFlow::Continue(false),
+                }
+            }
+            _ => ControlFlow::Continue(false),
+        }
+    }
+
+    /// Reads from the write before so many others of its location, and writes if it is an update.
+    fn force_read(
+        &mut self,
+        thread: ThreadId,
+        action: Action,
+        outcome: u32,
+    ) -> ControlFlow<(), bool> {
+        let frame = self.read_frame(thread, action, false);
+        let Some(frame) = self.forced(frame, outcome) else {
+            return ControlFlow::Continue(false);
+        };
+        let read = self.advance(&mut Frame::Read(frame))?;
+        if !read || self.urgent.is_none() {
+            return ControlFlow::Continue(read);
+        }
+        let frame = self.exclusive_frame(thread, action);
+        self.urgent = None;
+        let Frame::Write(mut frame) = frame else {
+            return ControlFlow::Continue(false);
+        };
+        match self.next_place(&mut frame) {
+            Some(place) => self
+                .try_write(frame.access, place)
+                .map_continue(|it| it.is_some()),
+            None => ControlFlow::Continue(false),
+        }
+    }
+
+    /// The one way of a read with an outcome. A value that it waits with leaves it stuck.
+    fn forced(&mut self, frame: ReadFrame, outcome: u32) -> Option<ReadFrame> {
+        let (thread, loc) = frame.access();
+        let position = self.graph.last_position(loc).checked_sub(outcome)?;
+        let value = self.graph.value_at(loc, position);
+        match self.effect(thread, frame.reads(), value) {
+            Effect::Wait => (outcome == 0).then(|| frame.only_stuck()),
+            _ => frame.only(position),
+        }
+    }
+
+    /// Looks at where the schedule has led.
+    fn conclude(&mut self) -> Option<Ending> {
+        if self.found.counts.races > 0 {
+            return Some(Ending::Race);
+        }
+        self.note_failures();
+        match self.next() {
+            Next::Step(..) => None,
+            Next::Parked(..) | Next::Nothing => {
+                let ending = self.ending();
+                let _ = self.show(ending);
+                Some(ending)
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Revisits: a write gives its value to a read that was added before it.
+
+use std::ops::ControlFlow;
+
+use super::ends::Visitor;
+use super::frames::{Cut, Reads, Revisit, WriteFrame};
+use super::{Explorer, Program};
+use crate::graph::{Event, Graph, Kind, PORF, Slot};
+use crate::models::Model;
+use crate::planted::Planted;
+use crate::program::{Effect, ThreadId};
+
+/// Whether the events that a revisit removes were added maximally, each.
+struct Maximality<'a> {
+    graph: &'a Graph,
+    prefix: &'a [u32],
+    /// That of the read that is revisited.
+    stamp: u32,
+    planted: Planted,
+}
+
+impl Maximality<'_> {
+    /// Whether `other` had been added when `event` was, or is in the prefix of the write.
+    fn is_previous(&self, other: &Event, event: &Event) -> bool {
+        other.stamp <= event.stamp || Graph::within(other, self.prefix)
+    }
+
+    fn has(&self, slot: Slot) -> bool {
+        let event = self.graph.event(slot);
+        match event.kind {
+            _ if self.planted == Planted::NoMaximality => true,
+            Kind::Choice => event.value == 0 || self.planted == Planted::AnyChoice,
+            kind if kind.is_read() => self.is_last(event),
+            kind if kind.is_write() => !self.is_read(slot, event) && self.is_last(event),
+            _ => true,
+        }
+    }
+
+    /// Whether a previous read reads from the write. This also refuses the removal of a read whose
+    /// write is not previous: that write is removed too, and the read is previous to it.
+    fn is_read(&self, slot: Slot, event: &Event) -> bool {
+        let readers = self.graph.readers(event.loc, slot);
+        let mut readers = readers.map(|read| self.graph.event(read));
+        let counts = |read: &Event| self.planted != Planted::AnyRf || read.stamp < self.stamp;
+        readers.any(|read| self.is_previous(read, event) && counts(read))
+    }
+
+    /// Whether no previous write is mo-after the event, or after what it reads.
+    fn is_last(&self, event: &Event) -> bool {
+        let position = self.graph.position(event) as usize;
+        let later = self.graph.mo(event.loc)[position..].iter();
+        let mut later = later.map(|&write| self.graph.event(write));
+        !later.any(|write| self.is_previous(write, event))
+    }
+}
+
+impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
+    /// Makes the next revisit of a write. Returns whether there was one.
+    pub(super) fn advance_revisits(&mut self, frame: &mut WriteFrame) -> ControlFlow<(), bool> {
+        while let Some(revisit) = frame.revisit {
+            let Some(Cut { mark, read }) = revisit.cut else {
+                if !self.start_revisit(frame, revisit.read) {
+                    return ControlFlow::Continue(false);
+                }
+                continue;
+            };
+            while let Some(place) = self.next_place(frame) {
+                if self.make_revisit(frame.access, place, &read)? {
+                    return ControlFlow::Continue(true);
+                }
+                self.graph.undo(mark);
+                self.urgent = None;
+            }
+            self.graph.undo(frame.mark);
+            frame.revisit = Some(Revisit {
+                read: revisit.read + 1,
+                cut: None,
+            });
+        }
+        ControlFlow::Continue(false)
+    }
+
+    /// Looks for the next read that the write can revisit, from an index on, and removes what has
+    /// to be removed. Returns whether there is one.
+    fn start_revisit(&mut self, frame: &mut WriteFrame, from: usize) -> bool {
+        let loc = frame.access.loc;
+        let reads = self.graph.reads(loc).len();
+        if from == reads {
+            return false;
+        }
+        self.prefix.clear();
+        match self.graph.tip(frame.access.thread) {
+            Some(tip) => self.prefix.extend(self.graph.clock(tip, PORF)),
+            None => self.prefix.resize(self.graph.threads() as usize, 0),
+        }
+        let found = (from..reads).find(|&at| {
+            let read = self.graph.reads(loc)[at];
+            self.can_revisit(&frame.access, read)
+        });
+        let Some(found) = found else {
+            return false;
+        };
+        let read = *self.graph.event(self.graph.reads(loc)[found]);
+        for thread in (0..self.graph.threads()).map(ThreadId) {
+            while self.graph.thread(thread).len() as u32 > self.kept[thread.index()] {
+                self.graph.remove_last(thread);
+            }
+        }
+        self.graph.settle(&self.prefix);
+        let places = WriteFrame::new(frame.mark, frame.access);
+        let places = self.with_places(places);
+        // The read must be able to read from there too. A lock is removed.
+        let floor = match read.kind {
+            Kind::LockRead => 0,
+            _ => {
+                // An update that was stuck is an update again, which tso orders otherwise.
+                let mut access = read;
+                access.kind = self.reads_of(&read).kind();
+                self.model.floor(&self.graph, &access)
+            }
+        };
+        frame.next = places.next;
+        frame.floor = places.floor.max(floor);
+        let mark = self.graph.mark();
+        let cut = Some(Cut { mark, read });
+        frame.revisit = Some(Revisit { read: found, cut });
+        true
+    }
+
+    /// Adds the write at a place, and the read that reads from it. Returns whether the graph is
+    /// consistent.
+    fn make_revisit(&mut self, write: Event, place: u32, read: &Event) -> ControlFlow<(), bool> {
+        if read.kind == Kind::LockRead {
+            return self
+                .try_write(write, place)
+                .map_continue(|slot| slot.is_some());
+        }
+        let mut event = *read;
+        let reads = self.reads_of(read);
+        let effect = self.effect(read.thread, reads, write.value);
+        let is_last = place == self.graph.last_position(write.loc);
+        if effect == Effect::Wait && (!is_last || self.planted == Planted::NoFailingRevisits) {
+            return ControlFlow::Continue(false);
+        }
+        (event.kind, event.order) = reads.with(effect);
+        event.value = write.value;
+        match self.try_write(write, place)? {
+            Some(slot) => {
+                event.rf = slot;
+                self.try_read(event)
+            }
+            None => ControlFlow::Continue(false),
+        }
+    }
+
+    /// What the read that has been removed from the end of its thread does.
+    fn reads_of(&mut self, read: &Event) -> Reads {
+        match read.kind {
+            Kind::Load => Reads::Load(read.order),
+            _ => Reads::of(self.runner.action(&mut self.graph, read.thread)).0,
+        }
+    }
+
+    /// Whether a write can revisit a read. Fills in what is kept.
+    fn can_revisit(&mut self, write: &Event, slot: Slot) -> bool {
+        let read = *self.graph.event(slot);
+        let unlocked = write.kind == Kind::Unlock && read.kind == Kind::LockRead;
+        let settled = read.index < self.graph.settled(read.thread);
+        if unlocked || settled || Graph::within(&read, &self.prefix) {
+            return false;
+        }
+        self.kept.clear();
+        let maximality = Maximality {
+            graph: &self.graph,
+            prefix: &self.prefix,
+            stamp: read.stamp,
+            planted: self.planted,
+        };
+        for thread in (0..self.graph.threads()).map(ThreadId) {
+            let events = self.graph.thread(thread);
+            let before = self.prefix.get(thread.index()).copied().unwrap_or(0) as usize;
+            let settled = self.graph.settled(thread) as usize;
+            let mut count = events.len();
+            while count > before && self.graph.event(events[count - 1]).stamp > read.stamp {
+                if count <= settled || !maximality.has(events[count - 1]) {
+                    return false;
+                }
+                count -= 1;
+            }
+            self.kept.push(count as u32);
+        }
+        self.kept[read.thread.index()] = read.index;
+        maximality.has(slot)
+    }
+}

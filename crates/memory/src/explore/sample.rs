@@ -1,0 +1,162 @@
+//! Random executions, for programs that are too large to explore.
+//!
+//! In each step a random thread that can go on does so, and its read or write gets a random outcome
+//! that the model admits. There is no paper behind this, and executions are not equally likely.
+//! Each can be drawn: any order that extends po ∪ rf leads to it.
+
+use std::ops::ControlFlow;
+
+use mazurka_core::{Bound, Limits, Random};
+
+use super::ends::{Found, Visitor};
+use super::{Explorer, Next, Program};
+use crate::models::{Memory, Model, Ra, Rc11, Sc, Tso};
+use crate::planted::Planted;
+use crate::program::{Action, ThreadId};
+
+/// Draws executions until a limit is reached: that of executions, steps or time.
+///
+/// ```
+/// use mazurka_core::{Limits, Random};
+/// use mazurka_memory::litmus::{Litmus, fetch_add};
+/// use mazurka_memory::{CountOnly, Memory, MemoryOrder::Relaxed, sample};
+///
+/// let program = Litmus::new(vec![vec![fetch_add(0, 0, 1, Relaxed)]; 20]);
+/// let limits = Limits { executions: Some(10), ..Limits::default() };
+/// let found = sample(program, Memory::Rc11, &limits, Random::new(1), &mut CountOnly);
+/// assert_eq!(found.counts.complete, 10);
+/// assert!(!found.is_exhaustive());
+/// ```
+///
+/// # Panics
+///
+/// If there is none of these limits.
+pub fn sample<P: Program>(
+    program: P,
+    memory: Memory,
+    limits: &Limits,
+    random: Random,
+    visitor: &mut impl Visitor<P>,
+) -> Found {
+    let limited = limits.executions.is_some() || limits.steps.is_some() || limits.time.is_some();
+    assert!(
+        limited,
+        "a limit must end the search: executions, steps or time"
+    );
+    let none = Planted::Nothing;
+    match memory {
+        Memory::Rc11 => {
+            Explorer::new(program, Rc11::default(), limits, visitor, none).sample(random)
+        }
+        Memory::Ra => Explorer::new(program, Ra::default(), limits, visitor, none).sample(random),
+        Memory::Tso => Explorer::new(program, Tso::default(), limits, visitor, none).sample(random),
+        Memory::Sc => Explorer::new(program, Sc::default(), limits, visitor, none).sample(random),
+    }
+}
+
+impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
+    fn sample(mut self, mut random: Random) -> Found {
+        let most = self.limits.executions.unwrap_or(u64::MAX);
+        // Executions that are cut off count here, and are no executions that have ended.
+        let mut drawn = 0;
+        let mut result = ControlFlow::Continue(());
+        while drawn < most && result.is_continue() {
+            self.graph.undo(0);
+            drawn += 1;
+            result = self.draw(&mut random);
+        }
+        self.found.stopped = result.is_break() && !self.limited;
+        self.found.bounds.push(Bound::Sampled(drawn));
+        self.found
+    }
+
+    /// Draws an execution.
+    fn draw(&mut self, random: &mut Random) -> ControlFlow<()> {
+        let mut ready = Vec::new();
+        loop {
+            if self.is_too_long() {
+                return ControlFlow::Continue(());
+            }
+            self.all_ready(&mut ready);
+            let goes_on = if ready.is_empty() {
+                match self.next() {
+                    // One of its outcomes is to wait for ever.
+                    Next::Parked(thread, action) => self.draw_outcome(thread, action, random)?,
+                    _ => return self.finish(),
+                }
+            } else {
+                let (thread, action) = ready[random.below(ready.len() as u64) as usize];
+                self.draw_outcome(thread, action, random)?
+            };
+            if !goes_on {
+                return ControlFlow::Continue(());
+            }
+        }
+    }
+
+    /// No thread can go on.
+    fn finish(&mut self) -> ControlFlow<()> {
+        let ending = self.ending();
+        self.note_failures();
+        self.show(ending)
+    }
+
+    /// The threads that can go on without waiting for another write.
+    fn all_ready(&mut self, ready: &mut Vec<(ThreadId, Action)>) {
+        ready.clear();
+        for thread in (0..self.graph.threads()).map(ThreadId) {
+            let Some(action) = self.ready(thread) else {
+                continue;
+            };
+            let waits = match action {
+                Action::Await { loc, .. } | Action::Update { loc, .. } => {
+                    self.must_wait(thread, loc)
+                }
+                _ => false,
+            };
+            if !waits {
+                ready.push((thread, action));
+            }
+        }
+    }
+
+    /// Makes an action with a random outcome. Outcome 0 is always consistent, so there is one,
+    /// unless a race ends the execution.
+    fn draw_outcome(
+        &mut self,
+        thread: ThreadId,
+        action: Action,
+        random: &mut Random,
+    ) -> ControlFlow<(), bool> {
+        let mut outcomes = self.outcomes(action);
+        while !outcomes.is_empty() {
+            let at = random.below(outcomes.len() as u64) as usize;
+            let (mark, races) = (self.graph.mark(), self.found.counts.races);
+            if self.force(thread, action, outcomes.swap_remove(at))? {
+                return ControlFlow::Continue(true);
+            }
+            if self.found.counts.races > races {
+                return ControlFlow::Continue(false);
+            }
+            self.graph.undo(mark);
+        }
+        ControlFlow::Continue(false)
+    }
+
+    /// The outcomes that an action may have, before the model is asked.
+    fn outcomes(&mut self, action: Action) -> Vec<u32> {
+        match action {
+            Action::Choice { outcomes } => (0..outcomes).collect(),
+            Action::Read { loc, .. }
+            | Action::Write { loc, .. }
+            | Action::Update { loc, .. }
+            | Action::Await { loc, .. }
+            | Action::Lock { loc }
+            | Action::Unlock { loc } => {
+                self.know(loc);
+                (0..=self.graph.last_position(loc)).collect()
+            }
+            _ => vec![0],
+        }
+    }
+}

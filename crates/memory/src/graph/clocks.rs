@@ -1,0 +1,86 @@
+//! Clocks: how many events of each thread are before an event in some order.
+
+use super::Slot;
+
+/// The clocks of all events, in one vector. Each event has as many kinds of them.
+#[derive(Debug)]
+pub(super) struct Clocks {
+    counts: Vec<u32>,
+    kinds: usize,
+    /// How many threads a clock has room for.
+    stride: usize,
+}
+
+impl Clocks {
+    /// No clocks yet, of so many kinds.
+    pub(super) fn new(kinds: usize) -> Self {
+        Self {
+            counts: Vec::new(),
+            kinds,
+            stride: 4,
+        }
+    }
+
+    /// Makes room for so many threads in each clock.
+    pub(super) fn make_room(&mut self, threads: usize) {
+        let (old, mut new) = (self.stride, self.stride);
+        while new < threads {
+            new *= 2;
+        }
+        if new == old {
+            return;
+        }
+        let mut counts = Vec::with_capacity(self.counts.len() / old * new);
+        for clock in self.counts.chunks_exact(old) {
+            counts.extend_from_slice(clock);
+            counts.resize(counts.len() + new - old, 0);
+        }
+        (self.counts, self.stride) = (counts, new);
+    }
+
+    #[inline]
+    fn at(&self, slot: Slot, kind: usize) -> usize {
+        (slot.index() * self.kinds + kind) * self.stride
+    }
+
+    /// A clock of an event.
+    #[inline]
+    pub(super) fn get(&self, slot: Slot, kind: usize) -> &[u32] {
+        let at = self.at(slot, kind);
+        &self.counts[at..at + self.stride]
+    }
+
+    /// A clock of an event, to be changed.
+    #[inline]
+    pub(super) fn get_mut(&mut self, slot: Slot, kind: usize) -> &mut [u32] {
+        let at = self.at(slot, kind);
+        &mut self.counts[at..at + self.stride]
+    }
+
+    /// Gives the event in the last slot the clocks of another one, or empty ones.
+    pub(super) fn start(&mut self, slot: Slot, before: Option<Slot>) {
+        let (start, width) = (self.at(slot, 0), self.kinds * self.stride);
+        self.counts.truncate(start);
+        match before {
+            Some(before) => {
+                let from = self.at(before, 0);
+                self.counts.extend_from_within(from..from + width);
+            }
+            None => self.counts.resize(start + width, 0),
+        }
+    }
+
+    /// Adds everything of a clock of an event to a clock of another one.
+    pub(super) fn join(&mut self, slot: Slot, kind: usize, other: Slot, theirs: usize) {
+        let (to, from) = (self.at(slot, kind), self.at(other, theirs));
+        for at in 0..self.stride {
+            self.counts[to + at] = self.counts[to + at].max(self.counts[from + at]);
+        }
+    }
+
+    /// Replaces a clock of an event by another one of it.
+    pub(super) fn copy(&mut self, slot: Slot, from: usize, to: usize) {
+        let (from, to) = (self.at(slot, from), self.at(slot, to));
+        self.counts.copy_within(from..from + self.stride, to);
+    }
+}

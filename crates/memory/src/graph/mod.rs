@@ -1,0 +1,729 @@
+//! Execution graphs: events, program order, reads-from, modification order.
+//!
+//! | here | in papers |
+//! |---|---|
+//! | [`Graph::thread`] | po, within a thread |
+//! | [`Event::rf`] | rf⁻¹ |
+//! | [`Graph::mo`], [`Event::position`] | mo |
+//! | [`Event::stamp`] | the order of addition, ≤ of TruSt |
+//! | [`PORF`] | (po ∪ rf)*, the prefix of an event |
+//!
+//! Events live in slots, which are used as a stack. An event that a revisit removes leaves the
+//! lists but keeps its slot, so taking a revisit back costs what the revisit removed. Every change
+//! is in a log, and nothing is allocated once the vectors have grown.
+//!
+//! Each event carries *clocks*: how many events of each thread are before it in some order. An
+//! event is added only as the last of its thread, and nothing reads from it yet, so the clocks that
+//! it gets then are final.
+
+mod clocks;
+
+use crate::program::{Loc, MemoryOrder, ThreadId, Value};
+use clocks::Clocks;
+
+/// Where an event is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot(pub(crate) u32);
+
+impl Slot {
+    /// The initial write of a location, which has no event.
+    pub const INITIAL: Self = Self(u32::MAX);
+    /// No event at all.
+    pub(crate) const NONE: Self = Self(u32::MAX - 1);
+
+    #[inline]
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The kind of an event. An update that writes is two events, one directly after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A read.
+    Load,
+    /// An update that wrote nothing.
+    FailedUpdate,
+    /// The read of an update that writes.
+    UpdateRead,
+    /// The read of a lock.
+    LockRead,
+    /// An await that is satisfied.
+    Await,
+    /// An await or update that waits for another value: the last event of its thread.
+    Stuck,
+    /// A write.
+    Store,
+    /// The write of an update.
+    UpdateWrite,
+    /// The write of a lock.
+    LockWrite,
+    /// The release of a lock.
+    Unlock,
+    /// A fence.
+    Fence,
+    /// The start of another thread.
+    Spawn,
+    /// The wait for the end of another thread.
+    Join,
+    /// A choice.
+    Choice,
+}
+
+impl Kind {
+    /// Whether it reads.
+    #[inline]
+    pub fn is_read(self) -> bool {
+        self <= Self::Stuck
+    }
+
+    /// Whether it writes.
+    #[inline]
+    pub fn is_write(self) -> bool {
+        matches!(
+            self,
+            Self::Store | Self::UpdateWrite | Self::LockWrite | Self::Unlock
+        )
+    }
+
+    /// Whether it is the read of a pair that reads and writes at once.
+    #[inline]
+    pub fn reads_exclusively(self) -> bool {
+        matches!(self, Self::UpdateRead | Self::LockRead)
+    }
+
+    /// Whether it is the write of a pair that reads and writes at once.
+    #[inline]
+    pub fn writes_exclusively(self) -> bool {
+        matches!(self, Self::UpdateWrite | Self::LockWrite)
+    }
+
+    /// Whether the program gets an answer with this event. An update is answered once.
+    #[inline]
+    fn answers(self) -> bool {
+        !self.reads_exclusively() && self != Self::Stuck
+    }
+}
+
+/// An event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The thread that made it.
+    pub thread: ThreadId,
+    /// Its index among the events of its thread.
+    pub index: u32,
+    /// When it was added. A read that a write revisits keeps it.
+    pub stamp: u32,
+    /// Its kind.
+    pub kind: Kind,
+    /// Its order; a choice has none.
+    pub order: MemoryOrder,
+    /// The location of an access. A spawn or join has the number of the other thread here, a
+    /// choice the number of outcomes.
+    pub loc: Loc,
+    /// The value that was read, written or chosen.
+    pub value: Value,
+    /// The write that a read reads from, [`Slot::INITIAL`] if that is the initial one.
+    pub rf: Slot,
+    /// The position of a write in mo; the initial write has position 0.
+    pub position: u32,
+    /// How many answers its thread has got with this event and those before.
+    pub(crate) answers: u32,
+    /// The last fence of its thread, this event included, that releases.
+    pub(crate) release_fence: Slot,
+    /// The first in the list of those that read from a write.
+    reader: Slot,
+    /// The neighbours of a read in the list of those that read from the same write.
+    siblings: [Slot; 2],
+}
+
+impl Event {
+    /// An event that [`Graph::push`] completes.
+    pub(crate) fn new(thread: ThreadId, kind: Kind, order: MemoryOrder, loc: Loc) -> Self {
+        Self {
+            thread,
+            index: 0,
+            stamp: u32::MAX,
+            kind,
+            order,
+            loc,
+            value: 0,
+            rf: Slot::NONE,
+            position: 0,
+            answers: 0,
+            release_fence: Slot::NONE,
+            reader: Slot::NONE,
+            siblings: [Slot::NONE; 2],
+        }
+    }
+
+    /// Whether it is a fence of order sc.
+    #[inline]
+    pub(crate) fn is_sc_fence(&self) -> bool {
+        self.kind == Kind::Fence && self.order == MemoryOrder::SeqCst
+    }
+
+    /// Whether it reads or writes.
+    #[inline]
+    pub fn is_access(&self) -> bool {
+        self.kind.is_read() || self.kind.is_write()
+    }
+
+    /// Whether it is a part of an update or lock, or an update that wrote nothing.
+    pub(crate) fn is_update(&self) -> bool {
+        let kind = self.kind;
+        kind.reads_exclusively() || kind.writes_exclusively() || kind == Kind::FailedUpdate
+    }
+}
+
+/// The events of a thread.
+#[derive(Debug)]
+struct Thread {
+    events: Vec<Slot>,
+    /// The event that started it, unless it runs from the start.
+    spawn: Slot,
+    /// How many of its first events no revisit may remove or change.
+    settled: u32,
+    /// How many of its first events the program's state may still reflect: the rest has changed
+    /// since [`Graph::take_intact`].
+    intact: u32,
+    /// Whether it has changed since [`Graph::take_changed`].
+    changed: bool,
+}
+
+/// The accesses of a location.
+#[derive(Debug)]
+struct Place {
+    mo: Vec<Slot>,
+    reads: Vec<Slot>,
+    initial: Value,
+    /// The first in the list of those that read from the initial write.
+    reader: Slot,
+    known: bool,
+    /// How many of them are plain.
+    plain: u32,
+}
+
+impl Place {
+    fn unknown() -> Self {
+        Self {
+            mo: Vec::new(),
+            reads: Vec::new(),
+            initial: 0,
+            reader: Slot::NONE,
+            known: false,
+            plain: 0,
+        }
+    }
+}
+
+/// A change that can be taken back.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    /// The event in the last slot was added.
+    Added,
+    /// An event was removed, which had this index in mo or among the reads of its location.
+    Removed { slot: Slot, at: u32 },
+    /// A thread had so many settled events.
+    Settled { thread: ThreadId, before: u32 },
+}
+
+/// The clock of the prefix of an event: (po ∪ rf)*.
+pub const PORF: usize = 0;
+
+/// An execution graph. An order of events that is not in here (mo within a location, rf, po) is
+/// derived from these.
+///
+/// ```
+/// use mazurka_core::Limits;
+/// use mazurka_memory::litmus::{Litmus, load, store};
+/// use mazurka_memory::{Loc, Memory, MemoryOrder::Relaxed, visit};
+/// use std::ops::ControlFlow;
+///
+/// let program = Litmus::new([vec![store(0, 1, Relaxed)], vec![load(0, 0, Relaxed)]]);
+/// let mut read = Vec::new();
+/// visit(program, Memory::Rc11, &Limits::default(), &mut |end: &mut mazurka_memory::End<'_, _>| {
+///     let graph = end.graph();
+///     read.push(graph.events().map(|event| event.value).collect::<Vec<_>>());
+///     assert_eq!(graph.final_value(Loc(0)), 1);
+///     ControlFlow::Continue(())
+/// });
+/// assert_eq!(read, [[1, 1], [1, 0]]);
+/// ```
+#[derive(Debug)]
+pub struct Graph {
+    events: Vec<Event>,
+    threads: Vec<Thread>,
+    places: Vec<Place>,
+    log: Vec<Change>,
+    clocks: Clocks,
+    /// How many events are in the lists.
+    live: usize,
+    sc_fences: u32,
+    sc_accesses: u32,
+    /// Whether events have been removed since [`Graph::take_dirty`].
+    dirty: bool,
+}
+
+impl Graph {
+    /// An empty graph, whose events have so many clocks.
+    pub(crate) fn new(kinds: usize) -> Self {
+        Self {
+            events: Vec::new(),
+            threads: Vec::new(),
+            places: Vec::new(),
+            log: Vec::new(),
+            clocks: Clocks::new(kinds),
+            live: 0,
+            sc_fences: 0,
+            sc_accesses: 0,
+            dirty: false,
+        }
+    }
+
+    /// How many threads are known: those of the start, and all up to the last that was spawned.
+    #[inline]
+    pub fn threads(&self) -> u32 {
+        self.threads.len() as u32
+    }
+
+    /// The events of a thread, in program order.
+    #[inline]
+    pub fn thread(&self, thread: ThreadId) -> &[Slot] {
+        &self.threads[thread.index()].events
+    }
+
+    /// The event that started a thread, if an event did.
+    pub fn spawn_of(&self, thread: ThreadId) -> Option<Slot> {
+        let spawn = self.threads[thread.index()].spawn;
+        (spawn != Slot::NONE).then_some(spawn)
+    }
+
+    /// All events, thread by thread.
+    pub fn events(&self) -> impl Iterator<Item = &Event> {
+        let slots = self.threads.iter().flat_map(|thread| &thread.events);
+        slots.map(|&slot| &self.events[slot.index()])
+    }
+
+    /// How many events there are.
+    pub fn len(&self) -> usize {
+        self.live
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many slots there are.
+    pub(crate) fn slots(&self) -> usize {
+        self.events.len()
+    }
+
+    /// An event.
+    #[inline]
+    pub fn event(&self, slot: Slot) -> &Event {
+        &self.events[slot.index()]
+    }
+
+    /// How many locations are known.
+    pub fn locations(&self) -> u32 {
+        self.places.len() as u32
+    }
+
+    /// The writes of a location in modification order, without the initial one.
+    #[inline]
+    pub fn mo(&self, loc: Loc) -> &[Slot] {
+        &self.places[loc.index()].mo
+    }
+
+    /// The reads of a location, in no particular order.
+    #[inline]
+    pub fn reads(&self, loc: Loc) -> &[Slot] {
+        &self.places[loc.index()].reads
+    }
+
+    /// The reads of a location that read from one write of it.
+    #[inline]
+    pub fn readers(&self, loc: Loc, write: Slot) -> impl Iterator<Item = Slot> {
+        let first = match write {
+            Slot::INITIAL => self.places[loc.index()].reader,
+            write => self.event(write).reader,
+        };
+        let some = |slot: Slot| (slot != Slot::NONE).then_some(slot);
+        std::iter::successors(some(first), move |&read| some(self.event(read).siblings[1]))
+    }
+
+    /// The write at a position of mo.
+    #[inline]
+    pub fn write_at(&self, loc: Loc, position: u32) -> Slot {
+        match position {
+            0 => Slot::INITIAL,
+            _ => self.places[loc.index()].mo[position as usize - 1],
+        }
+    }
+
+    /// The value of the write at a position of mo.
+    #[inline]
+    pub fn value_at(&self, loc: Loc, position: u32) -> Value {
+        match self.write_at(loc, position) {
+            Slot::INITIAL => self.places[loc.index()].initial,
+            slot => self.event(slot).value,
+        }
+    }
+
+    /// The position of the last write of a location in mo.
+    #[inline]
+    pub fn last_position(&self, loc: Loc) -> u32 {
+        self.places[loc.index()].mo.len() as u32
+    }
+
+    /// The value of a location at the end: that of its last write in mo.
+    pub fn final_value(&self, loc: Loc) -> Value {
+        self.value_at(loc, self.last_position(loc))
+    }
+
+    /// The position in mo of a write, or of what a read reads from.
+    #[inline]
+    pub fn position(&self, event: &Event) -> u32 {
+        match event.kind.is_read() {
+            true => self.write_position(event.rf),
+            false => event.position,
+        }
+    }
+
+    /// The position of a write in mo.
+    #[inline]
+    pub fn write_position(&self, write: Slot) -> u32 {
+        match write {
+            Slot::INITIAL => 0,
+            slot => self.event(slot).position,
+        }
+    }
+
+    /// The read of the update or lock that has taken the write at a position: whose write follows
+    /// directly. Nothing can be put between them.
+    pub(crate) fn taker(&self, loc: Loc, position: u32) -> Option<Slot> {
+        let next = *self.mo(loc).get(position as usize)?;
+        let next = self.event(next);
+        let read = match next.kind.writes_exclusively() {
+            true => self.thread(next.thread)[next.index as usize - 1],
+            false => return None,
+        };
+        let takes = self.event(read).rf == self.write_at(loc, position);
+        takes.then_some(read)
+    }
+
+    /// How many events of order sc there are: fences, and accesses.
+    #[inline]
+    pub(crate) fn sc_events(&self) -> (u32, u32) {
+        (self.sc_fences, self.sc_accesses)
+    }
+
+    /// Whether a location has plain accesses.
+    #[inline]
+    pub(crate) fn has_plain(&self, loc: Loc) -> bool {
+        self.places[loc.index()].plain > 0
+    }
+
+    /// A clock of an event.
+    #[inline]
+    pub(crate) fn clock(&self, slot: Slot, kind: usize) -> &[u32] {
+        self.clocks.get(slot, kind)
+    }
+
+    /// The event before the next one of a thread: its last, or the one that started it.
+    #[inline]
+    pub(crate) fn tip(&self, thread: ThreadId) -> Option<Slot> {
+        let thread = &self.threads[thread.index()];
+        match thread.events.last() {
+            Some(&slot) => Some(slot),
+            None => (thread.spawn != Slot::NONE).then_some(thread.spawn),
+        }
+    }
+
+    /// The event before this one, or the one that started the thread.
+    pub(crate) fn before(&self, event: &Event) -> Option<Slot> {
+        match event.index {
+            0 => self.spawn_of(event.thread),
+            index => Some(self.thread(event.thread)[index as usize - 1]),
+        }
+    }
+
+    /// Whether an event is in a clock. No clock contains nothing.
+    #[inline]
+    pub(crate) fn within(event: &Event, clock: &[u32]) -> bool {
+        let known = clock.get(event.thread.index());
+        known.is_some_and(|&count| event.index < count)
+    }
+
+    /// How many of the first events of a thread are settled.
+    #[inline]
+    pub(crate) fn settled(&self, thread: ThreadId) -> u32 {
+        self.threads[thread.index()].settled
+    }
+
+    /// Makes a thread known.
+    pub(crate) fn know_thread(&mut self, thread: ThreadId) {
+        while self.threads.len() <= thread.index() {
+            self.threads.push(Thread {
+                events: Vec::new(),
+                spawn: Slot::NONE,
+                settled: 0,
+                intact: 0,
+                changed: true,
+            });
+        }
+        self.clocks.make_room(self.threads.len());
+    }
+
+    /// Makes a location known, with its initial value.
+    #[inline]
+    pub(crate) fn know_location(&mut self, loc: Loc, initial: impl FnOnce() -> Value) {
+        if self.places.len() <= loc.index() {
+            self.places.resize_with(loc.index() + 1, Place::unknown);
+        }
+        let place = &mut self.places[loc.index()];
+        if !place.known {
+            place.known = true;
+            place.initial = initial();
+        }
+    }
+
+    /// Whether events have been removed since the last call.
+    #[inline]
+    pub(crate) fn take_dirty(&mut self) -> bool {
+        std::mem::take(&mut self.dirty)
+    }
+
+    /// How many first events of a thread have not changed since the last call.
+    pub(crate) fn take_intact(&mut self, thread: ThreadId) -> u32 {
+        std::mem::replace(&mut self.threads[thread.index()].intact, u32::MAX)
+    }
+
+    /// Whether a thread, or its start, has changed since the last call.
+    #[inline]
+    pub(crate) fn take_changed(&mut self, thread: ThreadId) -> bool {
+        std::mem::take(&mut self.threads[thread.index()].changed)
+    }
+
+    /// Adds an event at the end of its thread; a write at its position. Its clocks start as those
+    /// of the event before it, and the prefix is complete.
+    pub(crate) fn push(&mut self, mut event: Event) -> Slot {
+        let slot = Slot(self.events.len() as u32);
+        let before = self.tip(event.thread);
+        let thread = &self.threads[event.thread.index()];
+        event.index = thread.events.len() as u32;
+        if event.stamp == u32::MAX {
+            event.stamp = slot.0;
+        }
+        (event.answers, event.release_fence) = match thread.events.last() {
+            Some(&last) => (self.event(last).answers, self.event(last).release_fence),
+            None => (0, Slot::NONE),
+        };
+        event.answers += u32::from(event.kind.answers());
+        if event.kind == Kind::Fence && event.order.releases() {
+            event.release_fence = slot;
+        }
+        self.events.push(event);
+        self.start_clocks(slot, before);
+        self.link(slot, None);
+        self.log.push(Change::Added);
+        slot
+    }
+
+    /// The clocks of an event start as those of the event before it. The prefix is completed.
+    fn start_clocks(&mut self, slot: Slot, before: Option<Slot>) {
+        self.clocks.start(slot, before);
+        let event = self.events[slot.index()];
+        if event.kind.is_read() && event.rf != Slot::INITIAL {
+            self.clocks.join(slot, PORF, event.rf, PORF);
+        }
+        if event.kind == Kind::Join {
+            self.join_thread(slot, PORF);
+        }
+        self.tick(slot, PORF);
+    }
+
+    /// Adds everything of a clock of another event to a clock of the last one.
+    pub(crate) fn join_clock(&mut self, slot: Slot, kind: usize, other: Slot, theirs: usize) {
+        self.clocks.join(slot, kind, other, theirs);
+    }
+
+    /// Replaces a clock of an event by another one of it.
+    pub(crate) fn copy_clock(&mut self, slot: Slot, from: usize, to: usize) {
+        self.clocks.copy(slot, from, to);
+    }
+
+    /// Empties a clock of an event.
+    pub(crate) fn clear_clock(&mut self, slot: Slot, kind: usize) {
+        self.clocks.get_mut(slot, kind).fill(0);
+    }
+
+    /// Puts an event into its own clock.
+    pub(crate) fn tick(&mut self, slot: Slot, kind: usize) {
+        let event = &self.events[slot.index()];
+        self.clocks.get_mut(slot, kind)[event.thread.index()] = event.index + 1;
+    }
+
+    /// Adds a thread that has ended to the clock of the join. Its end counts as an event, so that
+    /// its last event is followed by something in the clock.
+    pub(crate) fn join_thread(&mut self, slot: Slot, kind: usize) {
+        let child = ThreadId(self.event(slot).loc.0);
+        if let Some(tip) = self.tip(child) {
+            self.clocks.join(slot, kind, tip, kind);
+        }
+        let end = self.thread(child).len() as u32 + 1;
+        self.clocks.get_mut(slot, kind)[child.index()] = end;
+    }
+
+    /// Puts an event into the lists; at an index of mo or of the reads if it was there before.
+    fn link(&mut self, slot: Slot, at: Option<u32>) {
+        let event = self.events[slot.index()];
+        let thread = &mut self.threads[event.thread.index()];
+        thread.events.push(slot);
+        thread.changed = true;
+        if event.kind == Kind::Spawn {
+            let child = &mut self.threads[event.loc.index()];
+            child.spawn = slot;
+            child.changed = true;
+        }
+        self.live += 1;
+        self.count(&event, 1);
+        if event.kind.is_write() {
+            let at = event.position - 1;
+            self.places[event.loc.index()].mo.insert(at as usize, slot);
+            self.renumber(event.loc, at as usize + 1);
+        } else if event.kind.is_read() {
+            let reads = &mut self.places[event.loc.index()].reads;
+            match at {
+                Some(at) => reads.insert(at as usize, slot),
+                None => reads.push(slot),
+            }
+            let first = std::mem::replace(self.first_reader(&event), slot);
+            self.events[slot.index()].siblings = [Slot::NONE, first];
+            if first != Slot::NONE {
+                self.events[first.index()].siblings[0] = slot;
+            }
+        }
+    }
+
+    /// Takes an event, the last of its thread, out of the lists. Returns its index in mo or among
+    /// the reads.
+    fn unlink(&mut self, slot: Slot) -> u32 {
+        let event = self.events[slot.index()];
+        let thread = &mut self.threads[event.thread.index()];
+        debug_assert_eq!(thread.events.last(), Some(&slot));
+        thread.events.pop();
+        thread.changed = true;
+        thread.intact = thread.intact.min(event.index);
+        if event.kind == Kind::Spawn {
+            let child = &mut self.threads[event.loc.index()];
+            child.spawn = Slot::NONE;
+            child.changed = true;
+            child.intact = 0;
+        }
+        self.live -= 1;
+        self.dirty = true;
+        self.count(&event, -1);
+        if event.kind.is_write() {
+            let at = event.position - 1;
+            self.places[event.loc.index()].mo.remove(at as usize);
+            self.renumber(event.loc, at as usize);
+            at
+        } else if event.kind.is_read() {
+            let reads = &mut self.places[event.loc.index()].reads;
+            let at = reads.iter().rposition(|&read| read == slot);
+            let at = at.expect("a read is among the reads of its location");
+            reads.remove(at);
+            let [before, after] = event.siblings;
+            match before {
+                Slot::NONE => *self.first_reader(&event) = after,
+                before => self.events[before.index()].siblings[1] = after,
+            }
+            if after != Slot::NONE {
+                self.events[after.index()].siblings[0] = before;
+            }
+            at as u32
+        } else {
+            0
+        }
+    }
+
+    /// The head of the list of those that read from the same write.
+    fn first_reader(&mut self, read: &Event) -> &mut Slot {
+        match read.rf {
+            Slot::INITIAL => &mut self.places[read.loc.index()].reader,
+            write => &mut self.events[write.index()].reader,
+        }
+    }
+
+    /// Counts an event that comes or goes.
+    fn count(&mut self, event: &Event, change: i32) {
+        if event.order == MemoryOrder::SeqCst {
+            let count = match event.kind {
+                Kind::Fence => &mut self.sc_fences,
+                _ => &mut self.sc_accesses,
+            };
+            *count = count.wrapping_add_signed(change);
+        }
+        if event.is_access() && event.order == MemoryOrder::Plain {
+            let place = &mut self.places[event.loc.index()];
+            place.plain = place.plain.wrapping_add_signed(change);
+        }
+    }
+
+    /// Writes the positions of the writes of a location from an index on.
+    fn renumber(&mut self, loc: Loc, from: usize) {
+        let mo = &self.places[loc.index()].mo;
+        for (at, write) in mo.iter().enumerate().skip(from) {
+            self.events[write.index()].position = at as u32 + 1;
+        }
+    }
+
+    /// Removes the last event of a thread until [`undo`](Self::undo) brings it back.
+    pub(crate) fn remove_last(&mut self, thread: ThreadId) {
+        let slot = *self.thread(thread).last().expect("an event to remove");
+        let at = self.unlink(slot);
+        self.log.push(Change::Removed { slot, at });
+    }
+
+    /// Settles what is in this clock: no revisit changes it from now on.
+    pub(crate) fn settle(&mut self, clock: &[u32]) {
+        for (at, &count) in clock.iter().enumerate().take(self.threads.len()) {
+            let thread = &mut self.threads[at];
+            let count = count.min(thread.events.len() as u32);
+            if count > thread.settled {
+                let (thread_id, before) = (ThreadId(at as u32), thread.settled);
+                thread.settled = count;
+                self.log.push(Change::Settled {
+                    thread: thread_id,
+                    before,
+                });
+            }
+        }
+    }
+
+    /// A mark to go back to.
+    #[inline]
+    pub(crate) fn mark(&self) -> usize {
+        self.log.len()
+    }
+
+    /// Takes back every change since a mark.
+    pub(crate) fn undo(&mut self, mark: usize) {
+        while self.log.len() > mark {
+            match self.log.pop().expect("longer than the mark") {
+                Change::Added => {
+                    let slot = Slot(self.events.len() as u32 - 1);
+                    self.unlink(slot);
+                    self.events.pop();
+                }
+                Change::Removed { slot, at } => self.link(slot, Some(at)),
+                Change::Settled { thread, before } => {
+                    self.threads[thread.index()].settled = before;
+                }
+            }
+        }
+    }
+}

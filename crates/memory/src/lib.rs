@@ -1,0 +1,48 @@
+//! Weak memory models: explores every consistent execution graph of a program, each once.
+//!
+//! The other engines explore interleavings, hence sequential consistency. Here an execution is a
+//! graph: program order (po), which write each read reads from (rf), and an order of the writes of
+//! each location (mo). A [`Memory`] model says which graphs exist.
+//!
+//! - [`program`]: what a program is to the engine.
+//! - [`graph`]: events and their orders.
+//! - `models`: rc11, ra, tso and sc, a file with its axioms each.
+//! - `explore`: TruSt, the algorithm.
+//! - [`schedule`]: an execution as a list of steps, which can be replayed.
+//! - [`litmus`]: small programs, for tests and examples.
+//!
+//! Store buffering, where both threads may miss the other's write unless all accesses are sc:
+//!
+//! ```
+//! use mazurka_core::Limits;
+//! use mazurka_memory::litmus::{Litmus, load, store};
+//! use mazurka_memory::{Memory, MemoryOrder::{Relaxed, SeqCst}, explore};
+//!
+//! let buffering = |order| Litmus::new([
+//!     vec![store(0, 1, order), load(0, 1, order)],
+//!     vec![store(1, 1, order), load(0, 0, order)],
+//! ]);
+//! let count = |order| {
+//!     explore(buffering(order), Memory::Rc11, &Limits::default()).counts.complete
+//! };
+//! assert_eq!(count(Relaxed), 4);
+//! assert_eq!(count(SeqCst), 3);
+//! ```
+
+pub mod graph;
+pub mod litmus;
+pub mod program;
+pub mod schedule;
+
+mod explore;
+mod models;
+#[doc(hidden)]
+pub mod planted;
+mod runner;
+
+#[doc(hidden)]
+pub use explore::visit_planted;
+pub use explore::{CountOnly, Counts, End, Ending, Failure, Finding, Found, Visitor};
+pub use explore::{Part, Replay, ReplayError, explore, replay, sample, split, visit, visit_part};
+pub use models::{Memory, UnknownMemory};
+pub use program::{Action, Effect, Loc, MemoryOrder, Program, ThreadId, Value};

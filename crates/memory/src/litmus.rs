@@ -1,0 +1,471 @@
+//! Small programs, for tests and examples: lists of instructions over registers.
+//!
+//! Message passing, where the reader may see the flag and miss the message:
+//!
+//! ```
+//! use mazurka_core::Limits;
+//! use mazurka_memory::litmus::{Litmus, load, r, store, when};
+//! use mazurka_memory::{Memory, MemoryOrder, explore};
+//!
+//! let passing = |store_flag, load_flag| {
+//!     let relaxed = MemoryOrder::Relaxed;
+//!     let mut reader = vec![load(0, 1, load_flag)];
+//!     reader.extend(when(r(0).equals(1), [load(1, 0, relaxed)]));
+//!     Litmus::new([vec![store(0, 7, relaxed), store(1, 1, store_flag)], reader])
+//! };
+//! let count = |program| explore(program, Memory::Rc11, &Limits::default()).counts.complete;
+//! assert_eq!(count(passing(MemoryOrder::Relaxed, MemoryOrder::Relaxed)), 3);
+//! assert_eq!(count(passing(MemoryOrder::Release, MemoryOrder::Acquire)), 2);
+//! ```
+
+use crate::program::{Action, Effect, Loc, MemoryOrder, Program, ThreadId, Value};
+
+/// How many registers a thread has.
+pub const REGISTERS: usize = 6;
+
+/// A register of a thread.
+pub type Register = usize;
+
+/// A number plus registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sum {
+    number: Value,
+    registers: [Option<Register>; 2],
+}
+
+impl From<Value> for Sum {
+    fn from(number: Value) -> Self {
+        let registers = [None; 2];
+        Self { number, registers }
+    }
+}
+
+/// A register, as a value.
+pub fn r(register: Register) -> Sum {
+    Sum {
+        number: 0,
+        registers: [Some(register), None],
+    }
+}
+
+impl Sum {
+    /// Adds a number.
+    pub fn plus(self, number: Value) -> Self {
+        Self {
+            number: self.number + number,
+            ..self
+        }
+    }
+
+    /// Adds a register, as the second one.
+    pub fn plus_register(self, register: Register) -> Self {
+        Self {
+            registers: [self.registers[0], Some(register)],
+            ..self
+        }
+    }
+
+    /// Whether it is equal to a value.
+    pub fn equals(self, other: impl Into<Sum>) -> Condition {
+        Condition(self, Comparison::Equal, other.into())
+    }
+
+    /// Whether it is not equal to a value.
+    pub fn differs(self, other: impl Into<Sum>) -> Condition {
+        Condition(self, Comparison::Unequal, other.into())
+    }
+
+    /// Whether it is greater than a value.
+    pub fn exceeds(self, other: impl Into<Sum>) -> Condition {
+        Condition(self, Comparison::Greater, other.into())
+    }
+
+    fn of(self, registers: &[Value; REGISTERS]) -> Value {
+        let values = self.registers.iter().flatten().map(|&at| registers[at]);
+        values.fold(self.number, Value::wrapping_add)
+    }
+}
+
+/// How values are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// The same.
+    Equal,
+    /// Not the same.
+    Unequal,
+    /// The first is greater.
+    Greater,
+}
+
+impl Comparison {
+    fn holds(self, left: Value, right: Value) -> bool {
+        match self {
+            Self::Equal => left == right,
+            Self::Unequal => left != right,
+            Self::Greater => left > right,
+        }
+    }
+}
+
+/// A condition over registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Condition(Sum, Comparison, Sum);
+
+impl Condition {
+    fn of(self, registers: &[Value; REGISTERS]) -> bool {
+        self.1.holds(self.0.of(registers), self.2.of(registers))
+    }
+}
+
+/// A location, perhaps an element of an array: a register is added to its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    base: u32,
+    index: Option<Register>,
+}
+
+impl From<u32> for Place {
+    fn from(base: u32) -> Self {
+        Self { base, index: None }
+    }
+}
+
+/// The element of the array at `base` that a register selects.
+pub fn element(base: u32, index: Register) -> Place {
+    Place {
+        base,
+        index: Some(index),
+    }
+}
+
+impl Place {
+    fn of(self, registers: &[Value; REGISTERS]) -> Loc {
+        let index = self.index.map_or(0, |at| registers[at]);
+        Loc((i64::from(self.base) + index) as u32)
+    }
+}
+
+/// What an update writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The sum.
+    Add(Sum),
+    /// Another value.
+    Swap(Sum),
+    /// The second value if it reads the first, otherwise nothing.
+    Exchange(Sum, Sum),
+    /// The sum; it waits while it reads this value.
+    AddUnless(Value, Sum),
+}
+
+/// An instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instruction {
+    /// Reads into a register.
+    Load(Register, Place, MemoryOrder),
+    /// Writes.
+    Store(Place, Sum, MemoryOrder),
+    /// Updates, with the order of a failure; the register gets what was read.
+    Update(Register, Place, Change, MemoryOrder, MemoryOrder),
+    /// Waits until what it reads compares with a value.
+    Await(Register, Place, Comparison, Sum, MemoryOrder),
+    /// A fence.
+    Fence(MemoryOrder),
+    /// Acquires a lock.
+    Lock(Loc),
+    /// Releases a lock.
+    Unlock(Loc),
+    /// Starts a thread.
+    Spawn(ThreadId),
+    /// Waits for the end of a thread.
+    Join(ThreadId),
+    /// Chooses a number below another one.
+    Choose(Register, u32),
+    /// Sets a register.
+    Set(Register, Sum),
+    /// Discards the execution unless the condition holds.
+    Assume(Condition),
+    /// Fails with this number unless the condition holds.
+    Assert(Condition, u32),
+    /// Goes on so many instructions further (or back) unless the condition holds.
+    SkipUnless(Condition, isize),
+}
+
+/// `register = place.load(order)`
+pub fn load(register: Register, place: impl Into<Place>, order: MemoryOrder) -> Instruction {
+    Instruction::Load(register, place.into(), order)
+}
+
+/// `place.store(value, order)`
+pub fn store(place: impl Into<Place>, value: impl Into<Sum>, order: MemoryOrder) -> Instruction {
+    Instruction::Store(place.into(), value.into(), order)
+}
+
+/// `register = place.fetch_add(value, order)`
+pub fn fetch_add(
+    register: Register,
+    place: impl Into<Place>,
+    value: impl Into<Sum>,
+    order: MemoryOrder,
+) -> Instruction {
+    let change = Change::Add(value.into());
+    Instruction::Update(register, place.into(), change, order, order)
+}
+
+/// `register = place.swap(value, order)`
+pub fn swap(
+    register: Register,
+    place: impl Into<Place>,
+    value: impl Into<Sum>,
+    order: MemoryOrder,
+) -> Instruction {
+    let change = Change::Swap(value.into());
+    Instruction::Update(register, place.into(), change, order, order)
+}
+
+/// `register = place.compare_exchange(old, new, order, failure)`: the value that was read.
+pub fn compare_exchange(
+    register: Register,
+    place: impl Into<Place>,
+    (old, new): (impl Into<Sum>, impl Into<Sum>),
+    (order, failure): (MemoryOrder, MemoryOrder),
+) -> Instruction {
+    let change = Change::Exchange(old.into(), new.into());
+    Instruction::Update(register, place.into(), change, order, failure)
+}
+
+/// Waits until the place has this value.
+pub fn await_equal(place: impl Into<Place>, value: Value, order: MemoryOrder) -> Instruction {
+    let comparison = Comparison::Equal;
+    Instruction::Await(0, place.into(), comparison, value.into(), order)
+}
+
+/// Waits until the place has another value than this.
+pub fn await_unequal(place: impl Into<Place>, value: Value, order: MemoryOrder) -> Instruction {
+    let comparison = Comparison::Unequal;
+    Instruction::Await(0, place.into(), comparison, value.into(), order)
+}
+
+/// `fence(order)`
+pub fn fence(order: MemoryOrder) -> Instruction {
+    Instruction::Fence(order)
+}
+
+/// `lock.lock()`
+pub fn lock(lock: u32) -> Instruction {
+    Instruction::Lock(Loc(lock))
+}
+
+/// `lock.unlock()`
+pub fn unlock(lock: u32) -> Instruction {
+    Instruction::Unlock(Loc(lock))
+}
+
+/// Starts a thread.
+pub fn spawn(thread: u32) -> Instruction {
+    Instruction::Spawn(ThreadId(thread))
+}
+
+/// Waits for the end of a thread.
+pub fn join(thread: u32) -> Instruction {
+    Instruction::Join(ThreadId(thread))
+}
+
+/// Instructions that are run only if the condition holds.
+pub fn when(
+    condition: Condition,
+    instructions: impl IntoIterator<Item = Instruction>,
+) -> Vec<Instruction> {
+    let mut block = vec![Instruction::SkipUnless(condition, 0)];
+    block.extend(instructions);
+    block[0] = Instruction::SkipUnless(condition, block.len() as isize - 1);
+    block
+}
+
+/// Where a thread is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Point {
+    at: usize,
+    registers: [Value; REGISTERS],
+}
+
+/// A program of instructions. It keeps where each thread was after each answer.
+#[derive(Clone, Debug)]
+pub struct Litmus {
+    code: Vec<Vec<Instruction>>,
+    started: u32,
+    points: Vec<Vec<Point>>,
+    initial: Vec<(Loc, Value)>,
+}
+
+impl Litmus {
+    /// A program of threads that all run from the start.
+    pub fn new(code: impl IntoIterator<Item = Vec<Instruction>>) -> Self {
+        let code: Vec<_> = code.into_iter().collect();
+        let mut program = Self {
+            started: code.len() as u32,
+            points: vec![vec![Point::default()]; code.len()],
+            code,
+            initial: Vec::new(),
+        };
+        for thread in 0..program.code.len() {
+            program.run_locally(thread);
+        }
+        program
+    }
+
+    /// The same with only the first threads running from the start; others are spawned.
+    pub fn starting(self, started: u32) -> Self {
+        Self { started, ..self }
+    }
+
+    /// The same with an initial value.
+    pub fn with_initial(mut self, loc: u32, value: Value) -> Self {
+        self.initial.push((Loc(loc), value));
+        self
+    }
+
+    /// The threads' instructions.
+    pub fn code(&self) -> &[Vec<Instruction>] {
+        &self.code
+    }
+
+    /// A register of a thread as it is.
+    pub fn register(&self, thread: usize, register: Register) -> Value {
+        let points = &self.points[thread];
+        points[points.len() - 1].registers[register]
+    }
+
+    fn point(&self, thread: ThreadId) -> &Point {
+        let points = &self.points[thread.index()];
+        &points[points.len() - 1]
+    }
+
+    fn instruction(&self, thread: ThreadId) -> Option<Instruction> {
+        let code = &self.code[thread.index()];
+        code.get(self.point(thread).at).copied()
+    }
+
+    /// Runs a thread to its next action.
+    fn run_locally(&mut self, thread: usize) {
+        let point = self.points[thread].last_mut().expect("a point");
+        while let Some(&instruction) = self.code[thread].get(point.at) {
+            match instruction {
+                Instruction::Set(register, value) => {
+                    point.registers[register] = value.of(&point.registers);
+                    point.at += 1;
+                }
+                Instruction::SkipUnless(condition, by) => {
+                    point.at += 1;
+                    if !condition.of(&point.registers) {
+                        point.at = point.at.wrapping_add_signed(by);
+                    }
+                }
+                Instruction::Assume(condition) | Instruction::Assert(condition, _)
+                    if condition.of(&point.registers) =>
+                {
+                    point.at += 1;
+                }
+                _ => return,
+            }
+        }
+    }
+}
+
+impl Program for Litmus {
+    const INDEPENDENT: bool = true;
+
+    fn initial_threads(&self) -> u32 {
+        self.started
+    }
+
+    fn initial_value(&self, loc: Loc) -> Value {
+        let mut initial = self.initial.iter();
+        let found = initial.find(|(place, _)| *place == loc);
+        found.map_or(0, |(_, value)| *value)
+    }
+
+    fn pending(&mut self, thread: ThreadId) -> Action {
+        let registers = &self.point(thread).registers;
+        let Some(instruction) = self.instruction(thread) else {
+            return Action::End;
+        };
+        match instruction {
+            Instruction::Load(_, place, order) => Action::Read {
+                loc: place.of(registers),
+                order,
+            },
+            Instruction::Store(place, value, order) => Action::Write {
+                loc: place.of(registers),
+                order,
+                value: value.of(registers),
+            },
+            Instruction::Update(_, place, _, order, failure) => Action::Update {
+                loc: place.of(registers),
+                order,
+                failure,
+            },
+            Instruction::Await(_, place, _, _, order) => Action::Await {
+                loc: place.of(registers),
+                order,
+            },
+            Instruction::Fence(order) => Action::Fence { order },
+            Instruction::Lock(loc) => Action::Lock { loc },
+            Instruction::Unlock(loc) => Action::Unlock { loc },
+            Instruction::Spawn(child) => Action::Spawn { child },
+            Instruction::Join(child) => Action::Join { child },
+            Instruction::Choose(_, outcomes) => Action::Choice { outcomes },
+            Instruction::Assume(_) => Action::Discard,
+            Instruction::Assert(_, code) => Action::Fail(code),
+            Instruction::Set(..) | Instruction::SkipUnless(..) => {
+                unreachable!("a thread rests at its actions only")
+            }
+        }
+    }
+
+    fn modify(&self, thread: ThreadId, read: Value) -> Effect {
+        let registers = &self.point(thread).registers;
+        match self.instruction(thread) {
+            Some(Instruction::Update(_, _, change, ..)) => match change {
+                Change::Add(sum) => Effect::Write(read.wrapping_add(sum.of(registers))),
+                Change::Swap(value) => Effect::Write(value.of(registers)),
+                Change::Exchange(old, new) if old.of(registers) == read => {
+                    Effect::Write(new.of(registers))
+                }
+                Change::Exchange(..) => Effect::Keep,
+                Change::AddUnless(value, _) if value == read => Effect::Wait,
+                Change::AddUnless(_, sum) => Effect::Write(read.wrapping_add(sum.of(registers))),
+            },
+            Some(Instruction::Await(_, _, comparison, value, _)) => {
+                match comparison.holds(read, value.of(registers)) {
+                    true => Effect::Keep,
+                    false => Effect::Wait,
+                }
+            }
+            other => unreachable!("{other:?} modifies nothing"),
+        }
+    }
+
+    fn answer(&mut self, thread: ThreadId, value: Value) {
+        let mut point = *self.point(thread);
+        let read = match self.code[thread.index()][point.at] {
+            Instruction::Load(register, ..)
+            | Instruction::Update(register, ..)
+            | Instruction::Await(register, ..)
+            | Instruction::Choose(register, _) => Some(register),
+            _ => None,
+        };
+        if let Some(register) = read {
+            point.registers[register] = value;
+        }
+        point.at += 1;
+        self.points[thread.index()].push(point);
+        self.run_locally(thread.index());
+    }
+
+    fn rewind(&mut self, answers: &mut [u32]) {
+        for (points, &answers) in self.points.iter_mut().zip(&*answers) {
+            points.truncate(answers as usize + 1);
+        }
+    }
+}

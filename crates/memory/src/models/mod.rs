@@ -1,0 +1,100 @@
+//! Memory models: which execution graphs exist. One file each, with its axioms at the head.
+//!
+//! An axiom forbids cycles. The engine adds an event only at the end of its thread, when nothing
+//! reads from it, so a new cycle leaves the event by rb or mo and comes back by what is before it.
+//! For all models that gives an interval: the event may read, or be put after, the writes of its
+//! location from the [`floor`](Model::floor) on to the end of mo. What this does not cover, the
+//! order of sc events, [`admits`](Model::admits) checks.
+
+mod psc;
+mod ra;
+mod rc11;
+mod sc;
+mod tso;
+mod views;
+
+pub(crate) use ra::Ra;
+pub(crate) use rc11::Rc11;
+pub(crate) use sc::Sc;
+pub(crate) use tso::Tso;
+
+use crate::graph::{Event, Graph, Slot};
+
+/// A memory model.
+///
+/// ```
+/// use mazurka_memory::Memory;
+/// assert_eq!("tso".parse(), Ok(Memory::Tso));
+/// assert_eq!(Memory::Rc11.to_string(), "rc11");
+/// assert!("arm".parse::<Memory>().is_err());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Memory {
+    /// C++20's orderings without load buffering (RC11).
+    Rc11,
+    /// Release/acquire: every access acquires and releases.
+    Ra,
+    /// Total store order, as on x86.
+    Tso,
+    /// Sequential consistency.
+    Sc,
+}
+
+impl Memory {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Rc11, Self::Ra, Self::Tso, Self::Sc];
+
+    /// The name that options use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rc11 => "rc11",
+            Self::Ra => "ra",
+            Self::Tso => "tso",
+            Self::Sc => "sc",
+        }
+    }
+}
+
+impl std::fmt::Display for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// There is no memory model of this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no memory model `{0}`; choose one of rc11, ra, tso, sc")]
+pub struct UnknownMemory(pub String);
+
+impl std::str::FromStr for Memory {
+    type Err = UnknownMemory;
+
+    fn from_str(name: &str) -> Result<Self, UnknownMemory> {
+        let found = Self::ALL.into_iter().find(|model| model.name() == name);
+        found.ok_or_else(|| UnknownMemory(name.to_owned()))
+    }
+}
+
+/// A model, as the engine asks it.
+pub(crate) trait Model {
+    /// How many clocks its events have; the first is that of the prefix.
+    const CLOCKS: usize;
+
+    /// Completes the clocks of an event that has just been added.
+    fn view(&self, graph: &mut Graph, slot: Slot);
+
+    /// The first position of mo that the access may read from, or be put after, as the next event
+    /// of its thread.
+    fn floor(&mut self, graph: &Graph, access: &Event) -> u32;
+
+    /// Whether the graph is consistent with an access that has just been added above its floor.
+    fn admits(&mut self, graph: &Graph, slot: Slot) -> bool;
+
+    /// The clock of happens-before, if unordered plain accesses are a data race.
+    const RACES: Option<usize>;
+}
+
+/// Whether a write is mo-after the access, or after what it reads: only then can it be on a cycle.
+fn is_overtaken(graph: &Graph, event: &Event) -> bool {
+    event.is_access() && graph.position(event) < graph.last_position(event.loc)
+}

@@ -1,0 +1,28 @@
+//! Coherence by happens-before clocks, for the models whose axiom is "hb;eco is irreflexive".
+//!
+//! A new event e has no hb-successor. If it reads from w or is put after w, eco leads from it to
+//! every write mo-after w and to their readers. So w is allowed iff none of those is hb-before e:
+//! w must not be mo-before a write, or before what a read reads, that is hb-before e. What e
+//! acquires by reading from w adds nothing: it is hb-before the release that w belongs to, hence
+//! not mo-after w.
+
+use crate::graph::{Event, Graph};
+
+/// The first position of mo that a thread may still read from or write after, if happens-before is
+/// this clock of its last event.
+pub(super) fn floor(graph: &Graph, access: &Event, hb: usize) -> u32 {
+    let Some(tip) = graph.tip(access.thread) else {
+        return 0;
+    };
+    let clock = graph.clock(tip, hb);
+    let known = |slot| Graph::within(graph.event(slot), clock);
+    let mut position = graph.last_position(access.loc);
+    while position > 0 {
+        let write = graph.write_at(access.loc, position);
+        if known(write) || graph.readers(access.loc, write).any(known) {
+            break;
+        }
+        position -= 1;
+    }
+    position
+}

@@ -1,0 +1,255 @@
+//! What a program is to the graph engine: threads that make one memory access at a time.
+//!
+//! The engine never sees instructions. It asks a thread what it wants to do next
+//! ([`Program::pending`]), decides which value that gives, and hands the value over
+//! ([`Program::answer`]). A thread may do any local work in between. What a thread does depends on
+//! its answers alone, so a list of answers names a state of it.
+//!
+//! The protocol:
+//! 1. `pending(t)` is asked for threads that have started: the first
+//!    [`initial_threads`](Program::initial_threads), and those that a spawn has started.
+//! 2. `modify(t, v)` is asked only while an update or an await is pending. It changes nothing.
+//! 3. `answer(t, v)` makes the pending access of thread `t`. Accesses of different threads are
+//!    answered in an order that extends po ∪ rf, so plain memory of real code holds the values that
+//!    race-free code expects. Threads that share nothing but what the engine knows say so with
+//!    [`INDEPENDENT`](Program::INDEPENDENT), and the engine answers them in any order.
+//! 4. `rewind(answers)` takes threads back. A program that can only be run from the start sets all
+//!    numbers to 0 and is answered again.
+
+/// A value of a location: numbers, or the bits of what real code keeps there.
+pub type Value = i64;
+
+/// A thread. Threads are numbered densely, and the number does not depend on the schedule.
+///
+/// ```
+/// use mazurka_memory::ThreadId;
+/// assert_eq!(ThreadId(2).index(), 2);
+/// assert_eq!(ThreadId(2).to_string(), "t2");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ThreadId(pub u32);
+
+impl ThreadId {
+    /// The number as an index.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl std::fmt::Display for ThreadId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "t{}", self.0)
+    }
+}
+
+/// A location of shared memory, or a lock. Numbered like threads.
+///
+/// ```
+/// assert_eq!(mazurka_memory::Loc(7).index(), 7);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Loc(pub u32);
+
+impl Loc {
+    /// The number as an index.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// How much an access or a fence orders.
+///
+/// ```
+/// use mazurka_memory::MemoryOrder::*;
+/// assert!(AcqRel.acquires() && AcqRel.releases() && SeqCst.acquires());
+/// assert!(!Relaxed.acquires() && Relaxed.is_atomic() && !Plain.is_atomic());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MemoryOrder {
+    /// Not atomic: unordered accesses are a data race under rc11.
+    Plain,
+    /// Atomic, orders nothing.
+    Relaxed,
+    /// Acquires what the write that it reads from released.
+    Acquire,
+    /// Releases what happens before.
+    Release,
+    /// Both.
+    AcqRel,
+    /// Both, and in a total order with its like.
+    SeqCst,
+}
+
+impl MemoryOrder {
+    /// Whether an access of this order is atomic.
+    #[inline]
+    pub fn is_atomic(self) -> bool {
+        self != Self::Plain
+    }
+
+    /// Whether a read or fence of this order acquires.
+    #[inline]
+    pub fn acquires(self) -> bool {
+        matches!(self, Self::Acquire | Self::AcqRel | Self::SeqCst)
+    }
+
+    /// Whether a write or fence of this order releases.
+    #[inline]
+    pub fn releases(self) -> bool {
+        matches!(self, Self::Release | Self::AcqRel | Self::SeqCst)
+    }
+}
+
+/// What a thread wants to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Reads; the answer is the value.
+    Read {
+        /// From here.
+        loc: Loc,
+        /// So ordered.
+        order: MemoryOrder,
+    },
+    /// Writes a value.
+    Write {
+        /// To here.
+        loc: Loc,
+        /// So ordered.
+        order: MemoryOrder,
+        /// This value.
+        value: Value,
+    },
+    /// Reads and, as [`Program::modify`] says, writes at once; the answer is the value read.
+    Update {
+        /// Here.
+        loc: Loc,
+        /// The order if it writes.
+        order: MemoryOrder,
+        /// The order if it does not: a compare-exchange that fails is a read.
+        failure: MemoryOrder,
+    },
+    /// Reads a value for which [`Program::modify`] does not say [`Effect::Wait`], as a loop that
+    /// spins would; the answer is the value.
+    Await {
+        /// From here.
+        loc: Loc,
+        /// So ordered.
+        order: MemoryOrder,
+    },
+    /// Acquires a lock. Locks have locations of their own, which are 0 while free and 1 while held.
+    /// An attempt that does not wait is an update that exchanges 0 for 1.
+    Lock {
+        /// The lock.
+        loc: Loc,
+    },
+    /// Releases a lock that the thread holds. Where threads release what others hold, as with a
+    /// semaphore, use an update that waits, and a write.
+    Unlock {
+        /// The lock.
+        loc: Loc,
+    },
+    /// A fence.
+    Fence {
+        /// So ordered.
+        order: MemoryOrder,
+    },
+    /// Starts a thread.
+    Spawn {
+        /// This one, which is started once in an execution.
+        child: ThreadId,
+    },
+    /// Waits for the end of a thread.
+    Join {
+        /// This one.
+        child: ThreadId,
+    },
+    /// Chooses; the answer is a number below `outcomes`.
+    Choice {
+        /// How many there are to choose from, at least 1.
+        outcomes: u32,
+    },
+    /// Met a false assumption: the execution does not count.
+    Discard,
+    /// Met a failure, which the program numbers. The thread halts, others go on.
+    Fail(u32),
+    /// Has ended.
+    End,
+}
+
+/// What an update does with the value that it reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Writes nothing: a compare-exchange that fails, an await that is satisfied.
+    Keep,
+    /// Writes this.
+    Write(Value),
+    /// Waits for another value.
+    Wait,
+}
+
+/// A program, as the engine runs it. The module's documentation tells the protocol.
+///
+/// ```
+/// use mazurka_core::Limits;
+/// use mazurka_memory::{Action, Effect, Loc, Memory, MemoryOrder, Program, ThreadId, Value};
+///
+/// /// Each thread adds 1 to one location.
+/// struct Increments(Vec<bool>);
+///
+/// impl Program for Increments {
+///     const INDEPENDENT: bool = true;
+///     fn initial_threads(&self) -> u32 {
+///         self.0.len() as u32
+///     }
+///     fn pending(&mut self, thread: ThreadId) -> Action {
+///         let order = MemoryOrder::Relaxed;
+///         match self.0[thread.index()] {
+///             true => Action::End,
+///             false => Action::Update { loc: Loc(0), order, failure: order },
+///         }
+///     }
+///     fn modify(&self, _: ThreadId, read: Value) -> Effect {
+///         Effect::Write(read + 1)
+///     }
+///     fn answer(&mut self, thread: ThreadId, _: Value) {
+///         self.0[thread.index()] = true;
+///     }
+///     fn rewind(&mut self, answers: &mut [u32]) {
+///         for (done, answers) in self.0.iter_mut().zip(answers) {
+///             *done = *answers > 0;
+///         }
+///     }
+/// }
+///
+/// let program = Increments(vec![false; 4]);
+/// let found = mazurka_memory::explore(program, Memory::Rc11, &Limits::default());
+/// assert_eq!(found.counts.complete, 24);
+/// ```
+pub trait Program {
+    /// Whether threads share nothing but what goes through the engine, so that the order in which
+    /// different threads are answered does not matter.
+    const INDEPENDENT: bool = false;
+
+    /// How many threads run from the start: those with the least numbers.
+    fn initial_threads(&self) -> u32;
+
+    /// The value of a location before any write.
+    fn initial_value(&self, _loc: Loc) -> Value {
+        0
+    }
+
+    /// What a thread wants to do next.
+    fn pending(&mut self, thread: ThreadId) -> Action;
+
+    /// What the pending update or await of a thread does if it reads this.
+    fn modify(&self, thread: ThreadId, read: Value) -> Effect;
+
+    /// Makes the pending access of a thread.
+    fn answer(&mut self, thread: ThreadId, value: Value);
+
+    /// Takes each thread back to where it had so many answers. It may go back further, and then
+    /// says in `answers` how many each has kept.
+    fn rewind(&mut self, answers: &mut [u32]);
+}

@@ -1,0 +1,190 @@
+//! Keeps the program where the graph is.
+//!
+//! The graph changes at both ends of the search: events come, revisits remove some, and going back
+//! brings others. The program follows only when it is asked: threads whose events have changed are
+//! taken back, and answered again.
+
+use crate::graph::{Event, Graph, Kind, Slot};
+use crate::program::{Action, Effect, Loc, Program, ThreadId, Value};
+
+/// A program and how far each of its threads has run.
+#[derive(Debug)]
+pub(crate) struct Runner<P> {
+    program: P,
+    /// How many events of each thread the program has made.
+    made: Vec<u32>,
+    /// What each thread wants to do next, if its events have not changed since.
+    actions: Vec<Option<Action>>,
+    /// Threads to run, and how far.
+    open: Vec<(ThreadId, u32)>,
+    answers: Vec<u32>,
+}
+
+impl<P: Program> Runner<P> {
+    pub(crate) fn new(program: P) -> Self {
+        Self {
+            program,
+            made: Vec::new(),
+            actions: Vec::new(),
+            open: Vec::new(),
+            answers: Vec::new(),
+        }
+    }
+
+    pub(crate) fn initial_threads(&self) -> u32 {
+        self.program.initial_threads()
+    }
+
+    pub(crate) fn initial_value(&self, loc: Loc) -> Value {
+        self.program.initial_value(loc)
+    }
+
+    /// What a thread wants to do next.
+    #[inline]
+    pub(crate) fn action(&mut self, graph: &mut Graph, thread: ThreadId) -> Action {
+        self.know_threads(graph);
+        if graph.take_changed(thread) {
+            self.actions[thread.index()] = None;
+        }
+        match self.actions[thread.index()] {
+            Some(action) => action,
+            None => {
+                self.catch_up(graph, thread);
+                let action = self.program.pending(thread);
+                self.actions[thread.index()] = Some(action);
+                action
+            }
+        }
+    }
+
+    #[inline]
+    fn know_threads(&mut self, graph: &Graph) {
+        if self.actions.len() < graph.threads() as usize {
+            self.actions.resize(graph.threads() as usize, None);
+            self.made.resize(graph.threads() as usize, 0);
+        }
+    }
+
+    /// What the pending update or await of a thread does with a value.
+    #[inline]
+    pub(crate) fn modify(&mut self, graph: &mut Graph, thread: ThreadId, read: Value) -> Effect {
+        self.catch_up(graph, thread);
+        self.program.modify(thread, read)
+    }
+
+    /// The program, with all threads where the graph is.
+    pub(crate) fn program(&mut self, graph: &mut Graph) -> &mut P {
+        self.know_threads(graph);
+        for thread in (0..graph.threads()).map(ThreadId) {
+            self.catch_up(graph, thread);
+        }
+        &mut self.program
+    }
+
+    /// Takes back the threads whose events have changed.
+    fn take_back(&mut self, graph: &mut Graph) {
+        if !graph.take_dirty() {
+            return;
+        }
+        let mut stale = false;
+        for at in 0..self.made.len() {
+            let intact = graph.take_intact(ThreadId(at as u32));
+            stale |= self.made[at] > intact;
+            self.made[at] = self.made[at].min(intact);
+        }
+        if !stale {
+            return;
+        }
+        self.answers.clear();
+        for (at, &made) in self.made.iter().enumerate() {
+            let events = graph.thread(ThreadId(at as u32));
+            let last = (made as usize).checked_sub(1).map(|last| events[last]);
+            let answers = last.map_or(0, |last| graph.event(last).answers);
+            self.answers.push(answers);
+        }
+        self.program.rewind(&mut self.answers);
+        for (at, &answers) in self.answers.iter().enumerate() {
+            let events = graph.thread(ThreadId(at as u32));
+            // The read of an update is made with its write: what it reads from has to come first.
+            let is_made = |count: u32| {
+                let event = graph.event(events[count as usize - 1]);
+                event.answers <= answers && !event.kind.reads_exclusively()
+            };
+            let made = &mut self.made[at];
+            while *made > 0 && !is_made(*made) {
+                *made -= 1;
+            }
+        }
+    }
+
+    /// Runs a thread to where the graph is.
+    fn catch_up(&mut self, graph: &mut Graph, thread: ThreadId) {
+        self.take_back(graph);
+        // The write of an update that has read so far is not there yet, nor is its answer.
+        let all = graph.thread(thread).len() as u32;
+        if self.made[thread.index()] == all && all > 0 {
+            return;
+        }
+        if P::INDEPENDENT {
+            self.run(graph, thread, all);
+            return;
+        }
+        self.open.push((thread, all));
+        if let Some(spawn) = graph.spawn_of(thread) {
+            let spawn = graph.event(spawn);
+            self.open.push((spawn.thread, spawn.index + 1));
+        }
+        while let Some(&(thread, count)) = self.open.last() {
+            let made = self.made[thread.index()];
+            if made >= count {
+                self.open.pop();
+                continue;
+            }
+            let event = graph.event(graph.thread(thread)[made as usize]);
+            match self.needed(graph, event) {
+                Some(needed) => self.open.push(needed),
+                None => self.run(graph, thread, made + 1),
+            }
+        }
+    }
+
+    /// A thread that has to run further before an event can be made, and how far.
+    fn needed(&self, graph: &Graph, event: &Event) -> Option<(ThreadId, u32)> {
+        let missing = |slot: Slot| {
+            let before = graph.event(slot);
+            let (thread, count) = (before.thread, before.index + 1);
+            (self.made[thread.index()] < count).then_some((thread, count))
+        };
+        if event.index == 0
+            && let Some(needed) = graph.spawn_of(event.thread).and_then(missing)
+        {
+            return Some(needed);
+        }
+        if event.kind.is_read() && event.rf != Slot::INITIAL {
+            return missing(event.rf);
+        }
+        match event.kind {
+            Kind::Join => graph.tip(ThreadId(event.loc.0)).and_then(missing),
+            _ => None,
+        }
+    }
+
+    /// Answers a thread until it has made so many events.
+    fn run(&mut self, graph: &Graph, thread: ThreadId, count: u32) {
+        let made = &mut self.made[thread.index()];
+        for &slot in &graph.thread(thread)[*made as usize..count as usize] {
+            let event = graph.event(slot);
+            let value = match event.kind {
+                Kind::UpdateRead | Kind::LockRead | Kind::Stuck => continue,
+                Kind::UpdateWrite => {
+                    let read = graph.before(event).expect("an update reads first");
+                    graph.event(read).value
+                }
+                kind if kind.is_read() || kind == Kind::Choice => event.value,
+                _ => 0,
+            };
+            self.program.answer(thread, value);
+        }
+        *made = count;
+    }
+}

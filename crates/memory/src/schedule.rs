@@ -1,0 +1,246 @@
+//! An execution as a list of steps: which thread goes on, and with which outcome.
+//!
+//! A step is an action of a thread. The outcome of a read is the number of writes of its location
+//! that have been made and are mo-after the one that it reads; that of a write the number of those
+//! that are mo-after it; that of a choice what was chosen; otherwise 0. So a list of zeros is an
+//! interleaving that sequential consistency has too. The order of the steps extends po ∪ rf, and
+//! mo ∪ rb too as far as that is possible.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::graph::{Event, Graph, Kind, PORF, Slot};
+use crate::program::ThreadId;
+
+/// A step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ScheduledAction {
+    /// The thread that goes on.
+    pub thread: ThreadId,
+    /// What its action gives.
+    pub outcome: u32,
+}
+
+/// An execution as a list of steps.
+///
+/// ```
+/// use mazurka_memory::schedule::Schedule;
+/// let schedule: Schedule = "0 1 1:2 0".parse().unwrap();
+/// assert_eq!(schedule.0[2].outcome, 2);
+/// assert_eq!(schedule.to_string(), "0 1 1:2 0");
+/// assert!("0 x".parse::<Schedule>().is_err());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Schedule(pub Vec<ScheduledAction>);
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, step) in self.0.iter().enumerate() {
+            let space = if at > 0 { " " } else { "" };
+            write!(f, "{space}{}", step.thread.0)?;
+            if step.outcome > 0 {
+                write!(f, ":{}", step.outcome)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A text is not a schedule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a step: write the number of a thread, and `:` and an outcome unless it is 0")]
+pub struct ParseScheduleError(String);
+
+impl FromStr for Schedule {
+    type Err = ParseScheduleError;
+
+    fn from_str(text: &str) -> Result<Self, ParseScheduleError> {
+        let step = |word: &str| {
+            let (thread, outcome) = word.split_once(':').unwrap_or((word, "0"));
+            let numbers = thread.parse().ok().zip(outcome.parse().ok());
+            let step = numbers.map(|(thread, outcome)| ScheduledAction {
+                thread: ThreadId(thread),
+                outcome,
+            });
+            step.ok_or_else(|| ParseScheduleError(word.to_owned()))
+        };
+        let steps: Result<_, _> = text.split_whitespace().map(step).collect();
+        steps.map(Self)
+    }
+}
+
+impl Schedule {
+    /// The steps of an execution. Awaits that are stuck make none.
+    pub(crate) fn of(graph: &Graph) -> Self {
+        let all = |thread| graph.thread(ThreadId(thread)).len() as u32;
+        let until = (0..graph.threads()).map(all).collect();
+        Self::until(graph, until, None)
+    }
+
+    /// The steps that lead to where a thread is, and no others.
+    pub(crate) fn to(graph: &Graph, thread: ThreadId) -> Self {
+        let mut until = vec![0; graph.threads() as usize];
+        if let Some(tip) = graph.tip(thread) {
+            include(&mut until, graph.clock(tip, PORF));
+        }
+        Self::until(graph, until, None)
+    }
+
+    /// The steps that lead to two events, the second of which comes last.
+    pub(crate) fn to_both(graph: &Graph, first: Slot, second: Slot) -> Self {
+        let mut until = vec![0; graph.threads() as usize];
+        include(&mut until, graph.clock(first, PORF));
+        include(&mut until, graph.clock(second, PORF));
+        let last = graph.event(second);
+        Self::until(graph, until, Some((last.thread, last.index)))
+    }
+
+    /// The steps of the first events of each thread.
+    fn until(graph: &Graph, until: Vec<u32>, last: Option<(ThreadId, u32)>) -> Self {
+        let mut order = Order {
+            graph,
+            made: vec![0; graph.threads() as usize],
+            until,
+            last,
+        };
+        let mut steps = Vec::new();
+        let mut current = ThreadId(0);
+        while let Some(thread) = order.choose(current) {
+            let outcome = order.make(thread);
+            steps.push(ScheduledAction { thread, outcome });
+            current = thread;
+        }
+        Self(steps)
+    }
+}
+
+/// Adds a clock to another one.
+fn include(until: &mut [u32], clock: &[u32]) {
+    for (until, &count) in until.iter_mut().zip(clock) {
+        *until = count.max(*until);
+    }
+}
+
+/// A linear extension that grows.
+struct Order<'a> {
+    graph: &'a Graph,
+    /// How many events of each thread have been made.
+    made: Vec<u32>,
+    /// How many events of each thread are to be made.
+    until: Vec<u32>,
+    /// The event that is to come last.
+    last: Option<(ThreadId, u32)>,
+}
+
+impl Order<'_> {
+    fn is_made(&self, slot: Slot) -> bool {
+        slot == Slot::INITIAL || Graph::within(self.graph.event(slot), &self.made)
+    }
+
+    fn is_wanted(&self, slot: Slot) -> bool {
+        Graph::within(self.graph.event(slot), &self.until)
+    }
+
+    /// The next event of a thread, unless it is stuck there. A race may be with such a read.
+    fn next(&self, thread: ThreadId) -> Option<&Event> {
+        let at = self.made[thread.index()];
+        let wanted = at < self.until[thread.index()];
+        let next = self.graph.thread(thread).get(at as usize);
+        let next = next.filter(|_| wanted);
+        let next = next.map(|&slot| self.graph.event(slot));
+        next.filter(|event| event.kind != Kind::Stuck || self.last == Some((thread, at)))
+    }
+
+    /// The thread to go on: the current one if possible, one that sequential consistency allows if
+    /// there is one.
+    fn choose(&self, current: ThreadId) -> Option<ThreadId> {
+        let all = || (0..self.graph.threads()).map(ThreadId);
+        let threads = || std::iter::once(current).chain(all());
+        let ready = |thread: &ThreadId| self.next(*thread).is_some_and(|e| self.is_ready(e));
+        let in_order = |thread: &ThreadId| self.next(*thread).is_some_and(|e| self.is_in_order(e));
+        let early = |thread: &ThreadId| !self.is_last(*thread);
+        let best = threads().find(|it| early(it) && ready(it) && in_order(it));
+        let best = best.or_else(|| threads().find(|it| early(it) && ready(it)));
+        best.or_else(|| threads().find(ready))
+    }
+
+    /// Whether the next step of a thread makes the event that is to come last.
+    fn is_last(&self, thread: ThreadId) -> bool {
+        self.last.is_some_and(|(last, index)| {
+            let writes = |event: &Event| event.index + u32::from(event.kind.reads_exclusively());
+            last == thread
+                && self
+                    .next(thread)
+                    .is_some_and(|event| writes(event) >= index)
+        })
+    }
+
+    /// Whether what is before an event in po ∪ rf has been made.
+    fn is_ready(&self, event: &Event) -> bool {
+        let started = match (event.index, self.graph.spawn_of(event.thread)) {
+            (0, Some(spawn)) => self.is_made(spawn),
+            _ => true,
+        };
+        let after = match event.kind {
+            Kind::Join => {
+                let tip = self.graph.tip(ThreadId(event.loc.0));
+                tip.is_none_or(|tip| self.is_made(tip))
+            }
+            kind if kind.is_read() => self.is_made(event.rf),
+            _ => true,
+        };
+        started && after
+    }
+
+    /// Whether what is before an access in mo ∪ rb has been made, and nothing that is after it.
+    fn is_in_order(&self, event: &Event) -> bool {
+        if !event.is_access() {
+            return true;
+        }
+        let position = self.graph.position(event);
+        let earlier = position - u32::from(event.kind.is_write());
+        let mo = self.graph.mo(event.loc);
+        let (before, after) = mo.split_at(earlier as usize);
+        let missing = |&write: &Slot| self.is_wanted(write) && !self.is_made(write);
+        if before.iter().any(missing) || after.iter().any(|&write| self.is_made(write)) {
+            return false;
+        }
+        let reads = self.graph.reads(event.loc).iter();
+        let mut reads = reads.filter(|&&read| !self.is_made(read) && self.is_wanted(read));
+        let writes = event.kind.is_write() || event.kind.reads_exclusively();
+        !writes || !reads.any(|&read| self.comes_first(read, event, earlier))
+    }
+
+    /// Whether a read must come before a write that is put after this position.
+    fn comes_first(&self, read: Slot, write: &Event, position: u32) -> bool {
+        let read = self.graph.event(read);
+        let stuck = read.kind == Kind::Stuck;
+        let own = read.thread == write.thread;
+        !stuck && !own && self.graph.write_position(read.rf) <= position
+    }
+
+    /// Makes the next action of a thread. Returns its outcome.
+    fn make(&mut self, thread: ThreadId) -> u32 {
+        let event = *self.next(thread).expect("it was chosen");
+        let outcome = if event.is_access() {
+            let later = &self.graph.mo(event.loc)[self.graph.position(&event) as usize..];
+            later.iter().filter(|&&write| self.is_made(write)).count() as u32
+        } else if event.kind == Kind::Choice {
+            event.value as u32
+        } else {
+            0
+        };
+        let events = 1 + u32::from(self.writes_too(&event));
+        self.made[thread.index()] += events;
+        outcome
+    }
+
+    /// Whether the write of an update or lock follows; it does not where the execution ended first.
+    fn writes_too(&self, event: &Event) -> bool {
+        let next = self
+            .graph
+            .thread(event.thread)
+            .get(event.index as usize + 1);
+        event.kind.reads_exclusively() && next.is_some()
+    }
+}

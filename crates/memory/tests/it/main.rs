@@ -1,0 +1,12 @@
+//! The engine against published figures, and against an oracle of its own.
+
+mod figures;
+mod generate;
+mod machines;
+mod mutants;
+mod oracle;
+mod preemptions;
+mod programs;
+mod races;
+mod random;
+mod rerun;

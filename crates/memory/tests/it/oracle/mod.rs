@@ -1,0 +1,465 @@
+//! An oracle: all consistent graphs of a small program, by another construction.
+//!
+//! A graph is a value here. Graphs grow by any read that any thread can make, from any write, and
+//! by writes at any place of mo; equal graphs are merged by a key. The axioms are checked on
+//! matrices, as they are written. There are no clocks, revisits or stamps.
+
+pub mod axioms;
+pub mod matrix;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use mazurka_memory::litmus::Litmus;
+use mazurka_memory::{Action, Effect, Ending, Loc, Memory, MemoryOrder, Program, ThreadId, Value};
+
+/// What an event does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    Read,
+    Write,
+    Fence,
+    Spawn(usize),
+    Join(usize),
+    Choice,
+}
+
+impl What {
+    fn code(self) -> i64 {
+        match self {
+            Self::Read => 0,
+            Self::Write => 1,
+            Self::Fence => 2,
+            Self::Spawn(_) => 3,
+            Self::Join(_) => 4,
+            Self::Choice => 5,
+        }
+    }
+}
+
+/// The name of an event: its thread and its index there.
+pub type Name = (usize, usize);
+
+/// An event.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    pub what: What,
+    pub loc: Loc,
+    pub order: MemoryOrder,
+    pub value: Value,
+    /// What a read reads from; `None` is the initial write.
+    pub rf: Option<Name>,
+    /// Whether it is a part of an update, or an update that failed.
+    pub locked: bool,
+    /// Whether it is the write of an update, whose read is the event before it.
+    pub rmw: bool,
+}
+
+/// A graph.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    pub threads: Vec<Vec<Event>>,
+    pub mo: BTreeMap<Loc, Vec<Name>>,
+}
+
+/// A key that equal graphs share, those of the engine too.
+pub type Key = Vec<i64>;
+
+impl Graph {
+    pub fn event(&self, (thread, index): Name) -> &Event {
+        &self.threads[thread][index]
+    }
+
+    fn key(&self) -> Key {
+        let mut key = Vec::new();
+        let name = |key: &mut Key, name: Option<Name>| match name {
+            Some((thread, index)) => key.extend([thread as i64, index as i64]),
+            None => key.push(-1),
+        };
+        for (number, thread) in self.threads.iter().enumerate() {
+            if !thread.is_empty() {
+                key.extend([-2, number as i64]);
+            }
+            for event in thread {
+                key.extend([event.what.code(), i64::from(event.loc.0), event.value]);
+                if event.what == What::Read {
+                    name(&mut key, event.rf);
+                }
+            }
+        }
+        for (loc, mo) in self.mo.iter().filter(|(_, mo)| !mo.is_empty()) {
+            key.extend([-3, i64::from(loc.0)]);
+            mo.iter().for_each(|&write| name(&mut key, Some(write)));
+        }
+        key
+    }
+
+    /// The value of a write; that of the initial one if it is none.
+    fn value(&self, program: &Litmus, loc: Loc, write: Option<Name>) -> Value {
+        match write {
+            Some(write) => self.event(write).value,
+            None => program.initial_value(loc),
+        }
+    }
+
+    fn writes(&self, loc: Loc) -> &[Name] {
+        self.mo.get(&loc).map_or(&[], Vec::as_slice)
+    }
+
+    fn final_value(&self, program: &Litmus, loc: Loc) -> Value {
+        self.value(program, loc, self.writes(loc).last().copied())
+    }
+}
+
+/// The key of a graph of the engine. Awaits that are stuck are left out.
+pub fn key_of(graph: &mazurka_memory::graph::Graph) -> Key {
+    use mazurka_memory::graph::{Kind, Slot};
+    let mut mine = Graph::default();
+    let name = |slot: Slot| {
+        let event = graph.event(slot);
+        (event.thread.index(), event.index as usize)
+    };
+    for thread in (0..graph.threads()).map(ThreadId) {
+        let events = graph.thread(thread).iter().map(|&slot| graph.event(slot));
+        let events = events.filter(|event| event.kind != Kind::Stuck);
+        let events = events.map(|event| {
+            let other = event.loc.index();
+            let (what, loc) = match event.kind {
+                Kind::Fence => (What::Fence, Loc(0)),
+                Kind::Spawn => (What::Spawn(other), Loc(0)),
+                Kind::Join => (What::Join(other), Loc(0)),
+                Kind::Choice => (What::Choice, Loc(0)),
+                kind if kind.is_read() => (What::Read, event.loc),
+                _ => (What::Write, event.loc),
+            };
+            let reads = what == What::Read && event.rf != Slot::INITIAL;
+            Event {
+                what,
+                loc,
+                order: event.order,
+                value: event.value,
+                rf: reads.then(|| name(event.rf)),
+                locked: false,
+                rmw: false,
+            }
+        });
+        mine.threads.push(events.collect());
+    }
+    for loc in (0..graph.locations()).map(Loc) {
+        let mo = graph.mo(loc).iter().map(|&slot| name(slot));
+        mine.mo.insert(loc, mo.collect());
+    }
+    mine.key()
+}
+
+/// What the oracle finds.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The ends, but for blocked ones, which are the engine's own.
+    pub ends: BTreeSet<(u8, Key)>,
+    /// Whether there is a data race. Then the ends are not all there.
+    pub races: bool,
+    /// The failures that threads meet.
+    pub failures: BTreeSet<(ThreadId, u32)>,
+}
+
+/// Endings can be compared.
+pub fn code(ending: Ending) -> u8 {
+    match ending {
+        Ending::Complete => 0,
+        Ending::Deadlock => 1,
+        Ending::Discarded => 2,
+        Ending::Failed => 3,
+        Ending::Blocked => 4,
+        Ending::Race => 5,
+    }
+}
+
+/// The program is too large for the oracle.
+#[derive(Debug)]
+pub struct TooLarge;
+
+struct Oracle<'a> {
+    program: Litmus,
+    memory: Memory,
+    most: usize,
+    /// Whether the axioms are checked on each graph, or on those at the end only.
+    early: bool,
+    known: HashSet<Key>,
+    open: Vec<Graph>,
+    answer: &'a mut Answer,
+}
+
+/// All ends of a program, if the oracle meets at most so many graphs.
+pub fn ends(
+    program: &Litmus,
+    memory: Memory,
+    most: usize,
+    early: bool,
+) -> Result<Answer, TooLarge> {
+    let mut answer = Answer::default();
+    let mut program = program.clone();
+    program.rewind(&mut vec![0; program.code().len()]);
+    let threads = program.code().len();
+    let mut oracle = Oracle {
+        program,
+        memory,
+        most,
+        early,
+        known: HashSet::new(),
+        open: vec![Graph {
+            threads: vec![Vec::new(); threads],
+            mo: BTreeMap::new(),
+        }],
+        answer: &mut answer,
+    };
+    while let Some(graph) = oracle.open.pop() {
+        oracle.grow(&graph)?;
+    }
+    Ok(answer)
+}
+
+impl Oracle<'_> {
+    /// What each thread wants to do in a graph.
+    fn actions(&mut self, graph: &Graph) -> Vec<Option<Action>> {
+        let threads = graph.threads.len();
+        self.program.rewind(&mut vec![0; threads]);
+        let initial = self.program.initial_threads() as usize;
+        let mut spawned: BTreeSet<usize> = (0..initial).collect();
+        for event in graph.threads.iter().flatten() {
+            if let What::Spawn(child) = event.what {
+                spawned.insert(child);
+            }
+        }
+        let mut actions = Vec::new();
+        for (thread, events) in graph.threads.iter().enumerate() {
+            let id = ThreadId(thread as u32);
+            for (at, event) in events.iter().enumerate() {
+                if events.get(at + 1).is_some_and(|next| next.rmw) {
+                    continue;
+                }
+                let value = match event.what {
+                    _ if event.rmw => events[at - 1].value,
+                    What::Read | What::Choice => event.value,
+                    _ => 0,
+                };
+                self.program.answer(id, value);
+            }
+            let started = spawned.contains(&thread);
+            actions.push(started.then(|| self.program.pending(id)));
+        }
+        actions
+    }
+
+    fn grow(&mut self, graph: &Graph) -> Result<(), TooLarge> {
+        let actions = self.actions(graph);
+        let mut waits = false;
+        let mut reads = Vec::new();
+        let (mut discarded, mut failed) = (false, false);
+        for (thread, action) in actions.iter().enumerate() {
+            let Some(action) = *action else {
+                continue;
+            };
+            match action {
+                Action::End => {}
+                Action::Discard => discarded = true,
+                Action::Fail(code) => {
+                    failed = true;
+                    let id = ThreadId(thread as u32);
+                    self.answer.failures.insert((id, code));
+                }
+                Action::Join { child } if actions[child.index()] != Some(Action::End) => {
+                    waits = true;
+                }
+                Action::Read { .. } => reads.push((thread, action, false)),
+                Action::Update { loc, .. } | Action::Await { loc, .. } | Action::Lock { loc } => {
+                    let last = graph.final_value(&self.program, loc);
+                    let stuck = self.effect(thread, action, last) == Effect::Wait;
+                    reads.push((thread, action, stuck));
+                }
+                // Whatever the others do, this can come first.
+                _ => return self.act(graph, thread, action),
+            }
+        }
+        if reads.iter().all(|read| read.2) {
+            let ending = match (discarded, failed, waits || !reads.is_empty()) {
+                (true, ..) => Ending::Discarded,
+                (_, true, _) => Ending::Failed,
+                (.., true) => Ending::Deadlock,
+                _ => Ending::Complete,
+            };
+            self.answer.races |= self.stuck_reads_race(graph, &reads);
+            if self.early || axioms::hold(graph, self.memory) {
+                self.answer.ends.insert((code(ending), graph.key()));
+            }
+        }
+        for (thread, action, _) in reads {
+            self.read(graph, thread, action)?;
+        }
+        Ok(())
+    }
+
+    /// Whether awaits that are stuck for ever race: each has read the last write of its location.
+    fn stuck_reads_race(&self, graph: &Graph, stuck: &[(usize, Action, bool)]) -> bool {
+        let mut graph = graph.clone();
+        for &(thread, action, _) in stuck {
+            let (Action::Await { loc, order }
+            | Action::Update {
+                loc,
+                failure: order,
+                ..
+            }) = action
+            else {
+                continue;
+            };
+            let rf = graph.writes(loc).last().copied();
+            graph.threads[thread].push(Event {
+                what: What::Read,
+                loc,
+                order,
+                value: 0,
+                rf,
+                locked: false,
+                rmw: false,
+            });
+        }
+        self.memory == Memory::Rc11 && axioms::races(&graph)
+    }
+
+    fn effect(&self, thread: usize, action: Action, value: Value) -> Effect {
+        match (action, value) {
+            (Action::Lock { .. }, 0) => Effect::Write(1),
+            (Action::Lock { .. }, _) => Effect::Wait,
+            (Action::Read { .. }, _) => Effect::Keep,
+            _ => self.program.modify(ThreadId(thread as u32), value),
+        }
+    }
+
+    /// An action that reads nothing.
+    fn act(&mut self, graph: &Graph, thread: usize, action: Action) -> Result<(), TooLarge> {
+        let event = |what| Event {
+            what,
+            loc: Loc(0),
+            order: MemoryOrder::Relaxed,
+            value: 0,
+            rf: None,
+            locked: false,
+            rmw: false,
+        };
+        let (loc, order, value) = match action {
+            Action::Write { loc, order, value } => (loc, order, value),
+            Action::Unlock { loc } => (loc, MemoryOrder::Release, 0),
+            Action::Choice { outcomes } => {
+                for value in 0..i64::from(outcomes) {
+                    let choice = event(What::Choice);
+                    self.add(graph, thread, &[Event { value, ..choice }], None)?;
+                }
+                return Ok(());
+            }
+            Action::Fence { order } => {
+                let fence = event(What::Fence);
+                return self.add(graph, thread, &[Event { order, ..fence }], None);
+            }
+            Action::Spawn { child } => {
+                return self.add(graph, thread, &[event(What::Spawn(child.index()))], None);
+            }
+            Action::Join { child } => {
+                return self.add(graph, thread, &[event(What::Join(child.index()))], None);
+            }
+            _ => unreachable!("{action:?}"),
+        };
+        let write = Event {
+            loc,
+            order,
+            value,
+            ..event(What::Write)
+        };
+        for place in 0..=graph.writes(loc).len() {
+            self.add(graph, thread, &[write], Some(place))?;
+        }
+        Ok(())
+    }
+
+    /// An action that reads, from every write.
+    fn read(&mut self, graph: &Graph, thread: usize, action: Action) -> Result<(), TooLarge> {
+        let (loc, order, failure, update) = match action {
+            Action::Read { loc, order } | Action::Await { loc, order } => {
+                (loc, order, order, false)
+            }
+            Action::Update {
+                loc,
+                order,
+                failure,
+            } => (loc, order, failure, true),
+            Action::Lock { loc } => (loc, MemoryOrder::Acquire, MemoryOrder::Acquire, true),
+            _ => unreachable!("{action:?}"),
+        };
+        // Thread states are those of this graph only until another one is grown.
+        self.actions(graph);
+        for place in 0..=graph.writes(loc).len() {
+            let rf = place.checked_sub(1).map(|at| graph.writes(loc)[at]);
+            let value = graph.value(&self.program, loc, rf);
+            let read = Event {
+                what: What::Read,
+                loc,
+                order,
+                value,
+                rf,
+                locked: update,
+                rmw: false,
+            };
+            match self.effect(thread, action, value) {
+                Effect::Wait => {}
+                Effect::Keep => {
+                    let order = failure;
+                    self.add(graph, thread, &[Event { order, ..read }], None)?;
+                }
+                Effect::Write(value) => {
+                    let what = What::Write;
+                    let write = Event {
+                        what,
+                        value,
+                        rf: None,
+                        rmw: true,
+                        ..read
+                    };
+                    // Any place: atomicity is an axiom.
+                    for place in 0..=graph.writes(loc).len() {
+                        self.add(graph, thread, &[read, write], Some(place))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds events, the last of which is put at a place of mo.
+    fn add(
+        &mut self,
+        graph: &Graph,
+        thread: usize,
+        events: &[Event],
+        place: Option<usize>,
+    ) -> Result<(), TooLarge> {
+        let mut graph = graph.clone();
+        graph.threads[thread].extend(events);
+        if let Some(place) = place {
+            let loc = events[events.len() - 1].loc;
+            let name = (thread, graph.threads[thread].len() - 1);
+            graph.mo.entry(loc).or_default().insert(place, name);
+        }
+        if self.early && !axioms::hold(&graph, self.memory) {
+            return Ok(());
+        }
+        if self.memory == Memory::Rc11 && axioms::races(&graph) {
+            self.answer.races = true;
+            return Ok(());
+        }
+        if self.known.insert(graph.key()) {
+            self.open.push(graph);
+        }
+        match self.known.len() > self.most {
+            true => Err(TooLarge),
+            false => Ok(()),
+        }
+    }
+}

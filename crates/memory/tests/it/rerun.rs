@@ -1,0 +1,196 @@
+//! Programs that can only be run again from the start, as real code can.
+
+use std::ops::ControlFlow;
+
+use mazurka_core::{Bound, Limits, Random};
+use mazurka_memory::graph::{Graph, Kind, Slot};
+use mazurka_memory::litmus::Litmus;
+use mazurka_memory::{
+    Action, CountOnly, Effect, End, Loc, Memory, Program, ThreadId, Value, explore, sample, visit,
+};
+
+use crate::generate::sketch;
+
+/// Goes back to the start, whatever it is asked for, and remembers the order of the answers.
+struct FromTheStart {
+    program: Litmus,
+    answered: Vec<ThreadId>,
+}
+
+impl Program for FromTheStart {
+    fn initial_threads(&self) -> u32 {
+        self.program.initial_threads()
+    }
+
+    fn initial_value(&self, loc: Loc) -> Value {
+        self.program.initial_value(loc)
+    }
+
+    fn pending(&mut self, thread: ThreadId) -> Action {
+        self.program.pending(thread)
+    }
+
+    fn modify(&self, thread: ThreadId, read: Value) -> Effect {
+        self.program.modify(thread, read)
+    }
+
+    fn answer(&mut self, thread: ThreadId, value: Value) {
+        self.answered.push(thread);
+        self.program.answer(thread, value);
+    }
+
+    fn rewind(&mut self, answers: &mut [u32]) {
+        answers.fill(0);
+        self.answered.clear();
+        self.program.rewind(answers);
+    }
+}
+
+/// Whether an order of answers extends po ∪ rf of a graph.
+fn extends(graph: &Graph, answered: &[ThreadId]) -> bool {
+    let mut made = vec![0; graph.threads() as usize];
+    for &thread in answered {
+        loop {
+            let slot = graph.thread(thread)[made[thread.index()]];
+            let event = graph.event(slot);
+            let is_made = |slot: Slot| {
+                let event = graph.event(slot);
+                (event.index as usize) < made[event.thread.index()]
+            };
+            let reads = event.kind.is_read() && event.rf != Slot::INITIAL;
+            let joined = ThreadId(event.loc.0);
+            let ready = match event.kind {
+                Kind::Join => made[joined.index()] == graph.thread(joined).len(),
+                _ => !reads || is_made(event.rf),
+            };
+            let started = graph.spawn_of(thread).is_none_or(is_made);
+            if !ready || !started {
+                return false;
+            }
+            made[thread.index()] += 1;
+            if !event.kind.reads_exclusively() {
+                break;
+            }
+        }
+    }
+    true
+}
+
+#[test]
+fn answers_extend_po_and_rf() {
+    let mut ends = 0;
+    for seed in 0..300 {
+        let program = sketch(&mut Random::new(seed)).program();
+        let slow = FromTheStart {
+            program: program.clone(),
+            answered: Vec::new(),
+        };
+        let limits = Limits {
+            executions: Some(300),
+            ..Limits::default()
+        };
+        let mut visitor = |end: &mut End<'_, FromTheStart>| {
+            let answered = end.program().answered.clone();
+            assert!(extends(end.graph(), &answered), "seed {seed}");
+            ends += 1;
+            ControlFlow::Continue(())
+        };
+        let slow = visit(slow, Memory::Rc11, &limits, &mut visitor);
+        let fast = visit(program, Memory::Rc11, &limits, &mut CountOnly);
+        assert_eq!(slow, fast, "seed {seed}");
+    }
+    assert!(ends > 1000, "{ends} executions");
+}
+
+/// Two threads in critical sections, with a variable of real memory.
+struct Counter {
+    /// Where each thread is.
+    at: [u32; 2],
+    count: u32,
+}
+
+impl Program for Counter {
+    fn initial_threads(&self) -> u32 {
+        2
+    }
+
+    fn pending(&mut self, thread: ThreadId) -> Action {
+        match self.at[thread.index()] % 2 {
+            _ if self.at[thread.index()] == 4 => Action::End,
+            0 => Action::Lock { loc: Loc(0) },
+            _ => Action::Unlock { loc: Loc(0) },
+        }
+    }
+
+    fn modify(&self, _: ThreadId, _: Value) -> Effect {
+        unreachable!("there are no updates")
+    }
+
+    fn answer(&mut self, thread: ThreadId, _: Value) {
+        let at = &mut self.at[thread.index()];
+        *at += 1;
+        // After the lock: appends its number to those before.
+        if *at % 2 == 1 {
+            self.count = self.count * 10 + 1 + thread.0;
+        }
+    }
+
+    fn rewind(&mut self, answers: &mut [u32]) {
+        answers.fill(0);
+        *self = Self {
+            at: [0; 2],
+            count: 0,
+        };
+    }
+}
+
+#[test]
+fn plain_memory_follows_the_locks() {
+    let mut counts = Vec::new();
+    let mut visitor = |end: &mut End<'_, Counter>| {
+        counts.push(end.program().count);
+        ControlFlow::Continue(())
+    };
+    let program = Counter {
+        at: [0; 2],
+        count: 0,
+    };
+    visit(program, Memory::Rc11, &Limits::default(), &mut visitor);
+    counts.sort();
+    assert_eq!(counts, [1122, 1212, 1221, 2112, 2121, 2211]);
+}
+
+#[test]
+fn limits_end_the_search() {
+    let program = crate::programs::ainc(4, mazurka_memory::MemoryOrder::Relaxed);
+    let limits = Limits {
+        executions: Some(5),
+        ..Limits::default()
+    };
+    let found = explore(program.clone(), Memory::Rc11, &limits);
+    assert_eq!(found.counts.complete, 5);
+    assert_eq!(found.bounds, [Bound::MaxExecutions(5)]);
+    let limits = Limits {
+        steps: Some(20),
+        ..Limits::default()
+    };
+    let found = explore(program.clone(), Memory::Rc11, &limits);
+    assert_eq!(found.bounds, [Bound::MaxSteps(20)]);
+    let limits = Limits {
+        depth: Some(6),
+        executions: Some(7),
+        ..Limits::default()
+    };
+    let random = Random::new(1);
+    let found = sample(
+        program.clone(),
+        Memory::Rc11,
+        &limits,
+        random,
+        &mut CountOnly,
+    );
+    assert_eq!(found.bounds, [Bound::MaxDepth(6), Bound::Sampled(7)]);
+    let found = explore(program, Memory::Rc11, &limits);
+    assert_eq!(found.bounds, [Bound::MaxDepth(6)]);
+    assert!(!found.is_exhaustive() && found.counts.complete == 0);
+}
