@@ -20,9 +20,10 @@ use mazurka_core::record::{Binding, Kind, KindsRecord, Record, Run, Step, VERSIO
 use mazurka_core::{
     Counts, Narrator, ParseScheduleError, Schedule, Scope, Semantics, StopReason, Verdict,
 };
+use mazurka_explore::Broken;
 use serde::Deserialize;
 
-use crate::evidence::NarratedRun;
+use crate::evidence::{NarratedRun, temporal};
 use crate::front::{Front, on_front};
 use crate::unknowns::given;
 use crate::{Options, Program, evidence};
@@ -208,6 +209,24 @@ fn again<M: Narrator + Semantics>(
                 Some(mishap) => Ok(evidence::failure(machine, narrated.run, mishap)),
                 None => changed("the recorded failure does not happen"),
             }
+        }
+        (Kind::Property, [run]) => {
+            let narrated = same_run(machine, run)?;
+            let same = |&at: &usize| temporal::message(machine, at) == old.message;
+            let Some(property) = (0..machine.temporal().len()).find(same) else {
+                return changed("the program does not state the recorded property");
+            };
+            if old.lasso.is_some_and(|stem| stem > run.steps.len())
+                || !temporal::violated(machine, property, old.lasso)
+            {
+                return changed("the run does not violate the recorded property");
+            }
+            let broken = Broken {
+                property,
+                schedule: run.schedule.parse()?,
+                lasso: old.lasso,
+            };
+            Ok(temporal::property(machine, narrated.run, &broken))
         }
         (Kind::Deadlock, [run]) => {
             let narrated = same_run(machine, run)?;

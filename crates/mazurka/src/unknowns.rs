@@ -244,6 +244,9 @@ impl Program {
             goal,
             tests,
         } = asked;
+        if counted.contains(Kind::Property) {
+            return Err(Refused::Temporal);
+        }
         // The terms and what is known of them belong to one solver, so one worker explores.
         let options = &Options {
             jobs: 1,

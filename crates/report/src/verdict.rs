@@ -82,6 +82,9 @@ fn verified(record: &Record) -> String {
     if counts_as(Kind::Failure) {
         parts.push("no failure".to_owned());
     }
+    if asked.contains(&Kind::Property) {
+        parts.push("the temporal properties hold".to_owned());
+    }
     if counts_as(Kind::Deadlock) {
         parts.push("no deadlock".to_owned());
     }

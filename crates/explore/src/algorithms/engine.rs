@@ -364,6 +364,14 @@ fn each_state<E: Semantics>(mut session: Session<'_, '_, E>) -> Findings {
             found.stopped = StopReason::Bound;
             found.broken_off = true;
         }
+        // A run that violates `always` is certain, however little was explored.
+        if !found.broken.is_empty()
+            && found.stopped == StopReason::Bound
+            && session.goal.stops_at(Kind::Property)
+        {
+            found.stopped = StopReason::Certain;
+            found.bounds.clear();
+        }
         found.elapsed = budget.elapsed();
     }
     found
