@@ -257,6 +257,10 @@ impl Compiler {
                     let property = self.property(e)?;
                     self.code.ensures.push(property);
                 }
+                ItemKind::Temporal(kind, _, conditions) => {
+                    let all: Done<Vec<_>> = conditions.iter().map(|e| self.property(e)).collect();
+                    self.code.temporal.push((*kind, all?));
+                }
                 ItemKind::Observe(names) => {
                     for name in names {
                         let Some(Meaning::Shared { base, len, .. }) = self.lookup(name) else {
