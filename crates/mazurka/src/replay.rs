@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use mazurka_core::record::{Binding, Kind, KindsRecord, Record, Run, Step, VERSION, Witness};
 use mazurka_core::{
-    Counts, Narrator, ParseScheduleError, Schedule, Scope, Semantics, StopReason, Verdict,
+    Counts, Mishap, Narrator, ParseScheduleError, Schedule, Scope, Semantics, StopReason, Verdict,
 };
 use mazurka_explore::Broken;
 use serde::Deserialize;
@@ -205,7 +205,11 @@ fn again<M: Narrator + Semantics>(
         (Kind::Failure, [run]) => {
             let narrated = same_run(machine, run)?;
             let mut failures = narrated.failures.iter();
-            match failures.find(|m| machine.explain(m).0 == old.message) {
+            let same = |mishap: &&Mishap| {
+                let (message, place) = machine.explain(mishap);
+                message == old.message && place == old.place
+            };
+            match failures.find(same) {
                 Some(mishap) => Ok(evidence::failure(machine, narrated.run, mishap)),
                 None => changed("the recorded failure does not happen"),
             }

@@ -18,5 +18,6 @@ mod sampling;
 mod snapshots;
 mod support;
 mod symbolic;
+mod temporal;
 mod undecided;
 mod unfold;

@@ -131,7 +131,7 @@ impl<'s> Body<'_, 's> {
                 format!("they are numbered from {first}"),
             ),
         };
-        self.no_such_local(span, what, "no process of this name", help);
+        self.no_such_local(span, what, "expected a process", help);
         None
     }
 
@@ -170,7 +170,12 @@ impl<'s> Body<'_, 's> {
                 "give them different names",
             ),
         };
-        self.no_such_local(name.span, what, "not one local", help.to_owned());
+        self.no_such_local(
+            name.span,
+            what,
+            "expected a local of the process",
+            help.to_owned(),
+        );
         None
     }
 }

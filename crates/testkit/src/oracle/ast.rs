@@ -205,6 +205,21 @@ impl Stmt {
     pub fn new(kind: Kind) -> Self {
         Self { line: 0, kind }
     }
+
+    /// Whether all of it belongs to its guard's step, also under `atomicity access`.
+    pub fn is_simple(&self) -> bool {
+        !matches!(
+            self.kind,
+            Kind::Guard(..)
+                | Kind::Choice(..)
+                | Kind::GuardedLoop(..)
+                | Kind::If(..)
+                | Kind::While(..)
+                | Kind::For(..)
+                | Kind::Call(..)
+                | Kind::Seq(_)
+        )
+    }
 }
 
 /// A declaration or a process, with its line.

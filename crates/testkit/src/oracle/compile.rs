@@ -55,7 +55,7 @@ fn is_observe(kind: &ItemKind) -> bool {
 
 #[derive(Default)]
 pub(super) struct Compiler {
-    code: Code,
+    pub(super) code: Code,
     globals: HashMap<String, Meaning>,
     /// Number and parameters of each procedure.
     procedures: HashMap<String, (usize, Vec<Ty>)>,
@@ -322,12 +322,6 @@ impl Compiler {
         Ok(())
     }
 
-    fn note_endless(&mut self, entry: usize, body: &[Stmt]) {
-        if self.is_endless(body) {
-            self.code.endless.insert(entry);
-        }
-    }
-
     /// The value of a condition that is constant.
     pub(super) fn truth(&self, test: &Expr) -> Option<bool> {
         match self.constant(test) {
@@ -559,7 +553,7 @@ impl Compiler {
 
     /// What follows a test in the same step: all of a simple statement, the first step of others.
     fn guarded(&mut self, inner: &Stmt) -> Done {
-        if simple(inner) {
+        if inner.is_simple() {
             self.block(std::slice::from_ref(inner))?;
             self.emit(Instr::AtomicEnd);
         } else {
@@ -783,21 +777,6 @@ fn setting(name: &str, limits: &Limits, unused: &mut Vec<&str>) -> Option<i128> 
         .iter()
         .find(|(other, _)| other == name)
         .map(|(_, value)| *value)
-}
-
-/// Whether all of it belongs to its guard's step, also under `atomicity access`.
-fn simple(stmt: &Stmt) -> bool {
-    !matches!(
-        stmt.kind,
-        Kind::Guard(..)
-            | Kind::Choice(..)
-            | Kind::GuardedLoop(..)
-            | Kind::If(..)
-            | Kind::While(..)
-            | Kind::For(..)
-            | Kind::Call(..)
-            | Kind::Seq(_)
-    )
 }
 
 /// Whether a `choose` or an `input` is in it.

@@ -9,10 +9,12 @@ use mazurka_core::Kind;
 use mazurka_testkit::Rng;
 use mazurka_testkit::oracle::{Answer, Limits, judge};
 
-/// Makes the text of a program with four temporal properties, called `p0` to `p3`.
+/// Makes the text of a program with four temporal properties, called `p0` to `p3`. Process `qk` keeps
+/// in the shared variable `gk` what its local `n` is.
 struct Author {
     rng: Rng,
     text: String,
+    process: usize,
 }
 
 impl Author {
@@ -39,6 +41,22 @@ impl Author {
         }
     }
 
+    /// What a property says of a state.
+    fn claim(&mut self) -> String {
+        let local = ["g0 == 0", "g0 == 1", "g1 == 2", "g1 != 1", "g0 == g1"];
+        match self.rng.below(4) {
+            0 => self.of(&local),
+            1 => format!("{} && {}", self.of(&local), self.condition()),
+            _ => self.condition(),
+        }
+    }
+
+    /// What a process does to its local.
+    fn own(&mut self) -> String {
+        let (process, value) = (self.process, self.rng.below(3));
+        format!("atomic {{ n := {value}; g{process} := {value} }}")
+    }
+
     fn simple(&mut self) -> String {
         self.of(&[
             "x := 0",
@@ -59,7 +77,8 @@ impl Author {
 
     fn statement(&mut self, depth: u32) -> String {
         match self.rng.below(if depth == 0 { 9 } else { 14 }) {
-            0..=4 => self.simple(),
+            0..=3 => self.simple(),
+            4 => self.own(),
             5 => format!("await {}", self.condition()),
             6 => format!("{} |> {}", self.condition(), self.simple()),
             7 => format!("atomic {{ {}; {} }}", self.simple(), self.simple()),
@@ -100,21 +119,19 @@ impl Author {
         if self.rng.percent(20) {
             self.text += "atomicity access\n";
         }
-        self.text += "var x, y: int = 0\nvar b: bool = false\nvar a: int[2] = 0\nlock m\n";
-        let (e, f, g, h) = (
-            self.condition(),
-            self.condition(),
-            self.condition(),
-            self.condition(),
-        );
+        self.text +=
+            "var x, y, d, g0, g1, g2: int = 0\nvar b: bool = false\nvar a: int[2] = 0\nlock m\n";
+        let (e, f, g, h) = (self.claim(), self.claim(), self.claim(), self.claim());
         self.text += &format!("always p0: {e}\neventually p1: {f}\n");
         self.text += &format!("infinitely_often p2: {g}\nwhenever p3: {h} leads_to {f}\n");
-        for _ in 0..2 + self.rng.below(2) {
+        for process in 0..2 + self.rng.below(2) {
+            self.process = process;
             let body = self.block(1);
-            self.text += &match self.rng.percent(60) {
-                true => format!("process {{ while true {{ {body} }} }}\n"),
-                false => format!("process {{ {body} }}\n"),
+            let body = match self.rng.percent(60) {
+                true => format!("while true {{ {body} }}"),
+                false => body,
             };
+            self.text += &format!("process q{process} {{ let n = 0; {body} }}\n");
         }
         self.text
     }
@@ -124,8 +141,29 @@ fn program(seed: u64) -> String {
     let author = Author {
         rng: Rng::new(seed),
         text: String::new(),
+        process: 0,
     };
     author.program()
+}
+
+/// The same program without the copies of locals: its properties speak of the locals, which no
+/// process reads.
+fn with_locals(text: &str) -> String {
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let mut line = line.to_owned();
+        let first = line.split(' ').next().unwrap_or_default();
+        let property = !matches!(first, "var" | "lock" | "atomicity" | "process");
+        for process in 0..3 {
+            let copy = format!("g{process}");
+            line = match property {
+                true => line.replace(&copy, &format!("q{process}.n")),
+                false => line.replace(&format!("{copy} := "), "d := 0 * "),
+            };
+        }
+        lines.push(line);
+    }
+    lines.join("\n")
 }
 
 /// What the engine says of `p0` to `p3`; none if it met a bound. Each witness is replayed.
@@ -170,10 +208,11 @@ fn compare(first: u64, programs: u64) -> [u64; 4] {
             Answer::TooLarge => continue,
             other => panic!("{other:?}\n{text}"),
         };
-        let Some(said) = verdicts(&text) else {
-            continue;
-        };
-        assert_eq!(said, truth.temporal, "seed {seed}\n{text}");
+        for text in [with_locals(&text), text] {
+            if let Some(said) = verdicts(&text) {
+                assert_eq!(said, truth.temporal, "seed {seed}\n{text}");
+            }
+        }
         for (count, holds) in violated.iter_mut().zip(&truth.temporal) {
             *count += u64::from(!holds);
         }
