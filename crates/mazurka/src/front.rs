@@ -45,9 +45,7 @@ pub(crate) trait Front: Sync {
     fn states_other_property(&self) -> bool;
 
     /// Whether it states temporal properties.
-    fn states_temporal(&self) -> bool {
-        false
-    }
+    fn states_temporal(&self) -> bool;
 }
 
 /// A program of one of the languages.
@@ -125,6 +123,10 @@ impl Front for Arc<mazurka_abs::Code> {
 
     fn states_other_property(&self) -> bool {
         mazurka_abs::Code::states_other_property(self)
+    }
+
+    fn states_temporal(&self) -> bool {
+        false
     }
 }
 

@@ -98,6 +98,10 @@ impl Front for ForAll {
     fn states_other_property(&self) -> bool {
         self.code.states_other_property()
     }
+
+    fn states_temporal(&self) -> bool {
+        self.code.states_temporal()
+    }
 }
 
 impl ForAll {

@@ -53,7 +53,7 @@ pub(crate) struct CheckArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Property {
+enum KindName {
     /// No assertion, invariant, `ensures`, index, division or `unlock` fails
     Failure,
     /// The temporal properties that the file states hold
@@ -68,15 +68,15 @@ enum Property {
     All,
 }
 
-impl Property {
+impl KindName {
     fn kinds(self) -> Kinds {
         match self {
-            Property::Failure => Kinds::of(&[Kind::Failure]),
-            Property::Property => Kinds::of(&[Kind::Property]),
-            Property::Deadlock => Kinds::of(&[Kind::Deadlock]),
-            Property::Livelock => Kinds::of(&[Kind::Livelock]),
-            Property::Deterministic => Kinds::of(&[Kind::Nondeterminism]),
-            Property::All => Kinds::ALL,
+            KindName::Failure => Kinds::of(&[Kind::Failure]),
+            KindName::Property => Kinds::of(&[Kind::Property]),
+            KindName::Deadlock => Kinds::of(&[Kind::Deadlock]),
+            KindName::Livelock => Kinds::of(&[Kind::Livelock]),
+            KindName::Deterministic => Kinds::of(&[Kind::Nondeterminism]),
+            KindName::All => Kinds::ALL,
         }
     }
 }
@@ -86,8 +86,8 @@ fn counted(args: &CheckArgs, program: &Program) -> Result<(Kinds, Option<Vec<Str
     let mut kinds = Kinds::NONE;
     let mut names = Vec::new();
     for text in &args.property {
-        match Property::from_str(text, false) {
-            Ok(property) => kinds = property.kinds().iter().fold(kinds, Kinds::with),
+        match KindName::from_str(text, false) {
+            Ok(name) => kinds = name.kinds().iter().fold(kinds, Kinds::with),
             Err(_) => names.push(text.clone()),
         }
     }

@@ -1,8 +1,8 @@
 //! The graph of the states that a search meets, for what depends on cycles and not on single runs:
 //! [livelocks](crate::algorithms::livelock) and [temporal](crate::algorithms::temporal) properties.
 //!
-//! Steps from states with a halted process are left out: after a failure or a false `assume` nothing
-//! counts.
+//! Steps from states with a halted process are left out: after a failure or a false `assume`
+//! nothing counts.
 //!
 //! Memory: besides the table of the states, 18 bytes for each state, a bit more for each condition
 //! of a temporal property, and 12 bytes for each step; at the end up to 30 more for each state.

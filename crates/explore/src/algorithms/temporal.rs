@@ -108,8 +108,8 @@ enum Fate {
     Stays,
 }
 
-/// Returns a fair run that is all in states that `avoid` something, once it has come to a state that
-/// it avoids it `from`.
+/// Returns a fair run that is all in states that `avoid` something, once it has come to a state
+/// that it avoids it `from`.
 fn avoiding(
     states: &StateGraph,
     from: impl Fn(u32) -> bool,

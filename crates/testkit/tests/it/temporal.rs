@@ -9,8 +9,8 @@ use mazurka_core::Kind;
 use mazurka_testkit::Rng;
 use mazurka_testkit::oracle::{Answer, Limits, judge};
 
-/// Makes the text of a program with four temporal properties, called `p0` to `p3`. Process `qk` keeps
-/// in the shared variable `gk` what its local `n` is.
+/// Makes the text of a program with four temporal properties, called `p0` to `p3`. Process `qk`
+/// keeps in the shared variable `gk` what its local `n` is.
 struct Author {
     rng: Rng,
     text: String,
