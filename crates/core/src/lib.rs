@@ -41,10 +41,14 @@ pub use canonical::{TraceHasher, canonical_order, immediate_predecessors};
 pub use event::{Event, Mishap, MishapKind, Outcome, Outcomes, Wait, dependent};
 pub use fingerprint::Fingerprint;
 pub use happens_before::HappensBefore;
-pub use narrator::{Narrator, ReplayError, ReplayReason, ending, names_with, with_status};
+pub use narrator::{
+    Narrator, ReplayError, ReplayReason, TemporalText, ending, names_with, with_status,
+};
 pub use patience::Patience;
 pub use process::{ParseProcessError, ProcessId, ProcessPath, ProcessTable};
-pub use program::{Blocker, Execution, Labelled, Promises, Semantics, Status, StepError, Symbolic};
+pub use program::{
+    Blocker, Execution, Labelled, Promises, Semantics, Status, StepError, Symbolic, Temporal,
+};
 pub use random::Random;
 pub use schedule::{ParseScheduleError, Schedule, ScheduledStep};
 pub use verdict::{Bound, Counts, Kind, Kinds, Limits, Scope, StopReason, Verdict};

@@ -3,6 +3,17 @@
 use crate::record::{Binding, Ending, Place, Run, Step, Waiting};
 use crate::{Execution, Mishap, MishapKind, ProcessId, ProcessPath, Schedule, Status, StepError};
 
+/// A temporal property in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemporalText {
+    /// Its name.
+    pub name: Option<String>,
+    /// The property without its name: `eventually x == 1`.
+    pub text: String,
+    /// Where it stands.
+    pub place: Option<Place>,
+}
+
 /// A program that can tell in words what it does.
 ///
 /// A front end says how a step, a mishap and a state are told; following a schedule is the same for
@@ -24,6 +35,16 @@ pub trait Narrator: Execution {
     /// What a cell of shared memory, or a lock, is called.
     fn cell_name(&self, cell: u32) -> String {
         format!("cell {cell}")
+    }
+
+    /// The name of a [temporal](crate::Semantics::temporal) property, if it has one, its text, and
+    /// where it stands.
+    fn temporal_text(&self, property: usize) -> TemporalText {
+        TemporalText {
+            name: None,
+            text: format!("property {}", property + 1),
+            place: None,
+        }
     }
 
     /// The inputs that the current run has asked for, with their values.

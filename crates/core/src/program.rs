@@ -150,6 +150,31 @@ pub trait Execution: Promises {
     fn observation(&self) -> Fingerprint;
 }
 
+/// A property of runs, over conditions that are known by their numbers
+/// ([`Semantics::holds`]). docs/temporal.md says which states a run has and which runs count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Temporal {
+    /// It holds in every state of every run.
+    Always(usize),
+    /// It holds in some state of every run.
+    Eventually(usize),
+    /// It holds again and again in every run.
+    InfinitelyOften(usize),
+    /// Where the first holds, the second holds there or later.
+    LeadsTo(usize, usize),
+}
+
+impl Temporal {
+    /// Returns the number of conditions that some properties are about.
+    pub fn conditions(all: &[Temporal]) -> usize {
+        let most = |&property: &Temporal| match property {
+            Temporal::Always(e) | Temporal::Eventually(e) | Temporal::InfinitelyOften(e) => e + 1,
+            Temporal::LeadsTo(e, f) => e.max(f) + 1,
+        };
+        all.iter().map(most).max().unwrap_or(0)
+    }
+}
+
 /// A program whose states can be kept, compared and restored.
 pub trait Semantics: Execution {
     /// Everything that can matter later: shared memory, program points, locals, locks.
@@ -203,6 +228,18 @@ pub trait Semantics: Execution {
     /// that is no livelock.
     fn is_endless(&self, _process: ProcessId) -> bool {
         false
+    }
+
+    /// The temporal properties that the program states.
+    fn temporal(&self) -> &[Temporal] {
+        &[]
+    }
+
+    /// Whether a condition of a [temporal](Semantics::temporal) property holds in the current
+    /// state; none where a number in it leaves the evaluator's range. States with one
+    /// [`fingerprint`](Semantics::fingerprint) agree on it, and so do all states after them.
+    fn holds(&self, _condition: usize) -> Option<bool> {
+        None
     }
 
     /// Makes this the state, with no events before it.

@@ -134,6 +134,10 @@ pub struct Witness {
     /// For which inputs the two runs are possible and differ, if there are inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
+    /// For a run that goes on for ever: the number of its steps before those that repeat, which are
+    /// the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lasso: Option<usize>,
 }
 
 impl Record {

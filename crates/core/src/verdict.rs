@@ -79,6 +79,8 @@ pub enum Bound {
     AsPrinted,
     /// Only so many executions, drawn at random, were looked at.
     Sampled(u64),
+    /// The program states temporal properties, and the engine cannot decide these.
+    Temporal,
 }
 
 impl fmt::Display for Bound {
@@ -106,6 +108,7 @@ impl fmt::Display for Bound {
             ),
             Bound::Interrupted => f.write_str("interrupted"),
             Bound::AsPrinted => f.write_str("--paper loses states"),
+            Bound::Temporal => f.write_str("temporal properties were not looked at"),
             Bound::Sampled(1) => f.write_str("only one execution was drawn at random"),
             Bound::Sampled(n) => write!(f, "only {n} executions were drawn at random"),
         }
@@ -174,6 +177,8 @@ pub enum Verdict {
 pub enum Kind {
     /// A failed assertion, invariant, `ensures`, division, index, `unlock`.
     Failure,
+    /// A temporal property that some run violates.
+    Property,
     /// A state where no process can go on.
     Deadlock,
     /// A cycle that the program can follow for ever, in which a process that should end does not.
@@ -184,8 +189,9 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, the gravest first.
-    pub const ALL: [Kind; 4] = [
+    pub const ALL: [Kind; 5] = [
         Kind::Failure,
+        Kind::Property,
         Kind::Deadlock,
         Kind::Livelock,
         Kind::Nondeterminism,
@@ -195,6 +201,7 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Kind::Failure => "failure",
+            Kind::Property => "property",
             Kind::Deadlock => "deadlock",
             Kind::Livelock => "livelock",
             Kind::Nondeterminism => "nondeterminism",

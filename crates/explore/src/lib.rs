@@ -36,7 +36,7 @@ pub use drive::cut::Part;
 pub use drive::driver;
 pub use drive::driver::{End, Goal, Observer, Policy, Progress, Watch, is_broken_off};
 pub use drive::estimate::Estimate;
-pub use drive::findings::{Finding, Findings, Seen, Tally};
+pub use drive::findings::{Broken, Finding, Findings, Seen, Tally};
 pub use drive::parallel::{Parts, Saver, Workers};
 pub use drive::prints::Prints;
 pub use drive::search::{Engine, Search, Session};

@@ -448,6 +448,7 @@ impl Saved {
                 .map(|(_, schedule)| finding(None, schedule))
                 .collect::<Result<_, _>>()?,
             livelock: None,
+            broken: Vec::new(),
             stored: None,
             elapsed: std::time::Duration::try_from_secs_f64(self.seconds)
                 .map_err(|error| ResumeError::Shape(error.to_string()))?,

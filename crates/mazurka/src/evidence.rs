@@ -1,5 +1,7 @@
 //! What a search found, told step by step.
 
+pub(crate) mod temporal;
+
 use std::time::{Duration, Instant};
 
 use mazurka_core::record::{Difference, Ending, Kind, Run, Witness};
@@ -138,8 +140,8 @@ impl Hurry {
     }
 }
 
-/// The evidence for everything found: failures first, then the deadlock, the livelock, two results
-/// that differ.
+/// The evidence for everything found: failures first, then temporal properties, the deadlock, the
+/// livelock, two results that differ.
 pub(crate) fn witnesses<M: Narrator + Semantics>(
     machine: &mut M,
     found: &Findings,
@@ -153,6 +155,15 @@ pub(crate) fn witnesses<M: Narrator + Semantics>(
             && counts(Kind::Failure)
         {
             all.push(found_failure(machine, &finding.schedule, mishap, hurry));
+        }
+    }
+    for broken in &found.broken {
+        if counts(Kind::Property) {
+            let narrated = retell(machine, &broken.schedule);
+            match temporal::violated(machine, broken.property, broken.lasso) {
+                true => all.push(temporal::property(machine, narrated.run, broken)),
+                false => panic!("a run does not violate what it did: {}", broken.schedule),
+            }
         }
     }
     if let Some(finding) = &found.deadlock
@@ -268,6 +279,7 @@ fn explained<M: Narrator>(machine: &M, run: Run, mishap: &Mishap) -> Witness {
         waiting: Vec::new(),
         differs: Vec::new(),
         condition: None,
+        lasso: None,
     }
 }
 
@@ -294,6 +306,7 @@ pub(crate) fn deadlock<M: Narrator>(machine: &mut M, mut run: Run) -> Witness {
         waiting,
         differs: Vec::new(),
         condition: None,
+        lasso: None,
     }
 }
 
@@ -330,6 +343,7 @@ pub(crate) fn livelock<M: Narrator + Semantics>(machine: &mut M, run: Run) -> Op
         waiting: Vec::new(),
         differs: Vec::new(),
         condition: None,
+        lasso: None,
     })
 }
 
@@ -379,6 +393,7 @@ pub(crate) fn nondeterminism<M: Narrator>(
         waiting: Vec::new(),
         differs,
         condition: None,
+        lasso: None,
     }
 }
 

@@ -48,6 +48,9 @@ pub(crate) trait Front: Sync {
 
     /// Whether it states a property besides determinism.
     fn states_other_property(&self) -> bool;
+
+    /// Whether it states temporal properties.
+    fn states_temporal(&self) -> bool;
 }
 
 /// A program of one of the languages.
@@ -110,6 +113,10 @@ impl Front for Arc<Code> {
     fn states_other_property(&self) -> bool {
         Code::states_other_property(self)
     }
+
+    fn states_temporal(&self) -> bool {
+        Code::states_temporal(self)
+    }
 }
 
 impl Front for Arc<mazurka_abs::Code> {
@@ -129,6 +136,10 @@ impl Front for Arc<mazurka_abs::Code> {
 
     fn states_other_property(&self) -> bool {
         mazurka_abs::Code::states_other_property(self)
+    }
+
+    fn states_temporal(&self) -> bool {
+        false
     }
 }
 
@@ -201,6 +212,11 @@ impl Language {
     /// Whether it states something about final states.
     pub fn states_ensures(&self) -> bool {
         on_front!(*self, front => Front::states_ensures(front))
+    }
+
+    /// Whether it states temporal properties.
+    pub fn states_temporal(&self) -> bool {
+        on_front!(*self, front => Front::states_temporal(front))
     }
 
     /// Whether it states a property besides determinism.

@@ -20,6 +20,8 @@ pub struct Options {
     /// The kinds of violations that count, if not those that the program
     /// [asks for](crate::Program::counted).
     pub counted: Option<Kinds>,
+    /// The names of the temporal properties that count, if not all do.
+    pub properties: Option<Vec<String>>,
     /// Whether `check` goes on until everything is explored, violated or not.
     pub keep_going: bool,
     /// How many workers explore at the same time, where an engine can have several; 0 stands for 1.
@@ -75,11 +77,19 @@ impl Options {
             .collect()
     }
 
+    /// Whether a temporal property of this name counts.
+    pub(crate) fn counts(&self, name: Option<&str>) -> bool {
+        let named = |names: &Vec<String>| names.iter().any(|one| Some(one.as_str()) == name);
+        self.properties.as_ref().is_none_or(named)
+    }
+
     /// What a record says of them, for a search that looks no deeper than `depth`.
     pub(crate) fn record(&self, depth: Option<u64>) -> OptionsRecord {
         let limits = &self.limits;
         OptionsRecord {
-            property: self.counted.map(named),
+            property: self
+                .counted
+                .map(|counted| named(counted, self.properties.as_deref())),
             max_depth: depth,
             max_steps: limits.steps,
             max_executions: limits.executions,
@@ -92,12 +102,15 @@ impl Options {
 }
 
 /// Properties as `--property` names them.
-fn named(counted: Kinds) -> String {
-    let name = |kind| match kind {
-        Kind::Nondeterminism => "deterministic",
-        kind => kind.name(),
-    };
-    let names: Vec<&str> = counted.iter().map(name).collect();
+fn named(counted: Kinds, properties: Option<&[String]>) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for kind in counted.iter() {
+        match (kind, properties) {
+            (Kind::Nondeterminism, _) => names.push("deterministic"),
+            (Kind::Property, Some(named)) => names.extend(named.iter().map(String::as_str)),
+            (kind, _) => names.push(kind.name()),
+        }
+    }
     names.join(",")
 }
 

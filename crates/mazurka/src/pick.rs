@@ -13,9 +13,10 @@
 //!
 //! Where the program may loop, merging states comes first: the others cannot decide if a run has no
 //! end. The engines agree on every verdict, because they explore the same executions; only one of
-//! them can see a livelock, but the others then reach a bound.
+//! them can see a livelock, but the others then reach a bound. Only that one decides temporal
+//! properties, so where these count it has no rivals.
 
-use mazurka_core::{Bound, Limits, Semantics, StopReason};
+use mazurka_core::{Bound, Kind, Limits, Semantics, StopReason};
 use mazurka_explore::{Budget, Findings, Goal, Parts, Search, Stateless, Workers};
 
 use crate::{Algorithm, Options, Watch};
@@ -50,6 +51,10 @@ pub(crate) fn decide<M: Semantics>(
     let mut engines = vec![Algorithm::Optimal, Algorithm::Stateful, Algorithm::CONTEXT];
     if machine.may_repeat() {
         engines.swap(0, 1);
+    }
+    let temporal = goal == Goal::Everything || goal.stops_at(Kind::Property);
+    if temporal && !machine.temporal().is_empty() {
+        engines = vec![Algorithm::Stateful];
     }
     let mut budget = FIRST_BUDGET;
     let mut spent = 0;
@@ -129,6 +134,7 @@ fn ends_all(bound: &Bound) -> bool {
         | Bound::Undecided
         | Bound::AsPrinted
         | Bound::Sampled(_)
+        | Bound::Temporal
         | Bound::Unfold(_) => false,
     }
 }

@@ -1,7 +1,7 @@
 //! A program that is ready to be explored.
 
 use mazurka_core::record::ProgramRecord;
-use mazurka_core::{Fingerprint, Kinds};
+use mazurka_core::{Bound, Fingerprint, Kind, Kinds};
 use mazurka_diagnostics::Diagnostic;
 use mazurka_lang::Unknowns;
 use mazurka_smt::Missing;
@@ -75,8 +75,9 @@ impl Program {
     }
 
     /// The kinds of violations that count: those of the options, if the caller has named some.
-    /// Otherwise failures, deadlocks and livelocks; and different results, if the file says what to
-    /// observe or states nothing else; without those that the file allows.
+    /// Otherwise failures, temporal properties that do not hold, deadlocks and livelocks; and
+    /// different results, if the file says what to observe or states nothing else; without those
+    /// that the file allows. Temporal properties count only where the file states some.
     pub fn counted(&self, options: &Options) -> Kinds {
         let language = &self.language;
         let deterministic = language.asks_for_determinism() || !language.states_other_property();
@@ -85,7 +86,23 @@ impl Program {
             false => Kinds::FAULTS,
         };
         let counted = asked.without(language.allowed());
-        options.counted.unwrap_or(counted)
+        let counted = options.counted.unwrap_or(counted);
+        match language.states_temporal() {
+            true => counted,
+            false => counted.without(Kinds::of(&[Kind::Property])),
+        }
+    }
+
+    /// The names of its temporal properties.
+    pub fn temporal_names(&self) -> Vec<String> {
+        let stated = self.language.maz().map(|code| &code.program().temporal);
+        let names = stated.into_iter().flatten();
+        names.filter_map(|property| property.name.clone()).collect()
+    }
+
+    /// The bound of a search that does not look at temporal properties though they count.
+    pub(crate) fn leaves_out_temporal(&self, counted: Kinds) -> Option<Bound> {
+        counted.contains(Kind::Property).then_some(Bound::Temporal)
     }
 
     /// The same where all is explored and counted: different results are no violation there.
@@ -109,6 +126,11 @@ pub enum Refused {
     /// A property that the solver cannot be asked about.
     #[error(transparent)]
     Property(#[from] NotTranslated),
+    /// Temporal properties of a program whose values are not all known.
+    #[error(
+        "temporal properties can be decided only where all values are known: give the initial values (--set) and use no `input()`, or leave them out (`allows property`)"
+    )]
+    Temporal,
     /// A net that is too large to be drawn.
     #[error(transparent)]
     TooLarge(#[from] NetTooLarge),

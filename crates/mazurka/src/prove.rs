@@ -299,12 +299,16 @@ impl Theory<'_> {
             witnesses.extend(witness);
             file.proofs.push(found.proof);
         }
+        // The temporal properties are among what the file states.
+        if wanted.contains(&None) && !self.program.temporal.is_empty() {
+            bounds.push(Bound::Temporal);
+        }
         bounds.sort_unstable();
         bounds.dedup();
         let any = |status| all.iter().any(|goal: &GoalOutcome| goal.status == status);
         let verdict = match () {
             () if any(Status::Refuted) => Verdict::Violated,
-            () if any(Status::Open) => Verdict::Inconclusive,
+            () if any(Status::Open) || bounds.contains(&Bound::Temporal) => Verdict::Inconclusive,
             () => Verdict::Verified,
         };
         let record = Record {
@@ -457,6 +461,7 @@ impl Theory<'_> {
             waiting: Vec::new(),
             differs: Vec::new(),
             condition: None,
+            lasso: None,
         })
     }
 

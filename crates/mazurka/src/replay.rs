@@ -20,11 +20,12 @@ use mazurka_core::record::{
     Binding, Kind, KindsRecord, OLDEST_VERSION, Record, Run, Step, VERSION, Witness,
 };
 use mazurka_core::{
-    Counts, Narrator, ParseScheduleError, Schedule, Scope, Semantics, StopReason, Verdict,
+    Counts, Mishap, Narrator, ParseScheduleError, Schedule, Scope, Semantics, StopReason, Verdict,
 };
+use mazurka_explore::Broken;
 use serde::Deserialize;
 
-use crate::evidence::NarratedRun;
+use crate::evidence::{NarratedRun, temporal};
 use crate::front::{Front, on_front};
 use crate::unknowns::given;
 use crate::{Options, Program, evidence};
@@ -210,10 +211,32 @@ fn again<M: Narrator + Semantics>(
         (Kind::Failure, [run]) => {
             let narrated = same_run(machine, run)?;
             let mut failures = narrated.failures.iter();
-            match failures.find(|m| machine.explain(m).0 == old.message) {
+            let same = |mishap: &&Mishap| {
+                let (message, place) = machine.explain(mishap);
+                message == old.message && place == old.place
+            };
+            match failures.find(same) {
                 Some(mishap) => Ok(evidence::failure(machine, narrated.run, mishap)),
                 None => changed("the recorded failure does not happen"),
             }
+        }
+        (Kind::Property, [run]) => {
+            let narrated = same_run(machine, run)?;
+            let same = |&at: &usize| temporal::message(machine, at) == old.message;
+            let Some(property) = (0..machine.temporal().len()).find(same) else {
+                return changed("the program does not state the recorded property");
+            };
+            if old.lasso.is_some_and(|stem| stem > run.steps.len())
+                || !temporal::violated(machine, property, old.lasso)
+            {
+                return changed("the run does not violate the recorded property");
+            }
+            let broken = Broken {
+                property,
+                schedule: run.schedule.parse()?,
+                lasso: old.lasso,
+            };
+            Ok(temporal::property(machine, narrated.run, &broken))
         }
         (Kind::Deadlock, [run]) => {
             let narrated = same_run(machine, run)?;

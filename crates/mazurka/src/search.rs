@@ -204,14 +204,19 @@ impl Program {
         let options = &options.started();
         let mut machine = front.machine_for_a_search(options);
         let machines = || front.machine_for_a_search(options);
-        let (algorithm, found) = pick::decide(&mut machine, &machines, options, task, watch);
+        let (algorithm, mut found) = pick::decide(&mut machine, &machines, options, task, watch);
+        found.broken.retain(|broken| {
+            let stated = machine.temporal_text(broken.property);
+            options.counts(stated.name.as_deref())
+        });
         let head = Head::new("check", algorithm, options, self.counted(options));
         let shown = shown(&mut machine, &found, head);
         self.record_of(head, &found, shown)
     }
 
     /// The whole space with one engine (or a sample of it, if the engine draws executions at
-    /// random), and its counts. Failures, deadlocks and livelocks violate.
+    /// random), and its counts. Failures, deadlocks and livelocks violate, and temporal properties
+    /// that do not hold; only [`Algorithm::Stateful`] looks at these.
     pub fn explore(
         &self,
         algorithm: Algorithm,
@@ -339,7 +344,7 @@ impl Program {
             (true, false) => Verdict::Inconclusive,
             (true, true) => Verdict::Verified,
         };
-        Record {
+        let mut record = Record {
             version: VERSION,
             program: self.record().clone(),
             command: head.command.to_owned(),
@@ -363,6 +368,10 @@ impl Program {
                 open: Vec::new(),
             },
             witnesses,
+        };
+        if head.algorithm != Algorithm::Stateful {
+            record.add_bounds(self.leaves_out_temporal(head.counted));
         }
+        record
     }
 }

@@ -123,7 +123,7 @@ impl Program {
             () if cut => Verdict::Inconclusive,
             () => Verdict::Verified,
         };
-        let record = Record {
+        let mut record = Record {
             version: VERSION,
             program: self.record().clone(),
             command: "symbolic".to_owned(),
@@ -155,6 +155,7 @@ impl Program {
             kinds: KindsRecord::default(),
             witnesses: Vec::new(),
         };
+        record.add_bounds(self.leaves_out_temporal(self.counted(options)));
         let states = SymbolicStates {
             por: wanted.por.to_string(),
             prefix_pruning: wanted.prefix_pruning,

@@ -98,6 +98,10 @@ impl Front for ForAll {
     fn states_other_property(&self) -> bool {
         self.code.states_other_property()
     }
+
+    fn states_temporal(&self) -> bool {
+        self.code.states_temporal()
+    }
 }
 
 impl ForAll {
@@ -244,6 +248,9 @@ impl Program {
             goal,
             tests,
         } = asked;
+        if counted.contains(Kind::Property) {
+            return Err(Refused::Temporal);
+        }
         // The terms and what is known of them belong to one solver, so one worker explores.
         let options = &Options {
             jobs: 1,

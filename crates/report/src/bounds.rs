@@ -37,6 +37,9 @@ pub fn advice(bound: &Bound) -> &'static str {
         Bound::Sampled(_) => {
             "draw more (--max-executions) or others (--seed); what covers all is `mazurka check`, or another --algorithm"
         }
+        Bound::Temporal => {
+            "`mazurka check` looks at them, and so does `explore --algorithm stateful`"
+        }
         Bound::Unfold(_) => {
             "give the loop an invariant: `while e invariant I { … }`, or raise --unfold"
         }

@@ -50,6 +50,7 @@ fn witness(kind: Kind, message: &str) -> Witness {
         waiting: Vec::new(),
         differs: Vec::new(),
         condition: None,
+        lasso: None,
     }
 }
 

@@ -71,7 +71,8 @@ pub fn headline(record: &Record, view: &View) -> String {
 /// What was looked for and does not happen, and what happens and does not count.
 fn verified(record: &Record) -> String {
     let counts = &record.counts;
-    if counts.executions == 0 && record.deterministic.is_none() {
+    // A run without an end is no execution, and not discarded.
+    if counts.executions == 0 && counts.discarded > 0 && record.deterministic.is_none() {
         return "every run is discarded by a false `assume`, so nothing can go wrong".to_owned();
     }
     // Records of before there was a choice say nothing.
@@ -81,6 +82,9 @@ fn verified(record: &Record) -> String {
     let mut parts = Vec::new();
     if counts_as(Kind::Failure) {
         parts.push("no failure".to_owned());
+    }
+    if asked.contains(&Kind::Property) {
+        parts.push("the temporal properties hold".to_owned());
     }
     if counts_as(Kind::Deadlock) {
         parts.push("no deadlock".to_owned());

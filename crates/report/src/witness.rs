@@ -1,6 +1,6 @@
 //! The evidence for a violation, and how to see it again.
 
-use mazurka_core::record::{Binding, Kind, Record, Run, Step, Waiting, Witness};
+use mazurka_core::record::{Binding, Ending, Kind, Record, Run, Step, Waiting, Witness};
 
 use crate::events::{Columns, bindings};
 use crate::{View, clip, pad, replay_command};
@@ -45,6 +45,7 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
         }
         all => text.extend(all.iter().map(|run| rest(run, 0, &columns, view))),
     }
+    text += &for_ever(witness);
     if !witness.differs.is_empty() {
         text += &format!("{}\n", paint.strong("what differs at the end:"));
         let names = witness.differs.iter().map(|d| d.name.chars().count());
@@ -57,6 +58,20 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
         }
     }
     text
+}
+
+/// How a run goes on that violates a temporal property.
+fn for_ever(witness: &Witness) -> String {
+    let ([run], Kind::Property) = (&witness.runs[..], witness.kind) else {
+        return String::new();
+    };
+    let steps = run.steps.len();
+    match (witness.lasso, run.ending) {
+        (Some(stem), _) if stem + 1 == steps => format!("  step {steps} repeats for ever\n"),
+        (Some(stem), _) => format!("  steps {}–{steps} repeat for ever\n", stem + 1),
+        (None, Ending::Final | Ending::Deadlock) => "  the run ends here\n".to_owned(),
+        (None, _) => String::new(),
+    }
 }
 
 /// The values of what the program leaves open: its initial values, then its inputs.
@@ -153,6 +168,7 @@ pub(crate) fn replay(record: &Record, witness: &Witness, view: &View) -> String 
 pub(crate) fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Failure => "failure",
+        Kind::Property => "property",
         Kind::Deadlock => "deadlock",
         Kind::Nondeterminism => "not deterministic",
         Kind::Livelock => "livelock",

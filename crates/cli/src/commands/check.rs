@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use mazurka::Program;
 use mazurka::search::{Kind, Kinds};
 
 use super::{Refusal, jobs, view};
@@ -24,17 +25,18 @@ use crate::{files, values};
   mazurka check counter.maz --witness bad.json; mazurka replay bad.json
   echo 'var x: int = 0 process {{ x := 1 }} process {{ x := 2 }}' | mazurka check -
 
-Failures, deadlocks and livelocks count, and different final states if the file has `observe` or
+Failures, deadlocks, livelocks and temporal properties count, and different final states if the file has `observe` or
 states no other property; --property decides what counts instead. Where something is found, graver
-kinds (failure, deadlock, livelock, different results) are looked for in as many steps again, at
+kinds (failure, property, deadlock, livelock, different results) are looked for in as many steps again, at
 least a million; what is still open then is said, and --keep-going explores everything.
 {EXIT_CODES}"))]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     program: ProgramArgs,
-    /// What counts, whatever the file states; may be given more than once
-    #[arg(long, value_enum, value_delimiter = ',')]
-    property: Vec<Property>,
+    /// What counts, whatever the file states: failure, property, deadlock, livelock,
+    /// deterministic, all, or the name of a temporal property; may be given more than once
+    #[arg(long, value_name = "KIND|NAME", value_delimiter = ',')]
+    property: Vec<String>,
     /// Explore everything, violated or not
     #[arg(long)]
     keep_going: bool,
@@ -51,9 +53,11 @@ pub(crate) struct CheckArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Property {
+enum KindName {
     /// No assertion, invariant, `ensures`, index, division or `unlock` fails
     Failure,
+    /// The temporal properties that the file states hold
+    Property,
     /// Some process can go on until all have ended
     Deadlock,
     /// No fair run goes on for ever while a process that is meant to end does not
@@ -64,27 +68,56 @@ enum Property {
     All,
 }
 
-impl Property {
+impl KindName {
     fn kinds(self) -> Kinds {
         match self {
-            Property::Failure => Kinds::of(&[Kind::Failure]),
-            Property::Deadlock => Kinds::of(&[Kind::Deadlock]),
-            Property::Livelock => Kinds::of(&[Kind::Livelock]),
-            Property::Deterministic => Kinds::of(&[Kind::Nondeterminism]),
-            Property::All => Kinds::ALL,
+            KindName::Failure => Kinds::of(&[Kind::Failure]),
+            KindName::Property => Kinds::of(&[Kind::Property]),
+            KindName::Deadlock => Kinds::of(&[Kind::Deadlock]),
+            KindName::Livelock => Kinds::of(&[Kind::Livelock]),
+            KindName::Deterministic => Kinds::of(&[Kind::Nondeterminism]),
+            KindName::All => Kinds::ALL,
         }
     }
+}
+
+/// Which kinds count, and which temporal properties if not all do.
+fn counted(args: &CheckArgs, program: &Program) -> Result<(Kinds, Option<Vec<String>>), Refusal> {
+    let mut kinds = Kinds::NONE;
+    let mut names = Vec::new();
+    for text in &args.property {
+        match KindName::from_str(text, false) {
+            Ok(name) => kinds = name.kinds().iter().fold(kinds, Kinds::with),
+            Err(_) => names.push(text.clone()),
+        }
+    }
+    let known = program.temporal_names();
+    if let Some(name) = names.iter().find(|name| !known.contains(name)) {
+        let kinds = "failure, property, deadlock, livelock, deterministic and all";
+        let stated = match known.is_empty() {
+            true => "and the file names no temporal property".to_owned(),
+            false => format!("and the file names {}", known.join(", ")),
+        };
+        return Err(
+            format!("there is no property `{name}`: --property takes {kinds}, {stated}").into(),
+        );
+    }
+    let all = kinds.contains(Kind::Property) || names.is_empty();
+    if !names.is_empty() {
+        kinds = kinds.with(Kind::Property);
+    }
+    Ok((kinds, (!all).then_some(names)))
 }
 
 /// Looks for a verdict, and shows it.
 pub(super) fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     let program = args.program.load()?;
     let mut options = args.search.options(jobs(args.jobs))?;
-    let asked = args
-        .property
-        .iter()
-        .flat_map(|property| property.kinds().iter());
-    options.counted = (!args.property.is_empty()).then(|| asked.collect());
+    if !args.property.is_empty() {
+        let (kinds, properties) = counted(args, &program)?;
+        options.counted = Some(kinds);
+        options.properties = properties;
+    }
     options.keep_going = args.keep_going;
     let record = watched(&options.limits, args.output.quiet, |watch| {
         program.check(&options, watch)

@@ -344,6 +344,7 @@ fn broken_off(record: &Record) -> bool {
         | Bound::FinalStates
         | Bound::AsPrinted
         | Bound::Sampled(_)
+        | Bound::Temporal
         | Bound::Unfold(_) => false,
     })
 }

@@ -22,7 +22,7 @@ fn blocks(text: &str) -> Vec<(String, String)> {
 #[test]
 fn the_programs_of_the_language_reference_do_what_it_says() {
     let mut tried = 0;
-    for (info, program) in blocks(&document("docs/language.md")) {
+    for (info, program) in blocks(&(document("docs/language.md") + &document("docs/temporal.md"))) {
         let Some(verdict) = info.strip_prefix("maz ") else {
             continue;
         };
@@ -33,7 +33,7 @@ fn the_programs_of_the_language_reference_do_what_it_says() {
         );
         tried += 1;
     }
-    assert!(tried >= 6, "the examples were not found");
+    assert!(tried >= 9, "the examples were not found");
 }
 
 #[test]

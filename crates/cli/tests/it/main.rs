@@ -18,6 +18,7 @@ mod sampling;
 mod snapshots;
 mod support;
 mod symbolic;
+mod temporal;
 mod undecided;
 mod unfold;
 mod verdicts;

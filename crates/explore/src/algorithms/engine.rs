@@ -10,7 +10,9 @@ use mazurka_core::{Bound, Execution, Kind, Semantics, StopReason};
 
 use crate::algorithms::context::{Context, Printed, Variant};
 use crate::algorithms::dpor::Dpor;
-use crate::algorithms::livelock::Map;
+use crate::algorithms::graph::Looks;
+use crate::algorithms::livelock::livelock;
+use crate::algorithms::map::Map;
 use crate::algorithms::naive::Naive;
 use crate::algorithms::optimal::Optimal;
 use crate::algorithms::pct::Pct;
@@ -18,6 +20,7 @@ use crate::algorithms::random::RandomWalks;
 use crate::algorithms::sleep::Sleep;
 use crate::algorithms::source::Source;
 use crate::algorithms::stateful::{SleepSets, Stateful};
+use crate::algorithms::temporal::violations;
 use crate::drive::budget::Budget;
 use crate::drive::driver::Policy;
 use crate::drive::findings::Findings;
@@ -126,7 +129,9 @@ impl Algorithm {
             Algorithm::Source => "source sets found on the way, with sleep sets",
             Algorithm::Optimal => "each trace exactly once (wakeup trees)",
             Algorithm::Context(_) => "source sets; orders that lead to equal states are tried once",
-            Algorithm::Stateful => "each state once (fingerprints); finds livelocks",
+            Algorithm::Stateful => {
+                "each state once (fingerprints); finds livelocks, decides temporal properties"
+            }
             Algorithm::Random(_) => "some executions, drawn evenly; verifies nothing",
             Algorithm::Pct(_) => "some executions, drawn by priorities; verifies nothing",
         }
@@ -337,34 +342,71 @@ fn in_context<E: Semantics>(mut session: Session<'_, '_, E>, variant: Variant) -
 
 fn each_state<E: Semantics>(mut session: Session<'_, '_, E>) -> Findings {
     session.limits.depth.get_or_insert(u64::MAX);
-    if !session.program.may_repeat() || !session.goal.looks_for(Kind::Livelock) {
+    let program = &*session.program;
+    let looked_for = Cyclic {
+        livelocks: program.may_repeat() && session.goal.looks_for(Kind::Livelock),
+        properties: !program.temporal().is_empty() && session.goal.looks_for(Kind::Property),
+    };
+    if !looked_for.livelocks && !looked_for.properties {
         return session.explore(&mut Stateful::new(SleepSets::default()));
     }
-    let mut policy = Stateful::new(Map::default());
+    let mut policy = Stateful::new(Map::new(program));
     let mut found = session.explore(&mut policy);
-    if found.stopped == StopReason::Complete {
-        look_for_livelocks(&mut session, policy.into_memory(), &mut found);
-    }
-    found
-}
-
-fn look_for_livelocks<E: Semantics>(
-    session: &mut Session<'_, '_, E>,
-    map: Map,
-    found: &mut Findings,
-) {
-    let budget = Budget::after(found.elapsed, &session.limits);
-    let (counts, watch) = (found.counts, &mut *session.watch);
-    let look = &mut || budget.look(counts, watch);
-    match map.livelock(session.program, look) {
-        ControlFlow::Continue(livelock) => found.livelock = livelock,
-        ControlFlow::Break(bound) => {
+    let map = policy.into_memory();
+    if found.stopped != StopReason::Certain {
+        let budget = Budget::after(found.elapsed, &session.limits);
+        let (counts, watch) = (found.counts, &mut *session.watch);
+        let look = &mut || budget.look(counts, watch);
+        let looks = &mut Looks::new(look);
+        if let ControlFlow::Break(bound) = looked_for.find(session.program, map, &mut found, looks)
+        {
             found.bound(bound);
             found.stopped = StopReason::Bound;
             found.broken_off = true;
         }
+        // A run that violates `always` is certain, however little was explored.
+        if !found.broken.is_empty()
+            && found.stopped == StopReason::Bound
+            && session.goal.stops_at(Kind::Property)
+        {
+            found.stopped = StopReason::Certain;
+            found.bounds.clear();
+        }
+        found.elapsed = budget.elapsed();
     }
-    found.elapsed = budget.elapsed();
+    found
+}
+
+/// What is looked for in the graph of states, after the search.
+struct Cyclic {
+    livelocks: bool,
+    properties: bool,
+}
+
+impl Cyclic {
+    fn find<E: Semantics>(
+        &self,
+        program: &mut E,
+        map: Map,
+        found: &mut Findings,
+        looks: &mut Looks<'_>,
+    ) -> ControlFlow<Bound> {
+        let complete = found.stopped == StopReason::Complete;
+        if !complete && !self.properties {
+            return ControlFlow::Continue(());
+        }
+        let states = map.graph(looks)?;
+        if self.livelocks && complete {
+            found.livelock = livelock(&states, program, looks)?;
+        }
+        if self.properties {
+            if states.truths.undecided {
+                found.add_bound(Bound::IntRange);
+            }
+            found.broken = violations(&states, program, complete, looks)?;
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 impl<E: Execution> Session<'_, '_, E> {

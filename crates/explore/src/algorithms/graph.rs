@@ -142,10 +142,12 @@ impl Graph {
         &self.edges[self.places(state)]
     }
 
-    /// Returns the strong component of each state. Calls `found` with the members of each
-    /// component, in the order of their numbers, when all members are known.
+    /// Returns the strong component of each state in the graph of the edges `along` which a way may
+    /// go. Calls `found` with the members of each component, in the order of their numbers, when
+    /// all members are known: after all components that its edges lead to.
     pub fn components(
         &self,
+        along: impl Fn(&Edge) -> bool,
         looks: &mut Looks<'_>,
         mut found: impl FnMut(&[u32], &[u32]),
     ) -> ControlFlow<Bound, Vec<u32>> {
@@ -173,8 +175,12 @@ impl Graph {
                     open.push(state);
                 }
                 if *next < self.places(state).end {
-                    let to = self.edges[*next].to;
+                    let edge = &self.edges[*next];
+                    let to = edge.to;
                     *next += 1;
+                    if !along(edge) {
+                        continue;
+                    }
                     if number[to as usize] == NONE {
                         path.push((to, self.places(to).start, NONE));
                     } else if component[to as usize] == NONE {
@@ -275,7 +281,7 @@ mod tests {
     /// Returns the component of each state, and the number of components.
     fn components(graph: &Graph) -> (Vec<u32>, u32) {
         let mut count = 0;
-        let of = unlimited(|looks| graph.components(looks, |_, _| count += 1));
+        let of = unlimited(|looks| graph.components(|_| true, looks, |_, _| count += 1));
         (of, count)
     }
 
@@ -286,7 +292,7 @@ mod tests {
         let made = Graph::new(2, vec![edge(0, 0, 1)], &mut Looks::new(&mut look));
         assert!(made.is_break());
         let graph = graph(2, vec![edge(0, 0, 1)]);
-        let found = graph.components(&mut Looks::new(&mut look), |_, _| {});
+        let found = graph.components(|_| true, &mut Looks::new(&mut look), |_, _| {});
         assert!(found.is_break());
     }
 

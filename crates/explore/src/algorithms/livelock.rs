@@ -11,7 +11,7 @@
 //!
 //! | paper | here |
 //! |---|---|
-//! | state graph | [`Graph`], made of the [`Map`] of a search |
+//! | state graph | [`StateGraph`], made of the [`Map`](crate::algorithms::map::Map) of a search |
 //! | just component | [`is_fair`] |
 //! | enabled(τ) | [`ready`]: the process has a step from the state |
 //!
@@ -24,130 +24,27 @@
 //! are left out too. The finding is a *lasso*: a shortest path into a fair component and a cycle
 //! there that shows its fairness. The cycle is made of shortest paths with few switches between
 //! processes, so it is short, though not always shortest.
-//!
-//! Memory: besides the table of the states, 17 bytes for each state and 12 for each step; at the
-//! end up to 30 more for each state.
 
 use std::ops::ControlFlow;
 
-use hashbrown::hash_table::Entry;
-use mazurka_core::{Bound, Fingerprint, ProcessId, Schedule, Semantics, Status};
+use mazurka_core::{Bound, ProcessId, Semantics};
 use smallvec::SmallVec;
 
 use crate::algorithms::graph::{Edge, Graph, Looks, Route};
-use crate::algorithms::naive::next_outcomes;
-use crate::algorithms::stateful::{Arrival, Memory, Met};
+use crate::algorithms::map::StateGraph;
 use crate::drive::findings::Finding;
-use crate::drive::table::Table;
 
-/// The states met, with numbers, and the steps between them.
-#[derive(Debug, Default)]
-pub(crate) struct Map {
-    numbers: Table<u32>,
-    prints: Vec<Fingerprint>,
-    /// For each state whether some process that is meant to end has not.
-    unended: Vec<bool>,
-    edges: Vec<Edge>,
-}
-
-impl Memory for Map {
-    /// The number of the state, if its steps are to be recorded.
-    type Mark = Option<u32>;
-
-    fn meet<E: Semantics>(
-        &mut self,
-        program: &E,
-        from: Option<Arrival<'_, Option<u32>>>,
-    ) -> Met<Option<u32>> {
-        let Self {
-            numbers,
-            prints,
-            unended,
-            edges,
-        } = self;
-        let print = program.fingerprint();
-        let hash = |print: Fingerprint| print.bits() as u64;
-        let same = |&number: &u32| prints[number as usize] == print;
-        let new = prints.len() as u32;
-        let entry = numbers.entry(hash(print), same, |&n| hash(prints[n as usize]));
-        let known = match entry {
-            Entry::Occupied(known) => Some(*known.get()),
-            Entry::Vacant(free) => {
-                free.insert(new);
-                None
-            }
-        };
-        let number = known.unwrap_or(new);
-        if let Some(Arrival {
-            mark: Some(before),
-            event,
-            ..
-        }) = from
-        {
-            edges.push(Edge {
-                from: before,
-                process: event.process,
-                to: number,
-            });
-        }
-        if known.is_some() {
-            return Met::Known {
-                mark: known,
-                only: 0,
-            };
-        }
-        prints.push(print);
-        let all = program.processes().in_order();
-        unended.push(all.iter().any(|&p| match program.status(p) {
-            Status::Ready | Status::Waiting => !program.is_endless(p),
-            _ => false,
-        }));
-        let halted = |&p: &ProcessId| {
-            let status = program.status(p);
-            matches!(status, Status::Failed | Status::Discarded | Status::Lost)
-        };
-        Met::New {
-            mark: (!all.iter().any(halted)).then_some(number),
-            but: 0,
-        }
-    }
-}
-
-impl Map {
-    /// Returns a livelock, if there is one. The map must be complete.
-    pub fn livelock<E: Semantics>(
-        self,
-        program: &mut E,
-        look: &mut dyn FnMut() -> ControlFlow<Bound>,
-    ) -> ControlFlow<Bound, Option<Finding>> {
-        drop(self.numbers);
-        let looks = &mut Looks::new(look);
-        let graph = Graph::new(self.prints.len(), self.edges, looks)?;
-        let lasso = lasso(&graph, &self.unended, looks)?;
-        ControlFlow::Continue(lasso.map(|lasso| Finding {
-            mishap: None,
-            schedule: schedule(program, &lasso, &self.prints),
-        }))
-    }
-}
-
-/// Returns the schedule of a path through the graph from its first state.
-fn schedule<E: Semantics>(program: &mut E, way: &[Edge], prints: &[Fingerprint]) -> Schedule {
-    program.back_to(0);
-    for (depth, edge) in way.iter().enumerate() {
-        let mut outcomes = Some(SmallVec::new());
-        while let Some(values) = outcomes {
-            program.back_to(depth);
-            match program.step(edge.process, &values) {
-                Ok(event) => outcomes = next_outcomes(event),
-                Err(error) => panic!("a step of the state graph cannot be made: {error}"),
-            }
-            if program.fingerprint() == prints[edge.to as usize] {
-                break;
-            }
-        }
-    }
-    Schedule::from_run(program.events(), program.processes())
+/// Returns the schedule of a livelock, if there is one. The graph must be complete.
+pub(crate) fn livelock<E: Semantics>(
+    states: &StateGraph,
+    program: &mut E,
+    looks: &mut Looks<'_>,
+) -> ControlFlow<Bound, Option<Finding>> {
+    let lasso = lasso(&states.graph, &states.unended, looks)?;
+    ControlFlow::Continue(lasso.map(|lasso| Finding {
+        mishap: None,
+        schedule: states.schedule(program, &lasso),
+    }))
 }
 
 /// Whether a process can make a step in a state.
@@ -168,8 +65,9 @@ struct Turn {
 }
 
 /// Whether a fair run can stay in a component for ever, given its members and the components of all
-/// states.
-fn is_fair(graph: &Graph, members: &[u32], component: &[u32]) -> bool {
+/// states. Processes are ready as the whole graph says, also where the components are those of a
+/// part of it.
+pub(crate) fn is_fair(graph: &Graph, members: &[u32], component: &[u32]) -> bool {
     let mut turns: SmallVec<[(ProcessId, Turn); 8]> = SmallVec::new();
     for &state in members {
         let here = component[state as usize];
@@ -202,10 +100,14 @@ fn lasso(
     looks: &mut Looks<'_>,
 ) -> ControlFlow<Bound, Option<Vec<Edge>>> {
     let mut fair = Vec::new();
-    let component = graph.components(looks, |members, component| {
-        let matters = members.iter().any(|&state| unended[state as usize]);
-        fair.push(matters && is_fair(graph, members, component));
-    })?;
+    let component = graph.components(
+        |_| true,
+        looks,
+        |members, component| {
+            let matters = members.iter().any(|&state| unended[state as usize]);
+            fair.push(matters && is_fair(graph, members, component));
+        },
+    )?;
     let in_fair = |state: u32| fair[component[state as usize] as usize];
     if !fair.contains(&true) {
         return ControlFlow::Continue(None);
@@ -221,12 +123,27 @@ fn lasso(
         return ControlFlow::Continue(None);
     };
     let start = prefix.last().map_or(0, |edge| edge.to);
+    let round = round(graph, &component, start, looks)?;
+    ControlFlow::Continue(round.map(|round| {
+        let mut lasso = prefix;
+        lasso.extend(round);
+        lasso
+    }))
+}
+
+/// Returns a fair cycle through a state of a [fair](is_fair) component; none if it is not fair.
+pub(crate) fn round(
+    graph: &Graph,
+    component: &[u32],
+    start: u32,
+    looks: &mut Looks<'_>,
+) -> ControlFlow<Bound, Option<Vec<Edge>>> {
     let home = component[start as usize];
     let inside = |edge: &Edge| component[edge.to as usize] == home;
 
     // The processes without a turn so far: ready in every state, and no step made.
     let mut waiting: Vec<ProcessId> = graph.steps(start).iter().map(|e| e.process).collect();
-    let mut lasso = prefix;
+    let mut cycle = Vec::new();
     let mut here = start;
     while !waiting.is_empty() {
         let turn = Route {
@@ -240,18 +157,18 @@ fn lasso(
         for edge in way {
             waiting.retain(|&p| p != edge.process && ready(graph, edge.to, p));
             here = edge.to;
-            lasso.push(edge);
+            cycle.push(edge);
         }
     }
     let home = Route {
         along: inside,
         to: |state| state == start,
-        past: nothing,
+        past: |_: &Edge| false,
     };
     let back = graph.way(here, &home, looks)?;
     ControlFlow::Continue(back.map(|back| {
-        lasso.extend(back);
-        lasso
+        cycle.extend(back);
+        cycle
     }))
 }
 

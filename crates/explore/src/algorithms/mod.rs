@@ -2,7 +2,8 @@
 //!
 //! Their common parts are here too: the states on the current path with all their ready processes
 //! (`branches`) or with their sleep sets (`path`), the search that reverses races (`reducing`),
-//! random walks (`sample`), and the graph of states in which livelocks are searched (`graph`).
+//! random walks (`sample`), and the graph of states in which livelocks and violations of temporal
+//! properties are searched (`graph`, `map`).
 
 pub(crate) mod branches;
 pub(crate) mod context;
@@ -10,6 +11,7 @@ pub(crate) mod dpor;
 pub(crate) mod engine;
 pub(crate) mod graph;
 pub(crate) mod livelock;
+pub(crate) mod map;
 pub(crate) mod naive;
 pub(crate) mod optimal;
 pub(crate) mod path;
@@ -21,3 +23,4 @@ pub(crate) mod sample;
 pub(crate) mod sleep;
 pub(crate) mod source;
 pub(crate) mod stateful;
+pub(crate) mod temporal;

@@ -23,8 +23,8 @@
 //! `assume` has halted a process: everything that counts there happens without that step too. If a
 //! run may come back to a state, there are no sleep sets, and the graph of states is recorded
 //! instead, because whether a cycle is a [livelock](crate::algorithms::livelock) depends on every
-//! step. `failures` counts the failing transitions that were executed: one that slept is the same
-//! failure in another order.
+//! step; so do [temporal](crate::algorithms::temporal) properties. `failures` counts the failing
+//! transitions that were executed: one that slept is the same failure in another order.
 //!
 //! Memory: 25 bytes for each slot of the table, which is about 5/8 full and grows in [small
 //! steps](crate::drive::table). Two states with one fingerprint would be taken for one: among n

@@ -33,6 +33,17 @@ impl Finding {
     }
 }
 
+/// A temporal property that a run violates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Its number among those that the program states.
+    pub property: usize,
+    /// The run. It ends in the state that violates an `always`, or where nothing goes on.
+    pub schedule: Schedule,
+    /// If the run goes on for ever: how many of its steps come before those that repeat.
+    pub lasso: Option<usize>,
+}
+
 /// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Findings {
@@ -52,6 +63,8 @@ pub struct Findings {
     pub finals: Vec<Finding>,
     /// A schedule to a cycle that can be followed for ever, and once round it.
     pub livelock: Option<Finding>,
+    /// Temporal properties that do not hold, in the order of the file.
+    pub broken: Vec<Broken>,
     /// The greatest number of states stored at any time, if the engine stores some and not all.
     pub stored: Option<u64>,
     /// Time taken.
@@ -97,6 +110,7 @@ impl Findings {
             deadlock: None,
             finals: Vec::new(),
             livelock: None,
+            broken: Vec::new(),
             stored: None,
             elapsed: Duration::ZERO,
             seen: Seen {
@@ -120,6 +134,7 @@ impl Findings {
     pub fn kinds(&self) -> Kinds {
         let found = [
             (Kind::Failure, !self.failures.is_empty()),
+            (Kind::Property, !self.broken.is_empty()),
             (Kind::Deadlock, self.deadlock.is_some()),
             (Kind::Livelock, self.livelock.is_some()),
             (Kind::Nondeterminism, self.finals.len() > 1),

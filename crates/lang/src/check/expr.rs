@@ -3,7 +3,8 @@
 use super::body::{Body, Meaning};
 use super::types::{Ty, Typed, is_integer, noun, numeric, range, show, stored};
 use super::{Value, Wanted, fold};
-use crate::check::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
+use crate::check::hir::{BinaryOp, Expr, ExprKind, Local, Type, UnaryOp};
+use crate::check::temporal::NamedLocal;
 use crate::syntax::ast::{self, Name};
 use mazurka_diagnostics::{Diagnostic, Span};
 
@@ -111,6 +112,29 @@ impl<'s> Body<'_, 's> {
         Expr { kind, ty, span }
     }
 
+    /// A local of a process, in a temporal property.
+    fn local_of(&mut self, named: &NamedLocal<'_, 's>, index: Option<Expr>) -> Typed {
+        let span = named.span;
+        let Some(id) = self.watched_local(named) else {
+            return self.poison(span);
+        };
+        let Local { ty, len, .. } = self.frame.locals[id.0 as usize].clone();
+        match (len, index) {
+            (None, None) => self.known(ExprKind::Local(id), ty, span),
+            (Some(_), Some(index)) => {
+                self.known(ExprKind::LocalElement(id, Box::new(index)), ty, span)
+            }
+            (Some(len), None) => {
+                self.array_without_index(named.local, len);
+                self.poison(span)
+            }
+            (None, Some(_)) => {
+                self.scalar_with_index(named.local);
+                self.poison(span)
+            }
+        }
+    }
+
     fn poison(&mut self, span: Span) -> Typed {
         let expr = self.node(ExprKind::Const(0), Type::Int, span);
         let ty = Ty::Poison;
@@ -161,6 +185,21 @@ impl<'s> Body<'_, 's> {
             ast::ExprKind::Bool(value) => self.constant(Value::Bool(*value), span),
             ast::ExprKind::Name(name) => self.name(*name, span),
             ast::ExprKind::Index(name, index) => self.element(*name, index, span),
+            ast::ExprKind::LocalOf {
+                process,
+                instance,
+                local,
+                index,
+            } => {
+                let index = index.as_ref().map(|index| self.index(index));
+                let named = NamedLocal {
+                    process: *process,
+                    instance: instance.as_deref(),
+                    local: *local,
+                    span,
+                };
+                self.local_of(&named, index)
+            }
             ast::ExprKind::Call(name, args) => {
                 for arg in args {
                     self.expr(arg, choices);
@@ -224,7 +263,7 @@ impl<'s> Body<'_, 's> {
             | "the bound of a loop" => {
                 "leave out `=` for a symbolic initial value, or use `let` in a process".to_owned()
             }
-            "an invariant" | "`ensures`" | "`requires`" => {
+            "an invariant" | "`ensures`" | "`requires`" | "a temporal property" => {
                 "properties speak of shared variables: assign it to one in a process".to_owned()
             }
             _ => format!("write `{example};` before, and use `v` here"),

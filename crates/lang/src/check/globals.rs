@@ -33,6 +33,9 @@ impl<'s> Checker<'s> {
                 self.process(*name, range.as_ref(), body);
             }
         }
+        for item in &file.items {
+            self.temporal(item);
+        }
         if !any && readable {
             let end = source.trim_end().len() as u32;
             let span = Span { start: end, end };
@@ -94,7 +97,11 @@ impl<'s> Checker<'s> {
                 }
                 Item::Property {
                     name: Some(name), ..
+                }
+                | Item::Temporal {
+                    name: Some(name), ..
                 } => {
+                    self.not_a_kind(*name);
                     self.declare_once(&mut properties, *name, "a property");
                 }
                 Item::Process {

@@ -6,7 +6,7 @@
 
 use std::slice::from_ref;
 
-use mazurka_core::Kinds;
+use mazurka_core::{Kinds, Temporal};
 use mazurka_diagnostics::Span;
 
 /// A shared variable's index in [`Program::vars`].
@@ -67,6 +67,13 @@ pub struct Program {
     pub invariants: Vec<Property>,
     /// What must hold in every final state.
     pub ensures: Vec<Property>,
+    /// What must hold of runs.
+    pub temporal: Vec<TemporalProperty>,
+    /// The conditions of temporal properties, by number: over shared variables and over `watched`
+    /// locals, which they name by their index there.
+    pub conditions: Vec<Expr>,
+    /// The locals of processes that temporal properties speak of.
+    pub watched: Vec<LocalOf>,
     /// What determinism is about; `None` if the file does not say (then: every variable).
     pub observe: Option<Vec<VarId>>,
     /// The kinds of violations that do not count.
@@ -125,6 +132,28 @@ pub struct Property {
     pub expr: Expr,
     /// Where it stands.
     pub span: Span,
+}
+
+/// A temporal property.
+#[derive(Clone, Debug)]
+pub struct TemporalProperty {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// What it says, over [`Program::conditions`].
+    pub says: Temporal,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A local of a process that is there from the start.
+#[derive(Clone, Debug)]
+pub struct LocalOf {
+    /// The process: its index in [`Program::processes`].
+    pub process: u32,
+    /// The local of its frame.
+    pub local: LocalId,
+    /// The same local, as the frame has it.
+    pub declared: Local,
 }
 
 /// A procedure. Its parameters are the first locals of its frame.

@@ -15,6 +15,7 @@ mod processes;
 pub(crate) mod refuse;
 mod settings;
 mod stmt;
+mod temporal;
 pub(crate) mod types;
 mod unknowns;
 

@@ -25,7 +25,7 @@ pub mod shared;
 
 use std::sync::{Arc, OnceLock};
 
-use mazurka_core::{Access, AccessKind, Claims, Kinds, Wait};
+use mazurka_core::{Access, AccessKind, Claims, Kinds, Temporal, Wait};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -273,6 +273,13 @@ pub struct Code {
     pub(crate) requires: Vec<Checked>,
     pub(crate) invariants: Vec<Checked>,
     pub(crate) ensures: Vec<Checked>,
+    /// The temporal properties.
+    pub(crate) temporal: Vec<Temporal>,
+    /// The conditions of temporal properties: indices in `snippets`, which run in a frame of the
+    /// values of `watched_slots`.
+    pub(crate) conditions: Vec<u32>,
+    /// The slots of locals that temporal properties speak of, each with its process.
+    pub(crate) watched_slots: Vec<(u32, u32)>,
     /// The cells that determinism is about.
     pub(crate) observed: Vec<u32>,
     pub(crate) program: Arc<hir::Program>,
@@ -342,7 +349,7 @@ impl Code {
     }
 
     /// Whether the file states a property other than determinism: an `assert`, `error`, `invariant`
-    /// or `ensures`.
+    /// or `ensures`, or a temporal one.
     pub fn states_other_property(&self) -> bool {
         self.states_property
     }
@@ -350,6 +357,11 @@ impl Code {
     /// Whether the file states something about final states.
     pub fn states_ensures(&self) -> bool {
         !self.ensures.is_empty()
+    }
+
+    /// Whether the file states temporal properties.
+    pub fn states_temporal(&self) -> bool {
+        !self.temporal.is_empty()
     }
 
     /// The checked program that it was made of.

@@ -44,6 +44,13 @@ pub(crate) enum Item<'s> {
         expr: Expr<'s>,
         span: Span,
     },
+    /// `always e`, `whenever e leads_to f`: one condition or two.
+    Temporal {
+        kind: TemporalKind,
+        name: Option<Name<'s>>,
+        conditions: Vec<Expr<'s>>,
+        span: Span,
+    },
     Observe(Vec<Name<'s>>),
     /// `allows deadlock`: violations of these kinds do not count.
     Allows(Kinds, Span),
@@ -75,6 +82,14 @@ pub(crate) enum PropertyKind {
     Requires,
     Invariant,
     Ensures,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TemporalKind {
+    Always,
+    Eventually,
+    InfinitelyOften,
+    LeadsTo,
 }
 
 /// A type; `base` is `None` where it could not be read (and that was reported).
@@ -164,6 +179,13 @@ pub(crate) enum ExprKind<'s> {
     Bool(bool),
     Name(Name<'s>),
     Index(Name<'s>, Box<Expr<'s>>),
+    /// `p.x`, `p(1).x`, `p.a[2]`: a local of a process, in a temporal property.
+    LocalOf {
+        process: Name<'s>,
+        instance: Option<Box<Expr<'s>>>,
+        local: Name<'s>,
+        index: Option<Box<Expr<'s>>>,
+    },
     /// A call; only a statement may be one.
     Call(Name<'s>, Vec<Expr<'s>>),
     Unary(UnaryOp, Box<Expr<'s>>),

@@ -10,6 +10,7 @@ pub(crate) fn lex(source: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Token>
         source,
         at: 0,
         tokens: Vec::with_capacity(source.len() / 3),
+        temporal: false,
         diagnostics,
     };
     if source.starts_with('\u{feff}') {
@@ -24,6 +25,8 @@ struct Lexer<'s, 'd> {
     source: &'s str,
     at: usize,
     tokens: Vec<Token>,
+    /// Whether it is in a temporal property: there a dot stands between a process and its local.
+    temporal: bool,
     diagnostics: &'d mut Vec<Diagnostic>,
 }
 
@@ -152,6 +155,9 @@ impl Lexer<'_, '_> {
         } else if first.is_alphabetic() || first == '_' {
             let len = self.while_chars(|c| c.is_alphanumeric() || c == '_');
             let kind = word(&self.rest()[..len]);
+            if kind.opens_item() {
+                self.temporal = kind.opens_temporal();
+            }
             self.push(kind, self.at + len);
         } else if first == '"' {
             self.string();
@@ -272,6 +278,10 @@ impl Lexer<'_, '_> {
 
     fn sign(&mut self) {
         let rest = self.rest();
+        // Elsewhere a dot is a word of another language.
+        if self.temporal && rest.starts_with('.') && !rest.starts_with("..") {
+            return self.push(Kind::Dot, self.at + 1);
+        }
         let known = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign));
         let foreign = FOREIGN_SIGNS
             .iter()

@@ -55,14 +55,15 @@ kinds! {
     words {
         Var "var", Lock "lock", Const "const", Proc "proc", Requires "requires",
         Invariant "invariant", Ensures "ensures", Observe "observe", Allows "allows", Expects "expects", Atomicity "atomicity",
-        Prove "prove", Process "process", Skip "skip", End "end", Await "await", If "if", Then "then",
+        Always "always", Eventually "eventually", InfinitelyOften "infinitely_often",
+        Whenever "whenever", LeadsTo "leads_to", Prove "prove", Process "process", Skip "skip", End "end", Await "await", If "if", Then "then",
         Else "else", While "while", For "for", In "in", Let "let", Spawn "spawn", Join "join",
         Atomic "atomic", Unlock "unlock", Assert "assert", Assume "assume", Error "error",
         Input "input", Choose "choose", True "true", False "false",
     }
     signs {
         LParen "(", RParen ")", LBracket "[", RBracket "]", LBrace "{", RBrace "}",
-        Comma ",", Semi ";", Colon ":", DotDot "..", Assign ":=", Equals "=",
+        Comma ",", Semi ";", Colon ":", Dot ".", DotDot "..", Assign ":=", Equals "=",
         EqEq "==", NotEq "!=", Lt "<", Le "<=", Gt ">", Ge ">=",
         Plus "+", Minus "-", Star "*", Slash "/", Percent "%",
         Not "!", AndAnd "&&", OrOr "||", Guard "|>", GuardLoop "|>*", Choice "<|",
@@ -115,7 +116,13 @@ impl Kind {
                 | Atomicity
                 | Prove
                 | Process
-        )
+        ) || self.opens_temporal()
+    }
+
+    /// Whether it opens a temporal property.
+    pub(crate) fn opens_temporal(self) -> bool {
+        use Kind::*;
+        matches!(self, Always | Eventually | InfinitelyOften | Whenever)
     }
 
     /// Whether it is a word that can open nothing but a statement (so not `if`, which

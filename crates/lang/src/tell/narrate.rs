@@ -3,6 +3,7 @@
 use mazurka_core::record::{Binding, Change, Place, Step, Waiting};
 use mazurka_core::{
     AccessKind, Claims, Event, Execution, Mishap, Narrator, ProcessId, Status, StepError,
+    TemporalText,
 };
 
 use crate::check::hir::Type;
@@ -277,6 +278,23 @@ impl Narrator for Machine {
 
     fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
         self.code.explain(mishap)
+    }
+
+    fn temporal_text(&self, property: usize) -> TemporalText {
+        let property = &self.code.program.temporal[property];
+        let text = property.span.text(&self.code.source).trim();
+        let text = match (&property.name, text.split_once(':')) {
+            (Some(name), Some((head, rest))) => {
+                let keyword = head.trim_end().trim_end_matches(name.as_str());
+                format!("{} {}", keyword.trim_end(), rest.trim_start())
+            }
+            _ => text.to_owned(),
+        };
+        TemporalText {
+            name: property.name.clone(),
+            text: text.split_whitespace().collect::<Vec<_>>().join(" "),
+            place: Some(self.code.place(property.span)),
+        }
     }
 
     fn cell_name(&self, cell: u32) -> String {

@@ -10,6 +10,7 @@ mod parallel;
 mod permute;
 mod prove;
 mod readers;
+mod temporal;
 mod tidy;
 mod witnesses;
 mod workers;

@@ -207,7 +207,7 @@ impl Stmt {
     }
 
     /// Whether all of it belongs to its guard's step, also under `atomicity access`.
-    pub(super) fn is_simple(&self) -> bool {
+    pub fn is_simple(&self) -> bool {
         !matches!(
             self.kind,
             Kind::Guard(..)
@@ -242,6 +242,8 @@ pub enum ItemKind {
     Requires(Option<String>, Expr),
     Invariant(Option<String>, Expr),
     Ensures(Option<String>, Expr),
+    /// `always e`, `whenever e leads_to f`
+    Temporal(Temporal, Option<String>, Vec<Expr>),
     Observe(Vec<String>),
     /// `allows deadlock, livelock`
     Allows(Vec<String>),
@@ -250,6 +252,26 @@ pub enum ItemKind {
     /// `atomicity access` if true.
     Atomicity(bool),
     Process(Option<String>, Option<(String, Expr, Expr)>, Vec<Stmt>),
+}
+
+/// A kind of temporal property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Temporal {
+    Always,
+    Eventually,
+    InfinitelyOften,
+    LeadsTo,
+}
+
+impl Temporal {
+    /// Every kind with the word that it begins with.
+    pub const ALL: [(Self, &'static str); 4] = [
+        (Self::Always, "always"),
+        (Self::Eventually, "eventually"),
+        (Self::InfinitelyOften, "infinitely_often"),
+        (Self::LeadsTo, "whenever"),
+    ];
 }
 
 /// A file.

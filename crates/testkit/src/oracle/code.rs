@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::FailureKind;
-use super::ast::{Op, Ty};
+use super::ast::{Op, Temporal, Ty};
 
 /// One instruction. Values are numbers; `false` is 0, a handle is a process's number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,6 +106,8 @@ pub(super) struct Code {
     pub requires: Vec<Property>,
     pub invariants: Vec<Property>,
     pub ensures: Vec<Property>,
+    /// Temporal properties with their conditions.
+    pub temporal: Vec<(Temporal, Vec<Property>)>,
     /// Whether no values at all satisfy what is required, as far as the text shows it.
     pub contradicts: bool,
     /// The cells that are observed.

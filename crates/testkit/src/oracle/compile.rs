@@ -55,7 +55,7 @@ fn is_observe(kind: &ItemKind) -> bool {
 
 #[derive(Default)]
 pub(super) struct Compiler {
-    code: Code,
+    pub(super) code: Code,
     globals: HashMap<String, Meaning>,
     /// Number and parameters of each procedure.
     procedures: HashMap<String, (usize, Vec<Ty>)>,
@@ -257,6 +257,10 @@ impl Compiler {
                     let property = self.property(e)?;
                     self.code.ensures.push(property);
                 }
+                ItemKind::Temporal(kind, _, conditions) => {
+                    let all: Done<Vec<_>> = conditions.iter().map(|e| self.property(e)).collect();
+                    self.code.temporal.push((*kind, all?));
+                }
                 ItemKind::Observe(names) => {
                     for name in names {
                         let Some(Meaning::Shared { base, len, .. }) = self.lookup(name) else {
@@ -316,12 +320,6 @@ impl Compiler {
             locals: self.most_slots,
         });
         Ok(())
-    }
-
-    fn note_endless(&mut self, entry: usize, body: &[Stmt]) {
-        if self.is_endless(body) {
-            self.code.endless.insert(entry);
-        }
     }
 
     /// The value of a condition that is constant.

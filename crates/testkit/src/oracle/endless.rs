@@ -14,6 +14,13 @@ struct After {
 }
 
 impl Compiler {
+    /// Keeps it if the body that begins at an instruction is endless.
+    pub(super) fn note_endless(&mut self, entry: usize, body: &[Stmt]) {
+        if self.is_endless(body) {
+            self.code.endless.insert(entry);
+        }
+    }
+
     /// Whether a process with this body is endless.
     pub(super) fn is_endless(&self, body: &[Stmt]) -> bool {
         let after = self.after_all(body, &mut Vec::new());

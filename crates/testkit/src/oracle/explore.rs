@@ -7,6 +7,7 @@ use super::claims::{Claims, claims};
 use super::code::Code;
 use super::cycles::{Graph, fair};
 use super::machine::{Machine, Process, State, Status, StepEffect, TooLarge};
+use super::temporal::Runs;
 use super::{Answer, Failure, FailureKind, Limits, Observation, Truth};
 
 /// What all runs of the code do.
@@ -20,6 +21,7 @@ pub(super) fn explore(code: &Code, limits: &Limits) -> Answer {
             failures: BTreeSet::new(),
             discarded: false,
             livelock: false,
+            temporal: Vec::new(),
             deterministic: None,
             exact: true,
             states: 0,
@@ -29,6 +31,7 @@ pub(super) fn explore(code: &Code, limits: &Limits) -> Answer {
         graph: Graph::new(),
         unended: Vec::new(),
         open: Vec::new(),
+        starts: Vec::new(),
     };
     match explorer.all() {
         Ok(true) => {}
@@ -40,7 +43,11 @@ pub(super) fn explore(code: &Code, limits: &Limits) -> Answer {
     let Some(deterministic) = explorer.deterministic() else {
         return Answer::TooLarge;
     };
+    let Ok(temporal) = explorer.temporal() else {
+        return Answer::TooLarge;
+    };
     let mut truth = explorer.truth;
+    truth.temporal = temporal;
     truth.deterministic = deterministic;
     truth.exact = explorer.machine.exact;
     truth.states = explorer.seen.len();
@@ -67,6 +74,8 @@ struct Explorer<'a> {
     /// Every state with its number.
     seen: HashMap<Rc<State>, usize>,
     open: Vec<Rc<State>>,
+    /// The first states, but for those in which something has gone wrong already.
+    starts: Vec<usize>,
     graph: Graph,
     /// For each state whether a process that is meant to end runs on.
     unended: Vec<bool>,
@@ -86,8 +95,10 @@ impl Explorer<'_> {
                 continue;
             }
             self.check_invariants(&mut state, &mut step, None)?;
+            let wrong = !step.failures.is_empty();
             self.truth.failures.extend(step.failures);
-            self.open(state);
+            let number = self.open(state);
+            self.starts.extend((!wrong).then_some(number));
         }
         while let Some(state) = self.open.pop() {
             self.expand(&state)?;
@@ -299,6 +310,34 @@ impl Explorer<'_> {
             .or_default()
             .insert(observation);
         Ok(())
+    }
+
+    /// Which temporal properties hold.
+    fn temporal(&mut self) -> Result<Vec<bool>, TooLarge> {
+        let code = self.machine.code;
+        let mut runs = Runs {
+            graph: &self.graph,
+            starts: &self.starts,
+            counts: vec![false; self.graph.len()],
+        };
+        for (state, &number) in &self.seen {
+            let halted = |p: &Process| matches!(p.status, Status::Failed | Status::Discarded);
+            runs.counts[number] = !state.processes.values().any(halted);
+        }
+        let mut all = Vec::new();
+        for (kind, conditions) in &code.temporal {
+            let mut truths = vec![Vec::new(); conditions.len()];
+            for (condition, truth) in conditions.iter().zip(&mut truths) {
+                truth.resize(self.graph.len(), false);
+                for (state, &number) in &self.seen {
+                    // What cannot be computed does not hold; an `int` beyond 64 bits is no answer.
+                    let holds = self.machine.check(condition, state)?.ok_or(TooLarge)?;
+                    truth[number] = holds;
+                }
+            }
+            all.push(runs.satisfy(*kind, &truths));
+        }
+        Ok(all)
     }
 
     /// Whether runs with the same inputs end alike; none if that is too much to compare.

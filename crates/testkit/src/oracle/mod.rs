@@ -29,6 +29,7 @@ mod machine;
 mod parse;
 mod print;
 mod table;
+mod temporal;
 mod values;
 
 use std::collections::BTreeSet;
@@ -118,6 +119,8 @@ pub struct Truth {
     /// Whether a fair run can go on for ever: a cycle of states in which each process that is ready
     /// all along makes a step, and a process that is meant to end does not.
     pub livelock: bool,
+    /// Which temporal properties hold, in the order of the text.
+    pub temporal: Vec<bool>,
     /// Whether all final states with the same inputs agree; `None` if there are none.
     pub deterministic: Option<bool>,
     /// Whether the inputs and symbolic values were tried completely.

@@ -1,6 +1,6 @@
 //! From words to the tree.
 
-use super::ast::{Child, Expr, Init, Item, ItemKind, Kind, Op, Place, Program, Stmt, Ty};
+use super::ast::{Child, Expr, Init, Item, ItemKind, Kind, Op, Place, Program, Stmt, Temporal, Ty};
 use super::lex::{Token, lex};
 
 type Parsed<T> = Result<T, String>;
@@ -18,7 +18,7 @@ pub fn parse(text: &str) -> Result<Program, String> {
     Ok(Program { items })
 }
 
-const KEYWORDS: [&str; 41] = [
+const KEYWORDS: [&str; 46] = [
     "var",
     "lock",
     "const",
@@ -26,6 +26,11 @@ const KEYWORDS: [&str; 41] = [
     "requires",
     "invariant",
     "ensures",
+    "always",
+    "eventually",
+    "infinitely_often",
+    "whenever",
+    "leads_to",
     "observe",
     "atomicity",
     "process",
@@ -155,6 +160,7 @@ impl Parser {
             "requires" => self.property(ItemKind::Requires)?,
             "invariant" => self.property(ItemKind::Invariant)?,
             "ensures" => self.property(ItemKind::Ensures)?,
+            "always" | "eventually" | "infinitely_often" | "whenever" => self.temporal(&word)?,
             "observe" => ItemKind::Observe(self.list(Self::name)?),
             "allows" => ItemKind::Allows(self.list(Self::name)?),
             "expects" if self.has_word("deterministic") => ItemKind::ExpectsDeterminism,
@@ -229,6 +235,24 @@ impl Parser {
             }
         };
         Ok(make(label, self.expr()?))
+    }
+
+    fn temporal(&mut self, word: &str) -> Parsed<ItemKind> {
+        let kinds = Temporal::ALL.into_iter();
+        let Some((kind, _)) = kinds.into_iter().find(|(_, first)| *first == word) else {
+            return self.wrong("a temporal property");
+        };
+        let item = self.property(|name, e| ItemKind::Temporal(kind, name, vec![e]))?;
+        let ItemKind::Temporal(kind, name, mut conditions) = item else {
+            return self.wrong("a temporal property");
+        };
+        if kind == Temporal::LeadsTo {
+            if !self.has_word("leads_to") {
+                return self.wrong("`leads_to`");
+            }
+            conditions.push(self.expr()?);
+        }
+        Ok(ItemKind::Temporal(kind, name, conditions))
     }
 
     fn process(&mut self) -> Parsed<ItemKind> {

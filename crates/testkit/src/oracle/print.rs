@@ -1,6 +1,6 @@
 //! From the tree to a text, one statement on a line.
 
-use super::ast::{Child, Expr, Init, Item, ItemKind, Kind, Place, Program, Stmt};
+use super::ast::{Child, Expr, Init, Item, ItemKind, Kind, Place, Program, Stmt, Temporal};
 
 /// The text of a program. To parse it again gives the same tree, but for lines and `Seq`s.
 pub fn print(program: &Program) -> String {
@@ -40,6 +40,18 @@ fn print_item(item: &Item, out: &mut String) {
         ItemKind::Requires(name, e) => property("requires", name, e, out),
         ItemKind::Invariant(name, e) => property("invariant", name, e, out),
         ItemKind::Ensures(name, e) => property("ensures", name, e, out),
+        ItemKind::Temporal(kind, name, conditions) => {
+            let word = Temporal::ALL.iter().find(|(one, _)| one == kind);
+            property(
+                word.map_or("always", |(_, word)| word),
+                name,
+                &conditions[0],
+                out,
+            );
+            for then in &conditions[1..] {
+                out.push_str(&format!(" leads_to {}", expr(then)));
+            }
+        }
         ItemKind::Allows(kinds) => out.push_str(&format!("allows {}", kinds.join(", "))),
         ItemKind::ExpectsDeterminism => out.push_str("expects deterministic"),
         ItemKind::Observe(names) => out.push_str(&format!("observe {}", names.join(", "))),

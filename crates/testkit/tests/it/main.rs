@@ -15,6 +15,7 @@ mod reference;
 mod shrinker;
 mod stateful;
 mod symbolic;
+mod temporal;
 mod unfold;
 mod unfold_figures;
 mod unfold_inputs;

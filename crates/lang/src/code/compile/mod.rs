@@ -152,12 +152,21 @@ impl<'a> Compiler<'a> {
             requires: Vec::new(),
             invariants: Vec::new(),
             ensures: Vec::new(),
+            temporal: program
+                .temporal
+                .iter()
+                .map(|property| property.says)
+                .collect(),
+            conditions: Vec::new(),
+            watched_slots: Vec::new(),
             observed: Vec::new(),
             program: Arc::new(Program::default()),
             source: source.into(),
             first_cells,
             lock_cells,
-            states_property: !program.invariants.is_empty() || !program.ensures.is_empty(),
+            states_property: !program.invariants.is_empty()
+                || !program.ensures.is_empty()
+                || !program.temporal.is_empty(),
             guards: mazurka_core::Claims::new(),
             late: Vec::new(),
             may_loop: false,
@@ -212,6 +221,7 @@ impl<'a> Compiler<'a> {
             let entry = self.body(&process.frame, &process.body, Op::End);
             self.code.processes.push(entry);
         }
+        self.conditions();
         let all: Vec<_> = (0..program.vars.len() as u32).collect();
         let observed = program
             .observe
@@ -239,6 +249,31 @@ impl<'a> Compiler<'a> {
             snippet: self.code.snippets.len() as u32 - 1,
             name: property.name.clone(),
             span: property.span,
+        }
+    }
+
+    /// The conditions of temporal properties. Their frame holds the locals that they speak of.
+    fn conditions(&mut self) {
+        let program = self.program;
+        let first_process = self.code.layouts.len() - program.processes.len();
+        let mut frame = Layout::default();
+        for watched in &program.watched {
+            let layout = &self.code.layouts[first_process + watched.process as usize];
+            let slot = layout.slots[watched.local.0 as usize];
+            frame.slots.push(self.code.watched_slots.len() as u32);
+            frame.names.push(watched.declared.clone());
+            let slots = slot..slot + watched.declared.len.unwrap_or(1);
+            let slots = slots.map(|slot| (watched.process, slot));
+            self.code.watched_slots.extend(slots);
+        }
+        self.body = self.code.layouts.len() as u32;
+        self.code.layouts.push(frame);
+        for condition in &program.conditions {
+            let values = std::mem::replace(&mut self.values, Values::Concrete);
+            let ops = self.snippet(condition);
+            self.values = values;
+            self.code.conditions.push(self.code.snippets.len() as u32);
+            self.code.snippets.push(ops);
         }
     }
 

@@ -1,11 +1,22 @@
 //! States as wholes: to keep, to compare, to return to.
 
-use mazurka_core::{Fingerprint, ProcessId, Semantics};
+use mazurka_core::{Fingerprint, ProcessId, Semantics, Temporal};
+use smallvec::SmallVec;
 
+use crate::code::fault::Fault;
 use crate::run::machine::Machine;
 use crate::run::state::{Life, Process, State};
+use crate::run::{Piece, Plain, peek};
 
 impl Machine {
+    /// The values of the locals that temporal properties speak of.
+    fn watched(&self) -> impl Iterator<Item = i64> {
+        let value = |&(process, slot): &(u32, u32)| {
+            self.state.processes[process as usize].stack[slot as usize]
+        };
+        self.code.watched_slots.iter().map(value)
+    }
+
     /// All of a process that can matter later, as a fingerprint.
     #[inline]
     fn essence(&self, id: ProcessId, process: &Process<i64, ()>) -> Fingerprint {
@@ -63,6 +74,10 @@ impl Semantics for Machine {
                 all = all.and(self.essence(ProcessId(at as u32), process));
             }
         }
+        // What a property speaks of matters, live or not.
+        for value in self.watched() {
+            all = all.then(value as u64);
+        }
         all
     }
 
@@ -97,6 +112,23 @@ impl Semantics for Machine {
 
     fn may_repeat(&self) -> bool {
         self.code.may_loop
+    }
+
+    fn temporal(&self) -> &[Temporal] {
+        &self.code.temporal
+    }
+
+    fn holds(&self, condition: usize) -> Option<bool> {
+        let snippet = &self.code.snippets[self.code.conditions[condition] as usize];
+        let locals: SmallVec<[i64; 8]> = self.watched().collect();
+        let (piece, cells) = (Piece::whole(snippet), &self.state.cells);
+        match peek(&mut Plain, piece, cells, &locals, &mut Vec::new()) {
+            Some(Ok(value)) => Some(value != 0),
+            Some(Err(Fault::OutOfRange)) => None,
+            // What cannot be computed does not hold.
+            Some(Err(_)) => Some(false),
+            None => unreachable!("a condition only reads"),
+        }
     }
 
     fn restore(&mut self, state: &State) {

@@ -88,6 +88,12 @@ impl<'s> Parser<'s> {
             ExprKind::Unary(_, e) | ExprKind::Index(_, e) => e.depth,
             ExprKind::Binary(_, _, e, f) | ExprKind::Choose(e, f) => e.depth.max(f.depth),
             ExprKind::If(e, f, g) => e.depth.max(f.depth).max(g.depth),
+            ExprKind::LocalOf {
+                instance, index, ..
+            } => {
+                let inner = instance.iter().chain(index);
+                inner.map(|e| e.depth).max().unwrap_or(0)
+            }
             ExprKind::Call(_, args) => args.iter().map(|e| e.depth).max().unwrap_or(0),
             _ => 0,
         };
@@ -191,12 +197,30 @@ impl<'s> Parser<'s> {
                 self.node(ExprKind::Index(name, Box::new(index)), span)
             }
             Kind::LParen => {
-                let args = self.arguments()?;
+                let mut args = self.arguments()?;
+                if self.at(Kind::Dot) && args.len() == 1 {
+                    return self.local_of(name, args.pop());
+                }
                 let span = name.span.to(self.previous());
                 self.node(ExprKind::Call(name, args), span)
             }
+            Kind::Dot => self.local_of(name, None),
             _ => self.node(ExprKind::Name(name), name.span),
         }
+    }
+
+    /// `.x`, `.a[i]`, after a process.
+    fn local_of(&mut self, process: Name<'s>, instance: Option<Expr<'s>>) -> Parse<Expr<'s>> {
+        self.bump();
+        let (local, index) = self.name_and_index("the name of a local")?;
+        let span = process.span.to(self.previous());
+        let kind = ExprKind::LocalOf {
+            process,
+            instance: instance.map(Box::new),
+            local,
+            index: index.map(Box::new),
+        };
+        self.node(kind, span)
     }
 
     /// `( e, f, … )`

@@ -109,8 +109,7 @@ const FOREIGN_WORDS: &[(&str, &str)] = &[
     ("include", "a program is one file"),
     ("post", "write `ensures`"),
     ("pre", "write `requires`"),
-    ("property", "write `invariant` or `ensures`"),
-    ("always", "write `invariant`"),
+    ("property", "write `invariant`, `ensures` or `always`"),
     (
         "init",
         "give the variable its value where it is declared: `var x: int = 0`",

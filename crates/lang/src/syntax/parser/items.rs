@@ -1,6 +1,6 @@
 //! Declarations and processes.
 
-use super::super::ast::{File, Init, Item, Name, PropertyKind, Range, TypeExpr};
+use super::super::ast::{File, Init, Item, Name, PropertyKind, Range, TemporalKind, TypeExpr};
 use super::super::token::Kind;
 use super::{Parse, Parser};
 use crate::check::hir::Atomicity;
@@ -108,6 +108,7 @@ impl<'s> Parser<'s> {
                     span,
                 });
             }
+            kind if kind.opens_temporal() => items.push(self.temporal()?),
             Kind::Prove => {
                 self.bump();
                 let mut name = None;
@@ -160,15 +161,49 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
+    /// `eventually done: x == 1`, `whenever e leads_to f`
+    fn temporal(&mut self) -> Parse<Item<'s>> {
+        let start = self.token().span;
+        let kind = match self.bump().kind {
+            Kind::Always => TemporalKind::Always,
+            Kind::Eventually => TemporalKind::Eventually,
+            Kind::InfinitelyOften => TemporalKind::InfinitelyOften,
+            _ => TemporalKind::LeadsTo,
+        };
+        let mut name = None;
+        if self.kind_after(1) == Kind::Colon {
+            name = Some(self.name("the name of a property")?);
+            self.bump();
+        }
+        let mut conditions = vec![self.condition()?];
+        if kind == TemporalKind::LeadsTo {
+            if !self.at(Kind::LeadsTo) {
+                let help = "write `whenever e leads_to f`".to_owned();
+                return Err(self.unexpected_with("`leads_to`", Some(help)));
+            }
+            self.bump();
+            conditions.push(self.condition()?);
+        } else if self.at(Kind::LeadsTo) {
+            let help = "write `whenever e leads_to f`".to_owned();
+            return Err(self.unexpected_with("the end of the property", Some(help)));
+        }
+        Ok(Item::Temporal {
+            kind,
+            name,
+            conditions,
+            span: start.to(self.previous()),
+        })
+    }
+
     /// `failure, deadlock`
     fn kinds_of_violations(&mut self) -> Parse<Kinds> {
         let mut kinds = Kinds::NONE;
         loop {
             let word = self.text(self.token().span);
             let Some(kind) = Violation::ALL.iter().find(|kind| kind.name() == word) else {
-                return Err(
-                    self.unexpected("`failure`, `deadlock`, `livelock` or `nondeterminism`")
-                );
+                return Err(self.unexpected(
+                    "`failure`, `property`, `deadlock`, `livelock` or `nondeterminism`",
+                ));
             };
             self.bump();
             kinds = kinds.with(*kind);

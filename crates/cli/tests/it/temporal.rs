@@ -1,0 +1,94 @@
+//! Temporal properties at the shell.
+
+use crate::support::{mazurka, with_input};
+
+const STARVED: &str = "corpus/maz/temporal-starvation/program.maz";
+
+#[test]
+fn a_violation_is_a_stem_and_a_loop() {
+    let said = mazurka(&["check", STARVED, "--property", "answer"]);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(
+        said.first_line().starts_with(
+            "violated: property `answer` does not hold: `whenever waits leads_to served`"
+        ),
+        "{said:?}"
+    );
+    assert!(
+        said.out.contains("  steps 2–3 repeat for ever\n"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn the_record_has_the_lasso() {
+    let said = mazurka(&["check", STARVED, "--format", "json"]);
+    let record = said.json();
+    assert_eq!(record["witnesses"][0]["kind"], "property");
+    assert_eq!(record["witnesses"][0]["lasso"], 1);
+    assert_eq!(record["kinds"]["counted"][1], "property");
+}
+
+#[test]
+fn a_run_that_ends_says_so() {
+    let program = "var x: int = 0 eventually x == 2 process { x := 1 }";
+    let said = with_input(&["check", "-"], program);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.out.contains("  the run ends here\n"), "{said:?}");
+}
+
+#[test]
+fn programs_without_an_end_are_verified() {
+    let said = mazurka(&["check", "corpus/maz/temporal-peterson/program.maz"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(
+        said.first_line()
+            .starts_with("verified: no failure, the temporal properties hold, no deadlock ("),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn unknown_names_are_refused() {
+    let said = mazurka(&["check", STARVED, "--property", "answers"]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(
+        said.err.contains("there is no property `answers`"),
+        "{said:?}"
+    );
+    assert!(said.err.contains("the file names answer"), "{said:?}");
+}
+
+#[test]
+fn other_engines_are_inconclusive() {
+    let program = "var x: int = 0 eventually x == 1 process { x := 1 }";
+    for args in [
+        &["explore", "-"][..],
+        &["explore", "-", "--algorithm", "naive"],
+        &["unfold", "-"],
+        &["symbolic", "-"],
+        &["prove", "-"],
+    ] {
+        let said = with_input(args, program);
+        assert_eq!(said.code, 2, "{args:?}: {said:?}");
+        let all = said.out + &said.err;
+        assert!(
+            all.contains("temporal properties were not looked at"),
+            "{args:?}: {all}"
+        );
+    }
+    assert_eq!(
+        with_input(&["explore", "-", "--algorithm", "stateful"], program).code,
+        0
+    );
+}
+
+#[test]
+fn unknown_values_are_refused() {
+    let said = with_input(
+        &["check", "-"],
+        "var x: i8 eventually x == 1 process { x := 1 }",
+    );
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("where all values are known"), "{said:?}");
+}

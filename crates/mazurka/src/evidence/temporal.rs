@@ -1,0 +1,123 @@
+//! The evidence that a temporal property does not hold: a run that ends, or a stem and a loop.
+//!
+//! Whether a run violates a property is decided here from the run alone, as docs/temporal.md says
+//! it, so that a replay depends on no search.
+
+use mazurka_core::record::{Kind, Run, Witness};
+use mazurka_core::{Narrator, ProcessId, Semantics, Status, Temporal, with_status};
+use mazurka_explore::Broken;
+
+/// The witness of a run that has been told.
+pub(crate) fn property<M: Narrator>(machine: &M, run: Run, broken: &Broken) -> Witness {
+    let stated = machine.temporal_text(broken.property);
+    Witness {
+        kind: Kind::Property,
+        message: message(machine, broken.property),
+        place: stated.place,
+        runs: vec![run],
+        waiting: Vec::new(),
+        differs: Vec::new(),
+        condition: None,
+        lasso: broken.lasso,
+    }
+}
+
+/// What is wrong, in one sentence.
+pub(crate) fn message<M: Narrator>(machine: &M, property: usize) -> String {
+    let stated = machine.temporal_text(property);
+    match stated.name {
+        Some(name) => format!("property `{name}` does not hold: `{}`", stated.text),
+        None => format!("property does not hold: `{}`", stated.text),
+    }
+}
+
+/// The states of a run: which conditions hold in each, and who is ready.
+struct States {
+    /// For each state, for each condition.
+    holds: Vec<Vec<bool>>,
+    ready: Vec<Vec<ProcessId>>,
+    /// Who makes the step after each state but the last.
+    steps: Vec<ProcessId>,
+    /// Whether the state before the loop is that at the end.
+    closed: bool,
+}
+
+/// Looks at the states of the current run; none if a process is halted in one of them, or a
+/// condition cannot be computed. The machine stands at the end of the run, before and after.
+fn states<M: Semantics>(machine: &mut M, lasso: Option<usize>) -> Option<States> {
+    let steps: Vec<_> = machine.events().to_vec();
+    let conditions = Temporal::conditions(machine.temporal());
+    let mut states = States {
+        holds: Vec::new(),
+        ready: Vec::new(),
+        steps: steps.iter().map(|event| event.process).collect(),
+        closed: false,
+    };
+    let mut start = None;
+    let mut sound = machine.initial_mishaps().is_empty();
+    machine.back_to(0);
+    for depth in 0..=steps.len() {
+        if let Some(at) = depth.checked_sub(1) {
+            let outcomes: Vec<i64> = steps[at].outcomes.iter().map(|o| o.value).collect();
+            let made = machine.step(steps[at].process, &outcomes);
+            assert!(made.is_ok(), "a step that was made can be made again");
+        }
+        for halted in [Status::Failed, Status::Discarded, Status::Lost] {
+            sound &= with_status(machine, halted).is_empty();
+        }
+        let holds: Option<Vec<bool>> = (0..conditions).map(|at| machine.holds(at)).collect();
+        sound &= holds.is_some();
+        states.holds.push(holds.unwrap_or_default());
+        states.ready.push(with_status(machine, Status::Ready));
+        if lasso == Some(depth) {
+            start = Some(machine.fingerprint());
+        }
+    }
+    states.closed = start == Some(machine.fingerprint());
+    sound.then_some(states)
+}
+
+/// Whether the current run violates a property: it goes on for ever with the steps after the first
+/// `lasso`, or ends. The machine stands at its end, before and after.
+pub(crate) fn violated<M: Semantics>(
+    machine: &mut M,
+    property: usize,
+    lasso: Option<usize>,
+) -> bool {
+    let property = machine.temporal()[property];
+    let Some(states) = states(machine, lasso) else {
+        return false;
+    };
+    let last = states.steps.len();
+    let holds = |at: usize, condition: usize| states.holds[at][condition];
+    let never = |from: usize, condition| (from..=last).all(|at| !holds(at, condition));
+    // From here on the states are those that the run has again and again.
+    let repeats = lasso.unwrap_or(last);
+    match property {
+        Temporal::Always(e) => !holds(last, e),
+        Temporal::Eventually(e) => states.goes_on(lasso) && never(0, e),
+        Temporal::InfinitelyOften(e) => states.goes_on(lasso) && never(repeats, e),
+        Temporal::LeadsTo(e, f) => {
+            let unanswered = |at: usize| holds(at, e) && never(at.min(repeats), f);
+            states.goes_on(lasso) && (0..=last).any(unanswered)
+        }
+    }
+}
+
+impl States {
+    /// Whether the run is a whole one: it ends, or its last steps are a fair loop.
+    fn goes_on(&self, lasso: Option<usize>) -> bool {
+        let last = self.steps.len();
+        let Some(start) = lasso else {
+            return self.ready[last].is_empty();
+        };
+        let had_its_turn = |process: &ProcessId| {
+            let steps = self.steps[start..].contains(process);
+            steps
+                || self.ready[start..]
+                    .iter()
+                    .any(|ready| !ready.contains(process))
+        };
+        start < last && self.closed && self.ready[last].iter().all(had_its_turn)
+    }
+}

@@ -1,0 +1,242 @@
+//! Temporal properties: the engine against the oracle, on random programs with loops, locks,
+//! choices, false assumptions and failures.
+
+use crate::common::programs;
+use mazurka::replay::Recording;
+use mazurka::search::Algorithm;
+use mazurka::{Options, Program, quietly};
+use mazurka_core::Kind;
+use mazurka_testkit::Rng;
+use mazurka_testkit::oracle::{Answer, Limits, judge};
+
+/// Makes the text of a program with four temporal properties, called `p0` to `p3`. Process `qk`
+/// keeps in the shared variable `gk` what its local `n` is.
+struct Author {
+    rng: Rng,
+    text: String,
+    process: usize,
+}
+
+impl Author {
+    fn of(&mut self, all: &[&str]) -> String {
+        (*self.rng.pick(all).expect("not empty")).to_owned()
+    }
+
+    fn condition(&mut self) -> String {
+        let simple = [
+            "x == 0",
+            "x == 1",
+            "x != 2",
+            "y == 0",
+            "y == x",
+            "b",
+            "!b",
+            "a[x] == 1",
+            "true",
+        ];
+        match self.rng.below(4) {
+            0 => format!("{} && {}", self.of(&simple), self.of(&simple)),
+            1 => format!("{} || {}", self.of(&simple), self.of(&simple)),
+            _ => self.of(&simple),
+        }
+    }
+
+    /// What a property says of a state.
+    fn claim(&mut self) -> String {
+        let local = ["g0 == 0", "g0 == 1", "g1 == 2", "g1 != 1", "g0 == g1"];
+        match self.rng.below(4) {
+            0 => self.of(&local),
+            1 => format!("{} && {}", self.of(&local), self.condition()),
+            _ => self.condition(),
+        }
+    }
+
+    /// What a process does to its local.
+    fn own(&mut self) -> String {
+        let (process, value) = (self.process, self.rng.below(3));
+        format!("atomic {{ n := {value}; g{process} := {value} }}")
+    }
+
+    fn simple(&mut self) -> String {
+        self.of(&[
+            "x := 0",
+            "x := 1",
+            "x := 1 - y",
+            "x := (x + 1) % 3",
+            "y := x % 2",
+            "y := 1",
+            "b := !b",
+            "b := true",
+            "b := x == y",
+            "a[y] := 1 - a[y]",
+            "x := choose(0..2)",
+            "x, y := y, 1",
+            "skip",
+        ])
+    }
+
+    fn statement(&mut self, depth: u32) -> String {
+        match self.rng.below(if depth == 0 { 9 } else { 14 }) {
+            0..=3 => self.simple(),
+            4 => self.own(),
+            5 => format!("await {}", self.condition()),
+            6 => format!("{} |> {}", self.condition(), self.simple()),
+            7 => format!("atomic {{ {}; {} }}", self.simple(), self.simple()),
+            8 if self.rng.percent(30) => format!("assume {}", self.condition()),
+            8 if self.rng.percent(30) => format!("assert {}", self.condition()),
+            8 => self.simple(),
+            9 => {
+                let body = self.block(depth - 1);
+                format!("lock(m); {body}; unlock(m)")
+            }
+            10 => {
+                let (test, then) = (self.condition(), self.block(depth - 1));
+                format!(
+                    "if {test} {{ {then} }} else {{ {} }}",
+                    self.block(depth - 1)
+                )
+            }
+            11 => {
+                let test = self.condition();
+                format!("while {test} {{ {} }}", self.block(depth - 1))
+            }
+            12 => format!("spawn {{ {} }}; join", self.simple()),
+            _ => {
+                let (test, body) = (self.condition(), self.simple());
+                format!("{test} |>* {body}")
+            }
+        }
+    }
+
+    fn block(&mut self, depth: u32) -> String {
+        let all: Vec<String> = (0..1 + self.rng.below(3))
+            .map(|_| self.statement(depth))
+            .collect();
+        all.join("; ")
+    }
+
+    fn program(mut self) -> String {
+        if self.rng.percent(20) {
+            self.text += "atomicity access\n";
+        }
+        self.text +=
+            "var x, y, d, g0, g1, g2: int = 0\nvar b: bool = false\nvar a: int[2] = 0\nlock m\n";
+        let (e, f, g, h) = (self.claim(), self.claim(), self.claim(), self.claim());
+        self.text += &format!("always p0: {e}\neventually p1: {f}\n");
+        self.text += &format!("infinitely_often p2: {g}\nwhenever p3: {h} leads_to {f}\n");
+        for process in 0..2 + self.rng.below(2) {
+            self.process = process;
+            let body = self.block(1);
+            let body = match self.rng.percent(60) {
+                true => format!("while true {{ {body} }}"),
+                false => body,
+            };
+            self.text += &format!("process q{process} {{ let n = 0; {body} }}\n");
+        }
+        self.text
+    }
+}
+
+fn program(seed: u64) -> String {
+    let author = Author {
+        rng: Rng::new(seed),
+        text: String::new(),
+        process: 0,
+    };
+    author.program()
+}
+
+/// The same program without the copies of locals: its properties speak of the locals, which no
+/// process reads.
+fn with_locals(text: &str) -> String {
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let mut line = line.to_owned();
+        let first = line.split(' ').next().unwrap_or_default();
+        let property = !matches!(first, "var" | "lock" | "atomicity" | "process");
+        for process in 0..3 {
+            let copy = format!("g{process}");
+            line = match property {
+                true => line.replace(&copy, &format!("q{process}.n")),
+                false => line.replace(&format!("{copy} := "), "d := 0 * "),
+            };
+        }
+        lines.push(line);
+    }
+    lines.join("\n")
+}
+
+/// What the engine says of `p0` to `p3`; none if it met a bound. Each witness is replayed.
+fn verdicts(text: &str) -> Option<Vec<bool>> {
+    let program = Program::load("random.maz", text, &[]).expect("a right program");
+    let options = Options::default();
+    let record = program.explore(Algorithm::Stateful, &options, &mut quietly());
+    let record = record.expect("all values are known");
+    if !record.scope.bounds.is_empty() {
+        return None;
+    }
+    let saved = serde_json::to_string(&record).expect("a record");
+    if !record.witnesses.is_empty() {
+        let recording = Recording::parse(&saved).expect("its own record");
+        let again = program.replay(&recording, &options);
+        let again = again.unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert_eq!(again.witnesses, record.witnesses, "{text}");
+    }
+    let violated = |name: &str| {
+        let shown = record.witnesses.iter();
+        let mut shown = shown.filter(|witness| witness.kind == Kind::Property);
+        shown.any(|witness| witness.message.contains(&format!("`{name}`")))
+    };
+    Some(
+        ["p0", "p1", "p2", "p3"]
+            .map(|name| !violated(name))
+            .to_vec(),
+    )
+}
+
+/// Compares so many programs. Returns how often each property was violated.
+fn compare(first: u64, programs: u64) -> [u64; 4] {
+    let limits = Limits {
+        states: 3_000,
+        ..Limits::default()
+    };
+    let mut violated = [0; 4];
+    for seed in first..first + programs {
+        let text = program(seed);
+        let truth = match judge(&text, &limits) {
+            Answer::Truth(truth) => truth,
+            Answer::TooLarge => continue,
+            other => panic!("{other:?}\n{text}"),
+        };
+        for text in [with_locals(&text), text] {
+            if let Some(said) = verdicts(&text) {
+                assert_eq!(said, truth.temporal, "seed {seed}\n{text}");
+            }
+        }
+        for (count, holds) in violated.iter_mut().zip(&truth.temporal) {
+            *count += u64::from(!holds);
+        }
+    }
+    violated
+}
+
+#[test]
+fn agrees_with_the_oracle() {
+    let programs = programs(300);
+    let violated = compare(0, programs);
+    for count in violated {
+        assert!(
+            count * 20 > programs,
+            "each property fails often: {violated:?}"
+        );
+        assert!(count < programs, "and not always: {violated:?}");
+    }
+}
+
+/// Run with `cargo test -p mazurka-testkit -- --ignored`; `MAZURKA_PROGRAMS=n` for more.
+#[test]
+#[ignore = "takes minutes"]
+fn agrees_with_the_oracle_for_long() {
+    let violated = compare(1_000_000, programs(20_000));
+    assert!(violated.iter().all(|&count| count > 0), "{violated:?}");
+}
