@@ -54,7 +54,9 @@ impl ProcessNames {
     pub fn new(roots: Vec<Option<RootName>>) -> Self {
         let mut count = std::collections::BTreeMap::new();
         for root in roots.iter().flatten() {
-            *count.entry((root.name.as_str(), root.instance)).or_insert(0) += 1;
+            *count
+                .entry((root.name.as_str(), root.instance))
+                .or_insert(0) += 1;
         }
         let unique = |root: &Option<RootName>| {
             let root = root.as_ref();

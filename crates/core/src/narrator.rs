@@ -28,8 +28,8 @@ pub trait Narrator: Execution {
     }
 
     /// The name to show for a process: that of the source, or its numbers.
-    fn process_name(&self, process: ProcessId) -> String {
-        self.processes().path(process).to_string()
+    fn name_of(&self, process: &ProcessPath) -> String {
+        process.to_string()
     }
 
     /// The variables that the condition of a mishap mentions, with their values. The mishap must
@@ -119,8 +119,8 @@ fn named<N: Narrator + ?Sized>(program: &N) -> Vec<(String, String)> {
     let all = program.processes().in_order().iter();
     let started = all.filter(|&&p| program.status(p) != Status::Unborn);
     let pair = |&process: &ProcessId| {
-        let number = program.processes().path(process).to_string();
-        let name = program.process_name(process);
+        let path = program.processes().path(process);
+        let (number, name) = (path.to_string(), program.name_of(path));
         (name != number).then_some((number, name))
     };
     started.filter_map(pair).collect()

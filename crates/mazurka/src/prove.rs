@@ -457,6 +457,7 @@ impl Theory<'_> {
             waiting: Vec::new(),
             differs: Vec::new(),
             condition: None,
+            values: Vec::new(),
         })
     }
 

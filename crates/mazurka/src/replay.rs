@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use mazurka_core::record::{Binding, Kind, KindsRecord, Record, Run, Step, VERSION, Witness};
 use mazurka_core::{
-    Counts, Narrator, ParseScheduleError, Schedule, Scope, Semantics, StopReason, Verdict,
+    Counts, Mishap, Narrator, ParseScheduleError, Schedule, Scope, Semantics, StopReason, Verdict,
 };
 use serde::Deserialize;
 
@@ -203,9 +203,8 @@ fn again<M: Narrator + Semantics>(
     match (old.kind, &old.runs[..]) {
         (Kind::Failure, [run]) => {
             let narrated = same_run(machine, run)?;
-            let mut failures = narrated.failures.iter();
-            match failures.find(|m| machine.explain(m).0 == old.message) {
-                Some(mishap) => Ok(evidence::failure(machine, narrated.run, mishap)),
+            match failure_again(machine, &narrated.failures, old) {
+                Some(mishap) => Ok(evidence::failure(machine, narrated.run, &mishap)),
                 None => changed("the recorded failure does not happen"),
             }
         }
@@ -235,6 +234,19 @@ fn again<M: Narrator + Semantics>(
         }
         _ => changed("this version cannot replay a witness of this kind"),
     }
+}
+
+/// The failure that a witness is about.
+fn failure_again<M: Narrator>(
+    machine: &mut M,
+    failures: &[Mishap],
+    old: &Witness,
+) -> Option<Mishap> {
+    let mut failures = failures.iter().copied();
+    failures.find(|mishap| {
+        let message = evidence::as_it_failed(machine, mishap, |m| m.explain(mishap).0);
+        message == old.message
+    })
 }
 
 /// Replays one run and compares it with the record, step by step.
