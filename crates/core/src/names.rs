@@ -30,7 +30,8 @@ impl std::fmt::Display for RootName {
 /// ```
 /// use mazurka_core::{ProcessNames, RootName};
 /// let root = |name: &str, instance| Some(RootName { name: name.to_owned(), instance });
-/// let names = ProcessNames::new(vec![root("p", Some(4)), root("p", Some(5)), root("q", None), None]);
+/// let roots = [root("p", Some(4)), root("p", Some(5)), root("q", None), None];
+/// let names = ProcessNames::new(roots.to_vec());
 /// let path = |text: &str| text.parse().unwrap();
 /// assert_eq!(names.show(&path("1.0")), "p(5).0");
 /// assert_eq!(names.show(&path("3.1")), "3.1");
