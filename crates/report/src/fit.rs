@@ -6,6 +6,9 @@ const HANGING: usize = 4;
 /// The narrowest column in which text is broken: below that nothing can be read either way.
 const NARROWEST: usize = 20;
 
+/// ` = ` where no line is to be broken: with blanks that are none, and that no source has there.
+const TOGETHER: &str = "\u{a0}=\u{a0}";
+
 /// Breaks lines that are wider than this, at blanks, and indents what follows. Commands to be
 /// copied stay whole: a terminal breaks them without a trace.
 ///
@@ -36,6 +39,8 @@ fn fit_line(line: &str, width: usize) -> String {
     let indent = (indent + HANGING).min(width.saturating_sub(NARROWEST));
     let mut text = String::new();
     let mut column = 0;
+    // A name stays with its value.
+    let line = line.replace(" = ", TOGETHER);
     for word in line.split_inclusive(' ') {
         let wide = visible(word.trim_end());
         let begun = !text.trim_start().is_empty();
@@ -48,7 +53,7 @@ fn fit_line(line: &str, width: usize) -> String {
         text += word;
         column += visible(word);
     }
-    text
+    text.replace(TOGETHER, " = ")
 }
 
 /// Number of characters that a terminal shows: without colours.
@@ -90,6 +95,16 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(words(&fitted), words(text));
+    }
+
+    #[test]
+    fn a_name_stays_with_its_value() {
+        let state = "  then: first = 1000, second = 2000, third = 3000";
+        let fitted = fit(state, Some(40));
+        assert_eq!(
+            fitted,
+            "  then: first = 1000, second = 2000,\n      third = 3000"
+        );
     }
 
     #[test]
