@@ -1,8 +1,36 @@
 //! Writing to the terminal, or to a program that reads.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use crate::exit::Exit;
+
+/// Narrower than this nothing is made to fit.
+const NARROWEST: usize = 40;
+/// Where a terminal does not say how wide it is.
+const USUAL_WIDTH: usize = 80;
+
+/// How many columns a text may have: as `COLUMNS` says, else as the terminal does. A file or a pipe
+/// has no width, so what is written there is neither cut nor broken.
+pub(crate) fn width() -> Option<usize> {
+    let given = std::env::var("COLUMNS").ok();
+    let given = given.and_then(|columns| columns.trim().parse::<usize>().ok());
+    let given = given.filter(|&columns| columns > 0);
+    let terminal = || io::stdout().is_terminal().then(terminal_width);
+    let width = given.or_else(terminal);
+    width.map(|width| width.max(NARROWEST))
+}
+
+#[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
+fn terminal_width() -> usize {
+    let size = rustix::termios::tcgetwinsize(io::stdout());
+    let width = size.map(|size| usize::from(size.ws_col));
+    width.ok().filter(|&width| width > 0).unwrap_or(USUAL_WIDTH)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos", target_os = "freebsd")))]
+fn terminal_width() -> usize {
+    USUAL_WIDTH
+}
 
 /// Writes a result to standard output. Colours are stripped where they are not wanted: NO_COLOR, no
 /// terminal. A reader that has had enough (`| head`) changes nothing about the answer.

@@ -103,7 +103,7 @@ pub(crate) fn show(
                 true => text.split_inclusive('\n').next().unwrap_or(""),
                 false => &text,
             };
-            output::print(shown, exit)
+            output::print(&mazurka_report::fit(shown, output::width()), exit)
         }
         picture => output::print_raw(&render(picture)?, exit),
     })

@@ -223,10 +223,15 @@ fn give_up(why: &str) -> ! {
     std::process::exit(Exit::Inconclusive as i32);
 }
 
+/// The line of the progress, cut where the terminal ends: what wraps cannot be taken off again.
+fn style() -> ProgressStyle {
+    let style = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}");
+    style.unwrap_or_else(|_| ProgressStyle::default_spinner())
+}
+
 fn bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
-    let style = ProgressStyle::with_template("{spinner} {elapsed} {msg}");
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+    bar.with_style(style())
 }
 
 /// The memory limit that holds unless another is given: a model may have no end, a machine has one.
@@ -245,6 +250,12 @@ fn message(progress: &Progress) -> String {
     let seconds = progress.elapsed.as_secs_f64().max(0.001);
     let counts = &progress.counts;
     let executions = counts.executions as f64;
+    if let Some(states) = counts.states {
+        let states = states as f64;
+        let rate = short(states / seconds);
+        let met = format!("{} states, {rate} a second", short(states));
+        return format!("{met}, {} executions", short(executions));
+    }
     let rate = executions / seconds;
     let mut text = format!("{} executions", short(executions));
     let mut to_go = String::new();
@@ -316,6 +327,69 @@ mod tests {
             message(&progress),
             "3.0 M executions of about 12.0 M (4.8 M–48.0 M), 20 k blocked, 1.5 M a second, about 6 s to go"
         );
+    }
+
+    #[test]
+    fn an_engine_that_merges_states_counts_them() {
+        let mut progress = Progress {
+            counts: Default::default(),
+            elapsed: Duration::from_secs(2),
+            done: None,
+            estimate: None,
+        };
+        progress.counts.states = Some(3_000_000);
+        progress.counts.executions = 0;
+        let told = "3.0 M states, 1.5 M a second, 0 executions";
+        assert_eq!(message(&progress), told);
+    }
+
+    /// A terminal of 40 columns that keeps what is written.
+    #[derive(Clone, Debug, Default)]
+    struct Narrow(Arc<std::sync::Mutex<String>>);
+
+    impl indicatif::TermLike for Narrow {
+        fn width(&self) -> u16 {
+            40
+        }
+        fn move_cursor_up(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_down(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, text: &str) -> std::io::Result<()> {
+            self.write_str(text)
+        }
+        fn write_str(&self, text: &str) -> std::io::Result<()> {
+            self.0.lock().expect("no panic").push_str(text);
+            self.0.lock().expect("no panic").push('\n');
+            Ok(())
+        }
+        fn clear_line(&self) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn flush(&self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_progress_never_wraps() {
+        let narrow = Narrow::default();
+        let target = ProgressDrawTarget::term_like(Box::new(narrow.clone()));
+        let bar = ProgressBar::with_draw_target(None, target).with_style(style());
+        bar.set_message("3.0 M executions of about 12.0 M (4.8 M–48.0 M), 1.5 M a second");
+        bar.tick();
+        let written = narrow.0.lock().expect("no panic").clone();
+        assert!(written.contains("3.0 M executions"), "{written}");
+        let wide = written.lines().find(|line| line.chars().count() > 40);
+        assert_eq!(wide, None, "{written}");
     }
 
     #[test]

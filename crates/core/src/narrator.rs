@@ -23,7 +23,8 @@ pub trait Narrator: Execution {
     /// ([`Step::enabled`]) and whether it races ([`Step::racing`]) is for the caller to fill in.
     fn tell(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<Step, StepError>;
 
-    /// What a mishap is, in a sentence, and where.
+    /// What a mishap is, in a sentence, and where. The mishap must be of the last step, or of the
+    /// current state.
     fn explain(&self, mishap: &Mishap) -> (String, Option<Place>);
 
     /// Who waits for what in the current state.
@@ -45,6 +46,17 @@ pub trait Narrator: Execution {
             text: format!("property {}", property + 1),
             place: None,
         }
+    }
+
+    /// The name to show for a process: that of the source, or its numbers.
+    fn name_of(&self, process: &ProcessPath) -> String {
+        process.to_string()
+    }
+
+    /// The variables that the condition of a mishap mentions, with their values. The mishap must
+    /// be of the last step, or of the current state.
+    fn values(&self, _mishap: &Mishap) -> Vec<Binding> {
+        Vec::new()
     }
 
     /// The inputs that the current run has asked for, with their values.
@@ -118,8 +130,21 @@ pub trait Narrator: Execution {
             ending: ending(self),
             steps,
             state: self.bindings(false),
+            names: named(self),
         }
     }
+}
+
+/// The processes of the current run that have a name in the source: the number and the name.
+fn named<N: Narrator + ?Sized>(program: &N) -> Vec<(String, String)> {
+    let all = program.processes().in_order().iter();
+    let started = all.filter(|&&p| program.status(p) != Status::Unborn);
+    let pair = |&process: &ProcessId| {
+        let path = program.processes().path(process);
+        let (number, name) = (path.to_string(), program.name_of(path));
+        (name != number).then_some((number, name))
+    };
+    started.filter_map(pair).collect()
 }
 
 /// The processes with a status, in the order of their names.

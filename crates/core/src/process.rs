@@ -40,6 +40,11 @@ impl ProcessPath {
         Self(SmallVec::from_slice(&[k]))
     }
 
+    /// Its numbers: that of the process from the start, then of each child.
+    pub fn parts(&self) -> &[u32] {
+        &self.0
+    }
+
     /// The path of its `k`-th child.
     pub fn child(&self, k: u32) -> Self {
         let mut path = self.0.clone();
@@ -62,8 +67,14 @@ impl fmt::Display for ProcessPath {
 
 /// A text that is no process name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a process name; write numbers separated by dots, such as `0` or `0.1`")]
-pub struct ParseProcessError(pub String);
+pub enum ParseProcessError {
+    /// This is no path.
+    #[error("`{0}` is not a process name; write numbers separated by dots, such as `0` or `0.1`")]
+    Path(String),
+    /// This is none of the names in the source.
+    #[error("{0}")]
+    Name(String),
+}
 
 impl FromStr for ProcessPath {
     type Err = ParseProcessError;
@@ -73,7 +84,7 @@ impl FromStr for ProcessPath {
             .map(|part| {
                 let digits = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
                 let number = if digits { part.parse().ok() } else { None };
-                number.ok_or_else(|| ParseProcessError(text.to_owned()))
+                number.ok_or_else(|| ParseProcessError::Path(text.to_owned()))
             })
             .collect::<Result<_, _>>()
             .map(Self)

@@ -138,6 +138,9 @@ pub struct Witness {
     /// the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lasso: Option<usize>,
+    /// The variables that a failed condition mentions, with their values when it failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<Binding>,
 }
 
 impl Record {
@@ -215,6 +218,17 @@ pub struct Run {
     pub steps: Vec<Step>,
     /// The shared variables at its end.
     pub state: Vec<Binding>,
+    /// The processes that have a name in the source: the number and the name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<(String, String)>,
+}
+
+impl Run {
+    /// The name to show for a process: that of the source, if there is one.
+    pub fn name_of<'a>(&'a self, process: &'a str) -> &'a str {
+        let named = self.names.iter().find(|(number, _)| number == process);
+        named.map_or(process, |(_, name)| name)
+    }
 }
 
 /// One step of a run.

@@ -148,6 +148,27 @@ pub struct Counts {
     pub events: u64,
     /// Transitions executed, replays included.
     pub steps: u64,
+    /// Distinct states, where an engine merges equal ones. Other commands say more about states
+    /// under the same key; that is not read.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "number_if_any"
+    )]
+    pub states: Option<u64>,
+}
+
+fn number_if_any<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Said {
+        Number(u64),
+        Else(serde::de::IgnoredAny),
+    }
+    Ok(match Said::deserialize(from)? {
+        Said::Number(number) => Some(number),
+        Said::Else(_) => None,
+    })
 }
 
 /// What a verdict is about: everything, or everything up to these bounds.

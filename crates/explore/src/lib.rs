@@ -51,3 +51,4 @@ pub use unfold::{
 pub use witness::minimise::{closest, minimise};
 pub use witness::race::{first_difference, racing};
 pub use witness::rehearse::{Violation, past_is_discarded};
+pub use witness::shortest::shortest;

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use mazurka_core::bench::{Clock, Measure, Measured, Peer};
 use mazurka_core::record::VERSION;
-use mazurka_core::{Bound, Fingerprint, Limits, Semantics};
+use mazurka_core::{Bound, Counts, Fingerprint, Limits, Semantics};
 use mazurka_explore::{Findings, Observer};
 use rustc_hash::FxHashSet;
 
@@ -190,7 +190,11 @@ impl Bench {
             program: name,
             algorithm: algorithm.to_string(),
             set,
-            counts: found.counts,
+            // The states stand beside the counts.
+            counts: Counts {
+                states: None,
+                ..found.counts
+            },
             states,
             expected: Some(size.traces),
             bounds: found.bounds,

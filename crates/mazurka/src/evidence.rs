@@ -4,13 +4,14 @@ pub(crate) mod temporal;
 
 use std::time::{Duration, Instant};
 
-use mazurka_core::record::{Difference, Ending, Kind, Run, Witness};
+use mazurka_core::record::{Difference, Ending, Kind, Run, Waiting, Witness};
 use mazurka_core::{
     Bound, Execution, Kinds, Limits, Mishap, MishapKind, Narrator, ReplayError, Schedule,
-    Semantics, Status, names_with, with_status,
+    Semantics, Status, ending, names_with, with_status,
 };
 use mazurka_explore::{
     Findings, Violation, broken_by, closest, first_difference, minimise, past_is_discarded, racing,
+    shortest,
 };
 
 /// A narrated run and its failures. The machine is in its last state.
@@ -191,7 +192,7 @@ pub(crate) fn witnesses<M: Narrator + Semantics>(
 }
 
 /// The evidence for a failure that a search has found; that it does not come again is a defect.
-pub(crate) fn found_failure<M: Narrator>(
+pub(crate) fn found_failure<M: Narrator + Semantics>(
     machine: &mut M,
     schedule: &Schedule,
     mishap: &Mishap,
@@ -208,7 +209,7 @@ pub(crate) fn found_failure<M: Narrator>(
 }
 
 /// The evidence for a deadlock that a search has found; that it does not come again is a defect.
-pub(crate) fn found_deadlock<M: Narrator>(
+pub(crate) fn found_deadlock<M: Narrator + Semantics>(
     machine: &mut M,
     schedule: &Schedule,
     hurry: &Hurry,
@@ -242,7 +243,7 @@ pub(crate) fn found_difference<M: Narrator + Semantics>(
 
 /// A run that shows a violation as easily as the time allows, and how long it takes to tell it. The
 /// machine stands at its end.
-fn least<M: Narrator>(
+fn least<M: Narrator + Semantics>(
     machine: &mut M,
     schedule: &Schedule,
     violation: impl FnOnce(&M) -> Violation,
@@ -257,7 +258,37 @@ fn least<M: Narrator>(
     drop(told);
     let violation = violation(machine);
     let schedule = minimise(machine, schedule, &violation);
+    let most = schedule.0.len().saturating_sub(1);
+    let shorter = shortest(machine, most, &mut |machine| shows(machine, &violation));
+    let schedule = match shorter {
+        Some(shorter) => {
+            // Another deadlock may be nearer.
+            let violation = match violation {
+                Violation::Deadlock(_) => {
+                    Violation::Deadlock(with_status(machine, Status::Waiting))
+                }
+                same => same,
+            };
+            minimise(machine, &shorter, &violation)
+        }
+        None => schedule,
+    };
     (retell(machine, &schedule), took)
+}
+
+/// Whether a violation of this kind, a failure at the same place, is at the end of the current run.
+/// No false `assume` comes before it.
+fn shows<E: Execution>(program: &E, violation: &Violation) -> bool {
+    match violation {
+        Violation::Failure(site) => {
+            let same = |m: &Mishap| m.site == *site && m.kind == MishapKind::Failure;
+            let last = program.events().last();
+            last.is_some_and(|event| event.mishaps.iter().any(same))
+                || program.is_final() && program.final_mishaps().iter().any(same)
+        }
+        Violation::Deadlock(_) => ending(program) == Ending::Deadlock,
+        Violation::Otherwise(_) => false,
+    }
 }
 
 /// A failure of a run that has just been told.
@@ -269,17 +300,57 @@ pub(crate) fn failure<M: Narrator>(machine: &mut M, run: Run, mishap: &Mishap) -
 }
 
 /// The same, without the steps that race.
-fn explained<M: Narrator>(machine: &M, run: Run, mishap: &Mishap) -> Witness {
-    let (message, place) = machine.explain(mishap);
+fn explained<M: Narrator>(machine: &mut M, run: Run, mishap: &Mishap) -> Witness {
+    let ((message, place), values) = as_it_failed(machine, mishap, |machine| {
+        (machine.explain(mishap), machine.values(mishap))
+    });
     Witness {
-        kind: Kind::Failure,
         message,
         place,
-        runs: vec![run],
+        values,
+        ..unexplained(Kind::Failure, vec![run])
+    }
+}
+
+/// Looks at a mishap of the current run in the state in which it happened. The run may have gone on
+/// after it.
+pub(crate) fn as_it_failed<M: Narrator, T>(
+    machine: &mut M,
+    mishap: &Mishap,
+    look: impl FnOnce(&M) -> T,
+) -> T {
+    let schedule = Schedule::from_run(machine.events(), machine.processes());
+    let event = |at: &usize| machine.events()[*at].mishaps.contains(mishap);
+    let steps = (0..schedule.0.len()).find(event).map(|at| at + 1);
+    let steps = match machine.initial_mishaps().contains(mishap) {
+        true => Some(0),
+        false => steps,
+    };
+    let Some(steps) = steps.filter(|&steps| steps < schedule.0.len()) else {
+        return look(machine);
+    };
+    machine.back_to(steps);
+    let seen = look(machine);
+    for step in &schedule.0[steps..] {
+        let process = machine.processes().find(&step.process);
+        let made = process.map(|process| machine.step(process, &step.outcomes).is_ok());
+        assert_eq!(made, Some(true), "a run cannot be made again: {schedule}");
+    }
+    seen
+}
+
+/// A witness that says nothing yet.
+fn unexplained(kind: Kind, runs: Vec<Run>) -> Witness {
+    Witness {
+        kind,
+        message: String::new(),
+        place: None,
+        runs,
         waiting: Vec::new(),
         differs: Vec::new(),
         condition: None,
         lasso: None,
+        values: Vec::new(),
     }
 }
 
@@ -296,17 +367,14 @@ pub(crate) fn deadlock<M: Narrator>(machine: &mut M, mut run: Run) -> Witness {
     let violation = Violation::Deadlock(with_status(machine, Status::Waiting));
     mark(&mut run, &racing(machine, &violation));
     let waiting = machine.waiting();
-    let names: Vec<&str> = waiting.iter().map(|w| w.process.as_str()).collect();
+    let name = |waiting: &Waiting| run.name_of(&waiting.process).to_owned();
+    let names: Vec<String> = waiting.iter().map(name).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let verb = if names.len() == 1 { "waits" } else { "wait" };
     Witness {
-        kind: Kind::Deadlock,
         message: format!("deadlock: {} {verb} for ever", enumerate(&names)),
-        place: None,
-        runs: vec![run],
         waiting,
-        differs: Vec::new(),
-        condition: None,
-        lasso: None,
+        ..unexplained(Kind::Deadlock, vec![run])
     }
 }
 
@@ -336,14 +404,8 @@ pub(crate) fn livelock<M: Narrator + Semantics>(machine: &mut M, run: Run) -> Op
         _ => format!("livelock: steps {}–{steps} can repeat for ever", start + 1),
     };
     Some(Witness {
-        kind: Kind::Livelock,
         message,
-        place: None,
-        runs: vec![run],
-        waiting: Vec::new(),
-        differs: Vec::new(),
-        condition: None,
-        lasso: None,
+        ..unexplained(Kind::Livelock, vec![run])
     })
 }
 
@@ -386,14 +448,9 @@ pub(crate) fn nondeterminism<M: Narrator>(
         }
     };
     Witness {
-        kind: Kind::Nondeterminism,
         message,
-        place: None,
-        runs: vec![first, second],
-        waiting: Vec::new(),
         differs,
-        condition: None,
-        lasso: None,
+        ..unexplained(Kind::Nondeterminism, vec![first, second])
     }
 }
 

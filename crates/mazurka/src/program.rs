@@ -1,7 +1,7 @@
 //! A program that is ready to be explored.
 
 use mazurka_core::record::ProgramRecord;
-use mazurka_core::{Bound, Fingerprint, Kind, Kinds};
+use mazurka_core::{Bound, Fingerprint, Kind, Kinds, ParseScheduleError, Schedule};
 use mazurka_diagnostics::Diagnostic;
 use mazurka_lang::Unknowns;
 use mazurka_smt::Missing;
@@ -67,6 +67,24 @@ impl Program {
     /// Which program it is, exactly.
     pub fn record(&self) -> &ProgramRecord {
         &self.record
+    }
+
+    /// Reads a schedule of this program. Processes may be called by their names in the source, as in
+    /// `philosopher(2)`, `philosopher.2` or `server`, or by their numbers.
+    ///
+    /// ```
+    /// use mazurka::Program;
+    /// let source = "var x: int = 0  process p (i in 4..6) { x := i }  process { x := 1 }";
+    /// let program = Program::load("names.maz", source, &[]).unwrap();
+    /// let schedule = program.schedule("p(5) 2 p.4").unwrap();
+    /// assert_eq!(schedule.to_string(), "1 2 0");
+    /// assert!(program.schedule("p").is_err());
+    /// ```
+    pub fn schedule(&self, text: &str) -> Result<Schedule, ParseScheduleError> {
+        match self.language.maz() {
+            Some(code) => code.process_names().schedule(text),
+            None => text.parse(),
+        }
     }
 
     /// Whether it can be unfolded: not if it is written in ABS.

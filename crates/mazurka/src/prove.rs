@@ -462,6 +462,7 @@ impl Theory<'_> {
             differs: Vec::new(),
             condition: None,
             lasso: None,
+            values: Vec::new(),
         })
     }
 

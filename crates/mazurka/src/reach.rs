@@ -28,7 +28,7 @@ use mazurka_core::record::{Record, Run};
 use mazurka_core::{
     Bound, Execution, Kinds, Narrator, ProcessId, ProcessPath, Schedule, StopReason, Verdict,
 };
-use mazurka_explore::{Budget, Findings, Question, Structure, Unfold, Unfolding};
+use mazurka_explore::{Budget, Findings, Question, Structure, Unfold, Unfolding, shortest};
 use mazurka_lang::{Code, Machine, Property, SymbolicMachine};
 use mazurka_smt::Term;
 use serde::{Deserialize, Serialize};
@@ -440,6 +440,19 @@ fn note(looked: Outcome, options: &Options, found: &mut Findings) -> (Option<Sch
     }
 }
 
+/// The shortest schedule to the state that is found with a fixed effort, if there is time.
+fn nearest(machine: &mut Machine, schedule: &Schedule, asked: &Asked<'_>) -> Schedule {
+    if asked.budget.time().is_break() {
+        return schedule.clone();
+    }
+    // What leaves the range on the way says nothing about the answer.
+    let out_of_range = asked.out_of_range.get();
+    let most = schedule.0.len().saturating_sub(1);
+    let shorter = shortest(machine, most, &mut |machine| asked.holds_now(machine));
+    asked.out_of_range.set(out_of_range);
+    shorter.unwrap_or_else(|| schedule.clone())
+}
+
 /// What is shown has been run, and looked at again. None if a number in the property leaves 64 bits
 /// then, which is a bound.
 fn shown(
@@ -448,6 +461,7 @@ fn shown(
     asked: &Asked<'_>,
     found: &mut Findings,
 ) -> Option<Run> {
+    let schedule = &nearest(machine, schedule, asked);
     let run = match machine.narrate(schedule) {
         Ok(run) => run,
         Err(error) => panic!("a schedule of the net does not run: {error}"),

@@ -210,13 +210,8 @@ fn again<M: Narrator + Semantics>(
     match (old.kind, &old.runs[..]) {
         (Kind::Failure, [run]) => {
             let narrated = same_run(machine, run)?;
-            let mut failures = narrated.failures.iter();
-            let same = |mishap: &&Mishap| {
-                let (message, place) = machine.explain(mishap);
-                message == old.message && place == old.place
-            };
-            match failures.find(same) {
-                Some(mishap) => Ok(evidence::failure(machine, narrated.run, mishap)),
+            match failure_again(machine, &narrated.failures, old) {
+                Some(mishap) => Ok(evidence::failure(machine, narrated.run, &mishap)),
                 None => changed("the recorded failure does not happen"),
             }
         }
@@ -264,6 +259,19 @@ fn again<M: Narrator + Semantics>(
         }
         _ => changed("this version cannot replay a witness of this kind"),
     }
+}
+
+/// The failure that a witness is about.
+fn failure_again<M: Narrator>(
+    machine: &mut M,
+    failures: &[Mishap],
+    old: &Witness,
+) -> Option<Mishap> {
+    let mut failures = failures.iter().copied();
+    failures.find(|mishap| {
+        let message = evidence::as_it_failed(machine, mishap, |m| m.explain(mishap).0);
+        message == old.message
+    })
 }
 
 /// Replays one run and compares it with the record, step by step.

@@ -192,6 +192,7 @@ impl Program {
                 final_states: u64::from(narrated.run.ending == Ending::Final),
                 events: steps,
                 steps,
+                states: None,
             },
             seconds: start.elapsed().as_secs_f64(),
             solver: None,

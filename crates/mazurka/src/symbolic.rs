@@ -149,6 +149,7 @@ impl Program {
                 events: found.steps,
                 steps: found.steps,
                 blocked: 0,
+                states: None,
             },
             seconds: found.elapsed.as_secs_f64(),
             solver: None,

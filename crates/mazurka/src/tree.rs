@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use mazurka_core::record::{Ending, Leaf, Record, Tree, TreeNode, TreeRace};
+use mazurka_core::record::{Ending, Leaf, Record, Run, Step, Tree, TreeNode, TreeRace};
 use mazurka_core::{
     Bound, Event, Execution, MishapKind, Narrator, Schedule, ScheduledStep, dependent, ending,
 };
@@ -160,6 +160,17 @@ impl<E: Execution> Observer<E> for Growing {
     }
 }
 
+/// Who made a step, by its name in the source if it has one, and what it chose.
+fn named(run: &Run, step: &Step) -> String {
+    let chosen = step.outcomes.iter().map(i64::to_string);
+    let chosen = chosen.collect::<Vec<_>>().join(",");
+    let name = run.name_of(&step.process);
+    match chosen.is_empty() {
+        true => name.to_owned(),
+        false => format!("{name}={chosen}"),
+    }
+}
+
 impl Growing {
     /// The tree, told step by step. Runs of that depth were cut.
     fn tree<M: Narrator>(&self, machine: &mut M, depth: usize) -> Tree {
@@ -186,9 +197,7 @@ impl Growing {
             let broken = final_mishaps.first().map(|m| machine.explain(m).0);
             nodes.push(TreeNode {
                 parent: node.parent,
-                process: schedule.0.last().map_or(String::new(), |step| {
-                    Schedule(vec![step.clone()]).to_string()
-                }),
+                process: last.map_or(String::new(), |step| named(&run, step)),
                 label: last.map_or(String::new(), |step| step.label.clone()),
                 state: run.state,
                 mishap: mishap.or(broken),

@@ -385,7 +385,7 @@ fn drawn<M: Narrator>(
         let schedule = net.schedule_of(event);
         let (label, mishap) = label_of(&schedule);
         events.push(NetEvent {
-            process: schedule.0[schedule.0.len() - 1].process.to_string(),
+            process: names.name_of(&schedule.0[schedule.0.len() - 1].process),
             label,
             mishap,
             takes: arcs.takes,
@@ -394,7 +394,7 @@ fn drawn<M: Narrator>(
             terminal: arcs.terminal,
         });
     }
-    let name = |process: ProcessId| net.processes().path(process).to_string();
+    let name = |process: ProcessId| names.name_of(net.processes().path(process));
     let label = |drawn: &Drawn| match *drawn {
         Drawn::Thread(process) => name(process),
         Drawn::Cell(cell) => names.cell_name(cell),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mazurka_core::Bound;
+use mazurka_core::record::Record;
 
 /// What to do next, in the imperative.
 ///
@@ -47,6 +48,19 @@ pub fn advice(bound: &Bound) -> &'static str {
     }
 }
 
+/// What to do next about a bound of this search.
+pub(crate) fn advice_for(record: &Record, bound: &Bound) -> String {
+    // Only this engine sees that a run comes back to a state; and it has no limit of depth.
+    let other_engine = record.command == "explore" && record.algorithm != "stateful";
+    match bound {
+        Bound::MaxDepth(_) if other_engine && record.solver.is_none() => {
+            let first = "try --algorithm stateful, which ends where states come again";
+            format!("{first}; or {}", advice(bound))
+        }
+        _ => advice(bound).to_owned(),
+    }
+}
+
 /// The bound that was hit, in words.
 pub(crate) fn name(bound: &Bound) -> String {
     match *bound {
@@ -73,6 +87,7 @@ fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mazurka_core::Verdict;
 
     #[test]
     fn every_flag_that_was_hit_is_named_in_the_advice() {
@@ -92,6 +107,21 @@ mod tests {
             let flag = flag.expect("the bound names its flag");
             assert!(advice(&bound).contains(&flag), "{flag}");
         }
+    }
+
+    #[test]
+    fn a_run_without_end_is_for_the_engine_that_merges_states() {
+        let mut record = crate::tests::record(Verdict::Inconclusive, Vec::new(), Vec::new());
+        let advised = |record: &Record| advice_for(record, &Bound::MaxDepth(10_000));
+        record.command = "explore".to_owned();
+        record.algorithm = "optimal".to_owned();
+        assert!(advised(&record).starts_with("try --algorithm stateful"));
+        assert!(advised(&record).contains("raise --max-depth"));
+        record.algorithm = "stateful".to_owned();
+        assert!(!advised(&record).contains("stateful"));
+        record.command = "run".to_owned();
+        record.algorithm = "random".to_owned();
+        assert!(!advised(&record).contains("stateful"));
     }
 
     #[test]

@@ -264,6 +264,7 @@ mod tests {
             ending: Ending::Final,
             steps: actors.iter().map(step).collect(),
             state: Vec::new(),
+            names: Vec::new(),
         }
     }
 

@@ -2,13 +2,20 @@
 
 use std::ops::Range;
 
-use mazurka_core::record::{Binding, Ending, Run, Step};
+use mazurka_core::record::{Binding, Ending, Run};
 
-use crate::{Paint, clip, pad};
+use crate::fit::visible;
+use crate::{Paint, View, clip, pad};
 
 /// Labels and values may be as wide as the program likes; the table may not.
 const LABEL_WIDTH: usize = 60;
 const VALUES_WIDTH: usize = 48;
+const PROCESS_WIDTH: usize = 32;
+/// Labels and values have at least so much room, even if a line is wider than the terminal then.
+const LEAST_ROOM: usize = 24;
+
+/// Beside its values, a label gets at least so much of the room that both have.
+const PART_OF_LABELS: (usize, usize) = (3, 5);
 
 /// Tables of steps with the same columns.
 pub(crate) struct Columns {
@@ -17,26 +24,49 @@ pub(crate) struct Columns {
     label: usize,
     values: usize,
     line: usize,
+    /// How wide a line may be.
+    most: Option<usize>,
 }
 
 impl Columns {
-    /// As wide as these runs need.
-    pub fn fitting(runs: &[Run]) -> Self {
+    /// As wide as these runs need, and no wider than the view.
+    pub fn fitting(runs: &[Run], view: &View) -> Self {
         let rows: Vec<Row> = runs
             .iter()
-            .flat_map(|run| run.steps.iter().enumerate().map(Row::new))
+            .flat_map(|run| (0..run.steps.len()).map(|at| Row::new(run, at)))
             .collect();
         let widest = |cell: fn(&Row) -> &str| {
             let widths = rows.iter().map(|row| cell(row).chars().count());
             widths.max().unwrap_or(0)
         };
-        Self {
+        let mut columns = Self {
             number: widest(|row| &row.number),
             process: widest(|row| &row.process),
             label: widest(|row| &row.label),
             values: widest(|row| &row.values),
             line: widest(|row| &row.line),
+            most: view.width,
+        };
+        if let Some(most) = view.width {
+            columns.narrow(most);
         }
+        columns
+    }
+
+    /// Takes from labels and values what is too much.
+    fn narrow(&mut self, most: usize) {
+        let gaps = 2 + 2 + 2 + 2 + if self.values > 0 { 2 } else { 0 };
+        let fixed = gaps + self.number + self.process + self.line;
+        let room = most.saturating_sub(fixed).max(LEAST_ROOM);
+        let (part, whole) = PART_OF_LABELS;
+        let label = self.label.min(room * part / whole);
+        self.values = self.values.min(room - label);
+        self.label = self.label.min(room - self.values);
+    }
+
+    /// Where labels begin.
+    fn label_column(&self) -> usize {
+        2 + self.number + 2 + self.process + 2
     }
 
     /// Some steps of a run. At most `most` of them, if that is given, and the racing ones: from the
@@ -67,7 +97,7 @@ impl Columns {
                 text += &elided(left_out);
                 left_out = 0;
             }
-            text += &self.line(&Row::new((at, &run.steps[at])), &marks[at], paint);
+            text += &self.line(&Row::new(run, at), &marks[at], paint);
         }
         text
     }
@@ -78,20 +108,34 @@ impl Columns {
             "  {:>number$}  {}  {}",
             row.number,
             pad(&row.process, self.process),
-            pad(&row.label, self.label)
+            pad(&clip(&row.label, self.label), self.label)
         );
         if self.values > 0 {
-            line += &format!("  {}", pad(&row.values, self.values));
+            let values = clip(&row.values, self.values);
+            line += &format!("  {}", pad(&values, self.values));
         }
         line += &format!("  {}", paint.dim(&row.line));
-        if !mark.is_empty() || row.mishap.is_some() {
-            line += &" ".repeat(self.line.saturating_sub(row.line.chars().count()));
-        }
-        if !mark.is_empty() {
-            line += &format!("  {}", paint.unsure(mark));
-        }
-        if let Some(mishap) = &row.mishap {
-            line += &format!("  {}", paint.bad(&format!("<- {mishap}")));
+        let mishap = row.mishap.as_ref().map(|mishap| format!("<- {mishap}"));
+        let besides = [
+            (mark, paint.unsure(mark)),
+            (
+                mishap.as_deref().unwrap_or(""),
+                paint.bad(mishap.as_deref().unwrap_or("")),
+            ),
+        ];
+        let missing = self.line.saturating_sub(row.line.chars().count());
+        let mut padding = " ".repeat(missing);
+        for (plain, painted) in besides {
+            if plain.is_empty() {
+                continue;
+            }
+            let wide = visible(&line) + padding.len() + 2 + plain.chars().count();
+            let separator = match self.most {
+                Some(most) if wide > most => format!("\n{}", " ".repeat(self.label_column())),
+                _ => format!("{padding}  "),
+            };
+            line = format!("{}{separator}{painted}", line.trim_end());
+            padding.clear();
         }
         format!("{}\n", line.trim_end())
     }
@@ -137,8 +181,9 @@ struct Row {
 }
 
 impl Row {
-    fn new((at, step): (usize, &Step)) -> Self {
-        let mut process = step.process.clone();
+    fn new(run: &Run, at: usize) -> Self {
+        let step = &run.steps[at];
+        let mut process = clip(run.name_of(&step.process), PROCESS_WIDTH);
         for (k, value) in step.outcomes.iter().enumerate() {
             process += if k == 0 { "=" } else { "," };
             process += &value.to_string();
@@ -172,7 +217,7 @@ pub(crate) fn bindings(all: &[Binding]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mazurka_core::record::Change;
+    use mazurka_core::record::{Change, Step};
 
     fn events(steps: &[Step], most: Option<usize>, paint: Paint) -> String {
         let run = Run {
@@ -181,8 +226,9 @@ mod tests {
             ending: Ending::Open,
             steps: steps.to_vec(),
             state: Vec::new(),
+            names: vec![("0.10".into(), "p(0).10".into())],
         };
-        let columns = Columns::fitting(std::slice::from_ref(&run));
+        let columns = Columns::fitting(std::slice::from_ref(&run), &View::default());
         columns.steps(&run, 0..steps.len(), most, paint)
     }
 
@@ -215,8 +261,8 @@ mod tests {
         });
         let steps = [step("0.10", "x := x + 1", &[("x", "0", "1")]), test];
         insta::assert_snapshot!(events(&steps, None, Paint::Plain), @r"
-          1  0.10  x := x + 1     x: 0 -> 1  line 7
-          2  1     x == 1 ▷ skip  x = 1      line 7
+          1  p(0).10  x := x + 1     x: 0 -> 1  line 7
+          2  1        x == 1 ▷ skip  x = 1      line 7
         ");
     }
 
@@ -266,5 +312,40 @@ mod tests {
         let mut chosen = step("0.1", "x := choose(0..3)", &[]);
         chosen.outcomes = vec![2];
         assert!(events(&[chosen], None, Paint::Plain).contains("0.1=2"));
+    }
+
+    #[test]
+    fn at_80_columns_no_line_is_wider_and_nothing_but_the_ends_is_lost() {
+        let label = "counter[0] == 0 && counter[1] == 0 ▷ counter[0] := counter[1] + 1";
+        let changes = [
+            ("counter[0]", "1000000", "1000001"),
+            ("counter[1]", "0", "1"),
+        ];
+        let mut steps = vec![step("0", label, &changes); 12];
+        steps[2].racing = true;
+        steps[11].racing = true;
+        steps[11].mishap = Some("assertion failed: client 3 saw 17 and expected 18".into());
+        let run = Run {
+            schedule: String::new(),
+            inputs: Vec::new(),
+            ending: Ending::Open,
+            steps: steps.clone(),
+            state: Vec::new(),
+            names: vec![("0".into(), "philosopher(0)".into())],
+        };
+        for width in [60, 80, 100, 200] {
+            let view = View {
+                width: Some(width),
+                ..View::default()
+            };
+            let columns = Columns::fitting(std::slice::from_ref(&run), &view);
+            let text = columns.steps(&run, 0..steps.len(), None, Paint::Plain);
+            let text = crate::fit(&text, Some(width));
+            let wide = text.lines().find(|line| line.chars().count() > width);
+            assert_eq!(wide, None, "{width}: {text}");
+            assert!(text.contains("counter[0] == 0"), "{text}");
+            assert!(text.contains("◀ races with step 12"), "{text}");
+            assert!(text.contains("<- assertion failed: client 3"), "{text}");
+        }
     }
 }

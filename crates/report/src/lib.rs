@@ -27,6 +27,7 @@ mod chart;
 mod coverage;
 mod dot;
 mod events;
+mod fit;
 mod json;
 mod net;
 mod order;
@@ -50,6 +51,7 @@ pub use bounds::advice;
 pub use chart::{chart, chart_svg};
 pub use coverage::coverage;
 pub use dot::dot;
+pub use fit::fit;
 pub use json::json;
 pub use net::{net_dot, net_svg, net_table, states_table};
 pub use order::{order_dot, order_svg};
@@ -71,6 +73,8 @@ pub struct View {
     pub paint: Paint,
     /// Flags beside `--set` without which a witness would not run again.
     pub flags: Vec<String>,
+    /// How many columns there are; as many as needed, if that is not given.
+    pub width: Option<usize>,
 }
 
 /// `1 trace`, `2 traces`.

@@ -22,7 +22,7 @@ pub fn permutations(record: &Record, permuted: &Permutations, view: &View) -> St
     let run = &permuted.recorded;
     let labels = counted(run.steps.len() as u64, "label", "labels");
     text += &format!("\n{}\n", paint.strong(&format!("recorded, {labels}:")));
-    let columns = Columns::fitting(std::slice::from_ref(run));
+    let columns = Columns::fitting(std::slice::from_ref(run), view);
     text += &columns.steps(run, 0..run.steps.len(), Some(LABELS_SHOWN), paint);
     text += &branches(&permuted.branches);
     let command = replay_command(&record.program, run, &view.flags);

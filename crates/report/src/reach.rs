@@ -5,6 +5,7 @@ use mazurka_core::record::{Record, Run};
 
 use crate::events::{Columns, bindings};
 use crate::verdict::cut;
+use crate::witness::who_is_who;
 use crate::{View, replay_command};
 
 /// Whether the state can be reached, how much was looked at, and the run that gets there.
@@ -24,11 +25,12 @@ pub fn reached(
     let mut text = format!("{answer} {state} ({searched})\n");
     text += &cut(record, view);
     if let Some(run) = run {
-        let columns = Columns::fitting(std::slice::from_ref(run));
+        let columns = Columns::fitting(std::slice::from_ref(run), view);
         text += &columns.steps(run, 0..run.steps.len(), None, paint);
         if !run.state.is_empty() {
             text += &format!("state: {}\n", bindings(&run.state));
         }
+        text += &who_is_who(std::slice::from_ref(run), view);
         let command = replay_command(&record.program, run, &view.flags);
         text += &format!("{} {command}\n", paint.strong("repeat with:"));
     }

@@ -30,21 +30,27 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
         None => format!("{}: the run of a schedule\n", record.program.file),
     };
     text += &witness::inputs(&run.inputs);
-    let columns = Columns::fitting(std::slice::from_ref(run));
+    let columns = Columns::fitting(std::slice::from_ref(run), view);
     text += &columns.steps(run, 0..run.steps.len(), None, paint);
     // What is wrong first; a run with a failed invariant or `ensures` can still go on or be final.
     for evidence in &record.witnesses {
         text += &format!("{}\n", paint.bad(&title(evidence)));
         text += &witness::place(record, evidence);
-        text += &witness::waiting(&evidence.waiting);
+        text += &witness::values(&evidence.values);
+        text += &witness::waiting(evidence);
     }
+    let ready: Vec<&str> = one
+        .ready
+        .iter()
+        .map(|process| run.name_of(process))
+        .collect();
     let ending = match run.ending {
         Ending::Final => Some(paint.good("final: every process has ended")),
         Ending::Discarded => Some(paint.unsure("discarded: an `assume` is false")),
         Ending::Lost => Some(paint.unsure("cut within a step")),
         Ending::Open => Some(paint.unsure(&format!(
             "open: the run stops here; ready to go on: {}",
-            one.ready.join(", ")
+            ready.join(", ")
         ))),
         Ending::Deadlock | Ending::Failure => None,
     };
@@ -54,6 +60,7 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
         text += &format!("state: {}\n", bindings(&run.state));
     }
     text += &one.path.map(path).unwrap_or_default();
+    text += &witness::who_is_who(std::slice::from_ref(run), view);
     let command = replay_command(&record.program, run, &view.flags);
     text += &format!("{} {command}\n", paint.strong("repeat with:"));
     text

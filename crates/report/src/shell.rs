@@ -73,6 +73,7 @@ mod tests {
             ending: mazurka_core::record::Ending::Open,
             steps: Vec::new(),
             state: Vec::new(),
+            names: Vec::new(),
         }
     }
 

@@ -49,6 +49,9 @@ pub fn table(record: &Record, view: &View) -> String {
         ),
         ("steps", counts.steps.to_string(), "transitions executed"),
     ];
+    if let Some(states) = counts.states {
+        rows.insert(0, ("states", states.to_string(), "different ones"));
+    }
     let solved = record.solver.map(|asked| {
         let models = share(asked.reused, asked.queries);
         let searches = asked.searches + asked.external;
@@ -130,7 +133,8 @@ pub(crate) fn findings(record: &Record, view: &View) -> String {
         };
         text += &format!("\n{found}{place}\n");
         text += &witness::inputs(&evidence.inputs());
-        text += &witness::waiting(&evidence.waiting);
+        text += &witness::values(&evidence.values);
+        text += &witness::waiting(evidence);
         text += &witness::replay(record, evidence, view);
     }
     text

@@ -1,14 +1,14 @@
 //! The views of records made by hand: what a search cannot be made to give on demand.
 
 use mazurka_core::record::{
-    Difference, Ending, Kind, KindsRecord, Place, ProgramRecord, Record, Run, VERSION, Waiting,
-    Witness,
+    Binding, Difference, Ending, Kind, KindsRecord, Place, ProgramRecord, Record, Run, Step,
+    VERSION, Waiting, Witness,
 };
 use mazurka_core::{Bound, Counts, Scope, StopReason, Verdict};
 
 use crate::{Paint, View, json, replayed, table, verdict};
 
-fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witness>) -> Record {
+pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witness>) -> Record {
     Record {
         version: VERSION,
         program: ProgramRecord {
@@ -51,6 +51,7 @@ fn witness(kind: Kind, message: &str) -> Witness {
         differs: Vec::new(),
         condition: None,
         lasso: None,
+        values: Vec::new(),
     }
 }
 
@@ -61,6 +62,7 @@ fn run(schedule: &str) -> Run {
         ending: Ending::Open,
         steps: Vec::new(),
         state: Vec::new(),
+        names: Vec::new(),
     }
 }
 
@@ -110,7 +112,7 @@ fn a_violation_keeps_the_bounds_in_sight() {
 fn what_was_left_out_is_in_the_first_words() {
     let view = View {
         paint: Paint::Plain,
-        flags: Vec::new(),
+        ..View::default()
     };
     let failure = witness(Kind::Failure, "assertion failed: x");
     let mut record = record(Verdict::Violated, vec![Bound::IntWithin(32)], vec![failure]);
@@ -211,6 +213,69 @@ fn an_engine_that_counts_no_traces_says_so() {
     unknown.counts.traces = None;
     assert!(table(&unknown, &View::default()).contains("traces        unknown"));
     assert!(!verdict(&unknown, &View::default()).contains("trace"));
+}
+
+/// What `stateful` counts is states; runs that end where states come again are no measure of it.
+#[test]
+fn an_engine_that_merges_states_says_how_many() {
+    let mut merged = record(Verdict::Verified, Vec::new(), Vec::new());
+    merged.counts.states = Some(54);
+    let text = table(&merged, &View::default());
+    assert!(
+        text.contains("  states           54  different ones\n"),
+        "{text}"
+    );
+    assert!(verdict(&merged, &View::default()).contains(", 54 states, "));
+    let text = json(&merged).expect("JSON");
+    assert!(text.contains("\"states\": 54"), "{text}");
+    let read: Record = serde_json::from_str(&text).expect("a record");
+    assert_eq!(read.counts.states, Some(54));
+    // `symbolic` has an object there, and such a record can be read all the same.
+    let other = text.replace("\"states\": 54", "\"states\": {\"count\": 54}");
+    let read: Record = serde_json::from_str(&other).expect("a record");
+    assert_eq!(read.counts.states, None);
+}
+
+#[test]
+fn values_stand_below_the_failure_and_names_above_the_command() {
+    let mut failed = witness(Kind::Failure, "assertion failed: `s == 0`");
+    failed.place = Some(Place {
+        line: 4,
+        column: 2,
+        text: "assert s == 0".into(),
+    });
+    failed.values.push(Binding {
+        name: "s".into(),
+        value: "4".into(),
+    });
+    let step = Step {
+        process: "1".into(),
+        outcomes: Vec::new(),
+        label: "s := x".into(),
+        line: 3,
+        enabled: Vec::new(),
+        reads: Vec::new(),
+        changes: Vec::new(),
+        mishap: None,
+        racing: false,
+        actor: None,
+    };
+    failed.runs[0].steps.push(step);
+    let names = [("0", "client(0)"), ("1", "client(1)")];
+    let pair = |(number, name): (&str, &str)| (number.to_owned(), name.to_owned());
+    failed.runs[0].names = names.map(pair).to_vec();
+    let found = record(Verdict::Violated, Vec::new(), vec![failed]);
+    insta::assert_snapshot!(verdict(&found, &View::default()), @r#"
+    violated: failure: assertion failed: `s == 0` (1 trace, 1 execution by naive, exhaustive)
+
+      at two.maz:4:2: assert s == 0
+      with s = 4
+
+      1  client(1)  s := x  line 3
+
+    processes: 1 = client(1)
+    replay with: mazurka run two.maz --schedule "0 1"
+    "#);
 }
 
 #[test]

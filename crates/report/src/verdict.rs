@@ -143,6 +143,9 @@ fn scope(record: &Record) -> String {
     if let Some(traces) = counts.traces {
         parts.push(counted(traces, "trace", "traces"));
     }
+    if let Some(states) = counts.states {
+        parts.push(counted(states, "state", "states"));
+    }
     let executions = counted(counts.executions, "execution", "executions");
     parts.push(format!("{executions} by {}", record.algorithm));
     if counts.discarded > 0 {
@@ -161,7 +164,7 @@ pub(crate) fn cut(record: &Record, view: &View) -> String {
     let mut text = String::new();
     for bound in &record.scope.bounds {
         let name = view.paint.unsure(&bounds::name(bound));
-        text += &format!("  {name}: {}\n", bounds::advice(bound));
+        text += &format!("  {name}: {}\n", bounds::advice_for(record, bound));
     }
     text
 }

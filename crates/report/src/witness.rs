@@ -13,7 +13,8 @@ const STATE_WIDTH: usize = 240;
 pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String {
     let paint = view.paint;
     let mut text = place(record, witness);
-    text += &waiting(&witness.waiting);
+    text += &values(&witness.values);
+    text += &waiting(witness);
     text += &inputs(&witness.inputs());
     if let Some(condition) = &witness.condition {
         let condition = clip(condition, STATE_WIDTH);
@@ -22,7 +23,7 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
     if !text.is_empty() {
         text.push('\n');
     }
-    let columns = Columns::fitting(&witness.runs);
+    let columns = Columns::fitting(&witness.runs, view);
     match &witness.runs[..] {
         [one, other] => {
             let common = common(one, other);
@@ -126,23 +127,33 @@ pub(crate) fn place(record: &Record, witness: &Witness) -> String {
     }
 }
 
+/// What the failed condition mentions, as it was then.
+pub(crate) fn values(all: &[Binding]) -> String {
+    match all.is_empty() {
+        true => String::new(),
+        false => format!("  with {}\n", clip(&bindings(all), STATE_WIDTH)),
+    }
+}
+
 /// Who waits for what, and who holds it.
-pub(crate) fn waiting(all: &[Waiting]) -> String {
-    let width = all
-        .iter()
-        .map(|w| w.process.chars().count())
-        .max()
-        .unwrap_or(0);
+pub(crate) fn waiting(witness: &Witness) -> String {
+    let all = &witness.waiting;
+    let name = |process: &str| match witness.runs.first() {
+        Some(run) => run.name_of(process).to_owned(),
+        None => process.to_owned(),
+    };
+    let names = all.iter().map(|w| name(&w.process).chars().count());
+    let width = names.max().unwrap_or(0);
     let line = |w: &Waiting| {
         let holder = match &w.held_by {
             Some(holder) if *holder == w.process => ", which it holds itself".to_owned(),
-            Some(holder) => format!(", held by {holder}"),
+            Some(holder) => format!(", held by {}", name(holder)),
             None => String::new(),
         };
         let what = clip(&w.what, STATE_WIDTH);
         format!(
             "  {} waits for {what}{holder} (line {})\n",
-            pad(&w.process, width),
+            pad(&name(&w.process), width),
             w.line
         )
     };
@@ -151,7 +162,7 @@ pub(crate) fn waiting(all: &[Waiting]) -> String {
 
 /// The commands that replay it, one line each.
 pub(crate) fn replay(record: &Record, witness: &Witness, view: &View) -> String {
-    let mut text = String::new();
+    let mut text = who_is_who(&witness.runs, view);
     for (at, run) in witness.runs.iter().enumerate() {
         let intro = if at == 0 {
             "replay with:"
@@ -162,6 +173,30 @@ pub(crate) fn replay(record: &Record, witness: &Witness, view: &View) -> String 
         text += &format!("{} {command}\n", view.paint.strong(intro));
     }
     text
+}
+
+/// Which process of a schedule is which, where they have names.
+pub(crate) fn who_is_who(runs: &[Run], view: &View) -> String {
+    // Children are called by the names of their parents.
+    let root = |process: &str| process.split('.').next() == Some(process);
+    let made = |number: &str| {
+        let mut steps = runs.iter().flat_map(|run| &run.steps);
+        steps.any(|step| step.process.split('.').next() == Some(number))
+    };
+    let mut pairs: Vec<&(String, String)> = Vec::new();
+    for pair in runs.iter().flat_map(|run| &run.names) {
+        if root(&pair.0) && made(&pair.0) && !pairs.contains(&pair) {
+            pairs.push(pair);
+        }
+    }
+    if pairs.is_empty() {
+        return String::new();
+    }
+    let each = pairs
+        .iter()
+        .map(|(number, name)| format!("{number} = {name}"));
+    let list = clip(&each.collect::<Vec<_>>().join(", "), STATE_WIDTH);
+    format!("{} {list}\n", view.paint.strong("processes:"))
 }
 
 /// What kind of evidence it is, in a word or two.

@@ -18,7 +18,7 @@ use std::path::Path;
 use clap::{Parser, Subcommand};
 use mazurka::run::{Plan, RunRecord};
 use mazurka::search::TestSink;
-use mazurka::{Limits, Schedule};
+use mazurka::{Limits, Program};
 use mazurka_report::{Paint, View};
 
 use crate::args::EXIT_CODES;
@@ -111,11 +111,15 @@ impl From<String> for Refusal {
 }
 
 /// The run that a schedule or a seed names.
-pub(super) fn plan(schedule: Option<&String>, seed: u64) -> Result<Plan, String> {
+pub(super) fn plan(
+    program: &Program,
+    schedule: Option<&String>,
+    seed: u64,
+) -> Result<Plan, String> {
     let Some(text) = schedule else {
         return Ok(Plan::Seed(seed));
     };
-    let schedule = text.parse::<Schedule>();
+    let schedule = program.schedule(text);
     schedule.map(Plan::Schedule).map_err(|e| e.to_string())
 }
 
@@ -145,6 +149,7 @@ pub(super) fn view(limits: &Limits) -> View {
     View {
         paint: Paint::Ansi,
         flags,
+        width: output::width(),
     }
 }
 

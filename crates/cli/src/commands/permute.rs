@@ -72,14 +72,14 @@ pub(crate) struct PermuteArgs {
 
 /// Finds the executable permutations of one execution, or of all.
 pub(super) fn permute(args: &PermuteArgs) -> Result<Exit, Refusal> {
+    let program = args.program.load_known()?;
     let wanted = Permuting {
-        plan: plan(args.schedule.as_ref(), args.seed)?,
+        plan: plan(&program, args.schedule.as_ref(), args.seed)?,
         complete: args.complete,
         paper: args.paper,
         any_start: args.symbolic_initial,
         listed: usize::try_from(args.classes).unwrap_or(usize::MAX),
     };
-    let program = args.program.load_known()?;
     let options = args.limits.options(1);
     let permuted = watched(&options.limits, args.output.quiet, |watch| {
         program.permute(&wanted, &options, watch)

@@ -27,14 +27,16 @@ const FORMATS: [Offer; 4] = [
   mazurka run counter.maz
   mazurka run counter.maz --seed 7
   mazurka run counter.maz --schedule \"0 0 1 1\"
+  mazurka run philosophers.maz --schedule \"philosopher(2) philosopher(0)\"
   mazurka run dice.maz --schedule \"0=3 0.1=6\"
   mazurka run buffer.abs --format chart
   mazurka run buffer.abs --format svg > chart.svg
   mazurka run parity.maz --inputs 0#0=7 1#0=-2
   mazurka run example5.maz --schedule \"0 0 0.0 0.1\" --path
 
-A schedule is a list of process names, one per step: 0.1 is the second child of process 0, and
-0.1=2 lets its `choose` give 2. An input is named by process and order: 0.1#0 is the first of process
+A schedule is a list of processes, one per step, by number or by name: 0.1 is the second child of
+process 0, philosopher(2) or philosopher.2 the instance for 2 of `process philosopher (p in 0..N)`,
+and 0.1=2 lets its `choose` give 2. An input is named by process and order: 0.1#0 is the first of process
 0.1; what is not given is 0. A seed always names the same run. The exit code is about this run.
 {EXIT_CODES}"))]
 #[command(mut_args(|flag| offer(
@@ -67,8 +69,8 @@ pub(crate) struct RunArgs {
 
 /// Runs one execution, and shows its steps.
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
-    let plan = plan(args.schedule.as_ref(), args.seed)?;
     let program = args.program.load()?;
+    let plan = plan(&program, args.schedule.as_ref(), args.seed)?;
     if !args.inputs.is_empty() && program.unknowns().is_empty() {
         let no = "this program asks for no inputs; leave out --inputs";
         return Err(Refusal::Message(no.to_owned()));

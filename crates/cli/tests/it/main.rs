@@ -9,6 +9,7 @@ mod documents;
 mod exit_codes;
 mod files;
 mod limits;
+mod names;
 mod permute;
 mod pictures;
 mod prove;

@@ -41,6 +41,7 @@ pub fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mazurka"));
     command
         .current_dir(root())
+        .env_remove("COLUMNS")
         .env_remove("NO_COLOR")
         .env_remove("CLICOLOR_FORCE");
     command

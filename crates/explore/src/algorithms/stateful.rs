@@ -46,6 +46,8 @@ pub(crate) struct Stateful<M: Memory> {
     /// The processes to run from the states of the path, one state after the other.
     todo: Vec<ProcessId>,
     known: bool,
+    /// The number of states met.
+    states: u64,
 }
 
 /// A state of the path.
@@ -103,6 +105,7 @@ impl<M: Memory> Stateful<M> {
             nodes: Vec::new(),
             todo: Vec::new(),
             known: false,
+            states: 0,
         }
     }
 
@@ -139,6 +142,7 @@ impl<E: Semantics, M: Memory> Policy<E> for Stateful<M> {
         let first = self.todo.len();
         let met = self.memory.meet(program, from);
         self.known = matches!(met, Met::Known { .. });
+        self.states += u64::from(!self.known);
         let mark = match met {
             Met::New { mark, but } => {
                 self.add_ready(program, but);
@@ -182,6 +186,10 @@ impl<E: Semantics, M: Memory> Policy<E> for Stateful<M> {
 
     fn known(&self) -> bool {
         self.known
+    }
+
+    fn states(&self) -> Option<u64> {
+        Some(self.states)
     }
 }
 

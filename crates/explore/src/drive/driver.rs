@@ -83,6 +83,11 @@ pub trait Policy<E: Execution> {
         false
     }
 
+    /// Returns the number of distinct states met so far, if equal states are merged.
+    fn states(&self) -> Option<u64> {
+        None
+    }
+
     /// Returns the greatest number of states stored at any time, if it stores states.
     fn stored(&self) -> Option<u64> {
         None
@@ -224,6 +229,7 @@ pub(crate) fn drive<E: Execution, P: Policy<E>>(
     program.break_off_long_steps(true);
     driver.run(*program, policy, *observer);
     program.break_off_long_steps(false);
+    driver.ledger.found.counts.states = policy.states();
     driver.ledger.found.stored = policy.stored();
     driver.ledger.finish(driver.budget.elapsed())
 }
@@ -265,7 +271,10 @@ impl Driver<'_, '_> {
         let mut pace = Pace::new(STEPS_BETWEEN_LOOKS);
         while !self.ledger.certain {
             if pace.is_over()
-                && let ControlFlow::Break(bound) = self.look(policy.progress())
+                && let ControlFlow::Break(bound) = {
+                    self.ledger.found.counts.states = policy.states();
+                    self.look(policy.progress())
+                }
             {
                 return self.break_off(bound);
             }

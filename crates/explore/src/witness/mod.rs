@@ -3,3 +3,4 @@
 pub(crate) mod minimise;
 pub(crate) mod race;
 pub(crate) mod rehearse;
+pub(crate) mod shortest;

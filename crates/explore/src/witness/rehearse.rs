@@ -21,7 +21,7 @@ impl Move {
         }
     }
 
-    fn made(&self, event: &Event) -> bool {
+    pub fn made(&self, event: &Event) -> bool {
         let values = || event.outcomes.iter().map(|o| o.value);
         self.process == event.process && values().eq(self.outcomes.iter().copied())
     }

@@ -182,6 +182,7 @@ impl<'s> Checker<'s> {
                 && *span == name.span
             {
                 *global = value.map_or(Global::Poison, Global::Const);
+                self.program.constants.insert(name.text.to_owned());
             }
         }
     }

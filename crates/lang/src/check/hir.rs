@@ -8,6 +8,7 @@ use std::slice::from_ref;
 
 use mazurka_core::{Kinds, Temporal};
 use mazurka_diagnostics::Span;
+use rustc_hash::FxHashSet;
 
 /// A shared variable's index in [`Program::vars`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -84,6 +85,8 @@ pub struct Program {
     pub atomicity: Atomicity,
     /// What is to be proved, in the syntax of dynamic logic.
     pub goals: Vec<Goal>,
+    /// The names of constants: their values are folded, and labels name them.
+    pub constants: FxHashSet<String>,
 }
 
 /// A `prove` declaration.
@@ -304,11 +307,11 @@ pub enum StmtKind {
     /// `unlock(m)` or `unlock(m[e])`
     Unlock(LockId, Option<Expr>),
     /// `assert e, "message"`
-    Assert(Expr, Option<String>),
+    Assert(Expr, Option<Message>),
     /// `assume e`
     Assume(Expr),
     /// `error "message"`
-    Error(Option<String>),
+    Error(Option<Message>),
 }
 
 impl Stmt {
@@ -363,6 +366,40 @@ impl Stmt {
     pub fn walk(&self, visit: &mut dyn FnMut(&Stmt)) {
         visit(self);
         self.inner().for_each(|stmt| stmt.walk(visit));
+    }
+}
+
+/// The message of an `assert` or `error`, which may name values: `"saw {x}"`. It is printed as it
+/// was written.
+#[derive(Clone, Debug, Default)]
+pub struct Message {
+    /// Its parts, in order.
+    pub parts: Vec<MessagePart>,
+}
+
+/// A part of a message.
+#[derive(Clone, Debug)]
+pub enum MessagePart {
+    /// Text.
+    Text(String),
+    /// A value, and how the source names it.
+    Value(String, Expr),
+}
+
+impl Message {
+    /// The message, with its values shown like this.
+    pub fn with(&self, mut value: impl FnMut(&str, &Expr) -> String) -> String {
+        let part = |part: &MessagePart| match part {
+            MessagePart::Text(text) => text.clone(),
+            MessagePart::Value(name, expr) => value(name, expr),
+        };
+        self.parts.iter().map(part).collect()
+    }
+}
+
+impl std::fmt::Display for Message {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.with(|name, _| format!("{{{name}}}")))
     }
 }
 

@@ -11,6 +11,7 @@ mod expr;
 mod fold;
 mod globals;
 pub mod hir;
+mod message;
 mod processes;
 pub(crate) mod refuse;
 mod settings;

@@ -117,10 +117,13 @@ impl<'s> Body<'_, 's> {
                 None => self.untyped_let(*name, init),
             },
             ast::StmtKind::Assert(test, message) => {
-                StmtKind::Assert(self.condition(test, "`assert`"), message.clone())
+                let test = self.condition(test, "`assert`");
+                StmtKind::Assert(test, message.map(|message| self.message(message)))
             }
             ast::StmtKind::Assume(test) => StmtKind::Assume(self.condition(test, "`assume`")),
-            ast::StmtKind::Error(message) => StmtKind::Error(message.clone()),
+            ast::StmtKind::Error(message) => {
+                StmtKind::Error(message.map(|message| self.message(message)))
+            }
         };
         Stmt { kind, span }
     }

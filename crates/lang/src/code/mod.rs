@@ -25,7 +25,7 @@ pub mod shared;
 
 use std::sync::{Arc, OnceLock};
 
-use mazurka_core::{Access, AccessKind, Claims, Kinds, Temporal, Wait};
+use mazurka_core::{Access, AccessKind, Claims, Kinds, ProcessNames, Temporal, Wait};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -257,7 +257,11 @@ pub struct Code {
     /// to go.
     pub(crate) branches: FxHashSet<u32>,
     /// The messages of `assert` and `error`.
-    pub(crate) messages: FxHashMap<u32, String>,
+    pub(crate) messages: FxHashMap<u32, hir::Message>,
+    /// The conditions of `assert`: as they stand in the source, and as they are evaluated, with
+    /// temporaries for what was read in steps before.
+    pub(crate) asserted: FxHashMap<u32, [hir::Expr; 2]>,
+    pub(crate) names: ProcessNames,
     /// Expressions over locals (indices) and over shared variables (properties).
     pub(crate) snippets: Vec<Vec<Op>>,
     pub(crate) steps: Vec<StepInfo>,
@@ -362,6 +366,18 @@ impl Code {
     /// Whether the file states temporal properties.
     pub fn states_temporal(&self) -> bool {
         !self.temporal.is_empty()
+    }
+
+    /// The names that the source gives its processes.
+    pub fn process_names(&self) -> &ProcessNames {
+        &self.names
+    }
+
+    /// The procedure whose body an instruction is in, if it is in one.
+    pub(crate) fn procedure_at(&self, pc: u32) -> Option<&str> {
+        // Procedures are compiled first, so their bodies have their numbers.
+        let body = self.bodies[pc as usize] as usize;
+        self.program.procedures.get(body).map(|p| p.name.as_str())
     }
 
     /// The checked program that it was made of.

@@ -152,9 +152,16 @@ pub(crate) enum StmtKind<'s> {
         ty: Option<TypeExpr<'s>>,
         init: Init<'s>,
     },
-    Assert(Expr<'s>, Option<String>),
+    Assert(Expr<'s>, Option<Text<'s>>),
     Assume(Expr<'s>),
-    Error(Option<String>),
+    Error(Option<Text<'s>>),
+}
+
+/// A string, as it stands in the source.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Text<'s> {
+    pub quoted: &'s str,
+    pub span: Span,
 }
 
 #[derive(Debug)]

@@ -345,14 +345,18 @@ pub(crate) fn unescape(text: &str) -> String {
     let mut chars = inner.chars();
     while let Some(c) = chars.next() {
         match c {
-            '\\' => match chars.next() {
-                Some('n') => value.push('\n'),
-                Some('t') => value.push('\t'),
-                Some(other) => value.push(other),
-                None => {}
-            },
+            '\\' => value.extend(chars.next().map(escaped)),
             c => value.push(c),
         }
     }
     value
+}
+
+/// What a character after a backslash stands for.
+pub(crate) fn escaped(c: char) -> char {
+    match c {
+        'n' => '\n',
+        't' => '\t',
+        other => other,
+    }
 }

@@ -2,17 +2,18 @@
 
 use mazurka_core::record::{Binding, Change, Place, Step, Waiting};
 use mazurka_core::{
-    AccessKind, Claims, Event, Execution, Mishap, Narrator, ProcessId, Status, StepError,
-    TemporalText,
+    AccessKind, Claims, Event, Execution, Mishap, Narrator, ProcessId, ProcessPath, Status,
+    StepError, TemporalText,
 };
 
-use crate::check::hir::Type;
+use crate::check::hir::{Message, Property, Type};
 use crate::code::fault::{Fault, Site};
 use crate::code::numbers::show;
 use crate::code::{Action, Code, Note, Op};
 use crate::run::machine::Machine;
 use crate::run::{Heard, Listener, Obstacle, input_name};
 use crate::tell::pretty::Scope;
+use crate::tell::values::Facts;
 use mazurka_diagnostics::Span;
 use rustc_hash::FxHashSet;
 
@@ -23,7 +24,9 @@ const MOST_TOLD: usize = 100;
 /// Writes down what it hears.
 #[derive(Default)]
 struct Scribe {
-    guards: Few<String>,
+    guards: Few<Condition>,
+    /// Whether a block is made as one step.
+    atomic: bool,
     actions: Few<NarratedAction>,
     /// What the cells held when they were first read, in that order.
     reads: Vec<(u32, i64)>,
@@ -53,6 +56,13 @@ impl<T> Few<T> {
     }
 }
 
+/// A condition that let the step go the way it went.
+struct Condition {
+    text: String,
+    /// Whether the step could have gone another way; otherwise it would have had to wait.
+    test: bool,
+}
+
 enum NarratedAction {
     Text(String),
     /// Named when the step has been made.
@@ -80,6 +90,7 @@ impl Listener for Scribe {
         if let (Op::Load(_) | Op::LoadAt(_) | Op::Fetch { .. }, Some(cell)) = (op, cell(1)) {
             self.note_read(cell, heard.cells[cell as usize]);
         }
+        self.atomic |= op == Op::BeginAtomic;
         let Some(note) = code.notes.get(&pc) else {
             return;
         };
@@ -90,9 +101,17 @@ impl Listener for Scribe {
         };
         match note {
             Note::Guard(_) if top == 0 => {}
-            Note::Guard(test) => self.guards.push(|| scope.expr(test)),
-            Note::Test(test) if top == 0 => self.guards.push(|| scope.negation(test)),
-            Note::Test(test) => self.guards.push(|| scope.expr(test)),
+            Note::Guard(guard) => self.guards.push(|| Condition {
+                text: scope.expr(guard),
+                test: false,
+            }),
+            Note::Test(test) => self.guards.push(|| Condition {
+                text: match top {
+                    0 => scope.negation(test),
+                    _ => scope.expr(test),
+                },
+                test: true,
+            }),
             // Absorbed by a guard or not at all: then its accesses speak for it.
             Note::Action(_) if op == Op::BeginSimple && !heard.open => {}
             Note::Action(Action::Spawn) => self.actions.push(|| NarratedAction::Spawn),
@@ -173,8 +192,23 @@ impl Code {
             .map_or(Type::Int, |var| var.ty)
     }
 
-    /// What a mishap is, in a sentence, and where.
+    /// The name of the constant that stands here in the source, if one does and nothing else.
+    pub(crate) fn constant_at(&self, span: Span) -> Option<&str> {
+        let text = self.source.get(span.start as usize..span.end as usize)?;
+        self.program.constants.get(text).map(String::as_str)
+    }
+
+    /// What a mishap is, in a sentence, and where. Messages are as they stand in the source.
     pub(crate) fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
+        self.explain_with(mishap, Message::to_string)
+    }
+
+    /// The same, with the messages of `assert` and `error` made by this.
+    fn explain_with(
+        &self,
+        mishap: &Mishap,
+        show: impl FnOnce(&Message) -> String,
+    ) -> (String, Option<Place>) {
         let code = self;
         let property = |kind: &str, checked: &crate::code::Checked| {
             let text = checked.span.text(&code.source).trim();
@@ -204,7 +238,7 @@ impl Code {
             Some(Site::At { pc, fault }) if (pc as usize) < code.spans.len() => {
                 let span = code.spans[pc as usize];
                 let text = span.text(&code.source).lines().next().unwrap_or("").trim();
-                let custom = code.messages.get(&pc);
+                let custom = code.messages.get(&pc).map(show);
                 let message = match (fault, custom) {
                     (Fault::Assertion, Some(custom)) => format!("assertion failed: {custom}"),
                     (Fault::Assertion, None) => format!("assertion failed: `{text}`"),
@@ -271,13 +305,43 @@ impl Narrator for Machine {
                 .line_column(&self.code.source)
                 .0
         });
+        let pc = self.state.processes.get(process.index());
+        let pc = pc.map_or(0, |process| process.registers.pc);
         let mut scribe = Scribe::default();
         self.step_heard(process, outcomes, &mut scribe)?;
-        Ok(self.last_step(scribe, line))
+        let mut step = self.last_step(scribe, line);
+        if let Some(procedure) = self.code.procedure_at(pc) {
+            step.label = format!("{procedure}: {}", step.label);
+        }
+        Ok(step)
     }
 
     fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
-        self.code.explain(mishap)
+        self.code.explain_with(mishap, |message| {
+            let facts = self.facts(mishap);
+            let text = facts.map(|facts| facts.message(message, &self.values(mishap)));
+            text.unwrap_or_else(|| message.to_string())
+        })
+    }
+
+    fn values(&self, mishap: &Mishap) -> Vec<Binding> {
+        let code = &self.code;
+        let program = &code.program;
+        let both = |property: &Property| [property.expr.clone(), property.expr.clone()];
+        let condition = match Site::decode(mishap.site) {
+            Some(Site::Invariant(k)) => program.invariants.get(k as usize).map(both),
+            Some(Site::Ensures(k)) => program.ensures.get(k as usize).map(both),
+            Some(Site::At { pc, .. }) => code.asserted.get(&pc).cloned(),
+            None => None,
+        };
+        let known = condition.zip(self.facts(mishap));
+        known.map_or_else(Vec::new, |([said, read], facts)| {
+            facts.mentioned(&said, &read)
+        })
+    }
+
+    fn name_of(&self, process: &ProcessPath) -> String {
+        self.code.names.show(process)
     }
 
     fn temporal_text(&self, property: usize) -> TemporalText {
@@ -358,6 +422,31 @@ impl Narrator for Machine {
 }
 
 impl Machine {
+    fn process_name(&self, process: ProcessId) -> String {
+        self.name_of(self.table.path(process))
+    }
+
+    /// The state in which a mishap has halted its process.
+    fn facts(&self, mishap: &Mishap) -> Option<Facts<'_>> {
+        let code = &*self.code;
+        let (layout, locals) = match (Site::decode(mishap.site)?, mishap.process) {
+            (Site::At { pc, .. }, Some(process)) => {
+                let body = *code.bodies.get(pc as usize)?;
+                self.state.processes.get(process.index())?;
+                (&code.layouts[body as usize], self.locals(process))
+            }
+            (Site::At { .. }, None) => return None,
+            (Site::Invariant(_) | Site::Ensures(_), _) => (code.layouts.first()?, &[][..]),
+        };
+        let scope = Scope {
+            code,
+            layout,
+            locals,
+        };
+        let cells = &self.state.cells;
+        Some(Facts { scope, cells })
+    }
+
     fn last_step(&self, scribe: Scribe, line: usize) -> Step {
         let event = &self.events()[self.events().len() - 1];
         let before = self.before_last_step();
@@ -372,14 +461,14 @@ impl Machine {
                 to: value(cell, to),
             })
         };
-        let reads = scribe.reads.into_iter().map(|(cell, read)| Binding {
+        let reads = scribe.reads.iter().map(|&(cell, read)| Binding {
             name: self.code.cell_name(cell),
             value: value(cell, read),
         });
         Step {
             process: self.table.path(event.process).to_string(),
             outcomes: event.outcomes.iter().map(|o| o.value).collect(),
-            label: self.label(scribe.guards, scribe.actions, event),
+            label: self.label(&scribe, event),
             line,
             enabled: Vec::new(),
             reads: reads.collect(),
@@ -390,19 +479,47 @@ impl Machine {
         }
     }
 
-    fn label(&self, guards: Few<String>, actions: Few<NarratedAction>, event: &Event) -> String {
-        let name = |p: ProcessId| self.table.path(p).to_string();
+    fn label(&self, scribe: &Scribe, event: &Event) -> String {
+        let action = self.action_label(&scribe.actions, event);
+        let mut guards: Vec<&Condition> = scribe.guards.first.iter().collect();
+        let mut more = scribe.guards.more;
+        // The way through a block says less than what it does, and takes more room.
+        if scribe.atomic && guards.len() > 1 && !scribe.actions.first.is_empty() {
+            guards.retain(|condition| !condition.test);
+            more = 0;
+        }
+        match &guards[..] {
+            [] => action,
+            [one] => format!("{} ▷ {action}", one.text),
+            // Each side of a conjunction as if it stood in parentheses where it needs them.
+            many => {
+                let weak = |text: &str| text.contains("||") || text.starts_with("if ");
+                let wrap = |condition: &&Condition| match weak(&condition.text) {
+                    true => format!("({})", condition.text),
+                    false => condition.text.clone(),
+                };
+                let mut all: Vec<_> = many.iter().map(wrap).collect();
+                if more > 0 {
+                    all.push(format!("… and {more} more"));
+                }
+                format!("{} ▷ {action}", all.join(" && "))
+            }
+        }
+    }
+
+    fn action_label(&self, actions: &Few<NarratedAction>, event: &Event) -> String {
+        let name = |p: ProcessId| self.process_name(p);
         let mut spawned = event.spawned.iter();
         let mut texts: Vec<String> = Vec::new();
-        for action in actions.first {
+        for action in &actions.first {
             texts.push(match action {
-                NarratedAction::Text(text) => text,
+                NarratedAction::Text(text) => text.clone(),
                 NarratedAction::Spawn => {
                     let child = spawned.next().map(|&p| name(p)).unwrap_or_default();
                     format!("spawn({child})")
                 }
                 NarratedAction::Join(Some(handle)) => {
-                    format!("join({})", name(ProcessId(handle as u32)))
+                    format!("join({})", name(ProcessId(*handle as u32)))
                 }
                 NarratedAction::Join(None) => {
                     let all: Vec<_> = event.joined.iter().map(|&p| name(p)).collect();
@@ -421,26 +538,7 @@ impl Machine {
             let values: Vec<_> = event.outcomes.iter().map(|o| o.value.to_string()).collect();
             action = format!("{action} [chose {}]", values.join(", "));
         }
-        match &guards.first[..] {
-            [] => action,
-            [one] => format!("{one} ▷ {action}"),
-            // Each side of a conjunction as if it stood in parentheses where it needs them.
-            many => {
-                let weak = |text: &String| text.contains("||") || text.starts_with("if ");
-                let wrap = |text: &String| {
-                    if weak(text) {
-                        format!("({text})")
-                    } else {
-                        text.clone()
-                    }
-                };
-                let mut all: Vec<_> = many.iter().map(wrap).collect();
-                if guards.more > 0 {
-                    all.push(format!("… and {} more", guards.more));
-                }
-                format!("{} ▷ {action}", all.join(" && "))
-            }
-        }
+        action
     }
 
     fn wait_of(&self, process: ProcessId) -> Option<Waiting> {
@@ -463,14 +561,14 @@ impl Machine {
             }
             Op::Join => {
                 let child = match self.joined(process, pc) {
-                    Some(child) => format!("process {}", self.table.path(child)),
+                    Some(child) => format!("process {}", self.process_name(child)),
                     None => "a process".to_owned(),
                 };
                 (format!("the end of {child}"), None)
             }
             Op::JoinAll => {
                 let open = self.open_children(process);
-                let names: Vec<_> = open.map(|p| self.table.path(p).to_string()).collect();
+                let names: Vec<_> = open.map(|p| self.process_name(p)).collect();
                 (format!("the end of {}", names.join(", ")), None)
             }
             _ => match self.code.notes.get(&pc) {

@@ -13,7 +13,7 @@ pub(crate) struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    fn slot(&self, local: LocalId, offset: usize) -> Option<i64> {
+    pub(super) fn slot(&self, local: LocalId, offset: usize) -> Option<i64> {
         let first = *self.layout.slots.get(local.0 as usize)?;
         self.locals.get(first as usize + offset).copied()
     }
@@ -46,7 +46,10 @@ impl Scope<'_> {
     fn tight(&self, expr: &Expr, around: u8) -> String {
         let var = |var: crate::check::hir::VarId| &self.code.program.vars[var.0 as usize].name;
         let (text, strength) = match &expr.kind {
-            ExprKind::Const(value) => (show(*value, expr.ty), if *value < 0 { 7 } else { 9 }),
+            ExprKind::Const(value) => match self.code.constant_at(expr.span) {
+                Some(name) => (name.to_owned(), 9),
+                None => (show(*value, expr.ty), if *value < 0 { 7 } else { 9 }),
+            },
             ExprKind::Local(local) => (self.local(*local), 9),
             ExprKind::LocalElement(local, index) => {
                 let known = &self.layout.names[local.0 as usize];

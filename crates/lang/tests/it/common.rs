@@ -137,9 +137,14 @@ impl Dump<'_> {
             StmtKind::Atomic(list) => format!("atomic {}", self.list(list)),
             StmtKind::Lock(id, e) => format!("lock {}", self.lock(*id, e.as_ref())),
             StmtKind::Unlock(id, e) => format!("unlock {}", self.lock(*id, e.as_ref())),
-            StmtKind::Assert(e, message) => format!("assert {} {message:?}", self.expr(e)),
+            StmtKind::Assert(e, message) => {
+                let message = message.as_ref().map(ToString::to_string);
+                format!("assert {} {message:?}", self.expr(e))
+            }
             StmtKind::Assume(e) => format!("assume {}", self.expr(e)),
-            StmtKind::Error(message) => format!("error {message:?}"),
+            StmtKind::Error(message) => {
+                format!("error {:?}", message.as_ref().map(ToString::to_string))
+            }
         }
     }
 }

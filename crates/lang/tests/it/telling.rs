@@ -56,3 +56,149 @@ fn a_state_is_told_element_by_element() {
         .collect();
     assert_eq!(state, ["[1, -2, 1]", "true"]);
 }
+
+/// The first mishap of a run, in words and with the values that it is about.
+fn failure(source: &str, schedule: &str) -> (String, Vec<(String, String)>) {
+    let program = load(source, &[]).expect("a program");
+    let code = compile(&program, source).expect("code");
+    let mut machine = Machine::new(Arc::new(code), 1_000);
+    machine
+        .narrate(&schedule.parse().expect("a schedule"))
+        .expect("a run");
+    let events = machine.events().iter().flat_map(|event| &event.mishaps);
+    let all: Vec<_> = events.chain(machine.initial_mishaps()).copied().collect();
+    let last = machine.final_mishaps();
+    let mishap = all.first().or(last.first()).expect("a mishap");
+    let values = machine.values(mishap).into_iter();
+    let values = values.map(|binding| (binding.name, binding.value));
+    (machine.explain(mishap).0, values.collect())
+}
+
+fn pairs(values: &[(String, String)]) -> Vec<(&str, &str)> {
+    values
+        .iter()
+        .map(|(a, b)| (a.as_str(), b.as_str()))
+        .collect()
+}
+
+#[test]
+fn a_failed_assertion_shows_what_it_mentions() {
+    let source = "const N = 9 var x: int = 4 var a: int[3] = [7, 8, 9]
+        process { let s = x; let i = 2; assert s == 0 || s == N || a[i - 1] == x }";
+    let (message, values) = failure(source, "0 0");
+    assert!(message.starts_with("assertion failed: `"), "{message}");
+    let expected = [("s", "4"), ("i", "2"), ("a[1]", "8"), ("x", "4")];
+    assert_eq!(pairs(&values), expected);
+}
+
+#[test]
+fn values_are_those_of_the_frame_in_which_it_failed() {
+    let source = "var x: int = 0
+        proc check(n: int) { let twice = n + n; x := n; assert twice == x }
+        process { let n = 5; check(n + 1); x := n }";
+    let (_, values) = failure(source, "0 0");
+    assert_eq!(pairs(&values), [("twice", "12"), ("x", "6")]);
+    // Before any step, in a process that has no step at all.
+    let (_, values) = failure("process { let s = 4; assert s == 0 }", "");
+    assert_eq!(pairs(&values), [("s", "4")]);
+}
+
+#[test]
+fn a_condition_that_is_read_in_several_steps_is_shown_as_it_was_read() {
+    let source = "atomicity access var x, y: int = 0
+        process { assert x == y }
+        process { x := 7; y := 1 }";
+    // Process 0 reads x; then both are written; then it reads y.
+    let (message, values) = failure(source, "0 1 1 0");
+    assert_eq!(message, "assertion failed: `assert x == y`");
+    assert_eq!(pairs(&values), [("x", "0"), ("y", "1")]);
+}
+
+#[test]
+fn invariants_and_ensures_show_their_variables() {
+    let source = "var a: bool[2] = false invariant both: !(a[0] && a[1])
+        process p (i in 0..2) { a[i] := true }";
+    let (_, values) = failure(source, "1 0");
+    assert_eq!(pairs(&values), [("a[0]", "true"), ("a[1]", "true")]);
+    let (_, values) = failure("var x: i8 = 1 ensures x > 1 process { x := -x }", "0");
+    assert_eq!(pairs(&values), [("x", "-1")]);
+}
+
+#[test]
+fn messages_name_values() {
+    let source = r#"const MOST = 3 var x: int = 4 var a: u8[2] = [7, 8] var b: bool = true
+        process client (me in 5..6) {
+          let i = 1;
+          assert x <= MOST, "client {me} saw {x} > {MOST}, {a[i]}, {a[0]} {{and}} {b}\n\"}\""
+        }"#;
+    let (message, _) = failure(source, "0");
+    let said = "assertion failed: client 5 saw 4 > 3, 8, 7 {and} true\n\"}\"";
+    assert_eq!(message, said);
+    let (message, values) = failure(r#"process { let k = 2; error "k is {k}" }"#, "");
+    assert_eq!(message, "error: k is 2");
+    assert_eq!(values, []);
+}
+
+#[test]
+fn a_message_says_what_the_condition_saw() {
+    let source = r#"atomicity access var x, y: int = 0
+        process { assert x == y, "{x} is not {y}" }
+        process { x := 7; y := 1 }"#;
+    let (message, _) = failure(source, "0 1 1 0");
+    assert_eq!(message, "assertion failed: 0 is not 1");
+}
+
+#[test]
+fn labels_name_constants_and_not_parameters() {
+    let label = |source: &str| first_step(source).label;
+    let source = "const M = 2 var st: int[3] = 0 process (p in 1..2) { st[p] == 0 |> st[p] := M }";
+    assert_eq!(label(source), "st[1] == 0 ▷ st[1] := M");
+    // What is folded has no name of its own.
+    let source = "const M = 2 var x: int = 0 process (p in 1..2) { x := M + p }";
+    assert_eq!(label(source), "x := 3");
+}
+
+#[test]
+fn labels_name_the_procedure() {
+    let source = "var x: int = 0 proc enter(n: int) { x := n } process { enter(3) }";
+    assert_eq!(first_step(source).label, "enter: x := 3");
+}
+
+#[test]
+fn an_atomic_block_says_what_it_does() {
+    let source = "var x, y, z: int = 0 process {
+        atomic { await z == 0; if x == 0 { y := 1 } else { y := 2 }; if y > 0 { z := 3 } } }";
+    assert_eq!(first_step(source).label, "z == 0 ▷ y := 1; z := 3");
+    // One condition takes little room, and so does a block that does nothing else.
+    let one = "var x: int = 0 process { atomic { if x == 0 { x := 1 } } }";
+    assert_eq!(first_step(one).label, "x == 0 ▷ x := 1");
+    let none =
+        "var x, y: int = 0 process { atomic { if x == 1 { x := 1 }; if y == 1 { x := 2 } } }";
+    assert_eq!(first_step(none).label, "!(x == 1) && !(y == 1) ▷ skip");
+}
+
+#[test]
+fn processes_have_the_names_of_the_source() {
+    let source = "var x: int = 0
+        process philosopher (p in 4..6) { spawn { x := 1 }; join }
+        process server { await x == 9 }
+        process { x := 2 }";
+    let program = load(source, &[]).expect("a program");
+    let code = compile(&program, source).expect("code");
+    let mut machine = Machine::new(Arc::new(code), 1_000);
+    let run = machine.narrate(&"1 3".parse().expect("a schedule"));
+    let run = run.expect("a run");
+    let names: Vec<_> = run.names.iter().map(|(a, b)| (&**a, &**b)).collect();
+    let expected = [
+        ("0", "philosopher(4)"),
+        ("1", "philosopher(5)"),
+        ("1.0", "philosopher(5).0"),
+        ("2", "server"),
+    ];
+    assert_eq!(names, expected);
+    assert_eq!(run.steps[0].label, "spawn(philosopher(5).0)");
+    assert_eq!(run.steps[0].process, "1");
+    assert_eq!(run.schedule, "1 3");
+    let waiting: Vec<_> = machine.waiting().into_iter().map(|w| w.what).collect();
+    assert_eq!(waiting[0], "the end of philosopher(5).0");
+}

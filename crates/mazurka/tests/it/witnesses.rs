@@ -197,3 +197,103 @@ fn what_is_not_needed_is_left_out() {
     assert_eq!(kind, Kind::Failure);
     assert!(runs[0].0.split(' ').count() <= 8, "{runs:?}");
 }
+
+/// Every program of the corpus that has no unknown values.
+fn corpus() -> Vec<(String, Program)> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = here.ancestors().nth(2).expect("the workspace");
+    let entries = fs::read_dir(folder.join("corpus/maz")).expect("the corpus");
+    let mut all = Vec::new();
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let source = fs::read_to_string(entry.path().join("program.maz"));
+        let program = source.map(|source| Program::load(&name, &source, &[]));
+        if let Ok(Ok(program)) = program
+            && program.unknowns().is_empty()
+        {
+            all.push((name, program));
+        }
+    }
+    all.sort_by(|(a, _), (b, _)| a.cmp(b));
+    all
+}
+
+fn steps(witness: &Witness) -> usize {
+    witness.runs.iter().map(|run| run.steps.len()).sum()
+}
+
+/// `check` stops at the first violation, which may be far from the nearest one.
+#[test]
+fn check_shows_no_longer_runs_than_explore() {
+    let limits = Limits {
+        steps: Some(200_000),
+        ..Limits::default()
+    };
+    let options = Options {
+        limits,
+        jobs: 1,
+        ..Options::default()
+    };
+    let mut compared = 0;
+    for (name, program) in corpus() {
+        let explored = program.explore(Algorithm::Optimal, &options, &mut quietly());
+        let checked = program.check(&options, &mut quietly());
+        let (explored, checked) = (explored.expect("a record"), checked.expect("a record"));
+        for short in &explored.witnesses {
+            let same = |w: &&Witness| w.kind == short.kind && w.place == short.place;
+            if let Some(shown) = checked.witnesses.iter().find(same) {
+                let (shown, short) = (steps(shown), steps(short));
+                assert!(shown <= short, "{name}: {shown} steps, explore has {short}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 30, "only {compared} violations were compared");
+}
+
+#[test]
+fn a_nearer_way_is_found_that_the_search_did_not_take() {
+    // Process 0 comes first, and takes the long way to the failure of process 1.
+    let source = "var x, n: int = 0
+        process { for i in 0..20 { n := n + 1 }; x := 1 }
+        process { await x == 1; assert false }
+        process { x := 1 }";
+    let (kind, runs) = shown(source);
+    assert_eq!(kind, Kind::Failure);
+    assert_eq!(runs, [is("2 1", &[])]);
+    let source = "var x, n: int = 0 lock a, b
+        process { for i in 0..20 { n := n + 1 }; lock(a) }
+        process { lock(b); lock(a); lock(b) }";
+    let (kind, runs) = shown(source);
+    assert_eq!((kind, runs.len()), (Kind::Deadlock, 1));
+}
+
+#[test]
+fn values_and_messages_are_those_of_the_failing_step() {
+    let source = r#"var x: int = 1
+        process { assert x == 0, "saw {x}" }
+        process { x := 5 }"#;
+    let program = Program::load("late.maz", source, &[]).expect("a program");
+    // The run goes on after the failure.
+    let plan = mazurka::run::Plan::Schedule("0 1".parse().expect("a schedule"));
+    let done = program.run(&plan, &Options::default(), &mut quietly());
+    let done = done.expect("a run");
+    let [witness] = &done.record.witnesses[..] else {
+        panic!("{:?}", done.record.witnesses);
+    };
+    assert_eq!(witness.message, "assertion failed: saw 1");
+    let value = &witness.values[0];
+    assert_eq!((&*value.name, &*value.value), ("x", "1"));
+    let mishap = done.run.steps[0].mishap.as_deref();
+    assert_eq!(mishap, Some("assertion failed: saw 1"));
+    assert_eq!(done.run.state[0].value, "5");
+    let recording = Recording {
+        record: done.record,
+        run: Some(done.run),
+    };
+    let again = program.replay(&recording, &Options::default());
+    assert_eq!(
+        again.expect("a replay").witnesses,
+        recording.record.witnesses
+    );
+}

@@ -10,11 +10,11 @@ mod stmt;
 
 use std::sync::Arc;
 
-use mazurka_core::Wait;
+use mazurka_core::{ProcessNames, RootName, Wait};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::check::hir::{Expr, ExprKind, Frame, LocalId, Program, Property, Stmt, Type};
+use crate::check::hir::{Expr, ExprKind, Frame, LocalId, Process, Program, Property, Stmt, Type};
 use crate::check::refuse;
 use crate::code::claims;
 use crate::code::endless::Ends;
@@ -138,6 +138,8 @@ impl<'a> Compiler<'a> {
             notes: FxHashMap::default(),
             branches: FxHashSet::default(),
             messages: FxHashMap::default(),
+            asserted: FxHashMap::default(),
+            names: process_names(program),
             snippets: Vec::new(),
             steps: Vec::new(),
             procedures: Vec::new(),
@@ -437,6 +439,15 @@ impl<'a> Compiler<'a> {
         self.temporaries_used += 1;
         self.temporaries[self.temporaries_used - 1]
     }
+}
+
+/// The names of the processes that are there from the start.
+fn process_names(program: &Program) -> ProcessNames {
+    let name = |process: &Process| {
+        let (name, instance) = (process.name.clone()?, process.instance);
+        Some(RootName { name, instance })
+    };
+    ProcessNames::new(program.processes.iter().map(name).collect())
 }
 
 fn constant_index(index: &Expr, range: Range) -> Option<u32> {

@@ -1,6 +1,8 @@
 //! Statements: where steps begin.
 
-use crate::check::hir::{Atomicity, Expr, ExprKind, LocalId, Place, Spawned, Stmt, StmtKind, Type};
+use crate::check::hir::{
+    Atomicity, Expr, ExprKind, LocalId, Message, Place, Spawned, Stmt, StmtKind, Type,
+};
 use crate::code::{Action, Arith, Compare, Note, Op, Range};
 
 use super::{Compiler, Index, Values, constant_index};
@@ -373,10 +375,13 @@ impl<'a> Compiler<'a> {
         self.maybe_open = false;
     }
 
-    pub(super) fn condition(&mut self, test: &Expr, op: Op, message: Option<&String>) {
-        let test = self.value(test);
-        self.expr(&test);
+    pub(super) fn condition(&mut self, test: &Expr, op: Op, message: Option<&Message>) {
+        let read = self.value(test);
+        self.expr(&read);
         let at = self.emit(op);
+        if op == Op::Assert {
+            self.code.asserted.insert(at, [test.clone(), read]);
+        }
         self.code.messages.extend(message.map(|m| (at, m.clone())));
     }
 

@@ -1,6 +1,7 @@
 //! Declarations and processes.
 
 use super::super::ast::{File, Init, Item, Name, PropertyKind, Range, TemporalKind, TypeExpr};
+use super::super::lexer::unescape;
 use super::super::token::Kind;
 use super::{Parse, Parser};
 use crate::check::hir::Atomicity;
@@ -121,6 +122,7 @@ impl<'s> Parser<'s> {
                     return Err(self.unexpected_with("a string", Some(help.to_owned())));
                 };
                 let span = start.to(self.previous());
+                let goal = unescape(goal.quoted);
                 items.push(Item::Prove { name, goal, span });
             }
             Kind::Observe => {

@@ -1,7 +1,6 @@
 //! Statements.
 
-use super::super::ast::{Expr, ExprKind, Name, Spawned, Stmt, StmtKind};
-use super::super::lexer::unescape;
+use super::super::ast::{Expr, ExprKind, Name, Spawned, Stmt, StmtKind, Text};
 use super::super::token::Kind;
 use super::expr::continues_expression;
 use super::{MAX_STMT_DEPTH, Parse, Parser, Stop};
@@ -388,12 +387,13 @@ impl<'s> Parser<'s> {
         Ok(Stmt { kind, span })
     }
 
-    pub(super) fn string(&mut self) -> Option<String> {
+    pub(super) fn string(&mut self) -> Option<Text<'s>> {
         if !self.at(Kind::Str) {
             return None;
         }
         let span = self.bump().span;
-        Some(unescape(self.text(span)))
+        let quoted = self.text(span);
+        Some(Text { quoted, span })
     }
 
     /// `( s )`, or `( s; t )`, which is a block.

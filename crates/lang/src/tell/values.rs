@@ -1,0 +1,169 @@
+//! The values that a failed condition, or a message, mentions.
+
+use mazurka_core::record::Binding;
+
+use crate::check::hir::{BinaryOp, Expr, ExprKind, Message, Type, UnaryOp};
+use crate::code::numbers::{arith, compare, negate, show};
+use crate::code::{Arith, Compare};
+use crate::tell::pretty::Scope;
+
+/// A state in which expressions have values: that of a frame, and of shared memory.
+pub(crate) struct Facts<'a> {
+    pub scope: Scope<'a>,
+    pub cells: &'a [i64],
+}
+
+/// Whether a variable that is mentioned can be looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Anywhere,
+    /// What is shared was read earlier, and may have changed since.
+    LocalsOnly,
+}
+
+impl Facts<'_> {
+    /// The variables that a condition mentions, with their values. `read` is the condition as it
+    /// was evaluated: with temporaries for what was read in earlier steps.
+    pub fn mentioned(&self, condition: &Expr, read: &Expr) -> Vec<Binding> {
+        let mut found = Vec::new();
+        self.collect([condition, read], Look::Anywhere, &mut found);
+        found
+    }
+
+    /// A message with its values; those of the failed condition are as it saw them.
+    pub fn message(&self, message: &Message, seen: &[Binding]) -> String {
+        message.with(|name, expr| {
+            let value = match (&expr.kind, self.name(expr)) {
+                (ExprKind::Const(value), _) => Some(show(*value, expr.ty)),
+                (_, Some(name)) => {
+                    let known = seen.iter().find(|one| one.name == name);
+                    let value = || self.value(expr).map(|value| show(value, expr.ty));
+                    known.map(|one| one.value.clone()).or_else(value)
+                }
+                (_, None) => None,
+            };
+            value.unwrap_or_else(|| format!("{{{name}}}"))
+        })
+    }
+
+    fn collect(&self, [said, read]: [&Expr; 2], look: Look, found: &mut Vec<Binding>) {
+        match (&said.kind, &read.kind) {
+            (ExprKind::Const(_), _) => {}
+            (ExprKind::Local(_) | ExprKind::Shared(_), _) => {
+                self.add([said, read], look, found);
+            }
+            (ExprKind::Element(_, index) | ExprKind::LocalElement(_, index), _) => {
+                let inner = match &read.kind {
+                    ExprKind::Element(_, read) | ExprKind::LocalElement(_, read) => read,
+                    _ => index,
+                };
+                self.collect([index, inner], look, found);
+                self.add([said, read], look, found);
+            }
+            (ExprKind::Unary(_, a), ExprKind::Unary(_, b)) => {
+                self.collect([a, b], look, found);
+            }
+            (ExprKind::Binary(_, a, b), ExprKind::Binary(_, c, d)) => {
+                self.collect([a, c], look, found);
+                self.collect([b, d], look, found);
+            }
+            (ExprKind::If(a, b, c), ExprKind::If(d, e, f)) => {
+                for pair in [[a, d], [b, e], [c, f]] {
+                    self.collect(pair.map(|one| &**one), look, found);
+                }
+            }
+            // It was computed in an earlier step, as a whole.
+            (_, ExprKind::Local(_)) => self.collect([said, said], Look::LocalsOnly, found),
+            _ => {}
+        }
+    }
+
+    fn add(&self, [said, read]: [&Expr; 2], look: Look, found: &mut Vec<Binding>) {
+        let shared = matches!(said.kind, ExprKind::Shared(_) | ExprKind::Element(..));
+        if shared && look == Look::LocalsOnly {
+            return;
+        }
+        if let (Some(name), Some(value)) = (self.name(said), self.value(read))
+            && found.iter().all(|one| one.name != name)
+        {
+            let value = show(value, said.ty);
+            found.push(Binding { name, value });
+        }
+    }
+
+    /// A variable or an element as the source would name it, with the value of its index.
+    fn name(&self, expr: &Expr) -> Option<String> {
+        let vars = &self.scope.code.program.vars;
+        let locals = &self.scope.layout.names;
+        let (name, index) = match &expr.kind {
+            ExprKind::Local(local) => (&locals[local.0 as usize].name, None),
+            ExprKind::LocalElement(local, index) => (&locals[local.0 as usize].name, Some(index)),
+            ExprKind::Shared(var) => (&vars[var.0 as usize].name, None),
+            ExprKind::Element(var, index) => (&vars[var.0 as usize].name, Some(index)),
+            _ => return None,
+        };
+        match index {
+            None => Some(name.clone()),
+            Some(index) => Some(format!("{name}[{}]", show(self.value(index)?, index.ty))),
+        }
+    }
+
+    /// The value of an expression without choices; none if it has none.
+    fn value(&self, expr: &Expr) -> Option<i64> {
+        let code = self.scope.code;
+        match &expr.kind {
+            ExprKind::Const(value) => Some(*value),
+            ExprKind::Local(local) => self.scope.slot(*local, 0),
+            ExprKind::LocalElement(local, index) => {
+                let len = self.scope.layout.names[local.0 as usize].len?;
+                let at = usize::try_from(self.value(index)?).ok()?;
+                (at < len as usize).then(|| self.scope.slot(*local, at))?
+            }
+            ExprKind::Shared(var) => {
+                let cell = code.first_cells[var.0 as usize];
+                self.cells.get(cell as usize).copied()
+            }
+            ExprKind::Element(var, index) => {
+                let len = code.program.vars[var.0 as usize].len?;
+                let at = u32::try_from(self.value(index)?).ok()?;
+                let cell = code.first_cells[var.0 as usize] + at;
+                (at < len).then(|| self.cells.get(cell as usize).copied())?
+            }
+            ExprKind::Unary(UnaryOp::Not, e) => Some(1 - self.value(e)?),
+            ExprKind::Unary(UnaryOp::Neg, e) => negate(expr.ty, self.value(e)?).ok(),
+            ExprKind::Binary(op, a, b) => self.binary(*op, a, b, expr.ty),
+            ExprKind::If(test, then, other) => match self.value(test)? {
+                0 => self.value(other),
+                _ => self.value(then),
+            },
+            ExprKind::Input | ExprKind::Choose(..) => None,
+        }
+    }
+
+    fn binary(&self, op: BinaryOp, a: &Expr, b: &Expr, ty: Type) -> Option<i64> {
+        let unsigned = a.ty == Type::Unsigned(64);
+        let left = self.value(a)?;
+        match (op, left) {
+            (BinaryOp::And, 0) => return Some(0),
+            (BinaryOp::Or, 1) => return Some(1),
+            _ => {}
+        }
+        let right = self.value(b)?;
+        let number = |op| arith(op, ty, left, right).ok();
+        let truth = |op| Some(compare(op, unsigned, left, right).into());
+        match op {
+            BinaryOp::And | BinaryOp::Or => Some(right),
+            BinaryOp::Add => number(Arith::Add),
+            BinaryOp::Sub => number(Arith::Sub),
+            BinaryOp::Mul => number(Arith::Mul),
+            BinaryOp::Div => number(Arith::Div),
+            BinaryOp::Rem => number(Arith::Rem),
+            BinaryOp::Eq => truth(Compare::Eq),
+            BinaryOp::Ne => truth(Compare::Ne),
+            BinaryOp::Lt => truth(Compare::Lt),
+            BinaryOp::Le => truth(Compare::Le),
+            BinaryOp::Gt => truth(Compare::Gt),
+            BinaryOp::Ge => truth(Compare::Ge),
+        }
+    }
+}
