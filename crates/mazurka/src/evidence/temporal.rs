@@ -11,14 +11,10 @@ use mazurka_explore::Broken;
 pub(crate) fn property<M: Narrator>(machine: &M, run: Run, broken: &Broken) -> Witness {
     let stated = machine.temporal_text(broken.property);
     Witness {
-        kind: Kind::Property,
         message: message(machine, broken.property),
         place: stated.place,
-        runs: vec![run],
-        waiting: Vec::new(),
-        differs: Vec::new(),
-        condition: None,
         lasso: broken.lasso,
+        ..super::unexplained(Kind::Property, vec![run])
     }
 }
 

@@ -114,6 +114,8 @@ fn the_solver_depends_on_nothing_of_ours() {
 fn explorers_never_name_a_language() {
     assert_eq!(dependencies("explore"), ["mazurka-core"]);
     never("explore", &["mazurka_lang", "hir::", "Machine", ".maz"]);
+    assert_eq!(dependencies("memory"), ["mazurka-core"]);
+    never("memory", &["mazurka_lang", "hir::", ".maz"]);
 }
 
 #[test]
@@ -225,6 +227,7 @@ fn only_the_binary_does_io() {
         "lang",
         "abs",
         "explore",
+        "memory",
         "report",
         "logic",
         "mazurka",

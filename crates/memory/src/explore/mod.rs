@@ -351,10 +351,10 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
                 Frame::Choice(ChoiceFrame::new(mark, thread, outcomes))
             }
             Action::Write { loc, order, value } => {
-                self.write_frame(thread, Kind::Store, order, loc, value)
+                self.write_frame(Event::new(thread, Kind::Store, order, loc).with(value))
             }
             Action::Unlock { loc } => {
-                self.write_frame(thread, Kind::Unlock, MemoryOrder::Release, loc, 0)
+                self.write_frame(Event::new(thread, Kind::Unlock, MemoryOrder::Release, loc))
             }
             _ if self.urgent.is_some() => self.exclusive_frame(thread, action),
             _ => Frame::Read(self.read_frame(thread, action, parked)),
@@ -389,17 +389,8 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
     }
 
     /// The ways of a write.
-    fn write_frame(
-        &mut self,
-        thread: ThreadId,
-        kind: Kind,
-        order: MemoryOrder,
-        loc: Loc,
-        value: i64,
-    ) -> Frame {
-        self.know(loc);
-        let mut access = Event::new(thread, kind, order, loc);
-        access.value = value;
+    fn write_frame(&mut self, access: Event) -> Frame {
+        self.know(access.loc);
         let frame = WriteFrame::new(self.graph.mark(), access);
         Frame::Write(self.with_places(frame))
     }
@@ -415,6 +406,6 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
                 effect => unreachable!("an update that writes has the effect {effect:?}"),
             },
         };
-        self.write_frame(thread, kind, read.order, read.loc, value)
+        self.write_frame(Event::new(thread, kind, read.order, read.loc).with(value))
     }
 }

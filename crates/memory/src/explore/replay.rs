@@ -151,12 +151,13 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
                 self.step(thread, action, false)
             }
             Action::Write { loc, order, value } => {
-                let frame = self.write_frame(thread, Kind::Store, order, loc, value);
+                let frame =
+                    self.write_frame(Event::new(thread, Kind::Store, order, loc).with(value));
                 self.force_write(frame, outcome)
             }
             Action::Unlock { loc } => {
                 let order = MemoryOrder::Release;
-                let frame = self.write_frame(thread, Kind::Unlock, order, loc, 0);
+                let frame = self.write_frame(Event::new(thread, Kind::Unlock, order, loc));
                 self.force_write(frame, outcome)
             }
             _ => self.force_read(thread, action, outcome),

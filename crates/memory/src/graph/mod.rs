@@ -157,6 +157,11 @@ impl Event {
         }
     }
 
+    /// Returns it with a value.
+    pub(crate) fn with(self, value: Value) -> Self {
+        Self { value, ..self }
+    }
+
     /// Whether it is a fence of order sc.
     #[inline]
     pub(crate) fn is_sc_fence(&self) -> bool {
