@@ -69,8 +69,8 @@ impl Program {
         &self.record
     }
 
-    /// Reads a schedule of this program. Processes may be called by their names in the source, as in
-    /// `philosopher(2)`, `philosopher.2` or `server`, or by their numbers.
+    /// Reads a schedule of this program. Processes may be called by their names in the source, such
+    /// as `philosopher(2)`, `philosopher.2` or `server`, or by their numbers.
     ///
     /// ```
     /// use mazurka::Program;
