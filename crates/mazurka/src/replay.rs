@@ -153,17 +153,21 @@ impl Program {
                 ..options.clone()
             })
         };
+        let words = match old.version < VERSION {
+            true => Words::Ignored,
+            false => Words::Compared,
+        };
         let mut witnesses = Vec::new();
         let mut counts = Counts::default();
         let mut runs: Vec<&Run> = Vec::new();
         for witness in &old.witnesses {
-            let mut new = again(&mut machine(&witness.inputs()), witness)?;
+            let mut new = again(&mut machine(&witness.inputs()), witness, words)?;
             new.condition.clone_from(&witness.condition);
             witnesses.push(new);
             runs.extend(&witness.runs);
         }
         if let (Some(run), true) = (&recording.run, runs.is_empty()) {
-            same_run(&mut machine(&run.inputs), run)?;
+            same_run(&mut machine(&run.inputs), run, words)?;
             runs.push(run);
         }
         if runs.is_empty() {
@@ -197,6 +201,14 @@ impl Program {
     }
 }
 
+/// Whether labels and messages must be as they were.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Words {
+    Compared,
+    /// The record is of an older version, which has other words for the same.
+    Ignored,
+}
+
 fn has_nondeterminism(witnesses: &[Witness]) -> bool {
     witnesses.iter().any(|w| w.kind == Kind::Nondeterminism)
 }
@@ -205,18 +217,19 @@ fn has_nondeterminism(witnesses: &[Witness]) -> bool {
 fn again<M: Narrator + Semantics>(
     machine: &mut M,
     old: &Witness,
+    words: Words,
 ) -> Result<Witness, ReplayProblem> {
     let changed = |what: &str| Err(ReplayProblem::Changed(what.to_owned()));
     match (old.kind, &old.runs[..]) {
         (Kind::Failure, [run]) => {
-            let narrated = same_run(machine, run)?;
-            match failure_again(machine, &narrated.failures, old) {
+            let narrated = same_run(machine, run, words)?;
+            match failure_again(machine, &narrated.failures, old, words) {
                 Some(mishap) => Ok(evidence::failure(machine, narrated.run, &mishap)),
                 None => changed("the recorded failure does not happen"),
             }
         }
         (Kind::Property, [run]) => {
-            let narrated = same_run(machine, run)?;
+            let narrated = same_run(machine, run, words)?;
             let same = |&at: &usize| temporal::message(machine, at) == old.message;
             let Some(property) = (0..machine.temporal().len()).find(same) else {
                 return changed("the program does not state the recorded property");
@@ -234,22 +247,22 @@ fn again<M: Narrator + Semantics>(
             Ok(temporal::property(machine, narrated.run, &broken))
         }
         (Kind::Deadlock, [run]) => {
-            let narrated = same_run(machine, run)?;
+            let narrated = same_run(machine, run, words)?;
             match narrated.deadlocked {
                 true => Ok(evidence::deadlock(machine, narrated.run)),
                 false => changed("there is no deadlock at their end"),
             }
         }
         (Kind::Livelock, [run]) => {
-            let narrated = same_run(machine, run)?;
+            let narrated = same_run(machine, run, words)?;
             match evidence::livelock(machine, narrated.run) {
                 Some(new) => Ok(new),
                 None => changed("their end is no cycle that can be followed for ever"),
             }
         }
         (Kind::Nondeterminism, [first, second]) => {
-            same_run(machine, first)?;
-            same_run(machine, second)?;
+            same_run(machine, first, words)?;
+            same_run(machine, second, words)?;
             let (one, other) = (first.schedule.parse()?, second.schedule.parse()?);
             let new = evidence::nondeterminism(machine, &one, &other);
             match new.differs.is_empty() {
@@ -266,16 +279,22 @@ fn failure_again<M: Narrator>(
     machine: &mut M,
     failures: &[Mishap],
     old: &Witness,
+    words: Words,
 ) -> Option<Mishap> {
     let mut failures = failures.iter().copied();
     failures.find(|mishap| {
-        let message = evidence::as_it_failed(machine, mishap, |m| m.explain(mishap).0);
-        message == old.message
+        let told = evidence::as_it_failed(machine, mishap, |m| m.explain(mishap));
+        let (message, place) = told;
+        place == old.place && (words == Words::Ignored || message == old.message)
     })
 }
 
 /// Replays one run and compares it with the record, step by step.
-fn same_run<M: Narrator>(machine: &mut M, old: &Run) -> Result<NarratedRun, ReplayProblem> {
+fn same_run<M: Narrator>(
+    machine: &mut M,
+    old: &Run,
+    words: Words,
+) -> Result<NarratedRun, ReplayProblem> {
     let schedule: Schedule = old.schedule.parse()?;
     let narrated = match evidence::tell(machine, &schedule) {
         Ok(narrated) => narrated,
@@ -288,6 +307,14 @@ fn same_run<M: Narrator>(machine: &mut M, old: &Run) -> Result<NarratedRun, Repl
     };
     let new = &narrated.run;
     for (at, (was, is)) in old.steps.iter().zip(&new.steps).enumerate() {
+        let label = match words {
+            Words::Compared => &was.label,
+            Words::Ignored => &is.label,
+        };
+        let was = &Step {
+            label: label.clone(),
+            ..was.clone()
+        };
         if let Some(what) = difference(was, is) {
             return Err(ReplayProblem::Diverged { step: at + 1, what });
         }

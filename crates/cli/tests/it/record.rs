@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::support::{mazurka, with_input};
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 21] = [
     "version",
     "program",
     "command",

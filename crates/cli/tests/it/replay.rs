@@ -242,9 +242,7 @@ fn records_of_version_1_are_read() {
         ("v1-inputs", 1),
         ("v1-run", 0),
     ] {
-        let mut command = command();
-        command.args(["replay", &format!("corpus/records/{record}.json")]);
-        let said = said(&mut command, "");
+        let said = mazurka(&["replay", &format!("corpus/records/{record}.json")]);
         assert_eq!(said.code, code, "{record}: {said:?}");
     }
 }
