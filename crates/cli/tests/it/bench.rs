@@ -7,7 +7,7 @@ fn a_quick_look_counts_exactly() {
     let said = mazurka(&["bench", "--quick", "--repeat", "1", "--format", "json"]);
     assert_eq!(said.code, 0, "{said:?}");
     let json = said.json();
-    assert_eq!(json["version"], 1);
+    assert_eq!(json["version"], 2);
     assert_eq!(json["quick"], true);
     let rows = json["rows"].as_array().expect("rows");
     let traces = |program: &str, algorithm: &str| {

@@ -240,7 +240,7 @@ fn records_of_version_1_are_read() {
         ("v1-livelock", 1),
         ("v1-nondeterminism", 1),
         ("v1-inputs", 1),
-        ("v1-run", 0),
+        ("v1-run", 1),
     ] {
         let said = mazurka(&["replay", &format!("corpus/records/{record}.json")]);
         assert_eq!(said.code, code, "{record}: {said:?}");
