@@ -111,7 +111,7 @@ fn records_that_are_none() {
         ("", &["not a record"][..]),
         ("[1, 2", &["not a record"]),
         ("{}", &["not a record", "mazurka check"]),
-        (r#"{"version": 99}"#, &["version 99", "version 1"]),
+        (r#"{"version": 99}"#, &["version 99", "versions 1 to 2"]),
         (r#"{"version": "new"}"#, &["version"]),
     ] {
         std::fs::write(&*path, text).expect("written");

@@ -70,7 +70,8 @@ fn text(words: &[String]) -> String {
 pub fn rename(program: &str) -> String {
     const KEPT: &str = " var lock const proc requires invariant ensures observe atomicity statement access process skip \
         end await if then else while for in spawn join atomic unlock let assert assume error choose input and or not \
-        true false True False int bool i8 i16 i32 i64 u8 u16 u32 u64 prove ";
+        true false True False int bool i8 i16 i32 i64 u8 u16 u32 u64 prove allows expects failure deadlock livelock \
+        nondeterminism deterministic ";
     let renamed = words(program).into_iter().map(|word| {
         let is_name = word.starts_with(|c: char| c.is_alphabetic() || c == '_');
         match is_name && !KEPT.contains(&format!(" {word} ")) {
