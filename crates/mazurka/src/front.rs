@@ -85,11 +85,12 @@ impl Front for Arc<Code> {
     }
 
     fn machine_for_a_search(&self, options: &Options) -> Machine {
-        Machine::until(
-            Arc::clone(self),
-            options.limits.local,
-            options.patience.clone(),
-        )
+        let code = match &options.properties {
+            // A search stops at a property that does not hold, so it knows only those that count.
+            Some(names) => Arc::new(self.with_temporal(names)),
+            None => Arc::clone(self),
+        };
+        Machine::until(code, options.limits.local, options.patience.clone())
     }
 
     fn machine_for_a_run(&self, options: &Options) -> Machine {

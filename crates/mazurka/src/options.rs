@@ -77,12 +77,6 @@ impl Options {
             .collect()
     }
 
-    /// Whether a temporal property of this name counts.
-    pub(crate) fn counts(&self, name: Option<&str>) -> bool {
-        let named = |names: &Vec<String>| names.iter().any(|one| Some(one.as_str()) == name);
-        self.properties.as_ref().is_none_or(named)
-    }
-
     /// What a record says of them, for a search that looks no deeper than `depth`.
     pub(crate) fn record(&self, depth: Option<u64>) -> OptionsRecord {
         let limits = &self.limits;

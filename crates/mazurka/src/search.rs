@@ -204,11 +204,7 @@ impl Program {
         let options = &options.started();
         let mut machine = front.machine_for_a_search(options);
         let machines = || front.machine_for_a_search(options);
-        let (algorithm, mut found) = pick::decide(&mut machine, &machines, options, task, watch);
-        found.broken.retain(|broken| {
-            let stated = machine.temporal_text(broken.property);
-            options.counts(stated.name.as_deref())
-        });
+        let (algorithm, found) = pick::decide(&mut machine, &machines, options, task, watch);
         let head = Head::new("check", algorithm, options, self.counted(options));
         let shown = shown(&mut machine, &found, head);
         self.record_of(head, &found, shown)

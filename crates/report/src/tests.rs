@@ -36,7 +36,10 @@ pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witnes
         },
         seconds: 0.5,
         solver: None,
-        kinds: KindsRecord::default(),
+        kinds: KindsRecord {
+            counted: vec![Kind::Failure, Kind::Deadlock, Kind::Livelock],
+            open: Vec::new(),
+        },
         witnesses,
     }
 }

@@ -75,9 +75,9 @@ fn verified(record: &Record) -> String {
     if counts.executions == 0 && counts.discarded > 0 && record.deterministic.is_none() {
         return "every run is discarded by a false `assume`, so nothing can go wrong".to_owned();
     }
-    // Records of before there was a choice say nothing.
+    // Version 1 had no choice.
     let asked = &record.kinds.counted;
-    let counts_as = |kind| asked.is_empty() || asked.contains(&kind);
+    let counts_as = |kind| record.version == 1 || asked.contains(&kind);
     let chosen = (record.options.as_ref()).is_some_and(|options| options.property.is_some());
     let mut parts = Vec::new();
     if counts_as(Kind::Failure) {
@@ -95,6 +95,9 @@ fn verified(record: &Record) -> String {
     if record.deterministic == Some(true) {
         parts.push("deterministic".to_owned());
     }
+    if parts.is_empty() {
+        parts.push("nothing counts as a violation".to_owned());
+    }
     let mut besides = Vec::new();
     if record.deterministic == Some(false) {
         let states = counted(counts.final_states, "final state", "final states");
@@ -102,16 +105,21 @@ fn verified(record: &Record) -> String {
     }
     if counts.failures > 0 {
         let failures = counted(counts.failures, "failure", "failures");
-        besides.push(format!("{failures}, which do not count"));
+        besides.push(allowed(&failures, counts.failures));
     }
     if counts.deadlocks > 0 {
         let deadlocks = counted(counts.deadlocks, "deadlock", "deadlocks");
-        besides.push(format!("{deadlocks}, which do not count"));
+        besides.push(allowed(&deadlocks, counts.deadlocks));
     }
     if !besides.is_empty() {
         parts.push(format!("but {}", besides.join("; ")));
     }
     parts.join(", ")
+}
+
+fn allowed(violations: &str, count: u64) -> String {
+    let verb = if count == 1 { "is" } else { "are" };
+    format!("{violations} that {verb} allowed")
 }
 
 /// The kinds of violations that were not looked for to the end.

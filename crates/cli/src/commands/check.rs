@@ -25,10 +25,10 @@ use crate::{files, values};
   mazurka check counter.maz --witness bad.json; mazurka replay bad.json
   echo 'var x: int = 0 process {{ x := 1 }} process {{ x := 2 }}' | mazurka check -
 
-Failures, deadlocks, livelocks and temporal properties count, and different final states if the file has `observe` or
-states no other property; --property decides what counts instead. Where something is found, graver
-kinds (failure, property, deadlock, livelock, different results) are looked for in as many steps again, at
-least a million; what is still open then is said, and --keep-going explores everything.
+Failures, temporal properties, deadlocks and livelocks count, in this order of gravity, and then
+different final states if the file has `observe` or states no other property; --property decides
+instead what counts. Where a violation is found, graver ones are looked for in as many steps again,
+at least a million; the kinds that are still open then are named. --keep-going explores everything.
 {EXIT_CODES}"))]
 pub(crate) struct CheckArgs {
     #[command(flatten)]

@@ -92,3 +92,17 @@ fn unknown_values_are_refused() {
     assert_eq!(said.code, 3, "{said:?}");
     assert!(said.err.contains("where all values are known"), "{said:?}");
 }
+
+#[test]
+fn a_property_that_does_not_count_decides_nothing() {
+    // `a` does not hold after the first step, `b` after many more than may be made.
+    let program = "var x: int = 0
+        always a: x == 0
+        always b: x < 100000
+        process { for i in 0..200000 { x := x + 1 } }";
+    for (property, code) in [("a", 1), ("b", 2), ("a,b", 1)] {
+        let args = ["check", "-", "--max-steps", "3000", "--property", property];
+        let said = with_input(&args, program);
+        assert_eq!(said.code, code, "{property}: {said:?}");
+    }
+}

@@ -1,6 +1,6 @@
 //! What `check` says where several things are wrong, and which of them count.
 
-use crate::support::{Said, command, said};
+use crate::support::{Said, command, said, with_input};
 
 fn check(program: &str, more: &[&str]) -> Said {
     let mut command = command();
@@ -64,6 +64,15 @@ fn the_file_says_what_counts() {
     let program = format!("allows deadlock, nondeterminism\n{ABBA_BESIDE_WRITERS}");
     let allowed = said(&mut command, &program);
     assert!(allowed.out.contains("2 deadlocks"), "{}", allowed.out);
+}
+
+#[test]
+fn what_does_not_count_is_not_denied() {
+    let program = "allows failure, deadlock, livelock, nondeterminism
+        var x: int = 0 process { x := 1; error }";
+    let said = with_input(&["check", "-"], program);
+    let line = "verified: nothing counts as a violation, but 1 failure that is allowed";
+    assert!(said.first_line().starts_with(line), "{said:?}");
 }
 
 /// Different results are found at once; the rest is too large for the effort.

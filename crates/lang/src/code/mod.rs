@@ -363,6 +363,21 @@ impl Code {
         !self.ensures.is_empty()
     }
 
+    /// The same program, with no temporal properties but those of these names.
+    pub fn with_temporal(&self, names: &[String]) -> Self {
+        let mut program = hir::Program::clone(&self.program);
+        let counts = |name: &Option<String>| name.as_ref().is_some_and(|name| names.contains(name));
+        let stated = self.program.temporal.iter().zip(&self.temporal);
+        let temporal = stated.filter(|(stated, _)| counts(&stated.name));
+        let temporal = temporal.map(|(_, &property)| property).collect();
+        program.temporal.retain(|stated| counts(&stated.name));
+        Self {
+            temporal,
+            program: Arc::new(program),
+            ..self.clone()
+        }
+    }
+
     /// Whether the file states temporal properties.
     pub fn states_temporal(&self) -> bool {
         !self.temporal.is_empty()
