@@ -6,6 +6,7 @@ use super::{Value, Wanted, fold};
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Local, Type, UnaryOp};
 use crate::check::temporal::NamedLocal;
 use crate::syntax::ast::{self, Name};
+use crate::syntax::parser::foreign_value;
 use mazurka_diagnostics::{Diagnostic, Span};
 
 /// Whether `choose` and `input` may stand in an expression.
@@ -397,13 +398,20 @@ impl<'s> Body<'_, 's> {
     }
 
     fn call_as_value(&mut self, name: Name<'s>, span: Span) -> Typed {
+        let name = name.text;
+        // A procedure of the file may have the name of a function that others know.
+        let foreign = match self.c.globals.contains_key(name) {
+            true => None,
+            false => foreign_value(name),
+        };
+        let help = foreign.map_or_else(
+            || format!("let `{name}` write a variable `r`, and read that in the same step: `atomic {{ {name}(…); x := r }}`"),
+            str::to_owned,
+        );
         self.report(
             Diagnostic::new("M0115", span, "a call is a statement, not a value")
                 .label("expected a value")
-                .help(format!(
-                    "let `{}` assign a shared variable, and read that after the call",
-                    name.text
-                )),
+                .help(help),
         );
         self.poison(span)
     }

@@ -103,7 +103,11 @@ const FOREIGN_SIGNS: &[(&str, &str, Kind)] = &[
     ("<<", "multiply by a power of two instead", Kind::Bad),
     (">>", "divide by a power of two instead", Kind::Bad),
     ("**", "there is no power operator: multiply", Kind::Star),
-    ("::", "write `:`", Kind::Colon),
+    (
+        "::",
+        "write `:` before a type; branches are `if e { … } else { … }`, or `e |> s` to wait",
+        Kind::Colon,
+    ),
     ("&", "write `&&`", Kind::AndAnd),
     ("|", "write `||`, or `|>` for a guard", Kind::OrOr),
     (

@@ -2,6 +2,7 @@
 
 mod common;
 mod concolic;
+mod foreign;
 mod grammar;
 mod limits;
 mod robust;

@@ -3,6 +3,15 @@
 use super::super::token::{KEYWORDS, Kind};
 use mazurka_diagnostics::nearest;
 
+const ENUM: &str =
+    "name the values by constants: `const RED = 0  const GREEN = 1  var c: int = RED`";
+const RECORD: &str =
+    "declare one variable for each field: `var p_x, p_y: int = 0`; for many, an array for each";
+const TYPE: &str =
+    "there are `bool`, `int`, `i8` … `u64` and arrays of them; write the type itself";
+const CHANNEL: &str = "keep the messages in an array: to send is `atomic { await n < 4; a[n] := v; n := n + 1 }`, to receive takes one out in the same way";
+const TEMPORAL: &str = "write `always e`, `eventually e`, `infinitely_often e` or `whenever e leads_to f` (docs/temporal.md)";
+
 /// Words that open a statement in other languages, and what to write instead.
 const FOREIGN_WORDS: &[(&str, &str)] = &[
     (
@@ -23,8 +32,14 @@ const FOREIGN_WORDS: &[(&str, &str)] = &[
     ),
     ("run", "write `spawn p(…)`"),
     ("start", "write `spawn p(…)`"),
-    ("active", "write `process`"),
-    ("proctype", "write `process`, or `proc` for a procedure"),
+    (
+        "active",
+        "write `process p { … }`, or `process p (i in 0..n) { … }` for several",
+    ),
+    (
+        "proctype",
+        "write `process p { … }`, or `proc p() { … }` if it is spawned",
+    ),
     ("mutex", "write `lock m` outside of all blocks"),
     (
         "semaphore",
@@ -34,6 +49,10 @@ const FOREIGN_WORDS: &[(&str, &str)] = &[
     ("release", "write `unlock(m)`"),
     ("synchronized", "write `lock(m); …; unlock(m)`"),
     ("wait", "write `await e` or `e |> s`"),
+    ("wait_until", "write `await e` or `e |> s`"),
+    ("waituntil", "write `await e` or `e |> s`"),
+    ("wait_for", "write `await e` or `e |> s`"),
+    ("block", "write `await e` or `e |> s`"),
     ("when", "write `e |> s`"),
     (
         "signal",
@@ -76,7 +95,22 @@ const FOREIGN_WORDS: &[(&str, &str)] = &[
         "there is no `continue`: put the rest of the body into an `if`",
     ),
     ("goto", "there is no `goto`: use `while` and `if`"),
-    ("do", "write `while e { … }` or `e |>* s`"),
+    (
+        "do",
+        "write `while e { … }` or `e |>* s`; `let k = choose(0..2)` picks one of two branches",
+    ),
+    ("od", "close the block with `}`: `while e { … }`"),
+    ("fi", "close the block with `}`: `if e { … } else { … }`"),
+    ("endif", "close the block with `}`: `if e { … } else { … }`"),
+    ("done", "close the block with `}`: `while e { … }`"),
+    (
+        "either",
+        "write `let k = choose(0..2); if k == 0 { … } else { … }`",
+    ),
+    (
+        "select",
+        "write `let k = choose(0..2); if k == 0 { … } else { … }`, with a guard `e |> s` in a branch that waits",
+    ),
     ("loop", "write `while true { … }`"),
     ("repeat", "write `while e { … }`"),
     ("until", "write `while !e { … }`"),
@@ -105,8 +139,44 @@ const FOREIGN_WORDS: &[(&str, &str)] = &[
     ("stop", "write `end`"),
     ("throw", "write `error \"why\"`"),
     ("raise", "write `error \"why\"`"),
-    ("import", "a program is one file"),
-    ("include", "a program is one file"),
+    (
+        "import",
+        "a program is one file: copy what you need into it",
+    ),
+    (
+        "include",
+        "a program is one file: copy what you need into it",
+    ),
+    (
+        "module",
+        "a program is one file of declarations and processes: leave this out",
+    ),
+    ("enum", ENUM),
+    ("mtype", ENUM),
+    ("record", RECORD),
+    ("struct", RECORD),
+    ("class", RECORD),
+    ("type", TYPE),
+    ("typedef", TYPE),
+    ("channel", CHANNEL),
+    ("chan", CHANNEL),
+    ("queue", CHANNEL),
+    ("send", CHANNEL),
+    ("receive", CHANNEL),
+    ("recv", CHANNEL),
+    (
+        "fair",
+        "write `process`: every process is weakly fair",
+    ),
+    ("ltl", TEMPORAL),
+    ("never", TEMPORAL),
+    ("spec", TEMPORAL),
+    (
+        "condition",
+        "write an `int` or a `bool`, and `await` its value where the condition is waited for",
+    ),
+    ("atomically", "write `atomic { … }`"),
+    ("d_step", "write `atomic { … }`"),
     ("post", "write `ensures`"),
     ("pre", "write `requires`"),
     ("property", "write `invariant`, `ensures` or `always`"),
@@ -115,6 +185,47 @@ const FOREIGN_WORDS: &[(&str, &str)] = &[
         "give the variable its value where it is declared: `var x: int = 0`",
     ),
 ];
+
+/// Functions of other languages whose value is used, and what to write instead. All that reads and
+/// writes is one step: in two, another process could come between them.
+const FOREIGN_VALUES: &[(&[&str], &str)] = &[
+    (
+        &["try_lock", "trylock", "tryLock", "try_acquire"],
+        "let a variable `var held: bool = false` be the lock: `atomic { x := !held; held := true }`; to give it back is `held := false`",
+    ),
+    (
+        &[
+            "cas",
+            "CAS",
+            "compare_and_swap",
+            "compare_exchange",
+            "compareAndSet",
+        ],
+        "write `atomic { ok := x == old; if ok { x := new } }`",
+    ),
+    (
+        &["test_and_set", "testAndSet", "tas", "swap", "exchange"],
+        "write `atomic { old := x; x := new }`",
+    ),
+    (
+        &["fetch_add", "fetch_and_add", "getAndIncrement", "faa"],
+        "write `atomic { old := x; x := x + 1 }`",
+    ),
+    (
+        &["random", "rand", "nondet", "any", "range"],
+        "write `choose(a..b)` for a number from `a` up to `b`, `b` excluded, or `input()` for any number",
+    ),
+    (
+        &["recv", "receive", "pop", "dequeue"],
+        "keep the messages in an array: `atomic { await n > 0; n := n - 1; x := a[n] }`",
+    ),
+];
+
+/// What to write instead of a function of another language.
+pub(crate) fn foreign_value(name: &str) -> Option<&'static str> {
+    let named = |(names, _): &&(&[&str], &str)| names.contains(&name);
+    FOREIGN_VALUES.iter().find(named).map(|(_, advice)| *advice)
+}
 
 /// What to write instead of a word of another language, or of a misspelt one.
 pub(super) fn advice(word: &str, known: impl Fn(Kind) -> bool) -> Option<String> {

@@ -419,11 +419,14 @@ impl<'s> Parser<'s> {
             Kind::Reserved => self.reserved(),
             Kind::Ident => {
                 let is_item = |kind: Kind| kind.opens_item() || kind == Kind::Lock;
-                let follows_name = matches!(
-                    self.kind_after(1),
-                    Kind::Ident | Kind::LBrace | Kind::TypeName
-                );
-                match advice(text, is_item).filter(|_| follows_name) {
+                // `start := 1` is a statement at the wrong place, whatever its variable is called.
+                let next = self.kind_after(1);
+                let declares = match foreign::foreign(text) {
+                    Some(_) if next == Kind::Equals => self.kind_after(2) == Kind::LBrace,
+                    Some(_) => !matches!(next, Kind::Assign | Kind::Comma | Kind::LBracket),
+                    None => matches!(next, Kind::Ident | Kind::LBrace | Kind::TypeName),
+                };
+                match advice(text, is_item).filter(|_| declares) {
                     Some(help) => self.report(
                         Diagnostic::new(
                             "M0109",

@@ -10,7 +10,7 @@ mod items;
 mod mistakes;
 mod stmt;
 
-pub(crate) use foreign::foreign;
+pub(crate) use foreign::{foreign, foreign_value};
 
 use rustc_hash::FxHashSet;
 
