@@ -225,8 +225,11 @@ impl<'s> Checker<'s> {
             }
         }
         let Some(base) = ty.base else { return };
+        // A list of the file need not fit an array whose size and values are set from outside.
+        let replaced = names.iter().all(|name| self.is_set(name.text));
         let values = match init {
             None => None,
+            Some(Init::List(..)) if replaced => None,
             Some(Init::Value(expr)) => self
                 .initial_value(expr, base)
                 .map(|value| vec![value; len.unwrap_or(1) as usize]),

@@ -86,6 +86,11 @@ impl Checker<'_> {
         }
     }
 
+    /// Whether a name is set from outside.
+    pub(super) fn is_set(&self, name: &str) -> bool {
+        self.settings.contains_key(name)
+    }
+
     /// The value that a constant has been set to, if it has.
     pub(super) fn set_const(&mut self, name: &str, declared: Option<Value>) -> Option<Value> {
         let (value, found) = match self.settings.get(name)? {
