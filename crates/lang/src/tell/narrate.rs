@@ -9,9 +9,9 @@ use mazurka_core::{
 use crate::check::hir::{Message, Property, Type};
 use crate::code::fault::{Fault, Site};
 use crate::code::numbers::show;
-use crate::code::{Action, Code, Note, Op};
+use crate::code::{Action, Checked, Code, Note, Op};
 use crate::run::machine::Machine;
-use crate::run::{Heard, Listener, Obstacle, input_name};
+use crate::run::{Heard, Listener, Obstacle, evaluate, input_name};
 use crate::tell::pretty::Scope;
 use crate::tell::values::Facts;
 use mazurka_diagnostics::Span;
@@ -200,17 +200,24 @@ impl Code {
 
     /// What a mishap is, in a sentence, and where. Messages are as they stand in the source.
     pub(crate) fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
-        self.explain_with(mishap, Message::to_string)
+        self.explain_with(mishap, None, Message::to_string)
     }
 
-    /// The same, with the messages of `assert` and `error` made by this.
+    /// The same, with the messages of `assert` and `error` made by `show`. `cells` are those of
+    /// the state that it left, if they are numbers: they tell a property that is false from one
+    /// that has no value.
     fn explain_with(
         &self,
         mishap: &Mishap,
+        cells: Option<&[i64]>,
         show: impl FnOnce(&Message) -> String,
     ) -> (String, Option<Place>) {
         let code = self;
-        let property = |kind: &str, checked: &crate::code::Checked| {
+        let property = |kind: &str, checked: &Checked| {
+            let wrong = cells.and_then(|cells| code.why_without_value(checked, cells));
+            let wrong = wrong.map_or("does not hold".to_owned(), |why| {
+                format!("cannot be computed ({why})")
+            });
             let text = checked.span.text(&code.source).trim();
             let text = text
                 .strip_prefix(kind)
@@ -222,9 +229,9 @@ impl Code {
                     let named = text.strip_prefix(name.as_str()).map(str::trim_start);
                     let bare = named.and_then(|rest| rest.strip_prefix(':'));
                     let text = bare.map_or(text, str::trim_start);
-                    format!("{kind} `{name}` does not hold: `{text}`")
+                    format!("{kind} `{name}` {wrong}: `{text}`")
                 }
-                None => format!("{kind} does not hold: `{text}`"),
+                None => format!("{kind} {wrong}: `{text}`"),
             };
             (message, Some(code.place(checked.span)))
         };
@@ -265,6 +272,16 @@ impl Code {
             }
             // Sites come from files too.
             _ => ("an unknown mishap".to_owned(), None),
+        }
+    }
+
+    /// Why a property has no value in a state; none if it has one.
+    fn why_without_value(&self, property: &Checked, cells: &[i64]) -> Option<&'static str> {
+        match evaluate(&self.snippets[property.snippet as usize], cells) {
+            Err(Fault::OutOfBounds) => Some("an index is out of bounds"),
+            Err(Fault::DivisionByZero) => Some("it divides by zero"),
+            Err(Fault::OutOfRange) => Some("an `int` leaves the range of 64 bits"),
+            Ok(_) | Err(_) => None,
         }
     }
 
@@ -317,7 +334,8 @@ impl Narrator for Machine {
     }
 
     fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
-        self.code.explain_with(mishap, |message| {
+        let cells = Some(&self.state.cells[..]);
+        self.code.explain_with(mishap, cells, |message| {
             let facts = self.facts(mishap);
             let text = facts.map(|facts| facts.message(message, &self.values(mishap)));
             text.unwrap_or_else(|| message.to_string())
