@@ -7,7 +7,7 @@
 use std::slice::from_ref;
 
 use mazurka_core::{Kinds, Temporal};
-use mazurka_diagnostics::Span;
+use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
 /// A shared variable's index in [`Program::vars`].
@@ -87,6 +87,8 @@ pub struct Program {
     pub goals: Vec<Goal>,
     /// The names of constants: their values are folded, and labels name them.
     pub constants: FxHashSet<String>,
+    /// What is strange about its text, and no mistake.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// A `prove` declaration.

@@ -19,6 +19,7 @@ mod stmt;
 mod temporal;
 pub(crate) mod types;
 mod unknowns;
+mod warnings;
 
 use std::rc::Rc;
 
@@ -94,6 +95,7 @@ pub fn load(source: &str, settings: &[Setting]) -> Result<Program, Vec<Diagnosti
     checker.read_settings(settings);
     checker.file(&parsed.file, source, readable);
     if checker.diagnostics.is_empty() {
+        checker.program.warnings = warnings::warnings(&parsed.file);
         Ok(checker.program)
     } else {
         Err(mazurka_diagnostics::finish(checker.diagnostics))

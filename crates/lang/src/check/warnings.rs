@@ -1,0 +1,380 @@
+//! Declarations that are of no use, found in the text alone.
+//!
+//! No name hides another (M0203), so a name at the top of the file means the same everywhere, and a
+//! local is the last one of its name. The text is looked at and not the checked program: there,
+//! constants are folded, and a process without instances is gone.
+
+use std::slice::from_ref;
+
+use mazurka_diagnostics::{Diagnostic, finish};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::syntax::ast::{
+    Expr, ExprKind, File, Init, Item, Name, PropertyKind, Spawned, Stmt, StmtKind, Text, TypeExpr,
+};
+
+/// What becomes of a name.
+#[derive(Clone, Copy, Default)]
+struct Uses {
+    read: bool,
+    written: bool,
+}
+
+/// A local in scope.
+struct Local<'s> {
+    name: Name<'s>,
+    read: bool,
+    /// Whether it is there to keep a value: not so the counter of a loop, nor a parameter.
+    keeps: bool,
+}
+
+/// Looks through a file.
+#[derive(Default)]
+struct Survey<'s> {
+    globals: FxHashMap<&'s str, Uses>,
+    /// The locals in scope, innermost last, and which of them a name is.
+    locals: Vec<Local<'s>>,
+    visible: FxHashMap<&'s str, usize>,
+    /// The procedure that is looked at, and which procedures each one calls; none: a process.
+    inside: Option<&'s str>,
+    calls: FxHashMap<Option<&'s str>, FxHashSet<&'s str>>,
+    /// Whether something other than determinism is stated.
+    states_property: bool,
+    /// The words of goals to prove.
+    in_goals: FxHashSet<String>,
+    /// The locals that temporal properties name.
+    watched: FxHashSet<&'s str>,
+    warnings: Vec<Diagnostic>,
+}
+
+/// The warnings about a file without mistakes, in the order of the text.
+pub(super) fn warnings(file: &File<'_>) -> Vec<Diagnostic> {
+    let mut survey = Survey::default();
+    survey.temporal(file);
+    file.items.iter().for_each(|item| survey.item(item));
+    let called = survey.called();
+    let observed = survey.observes_all(file);
+    for item in &file.items {
+        survey.judge(item, &called, observed);
+    }
+    finish(survey.warnings)
+}
+
+fn unused(code: &'static str, name: Name<'_>, message: String, help: &str) -> Diagnostic {
+    Diagnostic::new(code, name.span, message)
+        .label("declared here")
+        .help(help)
+}
+
+impl<'s> Survey<'s> {
+    /// Whether all variables are looked at when runs end, because the file does not say which.
+    fn observes_all(&self, file: &File<'_>) -> bool {
+        let any = |wanted: fn(&Item<'_>) -> bool| file.items.iter().any(wanted);
+        let names_some = any(|item| matches!(item, Item::Observe(_)));
+        let expects = any(|item| matches!(item, Item::ExpectsDeterminism(_)));
+        !names_some && (expects || !self.states_property)
+    }
+
+    /// The procedures that a process may call or spawn, perhaps by way of others.
+    fn called(&self) -> FxHashSet<&'s str> {
+        let mut all = FxHashSet::default();
+        let mut left = vec![None];
+        while let Some(caller) = left.pop() {
+            for &callee in self.calls.get(&caller).into_iter().flatten() {
+                if all.insert(callee) {
+                    left.push(Some(callee));
+                }
+            }
+        }
+        all
+    }
+
+    /// What becomes of a name at the top of the file. One that starts with `_` is meant to be
+    /// unused.
+    fn uses(&self, name: &str) -> Uses {
+        let mut uses = self.globals.get(name).copied().unwrap_or_default();
+        uses.read |= name.starts_with('_') || self.in_goals.contains(name);
+        uses
+    }
+
+    fn judge(&mut self, item: &Item<'s>, called: &FxHashSet<&'s str>, observes_all: bool) {
+        let uses = |name: &Name<'s>| self.uses(name.text);
+        let warning = match item {
+            Item::Var { names, .. } => {
+                let judged = names.iter().filter_map(|&name| {
+                    let text = name.text;
+                    match uses(&name) {
+                        Uses { read: true, .. } => None,
+                        Uses { written: false, .. } => {
+                            let message = format!("the variable `{text}` is never used");
+                            Some(unused("W0101", name, message, "remove it"))
+                        }
+                        Uses { written: true, .. } if observes_all => None,
+                        Uses { written: true, .. } => {
+                            let message =
+                                format!("the variable `{text}` is written and never read");
+                            let help = "remove it, or name it in `observe` or a property";
+                            Some(unused("W0102", name, message, help))
+                        }
+                    }
+                });
+                let judged: Vec<Diagnostic> = judged.collect();
+                self.warnings.extend(judged);
+                return;
+            }
+            Item::Const { name, .. } if !uses(name).read => {
+                let message = format!("the constant `{}` is never used", name.text);
+                unused("W0103", *name, message, "remove it")
+            }
+            Item::Proc { name, .. } if !called.contains(name.text) && !uses(name).read => {
+                let message = format!("the procedure `{}` is never called", name.text);
+                unused(
+                    "W0104",
+                    *name,
+                    message,
+                    "call it from a process, or remove it",
+                )
+            }
+            Item::Lock { name, .. } if !uses(name).read => {
+                let message = format!("the lock `{}` is never used", name.text);
+                unused("W0105", *name, message, "remove it")
+            }
+            _ => return,
+        };
+        self.warnings.push(warning);
+    }
+
+    fn item(&mut self, item: &Item<'s>) {
+        match item {
+            Item::Var { ty, init, .. } => {
+                self.size(ty);
+                init.iter().for_each(|init| self.init(init));
+            }
+            Item::Lock { len, .. } => len.iter().for_each(|len| self.expr(len)),
+            Item::Const { value, .. } => self.expr(value),
+            Item::Proc { name, params, body } => {
+                self.inside = Some(name.text);
+                let params = params.iter().map(|(name, _)| *name);
+                self.scope(params, |survey| survey.block(body));
+                self.inside = None;
+            }
+            Item::Property { kind, expr, .. } => {
+                self.states_property |= *kind != PropertyKind::Requires;
+                self.expr(expr);
+            }
+            Item::Observe(names) => names.iter().for_each(|name| self.read(*name)),
+            // A formula has a syntax of its own; each of its words may be a name.
+            Item::Prove { goal, .. } => {
+                let is_part = |c: char| c.is_alphanumeric() || c == '_';
+                let words = goal.split(|c| !is_part(c)).map(str::to_owned);
+                self.in_goals.extend(words);
+            }
+            Item::Process { range, body, .. } => {
+                if let Some(range) = range {
+                    self.expr(&range.from);
+                    self.expr(&range.to);
+                }
+                let param = range.iter().map(|range| range.name);
+                self.scope(param, |survey| survey.block(body));
+            }
+            Item::Temporal { .. } // They were looked at first, for the locals that they name.
+            | Item::Allows(..) | Item::ExpectsDeterminism(_) | Item::Atomicity(..) => {}
+        }
+    }
+
+    fn temporal(&mut self, file: &File<'s>) {
+        for item in &file.items {
+            if let Item::Temporal { conditions, .. } = item {
+                self.states_property = true;
+                conditions.iter().for_each(|condition| self.expr(condition));
+            }
+        }
+    }
+
+    /// Looks at something in which some more locals are known, and judges those that end with it.
+    fn scope(&mut self, names: impl Iterator<Item = Name<'s>>, look: impl FnOnce(&mut Self)) {
+        let outer = self.locals.len();
+        names.for_each(|name| self.declare(name, false));
+        look(self);
+        for Local { name, read, keeps } in self.locals.drain(outer..) {
+            self.visible.remove(name.text);
+            if keeps && !read && !name.text.starts_with('_') {
+                let message = format!("the local `{}` is never read", name.text);
+                let help = "remove it; if its value is of no use, so is what computes it";
+                self.warnings.push(unused("W0106", name, message, help));
+            }
+        }
+    }
+
+    fn declare(&mut self, name: Name<'s>, keeps: bool) {
+        self.visible.insert(name.text, self.locals.len());
+        let read = self.watched.contains(name.text);
+        self.locals.push(Local { name, read, keeps });
+    }
+
+    fn read(&mut self, name: Name<'s>) {
+        match self.local(name) {
+            Some(local) => local.read = true,
+            None => self.globals.entry(name.text).or_default().read = true,
+        }
+    }
+
+    fn write(&mut self, name: Name<'s>) {
+        if self.local(name).is_none() {
+            self.globals.entry(name.text).or_default().written = true;
+        }
+    }
+
+    fn local(&mut self, name: Name<'s>) -> Option<&mut Local<'s>> {
+        let at = *self.visible.get(name.text)?;
+        self.locals.get_mut(at)
+    }
+
+    fn call(&mut self, name: Name<'s>, args: &[Expr<'s>]) {
+        self.calls.entry(self.inside).or_default().insert(name.text);
+        args.iter().for_each(|arg| self.expr(arg));
+    }
+
+    fn block(&mut self, stmts: &[Stmt<'s>]) {
+        self.scope(std::iter::empty(), |survey| {
+            stmts.iter().for_each(|stmt| survey.stmt(stmt));
+        });
+    }
+
+    fn stmt(&mut self, stmt: &Stmt<'s>) {
+        match &stmt.kind {
+            StmtKind::Poison | StmtKind::Skip | StmtKind::End => {}
+            StmtKind::Block(body) | StmtKind::Atomic(body) => self.block(body),
+            StmtKind::Assign(places, values) => {
+                places.iter().for_each(|place| self.place(place));
+                values.iter().for_each(|value| self.expr(value));
+            }
+            StmtKind::Guard(test, body) | StmtKind::GuardedLoop(test, body) => {
+                self.expr(test);
+                self.block(from_ref(body));
+            }
+            StmtKind::Choice { test, then, other } => {
+                self.expr(test);
+                self.block(from_ref(then));
+                self.block(from_ref(other));
+            }
+            StmtKind::If(test, then, other) => {
+                self.expr(test);
+                self.block(then);
+                self.block(other);
+            }
+            StmtKind::While {
+                test,
+                bound,
+                invariants,
+                body,
+            } => {
+                let before = bound.iter().chain(invariants);
+                before.for_each(|expr| self.expr(expr));
+                self.expr(test);
+                self.block(body);
+            }
+            StmtKind::For {
+                name,
+                from,
+                to,
+                body,
+            } => {
+                self.expr(from);
+                self.expr(to);
+                self.scope(std::iter::once(*name), |survey| survey.block(body));
+            }
+            StmtKind::Spawn(handle, spawned) => {
+                match spawned {
+                    Spawned::Block(body) => self.block(body),
+                    Spawned::Call(name, args) => self.call(*name, args),
+                }
+                handle.iter().for_each(|name| self.declare(*name, true));
+            }
+            StmtKind::Join(handle) => handle.iter().for_each(|name| self.read(*name)),
+            StmtKind::Call(name, args) => self.call(*name, args),
+            StmtKind::Lock(name, index) | StmtKind::Unlock(name, index) => {
+                self.read(*name);
+                index.iter().for_each(|index| self.expr(index));
+            }
+            StmtKind::Let { name, ty, init } => {
+                ty.iter().for_each(|ty| self.size(ty));
+                self.init(init);
+                self.declare(*name, true);
+            }
+            StmtKind::Assert(test, message) => {
+                self.states_property = true;
+                self.expr(test);
+                message.iter().for_each(|message| self.message(*message));
+            }
+            StmtKind::Assume(test) => self.expr(test),
+            StmtKind::Error(message) => {
+                self.states_property = true;
+                message.iter().for_each(|message| self.message(*message));
+            }
+        }
+    }
+
+    /// A message reads what it names in braces.
+    fn message(&mut self, message: Text<'s>) {
+        let span = message.span;
+        for braced in message.quoted.split('{').skip(1) {
+            let named = braced.split('}').next().unwrap_or_default();
+            for text in named.split(|c: char| !c.is_alphanumeric() && c != '_') {
+                self.read(Name { text, span });
+            }
+        }
+    }
+
+    /// What is assigned: it is written, its index is read.
+    fn place(&mut self, place: &Expr<'s>) {
+        match &place.kind {
+            ExprKind::Name(name) => self.write(*name),
+            ExprKind::Index(name, index) => {
+                self.write(*name);
+                self.expr(index);
+            }
+            _ => self.expr(place),
+        }
+    }
+
+    fn size(&mut self, ty: &TypeExpr<'s>) {
+        ty.len.iter().for_each(|len| self.expr(len));
+    }
+
+    fn init(&mut self, init: &Init<'s>) {
+        match init {
+            Init::Value(value) => self.expr(value),
+            Init::List(values, _) => values.iter().for_each(|value| self.expr(value)),
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr<'s>) {
+        match &expr.kind {
+            ExprKind::Poison | ExprKind::Int(_) | ExprKind::Bool(_) => {}
+            ExprKind::Name(name) => self.read(*name),
+            ExprKind::Index(name, index) => {
+                self.read(*name);
+                self.expr(index);
+            }
+            ExprKind::LocalOf {
+                instance,
+                local,
+                index,
+                ..
+            } => {
+                self.watched.insert(local.text);
+                let parts = instance.iter().chain(index);
+                parts.for_each(|part| self.expr(part));
+            }
+            ExprKind::Call(name, args) => self.call(*name, args),
+            ExprKind::Unary(_, inner) => self.expr(inner),
+            ExprKind::Binary(_, _, a, b) | ExprKind::Choose(a, b) => {
+                self.expr(a);
+                self.expr(b);
+            }
+            ExprKind::If(a, b, c) => [a, b, c].iter().for_each(|part| self.expr(part)),
+            ExprKind::Input(ty) => ty.iter().for_each(|ty| self.size(ty)),
+        }
+    }
+}
