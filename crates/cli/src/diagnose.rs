@@ -1,44 +1,125 @@
-//! Mistakes of a program, shown in its text.
+//! Mistakes of a program and warnings about it, shown in its text.
 
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use mazurka::Diagnostic;
+use clap::Args;
+use mazurka::Program;
+use mazurka::record::{DiagnosticRecord, Record, Severity, SpanRecord};
 
-/// Every mistake: code, caret, what was expected, what to do.
-pub(crate) fn render(file: &str, source: &str, all: &[Diagnostic]) -> String {
-    let renderer = Renderer::styled();
-    let mut text = String::new();
-    for diagnostic in all {
-        let group = group(file, source, diagnostic);
-        text += &renderer.render(&[group]);
-        text += "\n\n";
-    }
-    let errors = if all.len() == 1 { "error" } else { "errors" };
-    text + &format!("{} {errors} in {}", all.len(), shown(file))
+use crate::args::OutputArgs;
+use crate::exit::Exit;
+use crate::output;
+use crate::show::Format;
+
+/// What to do about warnings.
+#[derive(Debug, Args)]
+pub(crate) struct WarningArgs {
+    /// End with exit code 1 if there is a warning, verified or not
+    #[arg(long)]
+    deny_warnings: bool,
 }
 
-fn group<'a>(file: &'a str, source: &'a str, diagnostic: &'a Diagnostic) -> Group<'a> {
-    let title = Level::ERROR
+impl WarningArgs {
+    /// Shows the warnings of a record on standard error, and gives the exit code that they lead to.
+    pub(crate) fn show(
+        &self,
+        program: &Program,
+        record: &Record,
+        exit: Exit,
+        output: &OutputArgs,
+    ) -> Exit {
+        let all = &record.warnings;
+        let Some(source) = program.source().filter(|_| !all.is_empty()) else {
+            return exit;
+        };
+        // The record has them too.
+        if !output.quiet && output.format != Format::Json {
+            output::print_error(&render(&record.program.file, source, all));
+        }
+        match exit {
+            Exit::Verified if self.deny_warnings => {
+                output::complain("there are warnings, so the exit code is 1 (--deny-warnings)");
+                Exit::Violated
+            }
+            exit => exit,
+        }
+    }
+}
+
+/// Every mistake or warning: code, caret, what was expected, what to do.
+pub(crate) fn render(file: &str, source: &str, all: &[DiagnosticRecord]) -> String {
+    let renderer = Renderer::styled();
+    let text = Text::new(source);
+    let mut shown_text = String::new();
+    for diagnostic in all {
+        let group = group(file, &text, diagnostic);
+        shown_text += &renderer.render(&[group]);
+        shown_text += "\n\n";
+    }
+    let warning = |d: &DiagnosticRecord| d.severity == Severity::Warning;
+    let what = if all.iter().all(warning) {
+        "warning"
+    } else {
+        "error"
+    };
+    let s = if all.len() == 1 { "" } else { "s" };
+    shown_text + &format!("{} {what}{s} in {}", all.len(), shown(file))
+}
+
+/// A source, and where its lines begin.
+struct Text<'a> {
+    source: &'a str,
+    lines: Vec<usize>,
+}
+
+impl<'a> Text<'a> {
+    fn new(source: &'a str) -> Self {
+        let behind = source.match_indices('\n').map(|(at, _)| at + 1);
+        let lines = std::iter::once(0).chain(behind).collect();
+        Self { source, lines }
+    }
+
+    /// The bytes of a place, wherever it points.
+    fn range(&self, span: SpanRecord) -> Range<usize> {
+        let line = self.lines.get(span.line.wrapping_sub(1)).copied();
+        let line = line.unwrap_or(self.source.len());
+        let start = behind(self.source, line, span.column.saturating_sub(1));
+        start..behind(self.source, start, span.length)
+    }
+}
+
+/// The byte that is so many characters behind another.
+fn behind(source: &str, from: usize, characters: usize) -> usize {
+    let mut rest = source[from..].char_indices();
+    rest.nth(characters)
+        .map_or(source.len(), |(at, _)| from + at)
+}
+
+fn group<'a>(file: &'a str, text: &Text<'a>, diagnostic: &'a DiagnosticRecord) -> Group<'a> {
+    let level = match diagnostic.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let title = level
         .primary_title(&diagnostic.message)
-        .id(diagnostic.code);
+        .id(&diagnostic.code);
     let help = diagnostic
         .help
         .as_ref()
         .map(|help| Level::HELP.message(help));
     // What is wrong outside of the text, such as a --set option, has no place in it.
-    let span = (diagnostic.span.start as usize, diagnostic.span.end as usize);
-    if span == (0, 0) && diagnostic.related.is_empty() {
+    if diagnostic.span.is_none() && diagnostic.related.is_empty() {
         return Group::with_title(title).elements(help);
     }
-    let mut snippet = Snippet::source(source).path(shown(file));
-    if span != (0, 0) {
-        let primary = AnnotationKind::Primary.span(within(source, span));
+    let mut snippet = Snippet::source(text.source).path(shown(file));
+    if let Some(span) = diagnostic.span {
+        let primary = AnnotationKind::Primary.span(text.range(span));
         snippet = snippet.annotation(primary.label(&diagnostic.label));
     }
-    for (place, words) in &diagnostic.related {
-        let place = within(source, (place.start as usize, place.end as usize));
-        snippet = snippet.annotation(AnnotationKind::Context.span(place).label(words));
+    for related in &diagnostic.related {
+        let place = AnnotationKind::Context.span(text.range(related.span));
+        snippet = snippet.annotation(place.label(&related.message));
     }
     title.element(snippet).elements(help)
 }
@@ -47,28 +128,24 @@ fn shown(file: &str) -> &str {
     if file == "-" { "standard input" } else { file }
 }
 
-/// The span as whole characters of the text, wherever it points.
-fn within(source: &str, (start, end): (usize, usize)) -> Range<usize> {
-    let mut start = start.min(source.len());
-    while !source.is_char_boundary(start) {
-        start -= 1;
-    }
-    let mut end = end.min(source.len());
-    while !source.is_char_boundary(end) {
-        end += 1;
-    }
-    start..end.max(start)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn spans_never_leave_the_text_or_split_a_character() {
-        assert_eq!(within("a▷b", (2, 3)), 1..4);
-        assert_eq!(within("a▷b", (4, 99)), 4..5);
-        assert_eq!(within("", (7, 3)), 0..0);
-        assert_eq!(within("abc", (2, 1)), 2..2);
+    fn places_never_leave_the_text_or_split_a_character() {
+        let text = Text::new("a▷b\ncd\n");
+        let range = |line, column, length| {
+            text.range(SpanRecord {
+                line,
+                column,
+                length,
+            })
+        };
+        assert_eq!(range(1, 2, 1), 1..4);
+        assert_eq!(range(1, 3, 99), 4..9);
+        assert_eq!(range(2, 1, 2), 6..8);
+        assert_eq!(range(7, 3, 1), 9..9);
+        assert_eq!(range(0, 0, 0), 9..9);
     }
 }

@@ -4,7 +4,7 @@ use clap::Args;
 use mazurka::Program;
 
 use crate::commands::Refusal;
-use crate::{diagnose, files, values};
+use crate::{files, values};
 
 #[derive(Debug, Args)]
 pub(crate) struct ProgramArgs {
@@ -83,6 +83,10 @@ pub(crate) fn load_source(
     Program::load(file, source, set).map_err(|all| mistakes(file, source, &all))
 }
 
-fn mistakes(file: &str, source: &str, all: &[mazurka::Diagnostic]) -> Refusal {
-    Refusal::Program(diagnose::render(file, source, all))
+/// The mistakes of a text, to be shown.
+pub(crate) fn mistakes(file: &str, source: &str, all: &[mazurka::Diagnostic]) -> Refusal {
+    Refusal::Program {
+        mistakes: Box::new(mazurka::mistakes(file, source, all)),
+        source: source.to_owned(),
+    }
 }

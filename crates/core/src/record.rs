@@ -49,6 +49,73 @@ pub struct Record {
     pub kinds: KindsRecord,
     /// Evidence for a violation, the gravest first.
     pub witnesses: Vec<Witness>,
+    /// What is strange about the program, and no violation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<DiagnosticRecord>,
+    /// What was reached, if everything was explored; not of ABS programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
+}
+
+/// What is printed instead of a [`Record`] for a program with mistakes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MistakesRecord {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The file as it was named.
+    pub file: String,
+    /// The mistakes, in the order of the text.
+    pub diagnostics: Vec<DiagnosticRecord>,
+}
+
+/// A mistake or a warning, with its place in the source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiagnosticRecord {
+    /// A stable code such as `M0204`; `docs/diagnostics.md` lists them.
+    pub code: String,
+    /// How grave it is.
+    pub severity: Severity,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// What was expected at the place.
+    pub label: String,
+    /// Where it is; none if it is not in the text, as a wrong `--set`.
+    pub span: Option<SpanRecord>,
+    /// Other places that matter.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub related: Vec<RelatedRecord>,
+    /// What to do next.
+    pub help: Option<String>,
+}
+
+/// How grave a diagnostic is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The program cannot run.
+    Error,
+    /// The program runs, but hardly as its author thinks.
+    Warning,
+}
+
+/// A range of the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpanRecord {
+    /// The line of its start, from 1.
+    pub line: usize,
+    /// The column of its start, from 1, in characters.
+    pub column: usize,
+    /// How many characters it has.
+    pub length: usize,
+}
+
+/// Another place that matters for a diagnostic.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RelatedRecord {
+    /// Where.
+    pub span: SpanRecord,
+    /// What about it.
+    pub message: String,
 }
 
 /// The kinds of violations that an answer is about.
@@ -334,11 +401,13 @@ pub struct Waiting {
     pub line: usize,
 }
 
-/// What a set of tests covers.
+/// What executions have reached of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverage {
-    /// How many tests there are.
-    pub tests: u64,
+    /// The statements of the program that do something.
+    pub statements: u64,
+    /// Those of them that were reached.
+    pub reached: u64,
     /// All branches of the program, in the order of its text.
     pub branches: Vec<Branch>,
 }
@@ -348,9 +417,9 @@ pub struct Coverage {
 pub struct Branch {
     /// Where it is.
     pub place: Place,
-    /// Whether it held in some test.
+    /// Whether it held in some execution.
     pub held: bool,
-    /// Whether it failed to hold in some test.
+    /// Whether it failed to hold in some execution.
     pub failed: bool,
 }
 

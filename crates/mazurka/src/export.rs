@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use mazurka_core::record::{Coverage, Record};
-use mazurka_core::{Schedule, Semantics};
+use mazurka_core::{Execution, Schedule, Semantics};
 use mazurka_explore::{Goal, Observer};
-use mazurka_lang::Sides;
-use mazurka_lang::{Code, Machine};
+use mazurka_lang::{Code, Machine, Reached};
 
 use crate::front::{Front, on_front};
 use crate::run::{Plan, RunRecord};
@@ -26,6 +25,28 @@ impl<E: Semantics> Observer<E> for Schedules<'_> {
     }
 }
 
+/// What a set of tests covers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TestCoverage {
+    /// How many tests there are.
+    pub tests: u64,
+    /// What they reach.
+    pub coverage: Coverage,
+}
+
+/// Runs a schedule from the start and notes what it reaches. A step that is not possible ends the
+/// run.
+fn cover(code: Arc<Code>, options: &Options, schedule: &Schedule, reached: &Arc<Reached>) {
+    let mut machine = Machine::until(code, options.limits.local, Patience::default(), Some(Arc::clone(reached)));
+    for step in &schedule.0 {
+        let known = machine.processes().find(&step.process);
+        let made = known.map(|process| machine.step(process, &step.outcomes).is_ok());
+        if made != Some(true) {
+            return;
+        }
+    }
+}
+
 impl Program {
     /// [`explore`](Program::explore) with one worker; every complete execution goes to the sink as
     /// the record of a run, with the inputs that lead there.
@@ -35,16 +56,20 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
         sink: TestSink<'_>,
-    ) -> Result<(Record, Coverage), Refused> {
-        let mut sides = Sides::default();
+    ) -> Result<(Record, TestCoverage), Refused> {
+        let options = &self.covering(options);
+        // Branches are those of `.maz` programs.
+        let code = self.language.maz();
+        let reached = code.map(|code| Arc::new(Reached::nothing(code)));
         let mut tests = 0;
         let mut test =
             |code: Option<Arc<Code>>, schedule: Schedule, inputs: Vec<(String, i128)>| {
-                if let Some(code) = code {
-                    Machine::new(code, options.limits.local).cover(&schedule, &mut sides);
+                if let (Some(code), Some(reached)) = (code, &reached) {
+                    cover(code, options, &schedule, reached);
                 }
                 let options = Options {
                     inputs,
+                    reached: None,
                     ..options.clone()
                 };
                 match self.run(&Plan::Schedule(schedule), &options, &mut quietly()) {
@@ -55,7 +80,7 @@ impl Program {
                     Err(error) => panic!("an explored run does not run again: {error}"),
                 }
             };
-        let record = match self.language.for_all() {
+        let mut record = match self.language.for_all() {
             Some(program) => {
                 let mut each = |run: &mazurka_lang::Concrete| {
                     let inputs = run.values.iter().filter_map(given).collect();
@@ -79,9 +104,11 @@ impl Program {
                 self.explored(algorithm, options, &mut machine, &found)
             }),
         };
-        // Branches are those of `.maz` programs.
-        let code = self.language.maz();
-        let branches = code.map_or(Vec::new(), |code| code.branches(&sides));
-        Ok((record, Coverage { tests, branches }))
+        self.remark(&mut record, options);
+        let coverage = match (code, &reached) {
+            (Some(code), Some(reached)) => code.coverage(reached),
+            _ => Coverage::default(),
+        };
+        Ok((record, TestCoverage { tests, coverage }))
     }
 }

@@ -81,7 +81,8 @@ impl Front for Arc<Code> {
     type Machine = Machine;
 
     fn machine(&self, options: &Options) -> Machine {
-        Machine::new(Arc::clone(self), options.limits.local)
+        let reached = options.reached.clone();
+        Machine::until(Arc::clone(self), options.limits.local, Patience::default(), reached)
     }
 
     fn machine_for_a_search(&self, options: &Options) -> Machine {
@@ -90,7 +91,8 @@ impl Front for Arc<Code> {
             Some(names) => Arc::new(self.with_temporal(names)),
             None => Arc::clone(self),
         };
-        Machine::until(code, options.limits.local, options.patience.clone())
+        let (local, patience) = (options.limits.local, options.patience.clone());
+        Machine::until(code, local, patience, options.reached.clone())
     }
 
     fn machine_for_a_run(&self, options: &Options) -> Machine {

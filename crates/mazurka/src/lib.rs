@@ -48,6 +48,7 @@ mod translation;
 mod tree;
 pub mod unfold;
 mod unknowns;
+mod warnings;
 
 pub use mazurka_core::{Bound, Limits, Schedule, Verdict, record};
 pub use mazurka_diagnostics::Diagnostic;
@@ -55,3 +56,4 @@ pub use mazurka_explore::{Algorithm, Progress, Watch};
 pub use mazurka_lang::Unknowns;
 pub use options::{Options, quietly};
 pub use program::{Program, Refused};
+pub use warnings::mistakes;

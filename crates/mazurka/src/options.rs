@@ -8,7 +8,7 @@ use std::time::Duration;
 use mazurka_core::record::OptionsRecord;
 use mazurka_core::{Bound, Counts, Kind, Kinds, Limits, Patience};
 use mazurka_explore::{Progress, Watch, broken_by};
-use mazurka_lang::Doubts;
+use mazurka_lang::{Doubts, Reached};
 
 use crate::solving::Solving;
 
@@ -35,6 +35,10 @@ pub struct Options {
     pub patience: Patience,
     /// Is set when a search is over and what it has found is being told.
     pub telling: Arc<AtomicBool>,
+    /// Whether `check` and `explore` find out what no execution reaches.
+    pub cover: bool,
+    /// What the search has reached. It sets it if that is wanted.
+    pub reached: Option<Arc<Reached>>,
 }
 
 impl Options {

@@ -335,6 +335,8 @@ impl Theory<'_> {
             solver: None,
             kinds: KindsRecord::default(),
             witnesses,
+            warnings: Vec::new(),
+            coverage: None,
         };
         Ok((ProveRecord { record, goals: all }, file))
     }

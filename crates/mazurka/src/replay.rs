@@ -197,6 +197,8 @@ impl Program {
             solver: None,
             kinds: KindsRecord::default(),
             witnesses,
+            warnings: Vec::new(),
+            coverage: None,
         })
     }
 }

@@ -198,6 +198,8 @@ impl Program {
             solver: None,
             kinds: KindsRecord::default(),
             witnesses,
+            warnings: Vec::new(),
+            coverage: None,
         };
         let seed = match plan {
             Plan::Schedule(_) => None,

@@ -36,7 +36,7 @@ use crate::pick::Task;
 use crate::unknowns::Asked;
 use crate::{Options, Program, Refused, evidence, pick};
 
-pub use crate::export::TestSink;
+pub use crate::export::{TestCoverage, TestSink};
 pub use crate::tree::TreeTooLarge;
 pub use mazurka_core::{Bound, Kind, Kinds, Limits, Scope, StopReason};
 pub use mazurka_explore::{Algorithm, Estimate, Pct, Progress, RandomWalks, Variant, Watch};
@@ -133,6 +133,7 @@ impl Program {
     /// gravest, as many steps again, and at least a million, are spent on graver ones; the record
     /// says which kinds are still open then.
     pub fn check(&self, options: &Options, watch: &mut Watch<'_>) -> Result<Record, Refused> {
+        let options = &self.covering(options);
         let counted = self.counted(options);
         let goal = match options.keep_going {
             true => Goal::Everything,
@@ -163,6 +164,7 @@ impl Program {
         }
         record.seconds = budget.elapsed().as_secs_f64();
         record.kinds.counted = counted.iter().collect();
+        self.remark(&mut record, options);
         Ok(record)
     }
 
@@ -219,17 +221,24 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<Record, Refused> {
-        if let Some(program) = self.language.for_all() {
-            let asked = Asked {
-                command: "explore",
-                counted: self.counted_by_explorers(options),
-                algorithm,
-                goal: Goal::Everything,
-                tests: None,
-            };
-            return self.search_for_all(program, asked, options, watch);
-        }
-        Ok(on_front!(self.language, front => self.explore_on(front, algorithm, options, watch)))
+        let options = &self.covering(options);
+        let mut record = match self.language.for_all() {
+            Some(program) => {
+                let asked = Asked {
+                    command: "explore",
+                    counted: self.counted_by_explorers(options),
+                    algorithm,
+                    goal: Goal::Everything,
+                    tests: None,
+                };
+                self.search_for_all(program, asked, options, watch)?
+            }
+            None => {
+                on_front!(self.language, front => self.explore_on(front, algorithm, options, watch))
+            }
+        };
+        self.remark(&mut record, options);
+        Ok(record)
     }
 
     fn explore_on<F: Front>(
@@ -287,6 +296,11 @@ impl Program {
             return Err(ResumeError::Engine(algorithm));
         };
         let options = &options.started();
+        // What the earlier stages of a search have reached is not kept.
+        let options = &match from {
+            Some(_) => options.clone(),
+            None => self.covering(options),
+        };
         let search = everything(stateless, options);
         on_front!(self.language, front => {
             let mut parts = match from {
@@ -301,7 +315,9 @@ impl Program {
             let found = parts.run_saved(&workers, watch, &mut Saver { every, save });
             let left = !parts.left.is_empty();
             let checkpoint = left.then(|| Checkpoint::new(self, options, &parts));
-            let record = self.explored(algorithm, options, &mut front.machine(options), &found);
+            let machine = &mut front.machine(options);
+            let mut record = self.explored(algorithm, options, machine, &found);
+            self.remark(&mut record, options);
             Ok((record, checkpoint))
         })
     }
@@ -364,6 +380,8 @@ impl Program {
                 open: Vec::new(),
             },
             witnesses,
+            warnings: Vec::new(),
+            coverage: None,
         };
         if head.algorithm != Algorithm::Stateful {
             record.add_bounds(self.leaves_out_temporal(head.counted));

@@ -88,7 +88,7 @@ impl Program {
             true => symbolic_machine(&code, options, options.patience.clone())?,
             false => {
                 let (local, patience) = (options.limits.local, options.patience.clone());
-                SymbolicMachine::until(code, local, None, patience).literally()
+                SymbolicMachine::until(code, local, None, patience, None).literally()
             }
         };
         let mut collecting = Collecting {
@@ -155,6 +155,8 @@ impl Program {
             solver: None,
             kinds: KindsRecord::default(),
             witnesses: Vec::new(),
+            warnings: Vec::new(),
+            coverage: None,
         };
         record.add_bounds(self.leaves_out_temporal(self.counted(options)));
         let states = SymbolicStates {

@@ -119,7 +119,8 @@ pub(crate) fn symbolic_machine(
 ) -> Result<SymbolicMachine, Refused> {
     let solver: Box<dyn Solver> = options.solver.assemble(CONFLICTS)?;
     let local = options.limits.local;
-    let machine = SymbolicMachine::until(Arc::clone(code), local, Some(solver), patience);
+    let (code, reached) = (Arc::clone(code), options.reached.clone());
+    let machine = SymbolicMachine::until(code, local, Some(solver), patience, reached);
     match machine.can_start() {
         true => Ok(machine),
         false => Err(Refused::NoStart("execute")),

@@ -6,11 +6,11 @@ use mazurka_core::record::{Branch, Coverage};
 const MOST: usize = 10;
 
 /// How many sides of branches the tests in a folder take, and which they do not.
-pub fn coverage(coverage: &Coverage, folder: &str) -> String {
-    let Coverage { tests, branches } = coverage;
+pub fn coverage(tests: u64, coverage: &Coverage, folder: &str) -> String {
+    let branches = &coverage.branches;
     let taken = |branch: &Branch| usize::from(branch.held) + usize::from(branch.failed);
     let covered: usize = branches.iter().map(taken).sum();
-    let (sides, s) = (2 * branches.len(), if *tests == 1 { "" } else { "s" });
+    let (sides, s) = (2 * branches.len(), if tests == 1 { "" } else { "s" });
     let mut text =
         format!("{tests} test{s} in {folder}: they take {covered} of {sides} sides of branches");
     let missed = branches.iter().filter(|branch| taken(branch) < 2);

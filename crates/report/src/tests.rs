@@ -41,6 +41,8 @@ pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witnes
             open: Vec::new(),
         },
         witnesses,
+        warnings: Vec::new(),
+        coverage: None,
     }
 }
 

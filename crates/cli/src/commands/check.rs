@@ -9,6 +9,7 @@ use mazurka::search::{Kind, Kinds};
 
 use super::{Refusal, jobs, view};
 use crate::args::{EXIT_CODES, OutputArgs, SearchArgs};
+use crate::diagnose::WarningArgs;
 use crate::exit::Exit;
 use crate::program::ProgramArgs;
 use crate::show::{json, show};
@@ -49,7 +50,9 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     search: SearchArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    warnings: WarningArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -119,6 +122,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
         options.properties = properties;
     }
     options.keep_going = args.keep_going;
+    options.cover = true;
     let record = watched(&options.limits, args.output.quiet, |watch| {
         program.check(&options, watch)
     })?;
@@ -126,7 +130,8 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     if let (Some(path), false) = (&args.witness, record.witnesses.is_empty()) {
         files::save("the witness", path, &json(&record)?);
     }
-    show(&record, record.verdict.into(), &args.output, |_| {
+    let exit = show(&record, record.verdict.into(), &args.output, |_| {
         Ok(mazurka_report::verdict(&record, &view(&options.limits)))
-    })
+    })?;
+    Ok(args.warnings.show(&program, &record, exit, &args.output))
 }

@@ -6,11 +6,12 @@ use std::time::Duration;
 use clap::Args;
 use mazurka::checkpoint::Checkpoint;
 use mazurka::record::Record;
-use mazurka::search::{Pct, RandomWalks, Saving, TestSink, Variant};
+use mazurka::search::{Pct, RandomWalks, Saving, TestCoverage, TestSink, Variant};
 use mazurka::{Algorithm, Bound, Options, Program};
 
 use super::{Refusal, into_folder, jobs, view};
 use crate::args::{EXIT_CODES, OutputArgs, SearchArgs, algorithm};
+use crate::diagnose::WarningArgs;
 use crate::exit::Exit;
 use crate::program::ProgramArgs;
 use crate::show::{Format, JSON, Offer, TEXT, offer, show};
@@ -82,7 +83,9 @@ pub(crate) struct ExploreArgs {
     #[command(flatten)]
     search: SearchArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    warnings: WarningArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
 }
 
 /// What can be switched off in the engine `context`.
@@ -167,7 +170,8 @@ struct Explored {
 pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let algorithm = args.algorithm()?;
     let program = args.program.load()?;
-    let options = args.search.options(jobs(args.jobs))?;
+    let mut options = args.search.options(jobs(args.jobs))?;
+    options.cover = true;
     if args.output.format.is_picture() {
         return draw(args, &program, algorithm, &options);
     }
@@ -193,6 +197,7 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let exit = show(&record, record.verdict.into(), &args.output, |_| {
         Ok(mazurka_report::table(&record, &view(&options.limits)))
     })?;
+    let exit = args.warnings.show(&program, &record, exit, &args.output);
     if !args.output.quiet {
         told.iter().for_each(|told| output::complain(told));
         if save.is_none() && algorithm.stateless().is_some() && broken_off(&record) {
@@ -296,8 +301,8 @@ fn tests(
             program.explore_tests(algorithm, options, watch, sink)
         })
     })?;
-    let (record, coverage) = explored.map_err(|error| error.to_string())?;
-    let covered = || mazurka_report::coverage(&coverage, &folder.display().to_string());
+    let (record, TestCoverage { tests, coverage }) = explored.map_err(|error| error.to_string())?;
+    let covered = || mazurka_report::coverage(tests, &coverage, &folder.display().to_string());
     Ok(Explored {
         told: whole.then(covered),
         record,

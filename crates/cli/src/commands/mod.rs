@@ -16,6 +16,7 @@ mod unfold;
 use std::path::Path;
 
 use clap::{Parser, Subcommand};
+use mazurka::record::MistakesRecord;
 use mazurka::run::{Plan, RunRecord};
 use mazurka::search::TestSink;
 use mazurka::{Limits, Program};
@@ -23,8 +24,8 @@ use mazurka_report::{Paint, View};
 
 use crate::args::EXIT_CODES;
 use crate::exit::Exit;
-use crate::show::json;
-use crate::{files, output};
+use crate::show::{Format, json};
+use crate::{diagnose, files, output};
 
 /// More workers than this would only get in each other's way.
 const MOST_JOBS: u64 = 1024;
@@ -85,7 +86,14 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
     let exit = done.unwrap_or_else(|refusal| {
         match refusal {
             Refusal::Message(text) => output::complain(&text),
-            Refusal::Program(text) => output::print_error(&text),
+            Refusal::Program { mistakes, source } => match cli.command.format() {
+                Format::Json => return tell_mistakes(&mistakes),
+                _ => output::print_error(&diagnose::render(
+                    &mistakes.file,
+                    &source,
+                    &mistakes.diagnostics,
+                )),
+            },
         }
         Exit::BadInput
     });
@@ -96,12 +104,47 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
     })
 }
 
+impl Command {
+    /// How the result is to be shown.
+    fn format(&self) -> Format {
+        let output = match self {
+            Command::Check(args) => &args.output,
+            Command::Explore(args) => &args.output,
+            Command::Unfold(args) => &args.output,
+            Command::Reach(args) => &args.output,
+            Command::Symbolic(args) => &args.output,
+            Command::Run(args) => &args.output,
+            Command::Permute(args) => &args.output,
+            Command::Replay(args) => &args.output,
+            Command::Prove(args) => &args.output,
+            Command::CheckProof(_) | Command::Bench(_) | Command::Completions(_) => {
+                return Format::Text;
+            }
+        };
+        output.format
+    }
+}
+
+/// Prints the mistakes of a program for another program.
+fn tell_mistakes(mistakes: &MistakesRecord) -> Exit {
+    match json(mistakes) {
+        Ok(text) => output::print_raw(&text, Exit::BadInput),
+        Err(error) => {
+            output::complain(&error);
+            Exit::BadInput
+        }
+    }
+}
+
 /// Why nothing was done: bad input.
 pub(crate) enum Refusal {
     /// A sentence.
     Message(String),
-    /// The mistakes of a program, in its text.
-    Program(String),
+    /// The mistakes of a program, and its text.
+    Program {
+        mistakes: Box<MistakesRecord>,
+        source: String,
+    },
 }
 
 impl From<String> for Refusal {

@@ -67,7 +67,7 @@ pub(crate) struct PermuteArgs {
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    pub(super) output: OutputArgs,
 }
 
 /// Finds the executable permutations of one execution, or of all.

@@ -10,11 +10,11 @@ use mazurka::prove::{ProveError, ProveOptions, goal_mistake};
 use super::{Refusal, view};
 use crate::args::{EXIT_CODES, OutputArgs, ProofLimitArgs, SolverArgs};
 use crate::exit::Exit;
-use crate::program::{ProgramArgs, load_maz};
+use crate::program::{ProgramArgs, load_maz, mistakes};
 use crate::show::{Format, JSON, Offer, TEXT, offer, show};
 use crate::solver::solver;
 use crate::watch::watched;
-use crate::{diagnose, files, values};
+use crate::{files, values};
 
 /// What is said of programs in another language.
 pub(super) const CANNOT: &str = "proved right";
@@ -78,7 +78,7 @@ pub(crate) struct ProveArgs {
     #[command(flatten)]
     limits: ProofLimitArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    pub(super) output: OutputArgs,
 }
 
 /// What is limited here are goals.
@@ -111,9 +111,7 @@ impl ProveArgs {
 /// A goal that cannot be read is shown with a caret; everything else is a sentence.
 pub(super) fn refuse(error: ProveError) -> Refusal {
     match &error {
-        ProveError::Goal { text, error } => {
-            Refusal::Program(diagnose::render("the goal", text, &[goal_mistake(error)]))
-        }
+        ProveError::Goal { text, error } => mistakes("the goal", text, &[goal_mistake(error)]),
         _ => Refusal::Message(error.to_string()),
     }
 }

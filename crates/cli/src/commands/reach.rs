@@ -7,10 +7,10 @@ use mazurka::unfold::{NetKind, Unfold};
 use super::{Refusal, unfold, view};
 use crate::args::{OutputArgs, SearchArgs, net};
 use crate::exit::Exit;
-use crate::program::{ProgramArgs, load_source};
+use crate::files;
+use crate::program::{ProgramArgs, load_source, mistakes};
 use crate::show::show;
 use crate::watch::watched;
-use crate::{diagnose, files};
 
 /// Say whether a state can be reached, and how
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ pub(crate) struct ReachArgs {
     #[command(flatten)]
     search: SearchArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    pub(super) output: OutputArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -70,10 +70,10 @@ pub(super) fn reach(args: &ReachArgs) -> Result<Exit, Refusal> {
         return Err(unfold::refusal());
     }
     let wanted = StateProperty::read(&source, set, &args.property).map_err(|bad| match bad {
-        BadProperty::Mistakes { text, mistakes } => {
-            let shown = diagnose::render("the property, after the program", &text, &mistakes);
-            Refusal::Program(shown)
-        }
+        BadProperty::Mistakes {
+            text,
+            mistakes: all,
+        } => mistakes("the property, after the program", &text, &all),
         BadProperty::Point(_) | BadProperty::Nowhere(_) => Refusal::Message(bad.to_string()),
     })?;
     let options = args.search.options(1)?;

@@ -31,7 +31,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "N", default_value_t = Limits::default().local, value_parser = values::local)]
     max_local: u64,
     #[command(flatten)]
-    output: OutputArgs,
+    pub(super) output: OutputArgs,
 }
 
 /// Runs a recorded execution again, and compares every step.

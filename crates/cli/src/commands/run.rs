@@ -64,7 +64,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    pub(super) output: OutputArgs,
 }
 
 /// Runs one execution, and shows its steps.

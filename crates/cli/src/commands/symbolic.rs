@@ -53,7 +53,7 @@ pub(crate) struct SymbolicArgs {
     #[command(flatten)]
     search: SearchArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    pub(super) output: OutputArgs,
 }
 
 /// Reads the name of a reduction, and lists them in `--help` and completions.

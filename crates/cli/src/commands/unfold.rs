@@ -45,7 +45,7 @@ pub(crate) struct UnfoldArgs {
     #[command(flatten)]
     search: SearchArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    pub(super) output: OutputArgs,
 }
 
 impl UnfoldArgs {

@@ -23,3 +23,4 @@ mod temporal;
 mod undecided;
 mod unfold;
 mod verdicts;
+mod warnings;

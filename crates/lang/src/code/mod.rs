@@ -256,6 +256,9 @@ pub struct Code {
     /// values that are computed in one go may need jumps too, but these are no choice between ways
     /// to go.
     pub(crate) branches: FxHashSet<u32>,
+    /// The conditions of statements, by the instruction that decides them. For a `for` it is its
+    /// range.
+    pub(crate) conditions: FxHashMap<u32, Span>,
     /// The messages of `assert` and `error`.
     pub(crate) messages: FxHashMap<u32, hir::Message>,
     /// The conditions of `assert`: as they stand in the source, and as they are evaluated, with

@@ -115,6 +115,14 @@ impl Next {
             ends: !again && self.ends,
         })
     }
+
+    /// The test of the loop, and its side that leads to an instruction, if one does.
+    pub fn side_to(self, pc: u32) -> Option<(u32, bool)> {
+        let sides = [(self.again, true), (self.after, false)];
+        let (_, held) = sides.into_iter().find(|(to, _)| *to == pc)?;
+        // The body begins behind the test.
+        Some((self.again - 1, held))
+    }
 }
 
 /// A step that does one thing to one cell.

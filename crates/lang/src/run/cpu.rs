@@ -2,6 +2,7 @@
 
 use mazurka_core::{Mishap, MishapKind, ProcessId, ProcessTable};
 
+use super::cover::HELD;
 use super::domain::{Domain, Halt, Obstacle, Situation, StepInProgress, Value, Values};
 use super::work::{Work, pop};
 use crate::code::fault::{Fault, Site};
@@ -70,6 +71,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
     pub fn make_step(&mut self, process: ProcessId) -> Result<(), Obstacle> {
         let mut registers = self.processes[process.index()].registers;
         let open = matches!(self.code.ops[registers.pc as usize], Op::Open(_));
+        self.step.note(registers.pc, HELD);
         registers.pc += 1;
         registers.steps += 1;
         let behind_the_mark = Unfinished {
@@ -192,6 +194,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
                 }
                 Op::Call(procedure) => {
                     self.call(process, r, procedure)?;
+                    self.step.note(pc, HELD);
                     continue;
                 }
                 // The body of a spawned procedure has no caller.
@@ -201,6 +204,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
                 }
                 Op::Return => {
                     self.return_to_caller(process, r);
+                    self.step.note(pc, HELD);
                     continue;
                 }
                 Op::Drop => {
@@ -215,6 +219,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
                 }
                 _ => unreachable!("computed above"),
             }
+            self.step.note(pc, HELD);
             r.pc = pc + 1;
         }
     }

@@ -5,6 +5,7 @@ use mazurka_core::{AccessKind, Event, Patience, ProcessId, ProcessPath, StepErro
 use crate::check::hir::Type;
 use crate::code::fault::Fault;
 use crate::code::{Arith, Code, Compare, Range};
+use crate::run::Recorder;
 
 /// Why a step could not be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +65,8 @@ pub(crate) struct StepInProgress<'a> {
     pub patience: &'a Patience,
     /// What is to be taken back of it, and when that is worth tidying.
     pub log: Log,
+    /// Where it notes what it passes, if the search wants to know.
+    pub recorder: Option<&'a mut Recorder>,
 }
 
 /// The part of the undo log that belongs to a step.
@@ -114,6 +117,14 @@ impl StepInProgress<'_> {
     #[inline]
     pub fn given(&self) -> Option<i64> {
         self.outcomes.get(self.event.outcomes.len()).copied()
+    }
+
+    /// Notes that it passes an instruction, or which side of a condition it takes.
+    #[inline(always)]
+    pub fn note(&mut self, pc: u32, note: u8) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.note(pc, note);
+        }
     }
 
     /// Does this much local work.

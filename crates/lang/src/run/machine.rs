@@ -6,6 +6,7 @@
 mod claims;
 mod start;
 mod states;
+mod step;
 #[cfg(test)]
 mod tests;
 
@@ -25,8 +26,8 @@ use crate::code::quick::{QuickAction, Then};
 use crate::code::{Code, Op, Waits};
 use crate::run::state::{Life, Process, Registers, State};
 use crate::run::{
-    Cpu, Deaf, Fuel, Listener, Log, Numbers, Obstacle, Piece, Plain, StepInProgress, Undo,
-    Unfinished, Work, evaluate, peek,
+    Cpu, Deaf, Fuel, Listener, Log, Numbers, Obstacle, Piece, Plain, Reached, Recorder,
+    StepInProgress, Undo, Unfinished, Work, evaluate, peek,
 };
 use claims::claims_of;
 
@@ -104,6 +105,8 @@ pub struct Machine {
     pub(crate) asked: FxHashMap<(ProcessId, u32), Type>,
     scratch: RefCell<Vec<i64>>,
     trial: Trial,
+    /// Notes what steps pass, if a search wants to know.
+    recorder: Option<Box<Recorder>>,
 }
 
 /// A machine to try steps on. Kept for its memory only, so a copy of it is a new one.
@@ -119,13 +122,19 @@ impl Clone for Trial {
 impl Machine {
     /// A machine in the initial state. `max_local`: how many jumps and calls one step may take.
     pub fn new(code: Arc<Code>, max_local: u64) -> Self {
-        Self::until(code, max_local, Patience::default())
+        Self::until(code, max_local, Patience::default(), None)
     }
 
     /// The same for a search that waits only so long for it: local work before the first step that
     /// takes longer is broken off, and ends with a mishap of the initial state. For steps see
-    /// [`Execution::break_off_long_steps`].
-    pub fn until(code: Arc<Code>, max_local: u64, patience: Patience) -> Self {
+    /// [`Execution::break_off_long_steps`]. What processes reach, from their start on, is noted if
+    /// wanted.
+    pub fn until(
+        code: Arc<Code>,
+        max_local: u64,
+        patience: Patience,
+        reached: Option<Arc<Reached>>,
+    ) -> Self {
         let entries = code.processes.iter();
         let processes = entries.map(|entry| Process::new(entry.pc, entry.frame, 0));
         let state = State {
@@ -133,8 +142,11 @@ impl Machine {
             processes: processes.collect(),
         };
         let table = ProcessTable::new(code.processes.len() as u32);
-        let mut machine = Self::at(code, state, table, max_local);
-        machine.patience = patience;
+        let mut machine = Self {
+            patience,
+            recorder: reached.map(|reached| Box::new(Recorder::new(reached))),
+            ..Self::at(code, state, table, max_local)
+        };
         machine.start();
         machine.break_off_long_steps(false);
         machine
@@ -158,6 +170,7 @@ impl Machine {
             asked: FxHashMap::default(),
             scratch: RefCell::default(),
             trial: Trial::default(),
+            recorder: None,
         }
     }
 
@@ -241,6 +254,7 @@ impl Machine {
                 fuel,
                 patience: &self.patience,
                 log: Log::new(self.taken[depth].undo),
+                recorder: self.recorder.as_deref_mut(),
             };
             let work = Work {
                 code,
@@ -382,6 +396,7 @@ impl Machine {
             fuel,
             patience: &self.patience,
             log: Log::new(self.taken[depth].undo),
+            recorder: self.recorder.as_deref_mut(),
         };
         let mut cpu = Cpu {
             code: &self.code,
@@ -654,17 +669,10 @@ impl Execution for Machine {
 
     #[inline(always)]
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
-        let made = match self.step_quickly(process) {
-            Some(Made::Whole) => return Ok(&self.run[self.taken.len() - 1]),
-            Some(Made::Until(pc)) => {
-                let rest = Rest { pc, open: false };
-                self.run_step(process, rest, outcomes, &mut Deaf)
-            }
-            // A process that is alive rests at a mark.
-            None if self.is_alive(process) => self.step_heard(process, outcomes, &mut Deaf),
-            None => return Err(StepError::NotReady),
-        };
-        made.map_err(StepError::from)
+        match self.recorder {
+            None => self.make_step(process, outcomes),
+            Some(_) => self.make_noted_step(process, outcomes),
+        }
     }
 
     #[inline]

@@ -2,6 +2,7 @@
 //!
 //! | file | what it defines |
 //! |---|---|
+//! | `cover` | notes of what is passed, for coverage |
 //! | `domain` | what values are: the trait that numbers and terms implement |
 //! | `work` | instructions that compute: expressions, variables, jumps, locks |
 //! | `cpu` | instructions that do more: marks, guards, processes, procedures, failures |
@@ -17,6 +18,7 @@
 
 pub(crate) mod blocker;
 mod concrete;
+mod cover;
 mod cpu;
 mod domain;
 mod given;
@@ -29,6 +31,8 @@ mod work;
 pub(crate) use concrete::{
     Deaf, Heard, Listener, Numbers, Plain, choose, element, evaluate, input_name,
 };
+pub use cover::Reached;
+pub(crate) use cover::{FAILED, HELD, Recorder};
 pub(crate) use cpu::{Cpu, Undo, Unfinished};
 pub(crate) use domain::{Domain, Fuel, Halt, Log, Obstacle, Selected, StepInProgress, Values};
 pub use given::UnfitInput;

@@ -4,6 +4,7 @@ use mazurka_core::{Access, AccessKind};
 use rustc_hash::FxHashSet;
 
 use super::concrete::element;
+use super::cover::{FAILED, HELD};
 use super::cpu::Undo;
 use super::domain::{Domain, Halt, Log, Obstacle, Selected, StepInProgress, Value, Values};
 use crate::check::hir::Type;
@@ -192,7 +193,9 @@ impl<D: Domain> Work<'_, '_, D> {
                 }
                 Op::JumpIfFalse(to) => {
                     let condition = pop(self.operands);
-                    if !self.domain.test(self.step, self.code, *pc, condition)? {
+                    let held = self.domain.test(self.step, self.code, *pc, condition)?;
+                    self.step.note(*pc, if held { HELD } else { FAILED });
+                    if !held {
                         *pc = to;
                         if D::LISTENS {
                             return Ok(true);
@@ -207,7 +210,9 @@ impl<D: Domain> Work<'_, '_, D> {
                 } => {
                     let (a, b) = (self.locals[a as usize], self.locals[b as usize]);
                     let less = self.domain.values().compare(Compare::Lt, unsigned, a, b);
-                    if !self.domain.decide(self.step, less)? {
+                    let held = self.domain.decide(self.step, less)?;
+                    self.step.note(*pc, if held { HELD } else { FAILED });
+                    if !held {
                         *pc = to;
                         if D::LISTENS {
                             return Ok(true);

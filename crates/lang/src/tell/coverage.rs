@@ -1,81 +1,392 @@
-//! Which sides of which branches runs have taken.
+//! What the runs of a search have reached, and what they have not.
+//!
+//! The interpreter notes little (`run/cover.rs`); which instructions were reached follows from it.
+//! All of it is the same in equivalent runs, so it does not depend on the engine: an instruction is
+//! never reached exactly if an `error` in its place would never be.
 
-use mazurka_core::record::Branch;
-use mazurka_core::{Execution, Schedule};
-use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
+use std::slice::from_ref;
 
+use mazurka_core::record::{Branch, Coverage};
+use mazurka_diagnostics::{Diagnostic, Span, finish};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::check::hir::{Expr, ExprKind, Spawned, Stmt, StmtKind};
 use crate::code::{Code, Op};
-use crate::run::machine::Machine;
-use crate::run::{Heard, Listener};
-
-/// Conditional jumps that were passed, and whether their condition held.
-#[derive(Clone, Debug, Default)]
-pub struct Sides(FxHashSet<(u32, bool)>);
-
-impl Listener for Sides {
-    const LISTENS: bool = true;
-
-    fn hear(&mut self, code: &Code, pc: u32, heard: Heard<'_>) {
-        let local = |slot: u16| heard.locals[usize::from(slot)];
-        let held = match code.ops[pc as usize] {
-            Op::JumpIfFalse(_) => heard.operands.last().is_some_and(|&top| top != 0),
-            Op::JumpUnlessLess {
-                slots: [a, b],
-                unsigned,
-                ..
-            } => {
-                let op = crate::code::Compare::Lt;
-                crate::code::numbers::compare(op, unsigned, local(a), local(b))
-            }
-            _ => return,
-        };
-        self.0.insert((pc, held));
-    }
-}
-
-impl Machine {
-    /// Runs a schedule of this program from the start and adds what it covers. What processes do
-    /// before their first step is not looked at. A step that is not possible ends the run.
-    pub fn cover(&mut self, schedule: &Schedule, sides: &mut Sides) {
-        self.back_to(0);
-        for step in &schedule.0 {
-            let known = self.processes().find(&step.process);
-            let made = known.map(|process| self.step_heard(process, &step.outcomes, sides));
-            if !matches!(made, Some(Ok(_))) {
-                return;
-            }
-        }
-    }
-}
+use crate::run::{FAILED, HELD, Reached};
 
 impl Code {
-    /// All branches of the program in the order of its text, and which sides these runs have taken.
-    /// One that the compiler has made several times, for several processes, counts once.
-    pub fn branches(&self, sides: &Sides) -> Vec<Branch> {
-        let mut branches: Vec<Branch> = Vec::new();
-        for (pc, op) in self.ops.iter().enumerate() {
-            if !matches!(op, Op::JumpIfFalse(_) | Op::JumpUnlessLess { .. }) {
+    /// How much of the program runs have reached, and which sides of its branches. What the
+    /// compiler has made several times, for several processes, counts once.
+    pub fn coverage(&self, reached: &Reached) -> Coverage {
+        let map = Map::new(self, reached);
+        let mut statements = FxHashSet::default();
+        let mut visit = |stmt: &Stmt| {
+            if map.all.touches(stmt.span) {
+                statements.insert(stmt.span);
+            }
+        };
+        for stmt in self.all_bodies() {
+            stmt.walk(&mut visit);
+        }
+        let met = statements.iter().filter(|span| map.met.touches(**span));
+        Coverage {
+            statements: statements.len() as u64,
+            reached: met.count() as u64,
+            branches: map.branches(),
+        }
+    }
+
+    /// What was never reached or never goes one of its ways, as warnings. Only of a search that was
+    /// exhaustive can that be said.
+    pub fn vacuous(&self, reached: &Reached) -> Vec<Diagnostic> {
+        let mut report = Vacuity {
+            map: Map::new(self, reached),
+            warnings: Vec::new(),
+        };
+        for process in &self.program.processes {
+            report.sequence(&process.body);
+        }
+        for procedure in &self.program.procedures {
+            // That it is never called is said of the call, or of the procedure.
+            let entered = !report.map.misses_all(&procedure.body);
+            report.sequence_if(entered, &procedure.body);
+        }
+        finish(report.warnings)
+    }
+
+    fn all_bodies(&self) -> impl Iterator<Item = &Stmt> {
+        let processes = self.program.processes.iter().flat_map(|p| &p.body);
+        let procedures = self.program.procedures.iter().flat_map(|p| &p.body);
+        processes.chain(procedures)
+    }
+
+    /// The instructions that were reached.
+    fn reached_instructions(&self, reached: &Reached) -> Vec<bool> {
+        let mut met = vec![false; self.ops.len()];
+        let returning: FxHashSet<u32> = (0..self.ops.len() as u32)
+            .filter(|&pc| self.ops[pc as usize] == Op::Return && reached.has(pc, HELD))
+            .map(|pc| self.bodies[pc as usize])
+            .collect();
+        let mut left: Vec<u32> = self.processes.iter().map(|entry| entry.pc).collect();
+        while let Some(pc) = left.pop() {
+            if std::mem::replace(&mut met[pc as usize], true) {
                 continue;
             }
-            let place = self.place(self.spans[pc]);
-            let pc = pc as u32;
-            let (held, failed) = (
-                sides.0.contains(&(pc, true)),
-                sides.0.contains(&(pc, false)),
-            );
-            match branches.iter_mut().find(|branch| branch.place == place) {
-                Some(branch) => {
-                    branch.held |= held;
-                    branch.failed |= failed;
+            let passed = reached.has(pc, HELD);
+            match self.ops[pc as usize] {
+                Op::End | Op::Error | Op::Return => {}
+                Op::Jump(to) => left.push(to),
+                Op::JumpIfFalse(to) | Op::JumpUnlessLess { to, .. } => {
+                    left.extend(passed.then_some(pc + 1));
+                    left.extend(reached.has(pc, FAILED).then_some(to));
                 }
-                None => branches.push(Branch {
-                    place,
-                    held,
-                    failed,
-                }),
+                Op::Call(procedure) if passed => {
+                    let entry = self.procedures[procedure as usize].pc;
+                    left.push(entry);
+                    let returns = returning.contains(&self.bodies[entry as usize]);
+                    left.extend(returns.then_some(pc + 1));
+                }
+                Op::SpawnCall(procedure) if passed => {
+                    left.extend([self.procedures[procedure as usize].pc, pc + 1]);
+                }
+                Op::SpawnBlock(entry) if passed => left.extend([entry, pc + 1]),
+                Op::Mark(_)
+                | Op::Open(_)
+                | Op::Close
+                | Op::BeginAtomic
+                | Op::EndAtomic
+                | Op::BeginSimple
+                | Op::EndSimple
+                | Op::Choose
+                | Op::Input(_)
+                | Op::Guard
+                | Op::Join
+                | Op::JoinAll
+                | Op::Drop
+                | Op::Assert
+                | Op::Assume
+                | Op::Call(_)
+                | Op::SpawnCall(_)
+                | Op::SpawnBlock(_) => left.extend(passed.then_some(pc + 1)),
+                // It computes: a step that gets here gets past it, or fails.
+                _ => left.push(pc + 1),
             }
         }
-        branches.sort_by_key(|branch| (branch.place.line, branch.place.column));
-        branches
+        met
     }
+}
+
+/// Places in the text, to be asked whether one of them is within another place.
+#[derive(Default)]
+struct Places(BTreeMap<u32, u32>);
+
+impl Places {
+    fn add(&mut self, span: Span) {
+        let end = self.0.entry(span.start).or_insert(span.end);
+        *end = span.end.min(*end);
+    }
+
+    /// Whether one of them is within a place.
+    fn touches(&self, span: Span) -> bool {
+        let inside = self.0.range(span.start..span.end);
+        inside.into_iter().any(|(_, &end)| end <= span.end)
+    }
+}
+
+/// What became of a condition, in all instructions that decide it.
+#[derive(Clone, Copy, Default)]
+struct Fate {
+    /// Whether it belongs to a branch, so that both sides lead on.
+    branches: bool,
+    met: bool,
+    held: bool,
+    failed: bool,
+}
+
+/// What was reached, by places in the text.
+struct Map<'a> {
+    code: &'a Code,
+    /// Where there are instructions.
+    all: Places,
+    /// Where instructions were reached.
+    met: Places,
+    conditions: FxHashMap<Span, Fate>,
+}
+
+impl<'a> Map<'a> {
+    fn new(code: &'a Code, reached: &Reached) -> Self {
+        let met = code.reached_instructions(reached);
+        let mut map = Self {
+            code,
+            all: Places::default(),
+            met: Places::default(),
+            conditions: FxHashMap::default(),
+        };
+        for (pc, &span) in code.spans.iter().enumerate() {
+            map.all.add(span);
+            if met[pc] {
+                map.met.add(span);
+            }
+        }
+        for (&pc, &span) in &code.conditions {
+            let op = code.ops[pc as usize];
+            let fate = map.conditions.entry(span).or_default();
+            fate.branches |= matches!(op, Op::JumpIfFalse(_) | Op::JumpUnlessLess { .. });
+            fate.met |= met[pc as usize];
+            fate.held |= reached.has(pc, HELD);
+            fate.failed |= reached.has(pc, FAILED);
+        }
+        map
+    }
+
+    fn fate(&self, span: Span) -> Fate {
+        self.conditions.get(&span).copied().unwrap_or_default()
+    }
+
+    /// Whether a statement has instructions, and none was reached.
+    fn misses(&self, stmt: &Stmt) -> bool {
+        self.all.touches(stmt.span) && !self.met.touches(stmt.span)
+    }
+
+    /// Whether statements have instructions, and none was reached.
+    fn misses_all(&self, stmts: &[Stmt]) -> bool {
+        let any = stmts.iter().any(|stmt| self.all.touches(stmt.span));
+        any && !stmts.iter().any(|stmt| self.met.touches(stmt.span))
+    }
+
+    /// A place up to the end of its first line.
+    fn first_line(&self, span: Span) -> Span {
+        let line = span.text(&self.code.source).lines().next().unwrap_or("");
+        Span {
+            start: span.start,
+            end: span.start + line.trim_end().len() as u32,
+        }
+    }
+
+    /// All branches in the order of the text.
+    fn branches(&self) -> Vec<Branch> {
+        let branches = self.conditions.iter().filter(|(_, fate)| fate.branches);
+        let mut all: Vec<(Span, Fate)> = branches.map(|(&span, &fate)| (span, fate)).collect();
+        all.sort_by_key(|(span, _)| *span);
+        let branch = |(span, fate): (Span, Fate)| Branch {
+            place: self.code.place(span),
+            held: fate.held,
+            failed: fate.failed,
+        };
+        all.into_iter().map(branch).collect()
+    }
+}
+
+/// Looks for what never happens.
+struct Vacuity<'a> {
+    map: Map<'a>,
+    warnings: Vec<Diagnostic>,
+}
+
+/// The longest condition that a message quotes.
+const LONGEST_QUOTED: usize = 60;
+
+impl Vacuity<'_> {
+    /// Statements one after the other. Where one is not reached, neither are those behind it.
+    fn sequence(&mut self, stmts: &[Stmt]) {
+        let missed = stmts.iter().position(|stmt| self.map.misses(stmt));
+        let (met, missed) = stmts.split_at(missed.unwrap_or(stmts.len()));
+        met.iter().for_each(|stmt| self.stmt(stmt));
+        if let [first, ..] = missed
+            && !is_alarm(missed)
+            && !matches!(first.kind, StmtKind::Assert(..))
+        {
+            let message = "this statement is never reached";
+            let warning = Diagnostic::new("W0201", self.map.first_line(first.span), message)
+                .label("no execution gets here")
+                .help("remove it, or look at what comes before it");
+            self.warnings.push(warning);
+        }
+        self.assertions(missed);
+    }
+
+    /// The same for the body of something of which it is said elsewhere that it is not entered.
+    fn sequence_if(&mut self, entered: bool, stmts: &[Stmt]) {
+        match entered {
+            true => self.sequence(stmts),
+            false => self.assertions(stmts),
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match &stmt.kind {
+            StmtKind::If(test, then, other) => self.branch(test, then, other),
+            StmtKind::Choice { test, then, other } => {
+                self.branch(test, from_ref(then), from_ref(other));
+            }
+            StmtKind::While { test, body, .. } => {
+                self.looped(test.span, is_constant(test), body);
+            }
+            StmtKind::GuardedLoop(test, body) => {
+                self.looped(test.span, is_constant(test), from_ref(body));
+            }
+            StmtKind::For { from, to, body, .. } => {
+                let constant = is_constant(from) && is_constant(to);
+                self.looped(from.span.to(to.span), constant, body);
+            }
+            StmtKind::Guard(test, body) => {
+                let fate = self.map.fate(test.span);
+                // If it is met and does not hold, it fails: its index is out of bounds, say.
+                if !fate.met {
+                    let what = self.quoted("this guard", test.span);
+                    self.never_taken(test.span, format!("{what} never opens"));
+                }
+                self.sequence_if(fate.held, from_ref(body));
+            }
+            StmtKind::Assume(test) => {
+                let fate = self.map.fate(test.span);
+                if fate.met && !fate.held {
+                    let message = "this assumption discards every execution that gets here";
+                    let warning = Diagnostic::new("W0206", stmt.span, message)
+                        .label("never true")
+                        .help("what is verified behind it says nothing: weaken the assumption");
+                    self.warnings.push(warning);
+                }
+            }
+            StmtKind::Atomic(body) => {
+                let missed = self.map.misses_all(body);
+                if missed {
+                    let span = self.map.first_line(stmt.span);
+                    self.never_taken(span, "this atomic block never takes place".to_owned());
+                }
+                self.sequence_if(!missed, body);
+            }
+            StmtKind::Block(body) | StmtKind::Spawn(_, Spawned::Block(body)) => self.sequence(body),
+            _ => {}
+        }
+    }
+
+    fn never_taken(&mut self, span: Span, message: String) {
+        let warning = Diagnostic::new("W0204", span, message)
+            .label("every execution that gets here waits for ever")
+            .help("look at which process is to let it go on");
+        self.warnings.push(warning);
+    }
+
+    /// A condition with two sides. A side that raises an alarm is meant not to be taken, and a
+    /// constant condition is a choice of who has set the constant.
+    fn branch(&mut self, test: &Expr, then: &[Stmt], other: &[Stmt]) {
+        let fate = self.map.fate(test.span);
+        let warning = match (fate.held, fate.failed) {
+            _ if is_constant(test) => None,
+            (false, true) if !is_alarm(then) => {
+                let message = format!("{} never holds", self.quoted("this condition", test.span));
+                let warning = Diagnostic::new("W0202", test.span, message);
+                Some(warning.label("what it guards is never reached"))
+            }
+            (true, false) if !is_alarm(other) => {
+                let message = format!("{} always holds", self.quoted("this condition", test.span));
+                let warning = Diagnostic::new("W0203", test.span, message);
+                Some(warning.label("the other side is never taken"))
+            }
+            _ => None,
+        };
+        let help = "remove the condition, or look at what it compares";
+        self.warnings
+            .extend(warning.map(|warning| warning.help(help)));
+        self.sequence_if(fate.held, then);
+        self.sequence_if(fate.failed, other);
+    }
+
+    fn looped(&mut self, condition: Span, constant: bool, body: &[Stmt]) {
+        let fate = self.map.fate(condition);
+        if fate.failed && !fate.held && !constant && !is_alarm(body) {
+            let message = "this loop never runs its body";
+            let warning = Diagnostic::new("W0202", condition, message)
+                .label("never leads into the loop")
+                .help("remove the loop, or look at its condition");
+            self.warnings.push(warning);
+        }
+        self.sequence_if(fate.held, body);
+    }
+
+    /// Assertions among statements that are not reached.
+    fn assertions(&mut self, missed: &[Stmt]) {
+        let mut visit = |stmt: &Stmt| {
+            let is_assertion = matches!(&stmt.kind, StmtKind::Assert(test, _) if !is_false(test));
+            if is_assertion && self.map.misses(stmt) {
+                let message = "this assertion is never reached";
+                let span = self.map.first_line(stmt.span);
+                let warning = Diagnostic::new("W0205", span, message)
+                    .label("no execution looks at it")
+                    .help("it says nothing about the program: look at what comes before it");
+                self.warnings.push(warning);
+            }
+        };
+        missed.iter().for_each(|stmt| stmt.walk(&mut visit));
+    }
+
+    /// The text of a condition, or words for it if it is long.
+    fn quoted(&self, words: &str, span: Span) -> String {
+        let text = span.text(&self.map.code.source);
+        match text.len() > LONGEST_QUOTED || text.contains('\n') {
+            true => words.to_owned(),
+            false => format!("`{text}`"),
+        }
+    }
+}
+
+fn is_constant(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Const(_))
+}
+
+fn is_false(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Const(0))
+}
+
+/// Whether statements are there to say that something is wrong: then it is good that they are not
+/// reached.
+fn is_alarm(stmts: &[Stmt]) -> bool {
+    stmts.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Error(_) => true,
+        StmtKind::Assert(test, _) => is_false(test),
+        StmtKind::Block(inner) => is_alarm(inner),
+        _ => false,
+    })
 }

@@ -6,5 +6,4 @@ pub(crate) mod pretty;
 pub(crate) mod property;
 mod values;
 
-pub use coverage::Sides;
 pub use property::{BadProperty, Property};

@@ -7,4 +7,5 @@ mod grammar;
 mod limits;
 mod robust;
 mod telling;
+mod warned;
 mod wrong;

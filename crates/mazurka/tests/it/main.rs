@@ -3,6 +3,7 @@
 mod algorithms;
 mod check;
 mod corpus;
+mod coverage;
 mod estimate;
 mod inputs;
 mod limits;

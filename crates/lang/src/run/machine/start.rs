@@ -17,6 +17,7 @@ impl Machine {
                 fuel: Fuel::new(self.max_local),
                 patience: &self.patience,
                 log: Log::new(self.undo.len()),
+                recorder: self.recorder.as_deref_mut(),
             };
             let mut cpu = Cpu {
                 code: &self.code,
@@ -37,6 +38,9 @@ impl Machine {
             let started = cpu.start(ProcessId(process));
             debug_assert_eq!(started, Ok(()));
             self.operands.clear();
+            if let Some(recorder) = &mut self.recorder {
+                recorder.settle(started.is_ok());
+            }
         }
         self.undo.clear();
         self.unfinished = self.count_unfinished();

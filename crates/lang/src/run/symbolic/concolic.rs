@@ -100,7 +100,7 @@ impl Concolic {
         let (cells, all) = initial_cells_until(&symbolic, &mut logic, &patience);
         let start = (logic, cells);
         let mut machine =
-            SymbolicMachine::with_cells(Arc::new(symbolic), max_local, start, patience);
+            SymbolicMachine::with_cells(Arc::new(symbolic), max_local, start, patience, None);
         match all {
             true => machine.start_from(&code.initial[..code.first_lock as usize]),
             false => machine.initial.push(Mishap {

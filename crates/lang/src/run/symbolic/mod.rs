@@ -69,7 +69,7 @@ pub use tell::{Concrete, Observed};
 use crate::code::fault::Site;
 use crate::code::{Claim, Code, Op, Waits};
 use crate::run::state::{Life, Registers};
-use crate::run::{Cpu, Fuel, Log, Obstacle, StepInProgress, Undo};
+use crate::run::{Cpu, Fuel, Log, Obstacle, Reached, Recorder, StepInProgress, Undo};
 
 /// What is needed to take a step back.
 #[derive(Clone, Copy, Debug)]
@@ -141,6 +141,8 @@ pub struct SymbolicMachine {
     selects: bool,
     /// A machine to try steps on.
     trial: RefCell<Option<Box<SymbolicMachine>>>,
+    /// Notes what steps pass, if a search wants to know.
+    recorder: Option<Recorder>,
 }
 
 /// Whether a step is possible.
@@ -157,20 +159,22 @@ impl SymbolicMachine {
     /// the program requires holds. Without a solver every side of a condition that is not constant
     /// is taken to be possible.
     pub fn new(code: Arc<Code>, max_local: u64, solver: Option<Box<dyn Solver>>) -> Self {
-        Self::until(code, max_local, solver, Patience::default())
+        Self::until(code, max_local, solver, Patience::default(), None)
     }
 
     /// The same, and a step that works for long is broken off when the search no longer waits for
-    /// it. It ends with a mishap; what comes after it means nothing.
+    /// it. It ends with a mishap; what comes after it means nothing. What processes reach, from
+    /// their start on, is noted if wanted.
     pub fn until(
         code: Arc<Code>,
         max_local: u64,
         solver: Option<Box<dyn Solver>>,
         patience: Patience,
+        reached: Option<Arc<Reached>>,
     ) -> Self {
         let mut logic = Logic::new(solver);
         let cells = initial_cells(&code, &mut logic);
-        Self::with_cells(code, max_local, (logic, cells), patience)
+        Self::with_cells(code, max_local, (logic, cells), patience, reached)
     }
 
     /// The same, where cells start with these terms.
@@ -179,6 +183,7 @@ impl SymbolicMachine {
         max_local: u64,
         (mut logic, cells): (Logic, Vec<Term>),
         patience: Patience,
+        reached: Option<Arc<Reached>>,
     ) -> Self {
         let zero = logic.constant(0);
         let entries = code.processes.iter();
@@ -192,6 +197,7 @@ impl SymbolicMachine {
         let logic = Rc::new(RefCell::new(logic));
         let mut machine = Self {
             patience,
+            recorder: reached.map(Recorder::new),
             ..Self::at(code, logic, state, table, max_local)
         };
         machine.start();
@@ -240,44 +246,7 @@ impl SymbolicMachine {
             values: None,
             selects: false,
             trial: RefCell::new(None),
-        }
-    }
-
-    /// Lets all processes do their local work before their first step, and assumes what is
-    /// required.
-    fn start(&mut self) {
-        let mut event = Event::new(ProcessId(0), 0);
-        self.probing = true;
-        for process in 0..self.code.processes.len() as u32 {
-            // Local work can neither block nor choose.
-            let (mark, asked) = (self.undo.len(), self.asked.len());
-            if self
-                .run_to_mark(ProcessId(process), &mut event, &[], false)
-                .is_err()
-            {
-                // What it does depends on an input: then it will be a step.
-                self.undo_to(mark);
-                self.asked.truncate(asked);
-            }
-        }
-        self.probing = false;
-        self.undo.clear();
-        self.unstarted = self.count_unstarted();
-        self.unfinished = self.count_unfinished();
-        self.initial.extend(&event.mishaps);
-        let mut logic = self.logic.borrow_mut();
-        for property in &self.code.program.requires {
-            match logic.property(&self.code, &self.state.cells, &property.expr) {
-                Ok(required) if logic.known(required) == Some(1) => {}
-                Ok(required) => self.state.path.push(logic.condition(required)),
-                // Which values it allows shows when it is computed with numbers.
-                Err(_) => logic.doubts.out_of_range = true,
-            }
-        }
-        for (at, property) in self.code.program.invariants.iter().enumerate() {
-            let site = Site::Invariant(at as u32);
-            let broken = broken(&mut logic, &self.code, &self.state, &property.expr, site);
-            self.initial.extend(broken);
+            recorder: None,
         }
     }
 
@@ -314,6 +283,7 @@ impl SymbolicMachine {
                 fuel: Fuel::new(self.max_local),
                 patience: &self.patience,
                 log: Log::new(self.undo.len()),
+                recorder: self.recorder.as_mut(),
             },
             cells,
             processes,
@@ -331,6 +301,9 @@ impl SymbolicMachine {
         }
         self.operands.clear();
         self.dirty.clear();
+        if let Some(recorder) = &mut self.recorder {
+            recorder.settle(result.is_ok());
+        }
         result
     }
 

@@ -13,7 +13,8 @@
 use mazurka_core::{Event, Execution, Mishap, MishapKind, ProcessId};
 use mazurka_smt::Why;
 
-use super::{Life, SymbolicMachine};
+use super::{Life, SymbolicMachine, broken};
+use crate::code::fault::Site;
 
 /// More ways to start than this are not looked at.
 const MOST_WAYS: usize = 4096;
@@ -29,6 +30,44 @@ enum Start {
 }
 
 impl SymbolicMachine {
+    /// Lets all processes do their local work before their first step, and assumes what is
+    /// required.
+    pub(super) fn start(&mut self) {
+        let mut event = Event::new(ProcessId(0), 0);
+        self.probing = true;
+        for process in 0..self.code.processes.len() as u32 {
+            // Local work can neither block nor choose.
+            let (mark, asked) = (self.undo.len(), self.asked.len());
+            if self
+                .run_to_mark(ProcessId(process), &mut event, &[], false)
+                .is_err()
+            {
+                // What it does depends on an input: then it will be a step.
+                self.undo_to(mark);
+                self.asked.truncate(asked);
+            }
+        }
+        self.probing = false;
+        self.undo.clear();
+        self.unstarted = self.count_unstarted();
+        self.unfinished = self.count_unfinished();
+        self.initial.extend(&event.mishaps);
+        let mut logic = self.logic.borrow_mut();
+        for property in &self.code.program.requires {
+            match logic.property(&self.code, &self.state.cells, &property.expr) {
+                Ok(required) if logic.known(required) == Some(1) => {}
+                Ok(required) => self.state.path.push(logic.condition(required)),
+                // Which values it allows shows when it is computed with numbers.
+                Err(_) => logic.doubts.out_of_range = true,
+            }
+        }
+        for (at, property) in self.code.program.invariants.iter().enumerate() {
+            let site = Site::Invariant(at as u32);
+            let broken = broken(&mut logic, &self.code, &self.state, &property.expr, site);
+            self.initial.extend(broken);
+        }
+    }
+
     /// Notes that nothing counts if some process cannot start without a false `assume`.
     pub(super) fn foresee_starts(&mut self) {
         for process in self.unstarted_processes() {

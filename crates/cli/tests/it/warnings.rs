@@ -1,0 +1,163 @@
+//! Warnings, and mistakes for programs that read them.
+
+use crate::support::{mazurka, with_input};
+
+const UNUSED: &str = "var x, unused: int = 0 process { x := 1 }";
+const VACUOUS: &str =
+    "var x: int = 0 process { x := 1 } process { if x > 1 { x := 5 } } allows nondeterminism";
+
+#[test]
+fn warnings_are_told_beside_the_result() {
+    for command in ["check", "explore"] {
+        let said = with_input(&[command, "-"], UNUSED);
+        assert_eq!(said.code, 0, "{said:?}");
+        assert!(said.err.contains("warning[W0101]"), "{said:?}");
+        assert!(said.err.contains("^^^^^^"), "{said:?}");
+        assert!(said.err.contains("1 warning in standard input"), "{said:?}");
+        assert!(!said.out.contains("W0101"), "{said:?}");
+        let said = with_input(&[command, "-"], VACUOUS);
+        assert!(said.err.contains("warning[W0202]"), "{said:?}");
+        let said = with_input(&[command, "-", "--quiet"], UNUSED);
+        assert_eq!((said.code, &*said.err), (0, ""), "{said:?}");
+    }
+}
+
+#[test]
+fn denied_warnings_are_exit_code_1_where_the_result_is_verified() {
+    for (command, source, code) in [
+        ("check", UNUSED, 1),
+        ("check", VACUOUS, 1),
+        ("explore", UNUSED, 1),
+        ("explore", VACUOUS, 1),
+        ("check", "var x: int = 0 process { x := 1 }", 0),
+        ("explore", "var x: int = 0 process { x := 1 }", 0),
+        // Inconclusive stays inconclusive.
+        (
+            "check",
+            "var x, unused: int = 0 process { while x >= 0 { x := x + 1 } }",
+            2,
+        ),
+    ] {
+        let said = with_input(
+            &[
+                command,
+                "-",
+                "--deny-warnings",
+                "--max-depth=50",
+                "--max-steps=500",
+            ],
+            source,
+        );
+        assert_eq!(said.code, code, "{command} {source}: {said:?}");
+        let said = with_input(
+            &[
+                command,
+                "-",
+                "--deny-warnings",
+                "--quiet",
+                "--max-depth=50",
+                "--max-steps=500",
+            ],
+            source,
+        );
+        assert_eq!(said.code, code, "{command} {source}: {said:?}");
+    }
+}
+
+#[test]
+fn the_record_has_warnings_and_coverage() {
+    let json = with_input(&["check", "-", "--format=json"], VACUOUS);
+    assert_eq!((json.code, &*json.err), (0, ""), "{json:?}");
+    let record = json.json();
+    let warning = &record["warnings"][0];
+    assert_eq!(warning["code"], "W0202");
+    assert_eq!(warning["severity"], "warning");
+    let span = serde_json::json!({"line": 1, "column": 48, "length": 5});
+    assert_eq!(warning["span"], span);
+    let coverage = &record["coverage"];
+    assert_eq!(
+        (&coverage["statements"], &coverage["reached"]),
+        (&3.into(), &2.into())
+    );
+    assert_eq!(coverage["branches"][0]["held"], false);
+    assert_eq!(coverage["branches"][0]["failed"], true);
+}
+
+#[test]
+fn mistakes_are_json_for_programs_that_ask_for_it() {
+    let wrong = "var x: int = 0\nprocess { y := 1; x = 2 }";
+    for command in [
+        "check", "explore", "unfold", "run", "permute", "symbolic", "prove",
+    ] {
+        let said = with_input(&[command, "-", "--format=json"], wrong);
+        assert_eq!((said.code, &*said.err), (3, ""), "{command}: {said:?}");
+        let mistakes = said.json();
+        assert_eq!(
+            (&mistakes["version"], &mistakes["file"]),
+            (&1.into(), &"-".into())
+        );
+        let all = mistakes["diagnostics"].as_array().expect("a list");
+        let codes: Vec<_> = all.iter().map(|one| one["code"].as_str()).collect();
+        assert!(codes.contains(&Some("M0105")), "{said:?}");
+        let assignment = all.iter().find(|one| one["code"] == "M0105").expect("one");
+        let span = serde_json::json!({"line": 2, "column": 21, "length": 1});
+        assert_eq!(assignment["span"], span);
+        assert_eq!(assignment["severity"], "error");
+        assert!(assignment["help"].is_string() || assignment["label"] == "expected `:=`");
+    }
+    // What is wrong outside of the text has no place in it.
+    let set = mazurka(&[
+        "check",
+        "examples/counter.maz",
+        "--set=N=many",
+        "--format=json",
+    ]);
+    let mistake = &set.json()["diagnostics"][0];
+    assert_eq!(
+        (&mistake["code"], &mistake["span"]),
+        (&"M0502".into(), &serde_json::Value::Null)
+    );
+}
+
+/// A property that has no value is not one that is false.
+#[test]
+fn a_property_that_cannot_be_computed_says_why() {
+    for (property, why) in [
+        (
+            "invariant a[n] == 0",
+            "invariant cannot be computed (an index is out of bounds)",
+        ),
+        (
+            "invariant p: 6 / (2 - n) > 0",
+            "invariant `p` cannot be computed (it divides by zero)",
+        ),
+        (
+            "ensures a[n] == 0",
+            "ensures cannot be computed (an index is out of bounds)",
+        ),
+        ("invariant n < 2", "invariant does not hold"),
+    ] {
+        let source = format!("var a: int[2] = 0 var n: int = 0 {property} process {{ n := 2 }}");
+        for command in ["check", "explore"] {
+            let said = with_input(&[command, "-"], &source);
+            assert_eq!(said.code, 1, "{said:?}");
+            assert!(said.out.contains(why), "{command} {property}: {said:?}");
+        }
+    }
+}
+
+/// The list of the file need not fit a size that is set from outside.
+#[test]
+fn an_array_takes_its_size_and_its_values_from_outside() {
+    let source = "const N = 3 var id: int[N] = [3, 1, 2] observe id
+        process { assert id[N - 1] != 3 }";
+    let set = ["check", "-", "--set=N=4", "--set=id=[2,4,1,3]"];
+    let said = with_input(&set, source);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.out.contains("id = [2, 4, 1, 3]"), "{said:?}");
+    // Without values the list of the file counts, and does not fit.
+    let said = with_input(&["check", "-", "--set=N=4"], source);
+    assert!(said.code == 3 && said.err.contains("M0311"), "{said:?}");
+    let said = with_input(&["check", "-", "--set=id=[2,4,1,3]"], source);
+    assert!(said.code == 3 && said.err.contains("M0504"), "{said:?}");
+}

@@ -1,0 +1,63 @@
+//! Making a step, and noting what it passes if a search wants to know.
+
+use mazurka_core::{Event, ProcessId, StepError};
+
+use super::{Machine, Made, Rest};
+use crate::code::quick::Then;
+use crate::run::{Deaf, FAILED, HELD};
+
+impl Machine {
+    /// Makes a step.
+    #[inline(always)]
+    pub(super) fn make_step(
+        &mut self,
+        process: ProcessId,
+        outcomes: &[i64],
+    ) -> Result<&Event, StepError> {
+        let made = match self.step_quickly(process) {
+            Some(Made::Whole) => return Ok(&self.run[self.taken.len() - 1]),
+            Some(Made::Until(pc)) => {
+                let rest = Rest { pc, open: false };
+                self.run_step(process, rest, outcomes, &mut Deaf)
+            }
+            // A process that is alive rests at a mark.
+            None if self.is_alive(process) => self.step_heard(process, outcomes, &mut Deaf),
+            None => return Err(StepError::NotReady),
+        };
+        made.map_err(StepError::from)
+    }
+
+    /// Makes a step and notes what it passes.
+    #[inline(never)]
+    pub(super) fn make_noted_step(
+        &mut self,
+        process: ProcessId,
+        outcomes: &[i64],
+    ) -> Result<&Event, StepError> {
+        let mark = self.rests_at(process);
+        let made = self.make_step(process, outcomes).map(|_| ());
+        let side = mark.zip(self.rests_at(process)).and_then(|(mark, to)| {
+            // The end of a `for` is not interpreted in a quick step, so it has left no note.
+            match self.code.quick.get(mark as usize)?.as_ref()?.then {
+                Then::Next(_, next) => next.side_to(to),
+                Then::Rest(_) | Then::End(_) | Then::More(_) => None,
+            }
+        });
+        if let Some(recorder) = &mut self.recorder {
+            if let Some(mark) = mark {
+                recorder.note(mark, HELD);
+            }
+            if let Some((test, held)) = side {
+                recorder.note(test, if held { HELD } else { FAILED });
+            }
+            recorder.settle(made.is_ok());
+        }
+        made.map(|()| &self.run[self.taken.len() - 1])
+    }
+
+    /// The instruction that a process stands at.
+    fn rests_at(&self, process: ProcessId) -> Option<u32> {
+        let state = self.state.processes.get(process.index())?;
+        Some(state.registers.pc)
+    }
+}

@@ -1,0 +1,206 @@
+//! What executions reach, by every engine; and what is said about the rest.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use mazurka::record::{Branch, Coverage, Record};
+use mazurka::search::{Limits, TestCoverage};
+use mazurka::{Algorithm, Options, Program, Verdict, quietly};
+
+fn load(source: &str) -> Program {
+    let read = Program::load("test.maz", source, &[]);
+    read.unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+}
+
+fn covering(jobs: usize, limits: Limits) -> Options {
+    Options {
+        cover: true,
+        jobs,
+        limits,
+        ..Options::default()
+    }
+}
+
+fn check(source: &str) -> Record {
+    let options = covering(1, Limits::default());
+    let checked = load(source).check(&options, &mut quietly());
+    checked.expect("a record")
+}
+
+/// The codes of the warnings, each with the text that it points at, of this line.
+#[track_caller]
+fn warned(source: &str) -> Vec<(String, String)> {
+    let record = check(source);
+    assert!(record.scope.exhaustive, "{record:#?}");
+    let text = |at: mazurka::record::SpanRecord| {
+        let line = source.lines().nth(at.line - 1).expect("a line");
+        line.chars().skip(at.column - 1).take(at.length).collect()
+    };
+    let warnings = record.warnings.into_iter();
+    let told = warnings.map(|w| (w.code, w.span.map(text).unwrap_or_default()));
+    told.collect()
+}
+
+#[test]
+fn what_no_execution_does_is_warned_about() {
+    let cases: &[(&str, &[(&str, &str)])] = &[
+        (
+            "var x: int = 0 process { while true { x := 1 - x }; x := 2 } allows livelock",
+            &[("W0201", "x := 2")],
+        ),
+        (
+            "var x: int = 0 process { x := 1 } process { if x > 1 { x := 5 } }",
+            &[("W0202", "x > 1")],
+        ),
+        (
+            "var x: int = 0 process { while x == 3 { x := 5 }; x := 1 }",
+            &[("W0202", "x == 3")],
+        ),
+        (
+            "var x: int = 0 process { for i in x..0 { x := i } }",
+            &[("W0202", "x..0")],
+        ),
+        (
+            "var x: int = 0 process { x := 1 } process { if x >= 0 { x := 1 } }",
+            &[("W0203", "x >= 0")],
+        ),
+        (
+            "var x: int = 0 allows deadlock process { x := 1 } process { await x == 2; x := 3 }",
+            &[("W0204", "x == 2"), ("W0201", "x := 3")],
+        ),
+        (
+            "var x: int = 0 process { if x == 1 { assert x > 1 } }",
+            &[("W0202", "x == 1"), ("W0205", "assert x > 1")],
+        ),
+        (
+            "var x: int = 0 process { assume x == 1; x := 2; assert x == 3 }",
+            &[
+                ("W0206", "assume x == 1"),
+                ("W0201", "x := 2"),
+                ("W0205", "assert x == 3"),
+            ],
+        ),
+        // A guard that is open but never taken: the lock behind it is never free.
+        (
+            "var x: int = 0 lock m allows deadlock
+             process { lock(m); x := 1 }
+             process { await x == 1; atomic { await x == 1; lock(m) }; x := 2 }",
+            &[
+                ("W0204", "atomic { await x == 1; lock(m) }"),
+                ("W0201", "x := 2"),
+            ],
+        ),
+    ];
+    for (source, expected) in cases {
+        let expected: Vec<(String, String)> = expected
+            .iter()
+            .map(|&(code, text)| (code.to_owned(), text.to_owned()))
+            .collect();
+        let mut found = warned(source);
+        // In the order of codes and texts: that of the places is the renderer's.
+        found.sort();
+        let mut sorted = expected;
+        sorted.sort();
+        assert_eq!(found, sorted, "{source}");
+    }
+}
+
+#[test]
+fn what_is_as_it_should_be_is_not_warned_about() {
+    let fine = [
+        // Alarms are meant not to be reached.
+        "var x: int = 0 process { x := 1 } process { if x > 1 { error } }",
+        "var x: int = 0 process { x := 1 } process { if x > 1 { x := 3; error \"no\" } }",
+        "var x: int = 0 process { if x == 0 { x := 1 } else { assert false } }",
+        // Endless processes, and constants that select.
+        "var x: int = 0 process { while true { x := 1 - x } }",
+        "const N = 0 var x: int = 0 process { if N > 0 { x := 1 } else { x := 2 } }",
+        "var x: int[2] = 0 process p (i in 0..2) { if i == 0 { x[0] := 1 } else { x[1] := 1 } }",
+        "const N = 0 var x: int = 1 process { for i in 0..N { x := i } }",
+        // A procedure that returns, one that is spawned, and local work before the first step.
+        "var x: int = 0 proc p(n: int) { if n > 0 { p(n - 1) }; x := n } process { p(2); x := 7 }",
+        "var x: int = 0 proc p() { x := 1 } process { spawn p(); join; x := 2 }",
+        "var x: int = 0 process { let t = 0; while t < 3 { t := t + 1 }; x := t }",
+    ];
+    for source in fine {
+        assert_eq!(warned(source), [], "{source}");
+    }
+}
+
+#[test]
+fn nothing_is_said_about_what_was_not_explored() {
+    let source = "var x: int = 0 process { x := 1 } process { if x > 1 { x := 5 } }";
+    let limits = Limits {
+        steps: Some(1),
+        ..Limits::default()
+    };
+    let options = covering(1, limits);
+    let record = load(source).check(&options, &mut quietly());
+    let record = record.expect("a record");
+    assert_eq!(record.verdict, Verdict::Inconclusive);
+    assert_eq!((record.coverage, record.warnings), (None, Vec::new()));
+}
+
+/// Conditions before the first step of a process count: here nothing else is there.
+#[test]
+fn branches_before_the_first_step_are_covered() {
+    let path = "../../corpus/maz/thesis-fig2-3/program.maz";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let source = fs::read_to_string(path).expect("a program");
+    let explored = load(&source).explore_tests(
+        Algorithm::Optimal,
+        &covering(1, Limits::default()),
+        &mut quietly(),
+        &mut |_, _| {},
+    );
+    let (record, TestCoverage { tests, coverage }) = explored.expect("a record");
+    assert!(tests > 2 && record.verdict == Verdict::Violated);
+    let sides = |branch: &Branch| (branch.place.line, branch.held, branch.failed);
+    let taken: Vec<_> = coverage.branches.iter().map(sides).collect();
+    assert_eq!(taken, [(8, true, true), (9, true, true), (10, true, true)]);
+    assert_eq!((coverage.statements, coverage.reached), (6, 6));
+}
+
+/// What an engine says was reached, if it explores everything within reason.
+fn covered(program: &Program, algorithm: Algorithm, jobs: usize) -> Option<Coverage> {
+    let limits = Limits {
+        steps: Some(3000),
+        time: Some(Duration::from_secs(5)),
+        ..Limits::default()
+    };
+    let options = covering(jobs, limits);
+    let record = program.explore(algorithm, &options, &mut quietly());
+    record.ok()?.coverage
+}
+
+#[test]
+fn all_engines_reach_the_same() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/maz");
+    let mut compared = 0;
+    for entry in fs::read_dir(corpus).expect("the corpus") {
+        let path = entry.expect("a folder").path();
+        let Ok(source) = fs::read_to_string(path.join("program.maz")) else {
+            continue;
+        };
+        let Ok(program) = Program::load("program.maz", &source, &[]) else {
+            continue;
+        };
+        let mut first: Option<Coverage> = None;
+        for &algorithm in Algorithm::ALL {
+            let workers = match algorithm {
+                Algorithm::Optimal | Algorithm::Naive => 1..=2,
+                _ => 1..=1,
+            };
+            for jobs in workers {
+                let Some(coverage) = covered(&program, algorithm, jobs) else {
+                    continue;
+                };
+                compared += 1;
+                let known = first.get_or_insert_with(|| coverage.clone());
+                assert_eq!(*known, coverage, "{}: {algorithm}, {jobs}", path.display());
+            }
+        }
+    }
+    assert!(compared > 400, "{compared}");
+}
