@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use clap::Args;
-use mazurka::Program;
 use mazurka::record::{DiagnosticRecord, Record, Severity, SpanRecord};
+use mazurka::{Program, Verdict};
 
 use crate::args::OutputArgs;
 use crate::exit::Exit;
@@ -33,9 +33,14 @@ impl WarningArgs {
         let Some(source) = program.source().filter(|_| !all.is_empty()) else {
             return exit;
         };
-        // The record has them too.
-        if !output.quiet && output.format != Format::Json {
-            output::print_error(&render(&record.program.file, source, all));
+        // The record has them too. What a violated program never does matters later: most of it is
+        // because of the violation.
+        let told = |warning: &&DiagnosticRecord| {
+            record.verdict != Verdict::Violated || warning.code.starts_with("W01")
+        };
+        let told: Vec<DiagnosticRecord> = all.iter().filter(told).cloned().collect();
+        if !told.is_empty() && !output.quiet && output.format != Format::Json {
+            output::print_error(&render(&record.program.file, source, &told));
         }
         match exit {
             Exit::Verified if self.deny_warnings => {

@@ -1,6 +1,6 @@
 //! Warnings, and mistakes for programs that read them.
 
-use crate::support::{mazurka, with_input};
+use crate::support::with_input;
 
 const UNUSED: &str = "var x, unused: int = 0 process { x := 1 }";
 const VACUOUS: &str =
@@ -17,6 +17,10 @@ fn warnings_are_told_beside_the_result() {
         assert!(!said.out.contains("W0101"), "{said:?}");
         let said = with_input(&[command, "-"], VACUOUS);
         assert!(said.err.contains("warning[W0202]"), "{said:?}");
+        // What a violated program never does is in the record.
+        let violated = VACUOUS.replace("x := 1", "x := 1; assert x == 5");
+        let said = with_input(&[command, "-"], &violated);
+        assert!(said.code == 1 && said.err.is_empty(), "{said:?}");
         let said = with_input(&[command, "-", "--quiet"], UNUSED);
         assert_eq!((said.code, &*said.err), (0, ""), "{said:?}");
     }
@@ -106,12 +110,10 @@ fn mistakes_are_json_for_programs_that_ask_for_it() {
         assert!(assignment["help"].is_string() || assignment["label"] == "expected `:=`");
     }
     // What is wrong outside of the text has no place in it.
-    let set = mazurka(&[
-        "check",
-        "examples/counter.maz",
-        "--set=N=many",
-        "--format=json",
-    ]);
+    let set = with_input(
+        &["check", "-", "--set=x=many", "--format=json"],
+        "var x: int = 0 process { x := 1 }",
+    );
     let mistake = &set.json()["diagnostics"][0];
     assert_eq!(
         (&mistake["code"], &mistake["span"]),
