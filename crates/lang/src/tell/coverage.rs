@@ -390,3 +390,76 @@ fn is_alarm(stmts: &[Stmt]) -> bool {
         _ => false,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use mazurka_core::{Execution, ProcessId, Status};
+
+    use super::*;
+    use crate::run::{Heard, Listener};
+    use crate::{Machine, compile, load};
+
+    /// Hears every instruction, which takes its time.
+    #[derive(Default)]
+    struct Instructions(FxHashSet<u32>);
+
+    impl Listener for Instructions {
+        const LISTENS: bool = true;
+
+        fn hear(&mut self, _: &Code, pc: u32, _: Heard<'_>) {
+            self.0.insert(pc);
+        }
+    }
+
+    /// Makes all runs with both machines.
+    fn explore(noting: &mut Machine, heard: &mut Machine, all: &mut Instructions) {
+        let depth = heard.events().len();
+        for process in heard.processes().in_order().to_vec() {
+            if heard.status(process) == Status::Ready {
+                assert!(heard.step_heard(process, &[], all).is_ok());
+                assert!(noting.step(process, &[]).is_ok());
+                explore(noting, heard, all);
+                heard.back_to(depth);
+                noting.back_to(depth);
+            }
+        }
+    }
+
+    /// No program here works before its first step, which no machine lets others hear of.
+    #[test]
+    fn what_is_noted_tells_all_that_is_reached() {
+        let programs = [
+            "var x: int = 0 process { x := 1; if x == 2 { x := 3 } else { x := 4 } }
+             process { x == 1 |> x := 2; for i in 0..x { x := x + i } }",
+            "atomicity access var x, y: int = 0 process { y := 0; for i in 0..2 { x := i }; y := x }
+             process { if x == 1 && y == 0 { y := 5 }; x := 2 <| y == 5 |> skip }",
+            "var x: int = 0 lock m proc p(n: int) { x := n; if n > 0 { p(n - 1) }; x := x + 1 }
+             process { lock(m); p(1); unlock(m) } process { x == 9 |>* x := 0; atomic { x := 1; lock(m) } }",
+            "var x: int = 0 proc q() { x := x + 1; end }
+             process { spawn { x := 2; let t = x; assert t < 9 }; spawn q(); join; x := 7 }
+             process { await x == 3; assume x == 4; x := 5 }",
+            "var x: int = 0 process { while x < 2 { x := x + 1; let t = x; while t < 5 { t := t + 2 } };
+             error } process { await x > 7; x := 0 }",
+        ];
+        for source in programs {
+            let program = load(source, &[]).expect("a program");
+            let code = Arc::new(compile(&program, source).expect("code"));
+            let reached = Arc::new(Reached::nothing(&code));
+            let local = 1000;
+            let mut noting = Machine::covering(code.clone(), local, Some(reached.clone()));
+            let mut heard = Machine::new(code.clone(), local);
+            let mut all = Instructions::default();
+            let entries = 0..code.processes.len() as u32;
+            all.0
+                .extend(entries.map(|p| noting.place(ProcessId(p)) as u32));
+            explore(&mut noting, &mut heard, &mut all);
+            let met = code.reached_instructions(&reached);
+            for (pc, &met) in met.iter().enumerate() {
+                let heard = all.0.contains(&(pc as u32));
+                assert_eq!(met, heard, "{pc}: {:?} of {source}", code.ops[pc]);
+            }
+        }
+    }
+}

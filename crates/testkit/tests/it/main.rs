@@ -2,6 +2,7 @@
 
 mod common;
 mod context;
+mod coverage;
 mod engines;
 mod inputs;
 mod machine;
