@@ -2,11 +2,14 @@
 //!
 //! `--format json` prints a [`Record`]. Fields are only ever added within one version.
 
+mod states;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Bound, Counts, Scope, StopReason, Verdict};
 
 pub use crate::Kind;
+pub use states::{GraphEdge, GraphState, StateGraph};
 
 /// The version of the format.
 pub const VERSION: u32 = 2;
@@ -201,8 +204,8 @@ pub struct Witness {
     /// For which inputs the two runs are possible and differ, if there are inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
-    /// For a run that goes on for ever: the number of its steps before those that repeat, which are
-    /// the others.
+    /// For a run that goes on for ever, of a temporal property or a livelock: the number of its
+    /// steps before those that repeat, which are the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lasso: Option<usize>,
     /// The variables that a failed condition mentions, with their values when it failed.
@@ -288,6 +291,10 @@ pub struct Run {
     /// The processes that have a name in the source: the number and the name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<(String, String)>,
+    /// Every process that has started, in the order of their numbers, and where it stands at the
+    /// end of the run; none in records of before it was told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<ProcessEnd>,
 }
 
 impl Run {
@@ -296,6 +303,39 @@ impl Run {
         let named = self.names.iter().find(|(number, _)| number == process);
         named.map_or(process, |(_, name)| name)
     }
+}
+
+/// A process at the end of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessEnd {
+    /// Which one.
+    pub process: String,
+    /// What it can do.
+    pub status: EndStatus,
+    /// What it waits for, if it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<String>,
+    /// Who holds what it waits for, if any process does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_by: Option<String>,
+}
+
+/// What a process can do at the end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EndStatus {
+    /// It can make a step.
+    Ready,
+    /// It has to wait.
+    Waiting,
+    /// It has ended.
+    Ended,
+    /// A failure has halted it.
+    Failed,
+    /// A false `assume` has halted it.
+    Discarded,
+    /// A bound of the evaluator has halted it.
+    Lost,
 }
 
 /// One step of a run.
@@ -318,6 +358,9 @@ pub struct Step {
     /// What it changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
+    /// The locks that it took or released.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locks: Vec<LockChange>,
     /// What went wrong in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mishap: Option<String>,
@@ -375,6 +418,15 @@ pub struct Change {
     pub from: String,
     /// After.
     pub to: String,
+}
+
+/// A lock that a step took or released.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LockChange {
+    /// The lock.
+    pub name: String,
+    /// Whether the process holds it after the step.
+    pub held: bool,
 }
 
 /// A variable and its values in two runs.

@@ -405,6 +405,7 @@ pub(crate) fn livelock<M: Narrator + Semantics>(machine: &mut M, run: Run) -> Op
     };
     Some(Witness {
         message,
+        lasso: Some(start),
         ..unexplained(Kind::Livelock, vec![run])
     })
 }

@@ -45,6 +45,7 @@ pub mod search;
 pub mod solving;
 pub mod symbolic;
 mod translation;
+mod states;
 mod tree;
 pub mod unfold;
 mod unknowns;

@@ -341,9 +341,11 @@ fn same_run<M: Narrator>(
 
 /// What is not as it was, most telling first.
 fn difference(was: &Step, is: &Step) -> Option<String> {
-    // The marks say something about the step; the step is the same without them.
+    // The marks say something about the step; the step is the same without them. Locks follow from
+    // the label, and records of before they were told have none.
     let unmarked = |step: &Step| Step {
         racing: false,
+        locks: Vec::new(),
         ..step.clone()
     };
     let differ = |what: &str, was: String, is: String| {

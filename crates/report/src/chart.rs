@@ -254,6 +254,7 @@ mod tests {
             enabled: Vec::new(),
             reads: Vec::new(),
             changes: Vec::new(),
+            locks: Vec::new(),
             mishap: None,
             racing: false,
             actor: Some(Box::new(actor.clone())),
@@ -265,6 +266,7 @@ mod tests {
             steps: actors.iter().map(step).collect(),
             state: Vec::new(),
             names: Vec::new(),
+            processes: Vec::new(),
         }
     }
 

@@ -227,6 +227,7 @@ mod tests {
             steps: steps.to_vec(),
             state: Vec::new(),
             names: vec![("0.10".into(), "p(0).10".into())],
+            processes: Vec::new(),
         };
         let columns = Columns::fitting(std::slice::from_ref(&run), &View::default());
         columns.steps(&run, 0..steps.len(), most, paint)
@@ -246,6 +247,7 @@ mod tests {
             enabled: Vec::new(),
             reads: Vec::new(),
             changes: changes.iter().map(change).collect(),
+            locks: Vec::new(),
             mishap: None,
             racing: false,
             actor: None,
@@ -332,6 +334,7 @@ mod tests {
             steps: steps.clone(),
             state: Vec::new(),
             names: vec![("0".into(), "philosopher(0)".into())],
+            processes: Vec::new(),
         };
         for width in [60, 80, 100, 200] {
             let view = View {

@@ -74,6 +74,7 @@ mod tests {
             steps: Vec::new(),
             state: Vec::new(),
             names: Vec::new(),
+            processes: Vec::new(),
         }
     }
 

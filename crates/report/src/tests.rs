@@ -68,6 +68,7 @@ fn run(schedule: &str) -> Run {
         steps: Vec::new(),
         state: Vec::new(),
         names: Vec::new(),
+        processes: Vec::new(),
     }
 }
 
@@ -261,6 +262,7 @@ fn values_stand_below_the_failure_and_names_above_the_command() {
         enabled: Vec::new(),
         reads: Vec::new(),
         changes: Vec::new(),
+        locks: Vec::new(),
         mishap: None,
         racing: false,
         actor: None,

@@ -13,6 +13,7 @@ pub(crate) mod graph;
 pub(crate) mod livelock;
 pub(crate) mod map;
 pub(crate) mod naive;
+pub(crate) mod nearest;
 pub(crate) mod optimal;
 pub(crate) mod path;
 pub(crate) mod pct;
