@@ -535,6 +535,9 @@ pub struct Net {
     pub conditions: Vec<NetCondition>,
     /// The events; each comes after those whose conditions it needs.
     pub events: Vec<NetEvent>,
+    /// For each deadlock, the conditions where its processes wait.
+    #[serde(default)]
+    pub deadlocks: Vec<Vec<usize>>,
 }
 
 /// A condition of a net.

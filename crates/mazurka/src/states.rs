@@ -1,9 +1,7 @@
 //! The graph of the states of a program, for a picture.
 
 use mazurka_core::record::{Ending, GraphEdge, GraphState, Leaf, Record, StateGraph};
-use mazurka_core::{
-    MishapKind, Narrator, Schedule, Semantics, Status, ending, names_with,
-};
+use mazurka_core::{MishapKind, Narrator, Schedule, Semantics, Status, ending, names_with};
 use mazurka_explore::NearestStates;
 
 use crate::evidence::retell;
@@ -28,11 +26,7 @@ impl Program {
     /// assert_eq!(record.counts.states, Some(4));
     /// assert_eq!((graph.states.len(), graph.edges.len()), (4, 4));
     /// ```
-    pub fn explore_states(
-        &self,
-        options: &Options,
-        watch: &mut Watch<'_>,
-    ) -> (Record, StateGraph) {
+    pub fn explore_states(&self, options: &Options, watch: &mut Watch<'_>) -> (Record, StateGraph) {
         on_front!(self.language, front => self.explore_states_on(front, options, watch))
     }
 
@@ -56,11 +50,7 @@ impl Program {
 }
 
 /// A state, told.
-fn state<M: Narrator + Semantics>(
-    machine: &mut M,
-    near: &NearestStates,
-    at: usize,
-) -> GraphState {
+fn state<M: Narrator + Semantics>(machine: &mut M, near: &NearestStates, at: usize) -> GraphState {
     let run = retell(machine, &near.schedule(at)).run;
     let has = |status| !names_with(machine, status).is_empty();
     let mut mishaps = match (at, ending(machine)) {

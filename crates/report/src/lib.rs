@@ -8,7 +8,9 @@
 //! | [`verdict()`] | the answer of `check`: one line, the evidence, the command that replays it |
 //! | [`table()`] | the counts of `explore`, and what it found |
 //! | [`run()`] | one execution, in the papers' notation |
+//! | [`Lanes`] | a run as a picture: a lane for each process |
 //! | [`dot()`], [`svg()`] | the exploration tree of a small program |
+//! | [`states_dot`], [`states_svg`] | the graph of the states of a program |
 //! | [`net_table`] | the counts of `unfold` |
 //! | [`net_dot`], [`net_svg`] | the net of a small program |
 //! | [`permutations`] | the permutations of `permute` |
@@ -29,6 +31,8 @@ mod dot;
 mod events;
 mod fit;
 mod json;
+mod lanes;
+mod layers;
 mod net;
 mod order;
 mod paint;
@@ -37,6 +41,7 @@ mod proof;
 mod reach;
 mod run;
 mod shell;
+mod states;
 mod svg;
 mod symbolic;
 mod table;
@@ -53,6 +58,7 @@ pub use coverage::coverage;
 pub use dot::dot;
 pub use fit::fit;
 pub use json::json;
+pub use lanes::Lanes;
 pub use net::{net_dot, net_svg, net_table, states_table};
 pub use order::{order_dot, order_svg};
 pub use paint::Paint;
@@ -61,6 +67,7 @@ pub use proof::{MOST_GOALS, proof_html, proof_svg, proof_tree, proved, unchecked
 pub use reach::reached;
 pub use run::{OneRun, run};
 pub use shell::{quote, replay_command};
+pub use states::{states_dot, states_left_out, states_svg};
 pub use svg::svg;
 pub use symbolic::{curve_svg, symbolic_states};
 pub use table::table;

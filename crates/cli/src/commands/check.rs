@@ -6,13 +6,16 @@ use clap::{Args, ValueEnum};
 
 use mazurka::Program;
 use mazurka::search::{Kind, Kinds};
+use mazurka_report::Lanes;
 
 use super::{Refusal, jobs, view};
 use crate::args::{EXIT_CODES, OutputArgs, SearchArgs};
 use crate::diagnose::WarningArgs;
 use crate::exit::Exit;
 use crate::program::ProgramArgs;
-use crate::show::{json, show};
+use crate::show::{
+    ABOUT_LANES, Format, JSON, LANES_DOT, LANES_SVG, TEXT, json, lanes, offer, show,
+};
 use crate::watch::watched;
 use crate::{files, values};
 
@@ -24,6 +27,7 @@ use crate::{files, values};
   mazurka check counter.maz --property deterministic
   mazurka check queue.maz --property failure --property deadlock
   mazurka check counter.maz --witness bad.json; mazurka replay bad.json
+  mazurka check counter.maz --format svg > counter.svg
   echo 'var x: int = 0 process {{ x := 1 }} process {{ x := 2 }}' | mazurka check -
 
 Failures, temporal properties, deadlocks and livelocks count, in this order of gravity, and then
@@ -31,6 +35,7 @@ different final states if the file has `observe` or states no other property; --
 instead what counts. Where a violation is found, graver ones are looked for in as many steps again,
 at least a million; the kinds that are still open then are named. --keep-going explores everything.
 {EXIT_CODES}"))]
+#[command(mut_args(|flag| offer(flag, ABOUT_LANES, &[TEXT, JSON, LANES_DOT, LANES_SVG])))]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     program: ProgramArgs,
@@ -130,8 +135,11 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     if let (Some(path), false) = (&args.witness, record.witnesses.is_empty()) {
         files::save("the witness", path, &json(&record)?);
     }
-    let exit = show(&record, record.verdict.into(), &args.output, |_| {
-        Ok(mazurka_report::verdict(&record, &view(&options.limits)))
+    let exit = show(&record, record.verdict.into(), &args.output, |format| {
+        Ok(match format {
+            Format::Text => mazurka_report::verdict(&record, &view(&options.limits)),
+            picture => lanes(&Lanes::of_evidence(&record), picture),
+        })
     })?;
     Ok(args.warnings.show(&program, &record, exit, &args.output))
 }

@@ -24,17 +24,16 @@ pub(super) const FORMATS: [Offer; 4] = [
     JSON,
     (
         Format::Dot,
-        "The tree or net of a small program, for Graphviz",
+        "The tree, the states or the net of a small program, for Graphviz",
     ),
     (
         Format::Svg,
-        "The tree or net of a small program, for a browser",
+        "The tree, the states or the net of a small program, for a browser",
     ),
 ];
 
 /// What the help says of them.
-pub(super) const ABOUT_FORMATS: &str =
-    "Text for people, the record for programs, or a picture of a small program's tree or net";
+pub(super) const ABOUT_FORMATS: &str = "Text for people, the record for programs, or a picture of a small program's tree, states or net";
 
 /// Explore the whole space with one engine, and count
 #[derive(Debug, Args)]
@@ -45,6 +44,7 @@ pub(super) const ABOUT_FORMATS: &str =
   mazurka explore buffer.maz --algorithm context --no-guide
   mazurka explore huge.maz --algorithm pct --seed 7 --max-executions 5000
   mazurka explore readers.maz --set N=2 --format svg > readers.svg
+  mazurka explore readers.maz --algorithm stateful --format svg > states.svg
   mazurka explore large.maz --checkpoint later.json --time-limit 1h
   mazurka explore large.maz --resume later.json
   mazurka explore parser.maz --tests cases; mazurka replay cases/1.json
@@ -324,6 +324,9 @@ fn draw(
         let no = "a picture shows a whole exploration; --checkpoint, --resume and --tests are for --format text and json";
         return Err(Refusal::Message(no.to_owned()));
     }
+    if algorithm == Algorithm::Stateful {
+        return draw_states(args, program, options);
+    }
     let drawn = watched(&options.limits, args.output.quiet, |watch| {
         program.explore_tree(algorithm, options, watch)
     })?;
@@ -332,6 +335,22 @@ fn draw(
         Ok(match format {
             Format::Dot => mazurka_report::dot(&record, &tree),
             _ => mazurka_report::svg(&record, &tree),
+        })
+    })
+}
+
+/// The graph of states as a picture.
+fn draw_states(args: &ExploreArgs, program: &Program, options: &Options) -> Result<Exit, Refusal> {
+    let (record, graph) = watched(&options.limits, args.output.quiet, |watch| {
+        program.explore_states(options, watch)
+    })?;
+    if let Some(left_out) = mazurka_report::states_left_out(&record, &graph) {
+        output::complain(&format!("the picture is not whole: {left_out}"));
+    }
+    show(&record, record.verdict.into(), &args.output, |format| {
+        Ok(match format {
+            Format::Dot => mazurka_report::states_dot(&record, &graph),
+            _ => mazurka_report::states_svg(&record, &graph),
         })
     })
 }
