@@ -49,6 +49,8 @@ mod table;
 mod tests;
 mod tree;
 mod verdict;
+#[cfg(test)]
+mod wellformed;
 mod witness;
 
 pub use bench::bench;

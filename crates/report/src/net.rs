@@ -45,13 +45,13 @@ pub fn net_dot(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
     text += "  labelloc=t;\n  node [fontname=monospace, fontsize=10];\n";
     text += "  edge [arrowsize=0.6];\n";
     for (at, condition) in net.conditions.iter().enumerate() {
-        let shade = match waits(net, at).is_empty() {
-            _ if !condition.thread => "gray90".to_owned(),
-            true => "white".to_owned(),
-            false => format!("\"{}\", shape=octagon, penwidth=2", fill(Leaf::Deadlock)),
+        let (shape, fill) = match waits(net, at).is_empty() {
+            _ if !condition.thread => ("circle", "gray90"),
+            true => ("circle", "white"),
+            false => ("octagon", fill(Leaf::Deadlock)),
         };
         text += &format!(
-            "  c{at} [shape=circle, width=0.18, label=\"\", xlabel={}, style=filled, fillcolor={shade}];\n",
+            "  c{at} [shape={shape}, width=0.18, label=\"\", xlabel={}, style=filled, fillcolor=\"{fill}\"];\n",
             quoted(&condition_label(net, at))
         );
     }
@@ -392,4 +392,49 @@ fn rows<'a>(
         row("steps", counts.steps, "transitions executed"),
         ("seconds", format!("{:.3}", record.seconds), ""),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use mazurka_core::Verdict;
+    use mazurka_core::record::{NetCondition, NetEvent};
+
+    use super::*;
+    use crate::wellformed::{is_sound, texts};
+
+    #[test]
+    fn deadlocks_are_marked_where_processes_wait() {
+        let condition = |label: &str, thread| NetCondition {
+            label: label.into(),
+            thread,
+        };
+        let net = Net {
+            conditions: vec![
+                condition("p(0)", true),
+                condition("m", false),
+                condition("p(0)", true),
+            ],
+            events: vec![NetEvent {
+                process: "p(0)".into(),
+                label: "lock(m)".into(),
+                mishap: None,
+                takes: vec![0, 1],
+                reads: Vec::new(),
+                makes: vec![2],
+                terminal: false,
+            }],
+            deadlocks: vec![vec![2], vec![2]],
+        };
+        let mut record = crate::tests::record(Verdict::Violated, Vec::new(), Vec::new());
+        record.counts.deadlocks = 3;
+        let svg = net_svg(&record, "contextual", 1, &net);
+        is_sound(&svg);
+        let words = texts(&svg);
+        let says = |part: &str| words.iter().any(|(_, _, text)| text.contains(part));
+        assert!(says("p(0) waits: deadlocks 1, 2"), "{svg}");
+        assert!(says("3 deadlocks (2 of them marked)"), "{svg}");
+        assert_eq!(svg.matches("<circle").count(), 2);
+        let dot = net_dot(&record, "contextual", 1, &net);
+        assert_eq!(dot.matches("shape=octagon").count(), 1, "{dot}");
+    }
 }

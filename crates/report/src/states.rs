@@ -303,3 +303,88 @@ pub fn states_svg(record: &Record, graph: &StateGraph) -> String {
     text += "</svg>\n";
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use mazurka_core::record::Binding;
+    use mazurka_core::{Bound, Verdict};
+
+    use super::*;
+    use crate::wellformed::{is_sound, texts};
+
+    fn state(depth: usize, mark: Option<Leaf>) -> GraphState {
+        GraphState {
+            depth,
+            state: vec![Binding {
+                name: "x".into(),
+                value: depth.to_string(),
+            }],
+            mark,
+            cut: false,
+            mishap: None,
+        }
+    }
+
+    fn edge(from: usize, to: usize) -> GraphEdge {
+        GraphEdge {
+            from,
+            to,
+            process: "p(0)".into(),
+            label: "x < 2 ▷ x := x + 1 && a_very_long_name == another_long_name".into(),
+            mishap: None,
+        }
+    }
+
+    fn graph() -> StateGraph {
+        StateGraph {
+            states: vec![
+                state(0, None),
+                state(1, Some(Leaf::Deadlock)),
+                state(1, None),
+                state(2, Some(Leaf::Final)),
+                state(2, Some(Leaf::Failure)),
+            ],
+            edges: vec![
+                edge(0, 1),
+                edge(0, 2),
+                edge(2, 0),
+                edge(2, 2),
+                edge(2, 3),
+                edge(2, 4),
+            ],
+        }
+    }
+
+    #[test]
+    fn every_state_is_there_once_with_its_word() {
+        let record = crate::tests::record(Verdict::Violated, Vec::new(), Vec::new());
+        let (dot, svg) = (states_dot(&record, &graph()), states_svg(&record, &graph()));
+        is_sound(&svg);
+        for word in ["initial", "deadlock", "final", "failure"] {
+            let found = texts(&svg);
+            let found = found.iter().filter(|(_, _, text)| text == word);
+            assert_eq!(found.count(), 1, "{word}: {svg}");
+        }
+        assert_eq!(
+            dot.matches("state 2, 1 step from the initial one").count(),
+            1
+        );
+        assert_eq!(dot.matches(" -> ").count(), 1 + 6, "{dot}");
+        assert!(dot.contains("start -> s0"), "{dot}");
+        assert_eq!(states_left_out(&record, &graph()), None);
+    }
+
+    #[test]
+    fn what_is_left_out_is_told() {
+        let mut record = crate::tests::record(Verdict::Violated, Vec::new(), Vec::new());
+        record.counts.states = Some(77);
+        let mut graph = graph();
+        graph.states[2].cut = true;
+        let said = "5 of 77 states are drawn, those nearest to the initial one";
+        assert_eq!(states_left_out(&record, &graph).as_deref(), Some(said));
+        assert!(states_svg(&record, &graph).contains(said));
+        record.scope.bounds.push(Bound::Interrupted);
+        let said = states_left_out(&record, &graph).expect("it is cut");
+        assert!(said.starts_with("5 of at least 77 states"), "{said}");
+    }
+}

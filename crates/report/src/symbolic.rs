@@ -4,7 +4,7 @@ use mazurka_core::Verdict;
 use mazurka_core::record::{Ending, Record, SymbolicStateRecord, SymbolicStates};
 
 use crate::events::bindings;
-use crate::svg::{INK, MARGIN, PAPER, TITLE, words};
+use crate::svg::{INK, MARGIN, TITLE, sheet, wide, words};
 use crate::table::counts_with_meanings;
 use crate::verdict::cut;
 use crate::{View, clip, counted};
@@ -207,7 +207,8 @@ pub fn curve_svg(record: &Record, states: &SymbolicStates) -> String {
         counted(record.counts.steps, "step", "steps"),
         states.por
     );
-    let (width, height) = (WIDTH + AXIS + 2.0 * MARGIN, HEIGHT + TITLE + 3.0 * MARGIN);
+    let width = (WIDTH + AXIS).max(wide(&title)) + 2.0 * MARGIN;
+    let height = HEIGHT + TITLE + 4.0 * MARGIN;
     let end = states.curve.last().map_or(0, |point| point.0).max(1) as f64;
     let most = states
         .curve
@@ -216,18 +217,14 @@ pub fn curve_svg(record: &Record, states: &SymbolicStates) -> String {
         .max()
         .unwrap_or(0)
         .max(1) as f64;
-    let (left, top) = (MARGIN + AXIS, MARGIN + TITLE);
+    let (left, top) = (MARGIN + AXIS, 2.0 * MARGIN + TITLE);
     let place = |&(steps, count): &(u64, u64)| {
         let x = left + WIDTH * steps as f64 / end;
         let y = top + HEIGHT * (1.0 - count as f64 / most);
         format!("{x:.1},{y:.1}")
     };
     let points: Vec<String> = states.curve.iter().map(place).collect();
-    let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-         viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"monospace\" font-size=\"12\">\n"
-    );
-    text += &format!("<rect width=\"100%\" height=\"100%\" fill=\"{PAPER}\"/>\n");
+    let mut text = sheet(width, height);
     text += &words(MARGIN, MARGIN, &title, "font-weight=\"bold\"");
     let bottom = top + HEIGHT;
     text += &format!(
@@ -238,16 +235,48 @@ pub fn curve_svg(record: &Record, states: &SymbolicStates) -> String {
         "<polyline points=\"{}\" fill=\"none\" stroke=\"#2980b9\" stroke-width=\"2\"/>\n",
         points.join(" ")
     );
-    text += &words(MARGIN, top + 4.0, &format!("{most:.0}"), "");
-    text += &words(MARGIN, bottom, "0", "");
+    // The numbers stand outside the axes, and each axis says what it counts.
+    let before_axis = |text: &str| left - wide(text) - 6.0;
+    let highest = format!("{most:.0}");
+    text += &words(before_axis(&highest), top + 4.0, &highest, "");
+    text += &words(before_axis("0"), bottom, "0", "");
+    text += &words(MARGIN, top - 14.0, "symbolic states", "");
     text += &words(left, bottom + MARGIN, "0", "");
-    let steps = format!("{end:.0} steps");
-    text += &words(
-        left + WIDTH - 7.6 * steps.len() as f64,
-        bottom + MARGIN,
-        &steps,
-        "",
-    );
+    let longest = format!("{end:.0}");
+    let ends = left + WIDTH - wide(&longest);
+    text += &words(ends, bottom + MARGIN, &longest, "");
+    let middle = left + (WIDTH - wide("steps")) / 2.0;
+    text += &words(middle, bottom + MARGIN, "steps", "");
     text += "</svg>\n";
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use mazurka_core::Verdict;
+
+    use super::*;
+    use crate::wellformed::{is_sound, texts};
+
+    #[test]
+    fn the_axes_of_the_curve_say_what_they_count() {
+        let mut record = crate::tests::record(Verdict::Verified, Vec::new(), Vec::new());
+        record.program.file = "a/very/long/folder/".repeat(12);
+        let states = SymbolicStates {
+            por: "canonical".into(),
+            prefix_pruning: true,
+            feasible: true,
+            count: 3,
+            peak: 4_000_000,
+            curve: vec![(0, 1), (1_000_000, 4_000_000), (2_000_000, 3)],
+            mishaps: Vec::new(),
+            listed: Vec::new(),
+        };
+        let svg = curve_svg(&record, &states);
+        is_sound(&svg);
+        let words: Vec<String> = texts(&svg).into_iter().map(|(_, _, text)| text).collect();
+        for label in ["symbolic states", "steps", "4000000", "2000000"] {
+            assert!(words.iter().any(|word| word == label), "{label}: {words:?}");
+        }
+    }
 }

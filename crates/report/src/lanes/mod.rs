@@ -6,6 +6,8 @@
 mod dot;
 mod model;
 mod svg;
+#[cfg(test)]
+mod tests;
 
 use mazurka_core::record::{Kind, Record, Run, Witness};
 
@@ -55,7 +57,7 @@ impl Lanes {
         let first = said.lines().next().unwrap_or("");
         let mut heading = vec![format!("{}: {first}", record.program.file)];
         if record.witnesses.is_empty() {
-            heading.push("nothing is violated, so there is no run to draw".to_owned());
+            heading.push("no counterexample was found, so there is no run to draw".to_owned());
         }
         let mut panels = Vec::new();
         let mut foot = Vec::new();
