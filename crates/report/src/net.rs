@@ -16,7 +16,7 @@ use crate::{clip, counted};
 const ROW: f64 = 62.0;
 const RADIUS: f64 = 7.0;
 const BOX: f64 = 20.0;
-const LABEL_WIDTH: usize = 28;
+const LABEL_WIDTH: usize = 36;
 
 /// What the pictures are called.
 fn title(record: &Record, kind: &str, tests: u64, net: &Net) -> String {

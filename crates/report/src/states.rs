@@ -14,8 +14,8 @@ use crate::tree::{fill, name};
 use crate::{clip, counted};
 
 /// Letters of the words beside a state, and of the label of a step.
-const STATE_WIDTH: usize = 36;
-const LABEL_WIDTH: usize = 32;
+const STATE_WIDTH: usize = 40;
+const LABEL_WIDTH: usize = 40;
 /// Sizes, in pixels.
 const ROW: f64 = 46.0;
 const RADIUS: f64 = 6.0;
@@ -189,8 +189,8 @@ impl<'a> Layout<'a> {
         (self.layers.left(at) + RADIUS + 2.0, self.row(at))
     }
 
-    /// A step: from its state to its label, and on to the other state.
-    fn edge(&self, at: usize) -> String {
+    /// A step: its line from one state to its label, and on to the other state; and its label.
+    fn edge(&self, at: usize) -> (String, String) {
         let edge = &self.graph.edges[at];
         let node = self.graph.states.len() + at;
         let lines = label(edge);
@@ -232,7 +232,7 @@ impl<'a> Layout<'a> {
             let options = format!("fill=\"{ink}\" {halo}");
             text += &words(left, y + at as f64 * LINE, line, &options);
         }
-        line + &titled(&step_details(edge), &text)
+        (line, titled(&step_details(edge), &text))
     }
 
     fn state_svg(&self, at: usize) -> String {
@@ -284,9 +284,11 @@ pub fn states_svg(record: &Record, graph: &StateGraph) -> String {
         let bold = if at == 0 { "font-weight=\"bold\"" } else { "" };
         text += &words(MARGIN, MARGIN + at as f64 * LINE, line, bold);
     }
-    for at in 0..graph.edges.len() {
-        text += &layout.edge(at);
-    }
+    // All lines lie below all words.
+    let edges = (0..graph.edges.len()).map(|at| layout.edge(at));
+    let (lines, labels): (Vec<String>, Vec<String>) = edges.unzip();
+    text += &lines.concat();
+    text += &labels.concat();
     if !graph.states.is_empty() {
         let (x, y) = layout.state(0);
         let (from, end) = (y - RADIUS - 22.0, y - RADIUS - 2.0);

@@ -8,6 +8,7 @@ mod context;
 mod documents;
 mod exit_codes;
 mod files;
+mod lanes;
 mod limits;
 mod names;
 mod permute;
@@ -24,3 +25,6 @@ mod undecided;
 mod unfold;
 mod verdicts;
 mod warnings;
+// The report's own tests use it, too.
+#[path = "../../../report/src/wellformed.rs"]
+mod wellformed;

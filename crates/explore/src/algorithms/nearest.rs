@@ -141,7 +141,7 @@ impl Walk {
             }
         };
         let last = program.events().last();
-        let last = last.map(|event| std::slice::from_ref(event));
+        let last = last.map(std::slice::from_ref);
         let mut made = Schedule::from_run(last.unwrap_or_default(), program.processes());
         if let Some(step) = made.0.pop() {
             edges.push(NearEdge { from, to, step });

@@ -306,7 +306,7 @@ impl Panel {
                 }
                 let own =
                     |&place: &usize| held[place].lane == lane && held[place].name == change.name;
-                if let Some(place) = open.iter().position(|place| own(place)) {
+                if let Some(place) = open.iter().position(own) {
                     let known = &mut held[open.swap_remove(place)];
                     known.to = places[at];
                     let until = format!("to step {}", at + 1);

@@ -10,7 +10,7 @@ use crate::svg::{INK, LETTER, LINE, MARGIN, PAPER, sheet, titled, wide, words};
 /// Sizes, in pixels.
 const GAP: f64 = 22.0;
 const PAD: f64 = 8.0;
-const TRACK: f64 = 16.0;
+const TRACK: f64 = 19.0;
 const BAR: f64 = 7.0;
 const BETWEEN_ROWS: f64 = 16.0;
 /// Room for the line of what repeats.
@@ -229,7 +229,10 @@ impl Layout {
             }
             if !row.note.is_empty() {
                 let bend = if panel.repeats.is_some() { RETURN } else { 0.0 };
-                text += &words(MARGIN + bend, top + LINE - 3.0, &row.note, &ink(RACE));
+                // White around the letters keeps them legible where they cross lanes.
+                let halo = "paint-order=\"stroke\" stroke=\"#ffffff\" stroke-width=\"4\"";
+                let options = format!("{} {halo}", ink(RACE));
+                text += &words(MARGIN + bend, top + LINE - 3.0, &row.note, &options);
             }
             for cell in &row.cells {
                 text += &self.cell(cell, top, height);
