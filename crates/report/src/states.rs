@@ -40,7 +40,12 @@ pub fn states_left_out(record: &Record, graph: &StateGraph) -> Option<String> {
 }
 
 fn title(record: &Record, graph: &StateGraph) -> String {
-    let states = record.counts.states.unwrap_or(graph.states.len() as u64);
+    // The engine may leave out states that a false `assume` discards.
+    let drawn = graph.states.len() as u64;
+    let states = match graph.states.iter().any(|state| state.cut) {
+        true => record.counts.states.unwrap_or(drawn).max(drawn),
+        false => drawn,
+    };
     format!(
         "{}: {}: {}",
         record.program.file,

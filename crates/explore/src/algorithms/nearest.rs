@@ -1,8 +1,9 @@
 //! The states of a program nearest to its initial state, and all steps between them.
 //!
 //! Breadth-first search with a table of fingerprints. [`Stateful`](crate::Algorithm::Stateful)
-//! meets the same states, but sleep sets spare it steps, so its search is not the graph. The way to
-//! each state is kept and made again: a picture has few states, and nothing else is asked for.
+//! meets the same states, but sleep sets spare it steps, so its search is not the graph; they spare
+//! it some states, too, in which a false `assume` has halted a process. The way to each state is
+//! kept and made again: a picture has few states, and nothing else is asked for.
 //!
 //! As there, nothing is run from a state where a false `assume` has halted a process.
 

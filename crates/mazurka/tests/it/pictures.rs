@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use mazurka::record::{EndStatus, Ending, Run};
+use mazurka::record::{EndStatus, Ending, GraphEdge, GraphState, Leaf, Run};
 use mazurka::run::Plan;
 use mazurka::{Algorithm, Options, Program, quietly};
 
@@ -45,13 +45,18 @@ fn the_graph_has_the_states_that_the_engine_counts() {
         let counted = record.counts.states.expect("it merges states") as usize;
         match record.scope.exhaustive && counted <= 200 {
             true => {
-                assert_eq!((graph.states.len(), cut), (counted, false), "{name}");
+                // Sleep sets may spare the engine states that are discarded, and no others.
+                let discarded = |state: &&GraphState| state.mark == Some(Leaf::Discarded);
+                let discarded = graph.states.iter().filter(discarded).count();
+                let least = graph.states.len() - discarded;
+                let right = (least..=graph.states.len()).contains(&counted);
+                assert!(right && !cut, "{name}: {counted} of {}", graph.states.len());
                 whole += 1;
             }
             false => assert!(graph.states.len() <= 200, "{name}"),
         }
         for (at, state) in graph.states.iter().enumerate().skip(1) {
-            let leads = |edge: &&mazurka::record::GraphEdge| {
+            let leads = |edge: &&GraphEdge| {
                 edge.to == at && graph.states[edge.from].depth + 1 == state.depth
             };
             assert!(graph.edges.iter().any(|edge| leads(&edge)), "{name}: {at}");

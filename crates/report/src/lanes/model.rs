@@ -171,7 +171,7 @@ impl Panel {
             }
             match drawn.binary_search(&at) {
                 Ok(_) => {
-                    let cell = self.step(facts, at);
+                    let cell = self.step_box(facts, at);
                     self.rows.push(Row {
                         number: Some(at + 1),
                         cells: cell.into_iter().collect(),
@@ -196,7 +196,7 @@ impl Panel {
     }
 
     /// The box of a step; none if its lane is left out.
-    fn step(&self, facts: &Facts<'_>, at: usize) -> Option<Cell> {
+    fn step_box(&self, facts: &Facts<'_>, at: usize) -> Option<Cell> {
         let step = &facts.run.steps[at];
         let lane = self.lane_of(&step.process)?;
         let mut full = vec![

@@ -207,8 +207,8 @@ fn nothing_breaks_the_picture() {
         });
         steps[at].racing = at % 2 == 0;
     }
-    for at in 0..60 {
-        steps[at] = locks(steps[at].clone(), &nasty, at < 30);
+    for (at, step) in steps.iter_mut().take(60).enumerate() {
+        *step = locks(step.clone(), &nasty, at < 30);
     }
     steps[199].mishap = Some(nasty.clone());
     let ends = (0..30).map(|process| {
