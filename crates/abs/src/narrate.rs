@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use mazurka_core::record::{Actor, Binding, Change, Message, Place, Step, Waiting};
-use mazurka_core::{Execution, Mishap, MishapKind, Narrator, ProcessId, Status, StepError};
+use mazurka_core::{
+    Execution, HeldLock, Mishap, MishapKind, Narrator, ProcessId, Status, StepError,
+};
 
 use crate::Machine;
 use crate::code::Op;
@@ -29,7 +31,7 @@ impl Machine {
         }
     }
 
-    fn shown(&self, value: &Value) -> String {
+    pub(crate) fn shown(&self, value: &Value) -> String {
         shown(value, &self.code, &self.names)
     }
 
@@ -314,6 +316,20 @@ impl Narrator for Machine {
             })
         };
         waiting.filter_map(tell).collect()
+    }
+
+    fn locals_of(&self, process: ProcessId) -> Vec<Binding> {
+        self.task_locals(process)
+    }
+
+    fn line_of(&self, process: ProcessId) -> Option<usize> {
+        let alive = matches!(self.status(process), Status::Ready | Status::Waiting);
+        let task = self.task(process).filter(|_| alive);
+        task.map(|task| self.rest_line(task))
+    }
+
+    fn held(&self) -> Vec<HeldLock> {
+        self.held_cogs()
     }
 
     fn bindings(&self, observed_only: bool) -> Vec<Binding> {

@@ -9,7 +9,7 @@
 //! | to | module |
 //! |---|---|
 //! | get a verdict, explore and count | [`search`], [`checkpoint`] |
-//! | run one execution, and again | [`run`], [`replay`], [`permute`] |
+//! | run one execution, by hand, and again | [`run`], [`step`], [`replay`], [`permute`] |
 //! | build a net, and search it for a state | [`unfold`], [`reach`] |
 //! | look at all initial values at once | [`symbolic`], [`prove`] |
 //! | choose who decides conditions | [`solving`] |
@@ -43,6 +43,7 @@ pub mod replay;
 pub mod run;
 pub mod search;
 pub mod solving;
+pub mod step;
 pub mod symbolic;
 mod translation;
 mod tree;

@@ -2,7 +2,7 @@
 
 use mazurka_core::record::{Binding, Change, Place, Step, Waiting};
 use mazurka_core::{
-    AccessKind, Claims, Event, Execution, Mishap, Narrator, ProcessId, ProcessPath, Status,
+    AccessKind, Claims, Event, Execution, HeldLock, Mishap, Narrator, ProcessId, ProcessPath, Status,
     StepError, TemporalText,
 };
 
@@ -384,6 +384,18 @@ impl Narrator for Machine {
             Some(invariant) => format!("invariant {}", invariant + 1),
             None => self.code.cell_name(cell),
         }
+    }
+
+    fn locals_of(&self, process: ProcessId) -> Vec<Binding> {
+        self.live_locals(process)
+    }
+
+    fn line_of(&self, process: ProcessId) -> Option<usize> {
+        self.resting_line(process)
+    }
+
+    fn held(&self) -> Vec<HeldLock> {
+        self.held_locks()
     }
 
     fn waiting(&self) -> Vec<Waiting> {

@@ -1,0 +1,70 @@
+//! Where the tasks of a state stand: their variables, and the cogs that they hold.
+
+use mazurka_core::record::Binding;
+use mazurka_core::{HeldLock, ProcessId};
+
+use crate::Machine;
+use crate::heap::Life;
+use crate::text::object_name;
+use crate::value::Value;
+
+impl Machine {
+    /// The cogs that tasks hold while they wait.
+    pub(crate) fn held_cogs(&self) -> Vec<HeldLock> {
+        let objects = self.state.objects.iter().enumerate();
+        let mut held: Vec<(u32, u32)> = objects
+            .filter_map(|(number, object)| Some((number as u32, object.holder?)))
+            .collect();
+        held.sort_by(|&(a, _), &(b, _)| Value::Object(a).order(&Value::Object(b), &self.names));
+        let lock = |(cog, holder): (u32, u32)| HeldLock {
+            lock: format!("cog of {}", object_name(cog, &self.code, &self.names)),
+            process: self.names.tasks.path(ProcessId(holder)).to_string(),
+        };
+        held.into_iter().map(lock).collect()
+    }
+
+    /// The variables of a task that can still matter, the outermost first. What cannot matter was
+    /// cleared when the task came to rest.
+    pub(crate) fn task_locals(&self, process: ProcessId) -> Vec<Binding> {
+        let mut all = Vec::new();
+        let Some(task) = self.task(process).filter(|task| task.life == Life::Alive) else {
+            return all;
+        };
+        for (at, frame) in task.frames.iter().enumerate() {
+            let inner = task.frames.get(at + 1);
+            let pc = inner.map_or(task.pc, |inner| inner.call);
+            let Some((start, variables)) = self.body_at(pc) else {
+                continue;
+            };
+            for (slot, name) in variables {
+                let slot = frame.base + slot;
+                let value = task.stack.get(slot as usize);
+                let Some(value) = value.filter(|&v| slot < frame.top && *v != Value::Unit) else {
+                    continue;
+                };
+                all.push(Binding {
+                    name: match self.method_at(*start).filter(|_| at > 0) {
+                        Some(method) => format!("{method}.{name}"),
+                        None => name.clone(),
+                    },
+                    value: self.shown(value),
+                });
+            }
+        }
+        all
+    }
+
+    /// Where the body of an instruction starts, and its variables.
+    fn body_at(&self, pc: u32) -> Option<&(u32, Vec<(u32, String)>)> {
+        let all = &self.code.variables;
+        let after = all.partition_point(|(start, _)| *start <= pc);
+        all.get(after.checked_sub(1)?)
+    }
+
+    fn method_at(&self, entry: u32) -> Option<&str> {
+        let classes = self.code.classes.iter();
+        let mut methods = classes.flat_map(|class| &class.methods);
+        let found = methods.find(|method| method.entry == entry);
+        found.map(|method| method.name.as_str())
+    }
+}
