@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mazurka_core::record::{Coverage, Record};
-use mazurka_core::{Execution, Schedule, Semantics};
+use mazurka_core::{Execution, Patience, Schedule, Semantics};
 use mazurka_explore::{Goal, Observer};
 use mazurka_lang::{Code, Machine, Reached};
 
@@ -37,7 +37,12 @@ pub struct TestCoverage {
 /// Runs a schedule from the start and notes what it reaches. A step that is not possible ends the
 /// run.
 fn cover(code: Arc<Code>, options: &Options, schedule: &Schedule, reached: &Arc<Reached>) {
-    let mut machine = Machine::until(code, options.limits.local, Patience::default(), Some(Arc::clone(reached)));
+    let mut machine = Machine::until(
+        code,
+        options.limits.local,
+        Patience::default(),
+        Some(Arc::clone(reached)),
+    );
     for step in &schedule.0 {
         let known = machine.processes().find(&step.process);
         let made = known.map(|process| machine.step(process, &step.outcomes).is_ok());

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use mazurka_core::{Kinds, Narrator, Semantics};
+use mazurka_core::{Kinds, Narrator, Patience, Semantics};
 use mazurka_diagnostics::{Diagnostic, Span};
 use mazurka_lang::{Code, Concolic, LabelledMachine, Machine, Setting};
 
@@ -82,7 +82,12 @@ impl Front for Arc<Code> {
 
     fn machine(&self, options: &Options) -> Machine {
         let reached = options.reached.clone();
-        Machine::until(Arc::clone(self), options.limits.local, Patience::default(), reached)
+        Machine::until(
+            Arc::clone(self),
+            options.limits.local,
+            Patience::default(),
+            reached,
+        )
     }
 
     fn machine_for_a_search(&self, options: &Options) -> Machine {

@@ -61,7 +61,7 @@ fn the_output_in_the_readme_is_real() {
 #[test]
 fn the_ci_script_runs_the_tests_of_the_readme() {
     let script = document(".ci/run");
-    assert!(document("README.md").contains("cargo test"));
+    assert!(document("README.md").contains("cargo test --workspace"));
     for command in [
         "cargo test",
         "cargo fmt --all --check",

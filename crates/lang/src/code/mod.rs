@@ -258,7 +258,7 @@ pub struct Code {
     pub(crate) branches: FxHashSet<u32>,
     /// The conditions of statements, by the instruction that decides them. For a `for` it is its
     /// range.
-    pub(crate) conditions: FxHashMap<u32, Span>,
+    pub(crate) tests: FxHashMap<u32, Span>,
     /// The messages of `assert` and `error`.
     pub(crate) messages: FxHashMap<u32, hir::Message>,
     /// The conditions of `assert`: as they stand in the source, and as they are evaluated, with

@@ -169,7 +169,7 @@ impl<'a> Map<'a> {
                 map.met.add(span);
             }
         }
-        for (&pc, &span) in &code.conditions {
+        for (&pc, &span) in &code.tests {
             let op = code.ops[pc as usize];
             let fate = map.conditions.entry(span).or_default();
             fate.branches |= matches!(op, Op::JumpIfFalse(_) | Op::JumpUnlessLess { .. });
@@ -448,7 +448,12 @@ mod tests {
             let code = Arc::new(compile(&program, source).expect("code"));
             let reached = Arc::new(Reached::nothing(&code));
             let local = 1000;
-            let mut noting = Machine::covering(code.clone(), local, Some(reached.clone()));
+            let mut noting = Machine::until(
+                code.clone(),
+                local,
+                Default::default(),
+                Some(reached.clone()),
+            );
             let mut heard = Machine::new(code.clone(), local);
             let mut all = Instructions::default();
             let entries = 0..code.processes.len() as u32;

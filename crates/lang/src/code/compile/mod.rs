@@ -137,7 +137,7 @@ impl<'a> Compiler<'a> {
             layouts: Vec::new(),
             notes: FxHashMap::default(),
             branches: FxHashSet::default(),
-            conditions: FxHashMap::default(),
+            tests: FxHashMap::default(),
             messages: FxHashMap::default(),
             asserted: FxHashMap::default(),
             names: process_names(program),

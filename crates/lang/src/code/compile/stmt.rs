@@ -52,7 +52,7 @@ impl<'a> Compiler<'a> {
                 self.mark(Op::Open);
                 self.expr(test);
                 let at = self.emit(Op::Guard);
-                self.code.conditions.insert(at, test.span);
+                self.code.tests.insert(at, test.span);
                 self.note(at, Note::Guard(test.clone()));
                 self.guarded(body);
             }
@@ -62,7 +62,7 @@ impl<'a> Compiler<'a> {
                 self.mark(Op::Open);
                 self.expr(test);
                 let exit = self.branch();
-                self.code.conditions.insert(exit, test.span);
+                self.code.tests.insert(exit, test.span);
                 self.note(exit, Note::Test(test.clone()));
                 self.guarded(body);
                 self.emit(Op::Jump(start));
@@ -215,7 +215,7 @@ impl<'a> Compiler<'a> {
         }
         self.expr(test);
         let exit = self.branch();
-        self.code.conditions.insert(exit, test.span);
+        self.code.tests.insert(exit, test.span);
         if step {
             self.note(exit, Note::Test(test.clone()));
         }
@@ -253,7 +253,7 @@ impl<'a> Compiler<'a> {
             self.emit(Op::EndSimple);
         }
         exit += self.branch();
-        self.code.conditions.insert(exit, test.span);
+        self.code.tests.insert(exit, test.span);
         if whole || absorb {
             self.note(exit, Note::Test(test.clone()));
         }
@@ -311,7 +311,7 @@ impl<'a> Compiler<'a> {
                 self.branch()
             }
         };
-        self.code.conditions.insert(exit, from.span.to(to.span));
+        self.code.tests.insert(exit, from.span.to(to.span));
         let open = self.maybe_open;
         self.block(body);
         self.emit(Op::Increment(counter, ty));
@@ -384,7 +384,7 @@ impl<'a> Compiler<'a> {
         let read = self.value(test);
         self.expr(&read);
         let at = self.emit(op);
-        self.code.conditions.insert(at, test.span);
+        self.code.tests.insert(at, test.span);
         if op == Op::Assert {
             self.code.asserted.insert(at, [test.clone(), read]);
         }

@@ -164,10 +164,7 @@ const FOREIGN_WORDS: &[(&str, &str)] = &[
     ("send", CHANNEL),
     ("receive", CHANNEL),
     ("recv", CHANNEL),
-    (
-        "fair",
-        "write `process`: every process is weakly fair",
-    ),
+    ("fair", "write `process`: every process is weakly fair"),
     ("ltl", TEMPORAL),
     ("never", TEMPORAL),
     ("spec", TEMPORAL),
