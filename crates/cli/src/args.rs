@@ -88,16 +88,21 @@ impl LimitArgs {
             time: self.time_limit,
             memory: self.memory_limit.or_else(watch::default_memory),
         };
-        Options {
-            limits,
-            jobs,
-            solver: Solving {
-                stop: Some(watch::stop()),
-                ..Solving::default()
-            },
-            telling: watch::telling(),
-            ..Options::default()
-        }
+        options_of(limits, jobs)
+    }
+}
+
+/// What the library is asked for within some limits: Ctrl-C ends it.
+pub(crate) fn options_of(limits: Limits, jobs: usize) -> Options {
+    Options {
+        limits,
+        jobs,
+        solver: Solving {
+            stop: Some(watch::stop()),
+            ..Solving::default()
+        },
+        telling: watch::telling(),
+        ..Options::default()
     }
 }
 

@@ -38,7 +38,12 @@ pub(crate) fn print(text: &str, exit: Exit) -> Exit {
     written(write_all(&mut anstream::stdout().lock(), text), exit)
 }
 
-/// The same for what must not be changed.
+/// A part of a dialogue; the error is that it is no longer read.
+pub(crate) fn say(text: &str) -> io::Result<()> {
+    write_all(&mut anstream::stdout().lock(), text)
+}
+
+/// Writes a result that must not be changed.
 pub(crate) fn print_raw(text: &str, exit: Exit) -> Exit {
     written(write_all(&mut io::stdout().lock(), text), exit)
 }

@@ -51,6 +51,30 @@ static TELLING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 /// Set with one of these.
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
+/// Set while the program waits for a line of the user, and does nothing else.
+static WAITING: AtomicBool = AtomicBool::new(false);
+
+/// While it is there, the program waits for the user: Ctrl-C then ends it at once, and well.
+pub(crate) struct Waiting(());
+
+impl Waiting {
+    pub(crate) fn for_user() -> Self {
+        WAITING.store(true, Ordering::SeqCst);
+        Self(())
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        WAITING.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Whether Ctrl-C has been pressed.
+pub(crate) fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::SeqCst)
+}
+
 /// Set when all work is to end at once: that of a solver, and a long step too.
 pub(crate) fn stop() -> Arc<AtomicBool> {
     Arc::clone(&STOP)
@@ -100,6 +124,11 @@ impl Watcher {
         let mut first = None;
         let _ = ctrlc::set_handler(move || {
             tell(&INTERRUPTED);
+            if WAITING.load(Ordering::SeqCst) {
+                // What the terminal shows next begins on a line of its own.
+                println!();
+                std::process::exit(Exit::Verified as i32);
+            }
             // This is a thread of its own: it need not wait for one that does not look.
             if insists(&mut first, Instant::now()) {
                 files::settle();

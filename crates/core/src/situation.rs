@@ -32,6 +32,8 @@ pub struct HeldLock {
 /// Where a process stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
+    /// Its number.
+    pub number: String,
     /// The name to show: that of the source, or its number.
     pub name: String,
     /// What it can do.

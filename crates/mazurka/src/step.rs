@@ -132,6 +132,20 @@ impl Stepper<'_> {
         self.random = Random::new(seed);
     }
 
+    /// How many steps were made.
+    pub fn steps_made(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// The processes that can make a step, as they are shown.
+    pub fn ready_names(&self) -> Vec<String> {
+        let ready = with_status(&*self.machine, Status::Ready);
+        ready
+            .into_iter()
+            .map(|process| self.name(process))
+            .collect()
+    }
+
     /// The schedule of the run.
     pub fn schedule(&self) -> Schedule {
         Schedule::from_run(self.machine.events(), self.machine.processes())
@@ -176,6 +190,7 @@ impl Stepper<'_> {
                 line: machine.line_of(process),
                 waiting: waits.map(|waits| self.named(waits)),
                 locals: machine.locals_of(process),
+                number,
             }
         };
         Situation {

@@ -8,6 +8,7 @@
 //! | [`verdict()`] | the answer of `check`: one line, the evidence, the command that replays it |
 //! | [`table()`] | the counts of `explore`, and what it found |
 //! | [`run()`] | one execution, in the papers' notation |
+//! | [`stepped`], [`situation`] | the steps of `step`, what can come next, and a whole state |
 //! | [`dot()`], [`svg()`] | the exploration tree of a small program |
 //! | [`net_table`] | the counts of `unfold` |
 //! | [`net_dot`], [`net_svg`] | the net of a small program |
@@ -37,6 +38,7 @@ mod proof;
 mod reach;
 mod run;
 mod shell;
+mod step;
 mod svg;
 mod symbolic;
 mod table;
@@ -59,8 +61,9 @@ pub use paint::Paint;
 pub use permute::permutations;
 pub use proof::{MOST_GOALS, proof_html, proof_svg, proof_tree, proved, unchecked};
 pub use reach::reached;
-pub use run::{OneRun, run};
+pub use run::{OneRun, ended, run};
 pub use shell::{quote, replay_command};
+pub use step::{Stepped, situation, stepped};
 pub use svg::svg;
 pub use symbolic::{curve_svg, symbolic_states};
 pub use table::table;

@@ -10,6 +10,7 @@ mod prove;
 mod reach;
 mod replay;
 mod run;
+mod step;
 mod symbolic;
 mod unfold;
 
@@ -59,6 +60,7 @@ enum Command {
     Reach(reach::ReachArgs),
     Symbolic(symbolic::SymbolicArgs),
     Run(run::RunArgs),
+    Step(step::StepArgs),
     Permute(permute::PermuteArgs),
     Replay(replay::ReplayArgs),
     Prove(prove::ProveArgs),
@@ -76,6 +78,7 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
         Command::Reach(args) => reach::reach(args),
         Command::Symbolic(args) => symbolic::symbolic(args),
         Command::Run(args) => run::run(args),
+        Command::Step(args) => step::step(args),
         Command::Permute(args) => permute::permute(args),
         Command::Replay(args) => replay::replay(args),
         Command::Prove(args) => prove::prove(args),
@@ -117,9 +120,10 @@ impl Command {
             Command::Permute(args) => &args.output,
             Command::Replay(args) => &args.output,
             Command::Prove(args) => &args.output,
-            Command::CheckProof(_) | Command::Bench(_) | Command::Completions(_) => {
-                return Format::Text;
-            }
+            Command::Step(_)
+            | Command::CheckProof(_)
+            | Command::Bench(_)
+            | Command::Completions(_) => return Format::Text,
         };
         output.format
     }

@@ -2,8 +2,8 @@
 
 use mazurka_core::record::{Binding, Change, Place, Step, Waiting};
 use mazurka_core::{
-    AccessKind, Claims, Event, Execution, HeldLock, Mishap, Narrator, ProcessId, ProcessPath, Status,
-    StepError, TemporalText,
+    AccessKind, Claims, Event, Execution, HeldLock, Mishap, Narrator, ProcessId, ProcessPath,
+    Status, StepError, TemporalText,
 };
 
 use crate::check::hir::{Message, Property, Type};
