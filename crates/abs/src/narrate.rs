@@ -41,7 +41,7 @@ impl Machine {
     }
 
     /// The text that an instruction comes from, on one line.
-    fn words(&self, pc: u32) -> String {
+    pub(crate) fn words(&self, pc: u32) -> String {
         let text = self.code.spans[pc as usize].text(&self.code.source);
         let words: Vec<&str> = text.split_whitespace().collect();
         words.join(" ").chars().take(MOST_WORDS).collect()
@@ -326,6 +326,14 @@ impl Narrator for Machine {
         let alive = matches!(self.status(process), Status::Ready | Status::Waiting);
         let task = self.task(process).filter(|_| alive);
         task.map(|task| self.rest_line(task))
+    }
+
+    fn site_of(&self, process: ProcessId) -> u32 {
+        self.task(process).map_or(0, |task| task.pc)
+    }
+
+    fn site(&self, site: u32) -> Place {
+        self.resting_place(site)
     }
 
     fn held(&self) -> Vec<HeldLock> {

@@ -1,9 +1,11 @@
 //! Where the tasks of a state stand: their variables, and the cogs that they hold.
 
-use mazurka_core::record::Binding;
+use mazurka_core::record::{Binding, Place};
 use mazurka_core::{HeldLock, ProcessId};
+use mazurka_diagnostics::Span;
 
 use crate::Machine;
+use crate::code::{MethodInfo, Op};
 use crate::heap::Life;
 use crate::text::object_name;
 use crate::value::Value;
@@ -44,7 +46,7 @@ impl Machine {
                 };
                 all.push(Binding {
                     name: match self.method_at(*start).filter(|_| at > 0) {
-                        Some(method) => format!("{method}.{name}"),
+                        Some(method) => format!("{}.{name}", method.name),
                         None => name.clone(),
                     },
                     value: self.shown(value),
@@ -54,6 +56,25 @@ impl Machine {
         all
     }
 
+    /// Where a task rests that goes on with an instruction: what it waits for, or its method.
+    pub(crate) fn resting_place(&self, pc: u32) -> Place {
+        let op = |pc: u32| self.code.ops.get(pc as usize);
+        let before = pc.checked_sub(1).and_then(op);
+        let (span, text) = match (op(pc), before) {
+            (Some(Op::Get), _) => (self.code.spans[pc as usize], self.words(pc)),
+            (_, Some(Op::Await | Op::Suspend)) => {
+                let text = self.words(pc - 1).trim_end_matches(';').to_owned();
+                (self.code.spans[pc as usize - 1], text)
+            }
+            _ => match self.method_at(pc) {
+                Some(method) => (method.span, method.name.clone()),
+                None => (Span::default(), String::new()),
+            },
+        };
+        let (line, column) = span.line_column(&self.code.source);
+        Place { line, column, text }
+    }
+
     /// Where the body of an instruction starts, and its variables.
     fn body_at(&self, pc: u32) -> Option<&(u32, Vec<(u32, String)>)> {
         let all = &self.code.variables;
@@ -61,10 +82,9 @@ impl Machine {
         all.get(after.checked_sub(1)?)
     }
 
-    fn method_at(&self, entry: u32) -> Option<&str> {
+    fn method_at(&self, entry: u32) -> Option<&MethodInfo> {
         let classes = self.code.classes.iter();
         let mut methods = classes.flat_map(|class| &class.methods);
-        let found = methods.find(|method| method.entry == entry);
-        found.map(|method| method.name.as_str())
+        methods.find(|method| method.entry == entry)
     }
 }

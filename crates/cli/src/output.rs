@@ -20,6 +20,11 @@ pub(crate) fn width() -> Option<usize> {
     width.map(|width| width.max(NARROWEST))
 }
 
+/// How many columns the progress may have, which is shown on a terminal only.
+pub(crate) fn progress_width() -> usize {
+    width().unwrap_or(USUAL_WIDTH)
+}
+
 #[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
 fn terminal_width() -> usize {
     let size = rustix::termios::tcgetwinsize(io::stdout());

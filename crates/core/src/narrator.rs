@@ -72,6 +72,21 @@ pub trait Narrator: Execution {
         None
     }
 
+    /// A number for the place where a process rests; it is the same wherever it rests there.
+    fn site_of(&self, _process: ProcessId) -> u32 {
+        0
+    }
+
+    /// The place that such a number stands for, with what a step from there does, as the source
+    /// says it.
+    fn site(&self, _site: u32) -> Place {
+        Place {
+            line: 0,
+            column: 0,
+            text: String::new(),
+        }
+    }
+
     /// The locks that are held, in the order of the source.
     fn held(&self) -> Vec<HeldLock> {
         Vec::new()

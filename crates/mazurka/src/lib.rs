@@ -8,7 +8,7 @@
 //!
 //! | to | module |
 //! |---|---|
-//! | get a verdict, explore and count | [`search`], [`checkpoint`] |
+//! | get a verdict, explore and count | [`search`], [`checkpoint`], [`profile`] |
 //! | run one execution, by hand, and again | [`run`], [`step`], [`replay`], [`permute`] |
 //! | build a net, and search it for a state | [`unfold`], [`reach`] |
 //! | look at all initial values at once | [`symbolic`], [`prove`] |
@@ -36,6 +36,7 @@ mod front;
 mod options;
 pub mod permute;
 mod pick;
+pub mod profile;
 mod program;
 pub mod prove;
 pub mod reach;

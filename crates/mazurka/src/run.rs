@@ -200,6 +200,8 @@ impl Program {
             witnesses,
             warnings: Vec::new(),
             coverage: None,
+            memory: None,
+            profile: None,
         };
         let seed = match plan {
             Plan::Schedule(_) => None,

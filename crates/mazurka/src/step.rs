@@ -76,7 +76,7 @@ pub enum StepProblem {
         why: &'static str,
     },
     /// It can choose several values, and none was given.
-    #[error("{process} chooses: say {}", .steps.join(", "))]
+    #[error("{process} chooses: say {}", .steps.join(" or "))]
     Chooses {
         /// The process.
         process: String,
@@ -84,7 +84,7 @@ pub enum StepProblem {
         steps: Vec<String>,
     },
     /// It cannot choose the value that was given.
-    #[error("{process} cannot choose that: {}", .steps.join(", "))]
+    #[error("{process} cannot choose that: say {}", .steps.join(" or "))]
     NoSuchOutcome {
         /// The process.
         process: String,
@@ -92,7 +92,7 @@ pub enum StepProblem {
         steps: Vec<String>,
     },
     /// More values were given than it chooses.
-    #[error("{process} chooses {chosen} values here, and more are given")]
+    #[error("{process} chooses {} here, and more values are given", values(*.chosen))]
     TooManyOutcomes {
         /// The process.
         process: String,
@@ -105,6 +105,15 @@ pub enum StepProblem {
     /// The step asks for an input that cannot have the value that it is given.
     #[error(transparent)]
     Input(#[from] UnfitInput),
+}
+
+/// `no value`, `1 value`, `2 values`.
+fn values(count: usize) -> String {
+    match count {
+        0 => "no value".to_owned(),
+        1 => "1 value".to_owned(),
+        n => format!("{n} values"),
+    }
 }
 
 impl Program {
@@ -212,7 +221,7 @@ impl Stepper<'_> {
     /// error has the number of that step, from 1.
     pub fn go_to(&mut self, schedule: &Schedule) -> Result<(), (usize, StepProblem)> {
         let (here, told) = (self.schedule(), std::mem::take(&mut self.steps));
-        let ahead = self.ahead.clone();
+        let ahead = std::mem::take(&mut self.ahead);
         self.machine.back_to(0);
         let gone = self.make(schedule);
         gone.map_err(|problem| {

@@ -34,6 +34,7 @@ mod net;
 mod order;
 mod paint;
 mod permute;
+mod profile;
 mod proof;
 mod reach;
 mod run;

@@ -13,7 +13,7 @@ use crate::diagnose::WarningArgs;
 use crate::exit::Exit;
 use crate::program::ProgramArgs;
 use crate::show::{json, show};
-use crate::watch::watched;
+use crate::watch::{self, watched};
 use crate::{files, values};
 
 /// Say whether a program can fail, deadlock, or end in different states
@@ -126,7 +126,8 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     let record = watched(&options.limits, args.output.quiet, |watch| {
         program.check(&options, watch)
     })?;
-    let record = record.map_err(|error| error.to_string())?;
+    let mut record = record.map_err(|error| error.to_string())?;
+    watch::add_memory(&mut record);
     if let (Some(path), false) = (&args.witness, record.witnesses.is_empty()) {
         files::save("the witness", path, &json(&record)?);
     }

@@ -21,6 +21,7 @@ use crate::{files, values};
 Exit code 1: the violation is there again, as recorded. 3: the record is of another program or
 version, or the run diverges.
 {EXIT_CODES}"))]
+#[command(mut_arg("allow_inconclusive", |flag| flag.hide(true)))]
 pub(crate) struct ReplayArgs {
     /// A record, as `--witness FILE` saves it or `--format json` prints it; `-` for standard input
     witness: String,

@@ -169,12 +169,6 @@ fn recorded(
     Ok((program, run.schedule.clone()))
 }
 
-/// What is said in answer to a line, and whether the dialogue goes on.
-enum Answer {
-    Text(String),
-    End,
-}
-
 /// A dialogue about one run.
 struct Dialogue<'a, 'w> {
     program: &'a Program,
@@ -184,47 +178,39 @@ struct Dialogue<'a, 'w> {
 }
 
 impl Dialogue<'_, '_> {
-    /// Answers lines until there are no more.
+    /// Answers lines until there are no more, or the answers are no longer read.
     fn hold(mut self) -> Result<Exit, Refusal> {
         let prompts = io::stdin().is_terminal() && io::stdout().is_terminal();
         let first = self.stood(0);
-        if !say(&format!("{}\n{first}", self.program.record().file)) {
-            return Ok(Exit::Verified);
-        }
-        loop {
+        let mut answer = Some(format!("{}\n{first}", self.program.record().file));
+        while let Some(text) = answer {
+            let heard = output::say(&mazurka_report::fit(&text, self.view.width));
+            if heard.is_err() || watch::interrupted() {
+                break;
+            }
             if prompts {
                 print_prompt(self.stepper.steps_made());
             }
             let line = read_line().map_err(|e| format!("cannot read standard input: {e}"))?;
-            let answer = match line {
-                None => Answer::End,
-                Some(line) => self.answer(&line),
-            };
-            let text = match answer {
-                Answer::End if prompts => "\n".to_owned(),
-                Answer::End => String::new(),
-                Answer::Text(ref text) => text.clone(),
-            };
-            let heard = say(&mazurka_report::fit(&text, self.view.width));
-            if !heard || matches!(answer, Answer::End) || watch::interrupted() {
-                return Ok(Exit::Verified);
+            if line.is_none() && prompts {
+                // What the terminal shows next begins on a line of its own.
+                println!();
             }
+            answer = line.and_then(|line| self.answer(&line));
         }
+        Ok(Exit::Verified)
     }
 
-    /// Does what a line says.
-    fn answer(&mut self, line: &str) -> Answer {
+    /// Does what a line says, and says what has become of it; none ends the dialogue.
+    fn answer(&mut self, line: &str) -> Option<String> {
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-        let rest = rest.trim();
-        if line.is_empty() {
-            let here = self.stepper.steps_made();
-            return Answer::Text(self.stood(here));
-        }
-        match self.command(word) {
-            Some("quit") => Answer::End,
-            Some(command) => Answer::Text(self.obey(command, rest).unwrap_or_else(ended)),
-            None => Answer::Text(self.steps(line).unwrap_or_else(ended)),
-        }
+        let done = match self.command(word) {
+            _ if line.is_empty() => Ok(self.stood(self.stepper.steps_made())),
+            Some("quit") => return None,
+            Some(command) => self.obey(command, rest.trim()),
+            None => self.steps(line),
+        };
+        Some(done.unwrap_or_else(|problem| format!("{problem}\n")))
     }
 
     /// The command that a word names. A process may be called by a single letter too.
@@ -327,12 +313,15 @@ impl Dialogue<'_, '_> {
         match made {
             Ok(()) => Ok(self.stood(known)),
             // What was made is shown, and then why there is no more.
-            Err(problem) if self.stepper.steps_made() > known => Ok(format!(
-                "{}{}",
-                self.stood(known),
-                ended(problem.to_string())
-            )),
-            Err(problem) => Err(format!("{problem}; {}", self.ready())),
+            Err(problem) if self.stepper.steps_made() > known => {
+                Ok(format!("{}{problem}\n", self.stood(known)))
+            }
+            Err(
+                problem @ (StepProblem::NoSuchProcess(_)
+                | StepProblem::Waits { .. }
+                | StepProblem::Over { .. }),
+            ) => Err(format!("{problem}; {}", self.ready())),
+            Err(problem) => Err(problem.to_string()),
         }
     }
 
@@ -343,6 +332,11 @@ impl Dialogue<'_, '_> {
         bound: Result<Option<Bound>, StepProblem>,
     ) -> Result<String, String> {
         let bound = bound.map_err(|problem| problem.to_string())?;
+        if bound == Some(Bound::Interrupted) {
+            // There may be millions of steps, and the user wants to leave.
+            let steps = self.stepper.steps_made();
+            return Ok(format!("interrupted after {steps} steps\n"));
+        }
         let mut text = self.stood(known);
         if let Some(bound) = bound {
             let advice = mazurka_report::advice(&bound);
@@ -389,11 +383,6 @@ impl Dialogue<'_, '_> {
     }
 }
 
-/// Something that could not be done, as a line.
-fn ended(problem: String) -> String {
-    format!("{problem}\n")
-}
-
 /// The number of steps that follows a command; 1 if there is none.
 fn number(command: &str, rest: &str) -> Result<usize, String> {
     match rest {
@@ -405,22 +394,21 @@ fn number(command: &str, rest: &str) -> Result<usize, String> {
 }
 
 fn help() -> String {
+    let steps = (
+        "PROCESS",
+        "…",
+        "let it make its next step: 0, 0.1, philosopher(2), or 0=3 to choose 3",
+    );
+    let all = [&[steps], &COMMANDS[..]].concat();
     let call = |(name, takes, _): &Offered| format!("{name} {takes}");
-    let width = COMMANDS.iter().map(|one| call(one).len()).max();
+    let width = all.iter().map(|one| call(one).chars().count()).max();
     let width = width.unwrap_or(0);
     let line = |one: &Offered| format!("  {:<width$}  {}\n", call(one), one.2);
-    let steps = "  a process       let it make its next step: 0, 0.1, philosopher(2); 0=3 chooses 3;\n\
-                 \x20                 several on a line are made one after the other\n";
-    let commands: String = COMMANDS.iter().map(line).collect();
+    let lines: String = all.iter().map(line).collect();
     let letters = "The first letter is enough (s: state), unless a process is called so. An empty \
                    line shows what can come next.\nA process that is called like a command goes by \
                    its number.\n";
-    format!("{steps}{commands}{letters}")
-}
-
-/// Prints a text; whether it is still read.
-fn say(text: &str) -> bool {
-    output::say(text).is_ok()
+    lines + letters
 }
 
 fn print_prompt(steps: usize) {

@@ -394,6 +394,15 @@ impl Narrator for Machine {
         self.resting_line(process)
     }
 
+    fn site_of(&self, process: ProcessId) -> u32 {
+        let state = self.state.processes.get(process.index());
+        state.map_or(0, |state| state.registers.pc)
+    }
+
+    fn site(&self, site: u32) -> Place {
+        self.code.step_at(site)
+    }
+
     fn held(&self) -> Vec<HeldLock> {
         self.held_locks()
     }

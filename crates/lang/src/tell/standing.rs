@@ -1,10 +1,12 @@
-//! Where the processes of a state stand: their lines and locals, and the locks that they hold.
+//! Where the processes of a state stand: their places and locals, and the locks that they hold.
 
-use mazurka_core::record::Binding;
+use mazurka_core::record::{Binding, Place};
 use mazurka_core::{HeldLock, Narrator, ProcessId};
+use mazurka_diagnostics::Span;
 
 use crate::check::hir::Type;
 use crate::code::numbers::show;
+use crate::code::{Code, Note, Op};
 use crate::run::machine::Machine;
 use crate::run::state::Life;
 
@@ -12,6 +14,32 @@ use crate::run::state::Life;
 struct Standpoint<'a> {
     pc: u32,
     locals: &'a [i64],
+}
+
+impl Code {
+    /// What a step does that starts at a mark, in the words of the source. A statement that is made
+    /// in several steps is in each of them.
+    pub(super) fn step_at(&self, mark: u32) -> Place {
+        let (span, rest) = match self.ops.get(mark as usize) {
+            Some(Op::Mark(step) | Op::Open(step)) => (
+                self.steps[*step as usize].span,
+                mark + 1..self.ops.len() as u32,
+            ),
+            _ => (Span::default(), 0..0),
+        };
+        let mut place = self.place(span);
+        for pc in rest {
+            let access = match (self.ops[pc as usize], self.notes.get(&pc)) {
+                (Op::Mark(_) | Op::Open(_) | Op::End, _) => break,
+                (_, Some(Note::Read)) => "read",
+                (_, Some(Note::Write)) => "write in",
+                _ => continue,
+            };
+            place.text = format!("{access} {}", place.text);
+            break;
+        }
+        place
+    }
 }
 
 impl Machine {

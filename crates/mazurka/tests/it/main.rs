@@ -11,6 +11,7 @@ mod parallel;
 mod permute;
 mod prove;
 mod readers;
+mod step;
 mod temporal;
 mod tidy;
 mod witnesses;
