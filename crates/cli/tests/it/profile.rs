@@ -65,6 +65,18 @@ fn every_execution_of_optimal_has_its_reversal() {
     }
 }
 
+/// A search whose runs are longer than its sets starts again; what it had counted is forgotten.
+#[test]
+fn long_runs_are_counted_once() {
+    let program = "var x, y: int = 0
+process { for i in 0..300 { y := i } x := 1 }
+process { x := 2 }
+";
+    for algorithm in ["optimal", "source", "dpor"] {
+        assert_eq!(pairs(algorithm, program), [(2, 3, 1)], "{algorithm}");
+    }
+}
+
 #[test]
 fn a_profile_changes_nothing_else() {
     for algorithm in ["optimal", "source", "dpor"] {
