@@ -11,7 +11,7 @@
 //! let program = Program::load("late.maz", source, &[]).unwrap();
 //! let mut stepper = program.stepper(&Options::default()).unwrap();
 //! let labels = |stepper: &mut mazurka::step::Stepper<'_>| -> Vec<String> {
-//!     stepper.next().steps.into_iter().map(|step| step.label).collect()
+//!     stepper.next_steps().steps.into_iter().map(|step| step.label).collect()
 //! };
 //! assert_eq!(labels(&mut stepper), ["x := 1", "assert x == 0"]);
 //! stepper.make(&program.schedule("0 1").unwrap()).unwrap();
@@ -172,7 +172,7 @@ impl Stepper<'_> {
     }
 
     /// The steps that can come next. A process that chooses has one for each value.
-    pub fn next(&mut self) -> NextSteps {
+    pub fn next_steps(&mut self) -> NextSteps {
         let mut next = NextSteps::default();
         for process in with_status(&*self.machine, Status::Ready) {
             let (steps, more) = self.outcomes(process, &[]);

@@ -348,7 +348,7 @@ impl Dialogue<'_, '_> {
     /// Where the run stands: new steps, what went wrong, how it ended, what can come next.
     fn stood(&mut self, known: usize) -> String {
         let run = self.stepper.run();
-        let next = self.stepper.next();
+        let next = self.stepper.next_steps();
         let now = Stepped {
             run: &run,
             known,

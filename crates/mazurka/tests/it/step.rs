@@ -45,7 +45,7 @@ type Seen = (Situation, NextSteps, String);
 
 fn seen(stepper: &mut Stepper<'_>) -> Seen {
     let schedule = stepper.schedule().to_string();
-    (stepper.situation(), stepper.next(), schedule)
+    (stepper.situation(), stepper.next_steps(), schedule)
 }
 
 /// Walks forwards and backwards, and compares each state with what it was before.
