@@ -15,7 +15,7 @@
 //! };
 //! assert_eq!(labels(&mut stepper), ["x := 1", "assert x == 0"]);
 //! stepper.make(&program.schedule("0 1").unwrap()).unwrap();
-//! assert_eq!(stepper.run().steps[1].mishap.as_deref(), Some("assertion failed: `x == 0`"));
+//! assert_eq!(stepper.run().steps[1].mishap.as_deref(), Some("assertion failed: `assert x == 0`"));
 //! let record = stepper.record(&mut quietly()).unwrap();
 //! assert_eq!(record.record.verdict, Verdict::Violated);
 //! stepper.back(2);
