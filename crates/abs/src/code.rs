@@ -184,6 +184,8 @@ pub struct Code {
     pub(crate) functions: Vec<FunctionInfo>,
     /// The first is that of the main block.
     pub(crate) classes: Vec<ClassInfo>,
+    /// Where each body starts, in order, and its variables with their slots.
+    pub(crate) variables: Vec<(u32, Vec<(u32, String)>)>,
     /// For each place where a task can rest, what its next run may do.
     pub(crate) effects: FxHashMap<u32, Effects>,
     /// For each place where a frame can go on, the slots that do not matter there, in order.

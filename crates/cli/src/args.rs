@@ -17,7 +17,7 @@ use crate::{values, watch};
 /// The end of the help of most commands.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes: 0 verified within the stated scope, 1 violated, 2 inconclusive (a bound was hit),
-3 bad input or usage, 4 internal error.";
+3 bad input or usage, 4 internal error. --allow-inconclusive: 0 in place of 2.";
 
 /// How to search.
 #[derive(Debug, Args)]
@@ -88,16 +88,21 @@ impl LimitArgs {
             time: self.time_limit,
             memory: self.memory_limit.or_else(watch::default_memory),
         };
-        Options {
-            limits,
-            jobs,
-            solver: Solving {
-                stop: Some(watch::stop()),
-                ..Solving::default()
-            },
-            telling: watch::telling(),
-            ..Options::default()
-        }
+        options_of(limits, jobs)
+    }
+}
+
+/// What the library is asked for within some limits: Ctrl-C ends it.
+pub(crate) fn options_of(limits: Limits, jobs: usize) -> Options {
+    Options {
+        limits,
+        jobs,
+        solver: Solving {
+            stop: Some(watch::stop()),
+            ..Solving::default()
+        },
+        telling: watch::telling(),
+        ..Options::default()
     }
 }
 
@@ -134,6 +139,16 @@ pub(crate) struct OutputArgs {
     /// No progress, and of the text only the first line
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub allowing: AllowArgs,
+}
+
+/// Whether an answer that is not certain is good enough.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct AllowArgs {
+    /// End with exit code 0 instead of 2 if a bound was hit and nothing wrong was found
+    #[arg(long, help_heading = "Output")]
+    pub allow_inconclusive: bool,
 }
 
 /// Reads the name of one of these algorithms, and lists them in `--help` and completions.

@@ -58,6 +58,23 @@ pub struct Record {
     /// What was reached, if everything was explored; not of ABS programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
+    /// The most memory of the process that was measured, in bytes, where states are merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
+    /// Where the executions come from, if asked: the most frequent pair first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Vec<ReversedPair>>,
+}
+
+/// Two places in the source whose steps race.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReversedPair {
+    /// The step that came first.
+    pub first: Place,
+    /// The step that was to come before it.
+    pub second: Place,
+    /// How many executions were started to reverse such a race.
+    pub executions: u64,
 }
 
 /// What is printed instead of a [`Record`] for a program with mistakes.

@@ -199,6 +199,8 @@ impl Program {
             witnesses,
             warnings: Vec::new(),
             coverage: None,
+            memory: None,
+            profile: None,
         })
     }
 }

@@ -382,6 +382,8 @@ impl Program {
             witnesses,
             warnings: Vec::new(),
             coverage: None,
+            memory: None,
+            profile: None,
         };
         if head.algorithm != Algorithm::Stateful {
             record.add_bounds(self.leaves_out_temporal(head.counted));

@@ -43,6 +43,8 @@ pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witnes
         witnesses,
         warnings: Vec::new(),
         coverage: None,
+        memory: None,
+        profile: None,
     }
 }
 

@@ -4,11 +4,19 @@ use mazurka_core::record::{Record, Witness};
 use mazurka_core::{Kind, StopReason, Verdict};
 
 use crate::shell::determinism_command;
+use crate::table::effort;
 use crate::{View, bounds, counted, witness};
+
+/// What takes so many seconds is long enough to want to know how fast it was.
+const LONG: f64 = 2.0;
 
 /// The verdict with its evidence. The first line is the answer; the last one says what to do next.
 pub fn verdict(record: &Record, view: &View) -> String {
     let mut text = headline(record, view);
+    let long = record.seconds >= LONG;
+    if let Some(effort) = effort(record).filter(|_| long) {
+        text += &format!("{}\n", view.paint.dim(&effort));
+    }
     match record.verdict {
         Verdict::Verified => {
             if record.deterministic == Some(false) {

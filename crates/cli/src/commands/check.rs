@@ -16,7 +16,7 @@ use crate::program::ProgramArgs;
 use crate::show::{
     ABOUT_LANES, Format, JSON, LANES_DOT, LANES_SVG, TEXT, json, lanes, offer, show,
 };
-use crate::watch::watched;
+use crate::watch::{self, watched};
 use crate::{files, values};
 
 /// Say whether a program can fail, deadlock, or end in different states
@@ -131,7 +131,8 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     let record = watched(&options.limits, args.output.quiet, |watch| {
         program.check(&options, watch)
     })?;
-    let record = record.map_err(|error| error.to_string())?;
+    let mut record = record.map_err(|error| error.to_string())?;
+    watch::add_memory(&mut record);
     if let (Some(path), false) = (&args.witness, record.witnesses.is_empty()) {
         files::save("the witness", path, &json(&record)?);
     }
