@@ -53,4 +53,4 @@ pub use program::{
 };
 pub use random::Random;
 pub use schedule::{ParseScheduleError, Schedule, ScheduledStep};
-pub use verdict::{Bound, Counts, Kind, Kinds, Limits, Scope, StopReason, Verdict};
+pub use verdict::{Bound, Counts, Fairness, Kind, Kinds, Limits, Scope, StopReason, Verdict};

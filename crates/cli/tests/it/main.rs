@@ -12,6 +12,7 @@ mod limits;
 mod names;
 mod permute;
 mod pictures;
+mod properties;
 mod prove;
 mod record;
 mod replay;
