@@ -40,6 +40,7 @@ pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witnes
         kinds: KindsRecord {
             counted: vec![Kind::Failure, Kind::Deadlock, Kind::Livelock],
             open: Vec::new(),
+            halted: false,
         },
         witnesses,
         warnings: Vec::new(),

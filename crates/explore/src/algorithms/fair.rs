@@ -189,6 +189,11 @@ impl Parts {
             };
             let mut zones = 0;
             graph.components(along, looks, |members, component| {
+                // A state outside of all zones is a component of its own, perhaps with a step to
+                // itself.
+                if zone[members[0] as usize] == NONE {
+                    return;
+                }
                 match judge(graph, members, component, fairness) {
                     Judgement::Fair => {
                         members.iter().for_each(|&m| part[m as usize] = parts);
@@ -499,6 +504,28 @@ mod tests {
         let graph = graph(4, &edges);
         assert_eq!(avoiding(&graph, &[3], Fairness::Strong), None);
         assert!(avoiding(&graph, &[3], Fairness::Weak).is_some());
+    }
+
+    #[test]
+    fn what_was_found_or_taken_out_is_not_looked_at_again() {
+        // The first round finds 2 and 3, each with a step to itself, and takes out 1, which has one
+        // too: process 1 starves there.
+        let edges = [
+            (0, 0, 1),
+            (1, 0, 0),
+            (1, 0, 1),
+            (1, 1, 2),
+            (2, 0, 2),
+            (2, 0, 3),
+            (3, 0, 3),
+            (3, 0, 2),
+        ];
+        let graph = graph(4, &edges);
+        let go_on = &mut || ControlFlow::Continue(());
+        let parts = Parts::new(&graph, |_| true, Fairness::Strong, &mut Looks::new(go_on));
+        let parts = parts.continue_value().expect("no limit");
+        let of = [0, 1, 2, 3].map(|state| parts.of(state));
+        assert_eq!(of, [None, None, Some(0), Some(0)]);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! nothing counts.
 //!
 //! Memory: besides the table of the states, 18 bytes for each state, a bit more for each condition
-//! of a temporal property, and 12 bytes for each step; at the end up to 30 more for each state.
+//! of a temporal property, and 12 bytes for each step; at the end up to 42 more for each state.
 
 use std::ops::ControlFlow;
 

@@ -184,6 +184,24 @@ mod tests {
     }
 
     #[test]
+    fn the_whole_way_to_the_loop_is_shortest() {
+        // The request in 1 is nearer than that in 6, and its loop in 4 is farther away.
+        let edges = [
+            (0, 0, 1),
+            (1, 0, 2),
+            (2, 0, 3),
+            (3, 0, 4),
+            (4, 0, 4),
+            (0, 0, 5),
+            (5, 0, 6),
+            (6, 0, 6),
+        ];
+        let masks = [0, 2, 0, 0, 0, 0, 2];
+        let shown = Some((vec![0, 5, 6, 6], Some(2)));
+        assert_eq!(found(&masks, &edges, LEADS), shown);
+    }
+
+    #[test]
     fn a_response_may_be_missing_after_a_detour() {
         // The request in 1 is answered in 2 or never, in the trap 3.
         let edges = [(0, 0, 1), (1, 0, 2), (2, 0, 0), (1, 0, 3), (3, 0, 3)];
