@@ -169,8 +169,8 @@ pub struct ProgramRecord {
 }
 
 impl ProgramRecord {
-    /// The name to show for a process, or a step of a schedule: that of the source, if there is one.
-    /// Those of children begin with that of their ancestor.
+    /// The name to show for a process, or a step of a schedule: that of the source, if there is
+    /// one. Those of children begin with that of their ancestor.
     ///
     /// ```
     /// use mazurka_core::record::ProgramRecord;

@@ -20,8 +20,8 @@ pub struct Options {
     /// The kinds of violations that count, if not those that the program
     /// [asks for](crate::Program::counted).
     pub counted: Option<Kinds>,
-    /// The names of properties that count besides: invariants, `ensures` and temporal ones. If there
-    /// are some, the others are not looked at, unless all of their kind count.
+    /// The names of properties that count besides: invariants, `ensures` and temporal ones. If
+    /// there are some, the others are not looked at, unless all of their kind count.
     pub properties: Vec<String>,
     /// Which runs without an end count.
     pub fairness: Fairness,

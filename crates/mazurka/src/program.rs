@@ -132,9 +132,10 @@ impl Program {
     }
 
     /// The kinds of violations that count: those of the options, if the caller has named some, and
-    /// those of the properties that the options name. Otherwise failures, temporal properties that do not hold, deadlocks and livelocks; and
-    /// different results, if the file says what to observe or states nothing else; without those
-    /// that the file allows. Temporal properties count only where the file states some.
+    /// those of the properties that the options name. Otherwise failures, temporal properties that
+    /// do not hold, deadlocks and livelocks; and different results, if the file says what to
+    /// observe or states nothing else; without those that the file allows. Temporal properties
+    /// count only where the file states some.
     pub fn counted(&self, options: &Options) -> Kinds {
         let named = self.named_properties().into_iter();
         let named = named.filter(|(name, _)| options.properties.contains(name));

@@ -8,26 +8,26 @@
 //!
 //! | paper | here |
 //! |---|---|
-//! | enabled(τ) | [`ready`]: the process has a step from the state, also one that leads elsewhere |
+//! | enabled(τ) | [`ready`]: the process has a step from the state, even if it leads out |
 //! | just, compassionate | [`Fairness::Weak`], [`Fairness::Strong`], for each process |
 //! | fair strongly connected subgraph | a part of [`Parts`] |
 //! | restrict(S, ¬enabled(τ)) | [`Judgement::Without`] |
 //!
 //! A run that goes on for ever within some states stays in one strong component of the graph of
 //! these from some state on. If each process has a step inside the component or is not ready in one
-//! of its states, the cycle through all its states and steps is weakly fair. If not, some process is
-//! ready in all of them and steps in no cycle, so every cycle is unfair, also those of a part of the
-//! component: for weak fairness none has to be taken apart.
+//! of its states, the cycle through all its states and steps is weakly fair. If not, some process
+//! is ready in all of them and steps in no cycle, so every cycle is unfair, also those of a part of
+//! the component: for weak fairness none has to be taken apart.
 //!
-//! Strong fairness asks that a process which is ready in one state of the cycle steps in it. If some
-//! process is ready in a component and has no step inside, no fair cycle passes a state in which it
-//! is ready. So these states are taken out, and the components of the rest are looked at. A process
-//! for which states were taken out is ready in none of the rest, so there are at most as many rounds
-//! as processes, each over the whole graph.
+//! Strong fairness asks that a process which is ready in one state of the cycle steps in it. If
+//! some process is ready in a component and has no step inside, no fair cycle passes a state in
+//! which it is ready. So these states are taken out, and the components of the rest are looked at.
+//! A process for which states were taken out is ready in none of the rest, so there are at most as
+//! many rounds as processes, each over the whole graph.
 //!
 //! What is shown is a shortest path into such a part, and a shortest fair cycle through its end, if
-//! that is found within [`EFFORT`]: breadth-first, over states together with who still needs a turn.
-//! Beyond that the cycle is made of shortest paths from one turn to the next.
+//! that is found within [`EFFORT`]: breadth-first, over states together with the processes that
+//! still need a turn. Beyond that the cycle is made of shortest paths from one turn to the next.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;

@@ -12,7 +12,8 @@ impl Code {
     ///
     /// ```
     /// use mazurka_core::Kind;
-    /// let source = "var x: int = 0 invariant small: x < 2 eventually one: x == 1 process { x := 1 }";
+    /// let properties = "invariant small: x < 2 eventually one: x == 1";
+    /// let source = &format!("var x: int = 0 {properties} process {{ x := 1 }}");
     /// let program = mazurka_lang::load(source, &[]).unwrap();
     /// let code = mazurka_lang::compile(&program, source).unwrap();
     /// let named: Vec<_> = code.named_properties().collect();

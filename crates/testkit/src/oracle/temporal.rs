@@ -5,8 +5,8 @@
 //! mu-calculus*, LICS 1986): from each of its states every process can be given its turn, and again
 //! one of these states be reached, without leaving the part. No component is computed.
 //!
-//! For strong fairness the processes that step again and again are guessed, one set after the other:
-//! from some state on no other process is ready, and each of the set steps again and again.
+//! For strong fairness the processes that step again and again are guessed, one set after the
+//! other: from some state on no other process is ready, and each of the set steps again and again.
 
 use super::ast::Temporal;
 use super::cycles::Graph;

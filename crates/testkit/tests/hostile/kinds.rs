@@ -1,5 +1,5 @@
-//! All kinds of violations at once: `check --keep-going` against the oracle, on programs with endless
-//! processes, temporal properties and `allows`.
+//! All kinds of violations at once: `check --keep-going` against the oracle, on programs with
+//! endless processes, temporal properties and `allows`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! Programs in two languages (corpus/spin): Mazurka's answers against those that their files expect,
-//! and SPIN's if it is there.
+//! Programs in two languages (corpus/spin): Mazurka's answers against those that their files
+//! expect, and SPIN's if it is there.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
