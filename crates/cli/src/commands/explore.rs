@@ -6,11 +6,11 @@ use std::time::Duration;
 use clap::Args;
 use mazurka::checkpoint::Checkpoint;
 use mazurka::record::Record;
-use mazurka::search::{Pct, RandomWalks, Saving, TestCoverage, TestSink, Variant};
+use mazurka::search::{Fairness, Pct, RandomWalks, Saving, TestCoverage, TestSink, Variant};
 use mazurka::{Algorithm, Bound, Options, Program};
 
 use super::{Refusal, into_folder, jobs, view};
-use crate::args::{EXIT_CODES, OutputArgs, SearchArgs, algorithm};
+use crate::args::{EXIT_CODES, FairnessArgs, OutputArgs, SearchArgs, algorithm};
 use crate::diagnose::WarningArgs;
 use crate::exit::Exit;
 use crate::program::ProgramArgs;
@@ -86,6 +86,8 @@ pub(crate) struct ExploreArgs {
     #[arg(long, conflicts_with_all = ["checkpoint", "resume", "tests"])]
     profile: bool,
     #[command(flatten)]
+    fairness: FairnessArgs,
+    #[command(flatten)]
     search: SearchArgs,
     #[command(flatten)]
     warnings: WarningArgs,
@@ -146,6 +148,11 @@ impl ExploreArgs {
                 "--depth is for --algorithm pct, not {engine}; --max-depth limits the steps of an execution"
             ));
         }
+        if engine != Algorithm::Stateful && self.fairness.fairness != Fairness::Weak {
+            return Err(format!(
+                "--fairness is for --algorithm stateful, which looks at runs without an end, not {engine}"
+            ));
+        }
         Ok(match engine {
             Algorithm::Context(best) => Algorithm::Context(Variant {
                 anticipate: !no_anticipate,
@@ -177,6 +184,7 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let program = args.program.load()?;
     let mut options = args.search.options(jobs(args.jobs))?;
     options.cover = true;
+    options.fairness = args.fairness.fairness;
     if args.output.format.is_picture() {
         return draw(args, &program, algorithm, &options);
     }

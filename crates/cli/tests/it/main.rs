@@ -14,6 +14,7 @@ mod names;
 mod permute;
 mod pictures;
 mod profile;
+mod properties;
 mod prove;
 mod record;
 mod replay;

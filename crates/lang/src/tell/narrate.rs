@@ -349,6 +349,10 @@ impl Narrator for Machine {
         let condition = match Site::decode(mishap.site) {
             Some(Site::Invariant(k)) => program.invariants.get(k as usize).map(both),
             Some(Site::Ensures(k)) => program.ensures.get(k as usize).map(both),
+            Some(Site::At {
+                pc,
+                fault: Fault::DivisionByZero | Fault::OutOfBounds,
+            }) => code.operands.get(&pc).map(|e| [e.clone(), e.clone()]),
             Some(Site::At { pc, .. }) => code.asserted.get(&pc).cloned(),
             None => None,
         };
