@@ -111,6 +111,11 @@ impl Program {
         }
     }
 
+    /// Whether it states temporal properties.
+    pub fn states_temporal(&self) -> bool {
+        self.language.states_temporal()
+    }
+
     /// The names of its temporal properties.
     pub fn temporal_names(&self) -> Vec<String> {
         let stated = self.language.maz().map(|code| &code.program().temporal);

@@ -90,6 +90,13 @@ fn counted(args: &CheckArgs, program: &Program) -> Result<(Kinds, Option<Vec<Str
     let mut names = Vec::new();
     for text in &args.property {
         match KindName::from_str(text, false) {
+            Ok(KindName::Property) if !program.states_temporal() => {
+                return Err(
+                    "the file states no temporal property, so --property property asks for nothing"
+                        .to_owned()
+                        .into(),
+                );
+            }
             Ok(name) => kinds = name.kinds().iter().fold(kinds, Kinds::with),
             Err(_) => names.push(text.clone()),
         }

@@ -9,6 +9,7 @@ mod documents;
 mod exit_codes;
 mod files;
 mod limits;
+mod mended;
 mod names;
 mod permute;
 mod pictures;
