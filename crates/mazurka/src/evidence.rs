@@ -160,10 +160,16 @@ pub(crate) fn witnesses<M: Narrator + Semantics>(
     }
     for broken in &found.broken {
         if counts(Kind::Property) {
-            let narrated = retell(machine, &broken.schedule);
+            // Otherwise the graph of states was there, and it is a shortest run.
+            let shorter = match found.broken_off && hurry.allows(Duration::ZERO) {
+                true => temporal::shorter(machine, broken),
+                false => None,
+            };
+            let schedule = shorter.as_ref().unwrap_or(&broken.schedule);
+            let narrated = retell(machine, schedule);
             match temporal::violated(machine, broken.property, broken.lasso) {
                 true => all.push(temporal::property(machine, narrated.run, broken)),
-                false => panic!("a run does not violate what it did: {}", broken.schedule),
+                false => panic!("a run does not violate what it did: {schedule}"),
             }
         }
     }

@@ -162,6 +162,11 @@ impl Program {
         all.map(|(name, kind)| (name.to_owned(), kind)).collect()
     }
 
+    /// Whether it states temporal properties.
+    pub fn states_temporal(&self) -> bool {
+        self.language.states_temporal()
+    }
+
     /// The bound of a search that does not look at temporal properties though they count.
     pub(crate) fn leaves_out_temporal(&self, counted: Kinds) -> Option<Bound> {
         counted.contains(Kind::Property).then_some(Bound::Temporal)

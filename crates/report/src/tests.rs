@@ -39,8 +39,7 @@ pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witnes
         solver: None,
         kinds: KindsRecord {
             counted: vec![Kind::Failure, Kind::Deadlock, Kind::Livelock],
-            open: Vec::new(),
-            halted: false,
+            ..KindsRecord::default()
         },
         witnesses,
         warnings: Vec::new(),

@@ -13,7 +13,7 @@ use crate::code::{Action, Checked, Code, Note, Op};
 use crate::run::machine::Machine;
 use crate::run::{Heard, Listener, Obstacle, evaluate, input_name};
 use crate::tell::pretty::Scope;
-use crate::tell::values::Facts;
+use crate::tell::values::{Facts, watched_by};
 use mazurka_diagnostics::Span;
 use rustc_hash::FxHashSet;
 
@@ -381,6 +381,10 @@ impl Narrator for Machine {
             text: text.split_whitespace().collect::<Vec<_>>().join(" "),
             place: Some(self.code.place(property.span)),
         }
+    }
+
+    fn temporal_values(&self, property: usize) -> Vec<Binding> {
+        watched_by(self, self.code.program.temporal[property].says)
     }
 
     fn cell_name(&self, cell: u32) -> String {

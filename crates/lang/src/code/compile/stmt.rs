@@ -20,7 +20,7 @@ impl<'a> Compiler<'a> {
     }
 
     pub(super) fn stmt(&mut self, stmt: &'a Stmt) {
-        self.temporaries_used = 0;
+        self.forget_temporaries();
         let outer = self.span;
         self.span = stmt.span;
         match &stmt.kind {
@@ -235,7 +235,7 @@ impl<'a> Compiler<'a> {
 
     /// Evaluates the test of an `if` or `while`; the result jumps where it is false.
     pub(super) fn test(&mut self, test: &Expr) -> u32 {
-        self.temporaries_used = 0;
+        self.forget_temporaries();
         let mut exit = 0;
         let shared = self.shared.expr(test);
         // The note of the jump says the test with its outcome, so the statement has none of its
@@ -386,7 +386,8 @@ impl<'a> Compiler<'a> {
         let at = self.emit(op);
         self.code.tests.insert(at, test.span);
         if op == Op::Assert {
-            self.code.asserted.insert(at, [test.clone(), read]);
+            let seen = self.as_computed(&read);
+            self.code.asserted.insert(at, [test.clone(), seen]);
         }
         self.code.messages.extend(message.map(|m| (at, m.clone())));
     }
