@@ -25,7 +25,7 @@ pub mod shared;
 
 use std::sync::{Arc, OnceLock};
 
-use mazurka_core::{Access, AccessKind, Claims, Kinds, ProcessNames, Temporal, Wait};
+use mazurka_core::{Access, AccessKind, AccessOrder, Claims, Kinds, ProcessNames, Temporal, Wait};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -184,6 +184,8 @@ pub(crate) struct StepInfo {
     /// Whether it may wait for the end of a process.
     pub joins: bool,
     pub span: Span,
+    /// How much its access orders, if the source says so.
+    pub order: Option<AccessOrder>,
 }
 
 /// A procedure's code.
