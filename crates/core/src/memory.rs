@@ -119,6 +119,9 @@ pub trait WeakMemory: Execution {
     /// Whether the next step of a process is a fence.
     fn is_fence(&self, process: ProcessId) -> bool;
 
+    /// How many cells there are.
+    fn places(&self) -> u32;
+
     /// The value of a cell.
     fn value(&self, cell: u32) -> i64;
 

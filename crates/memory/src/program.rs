@@ -169,7 +169,7 @@ pub enum Effect {
 ///             false => Action::Update { loc: Loc(0), order, failure: order },
 ///         }
 ///     }
-///     fn modify(&self, _: ThreadId, read: Value) -> Effect {
+///     fn modify(&mut self, _: ThreadId, read: Value) -> Effect {
 ///         Effect::Write(read + 1)
 ///     }
 ///     fn answer(&mut self, thread: ThreadId, _: Value) {
@@ -203,7 +203,7 @@ pub trait Program {
     fn pending(&mut self, thread: ThreadId) -> Action;
 
     /// What the pending update or await of a thread does if it reads this.
-    fn modify(&self, thread: ThreadId, read: Value) -> Effect;
+    fn modify(&mut self, thread: ThreadId, read: Value) -> Effect;
 
     /// Makes the pending access of a thread.
     fn answer(&mut self, thread: ThreadId, value: Value);

@@ -3,6 +3,7 @@
 mod figures;
 mod generate;
 mod machines;
+mod maz;
 mod mutants;
 mod oracle;
 mod preemptions;

@@ -95,6 +95,10 @@ impl WeakMemory for Machine {
         claims.is_empty() && order.is_some()
     }
 
+    fn places(&self) -> u32 {
+        self.state.cells.len() as u32
+    }
+
     fn value(&self, cell: u32) -> i64 {
         self.state.cells[cell as usize]
     }

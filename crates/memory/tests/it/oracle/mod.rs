@@ -330,7 +330,7 @@ impl Oracle<'_> {
             (Action::Lock { .. }, 0) => Effect::Write(1),
             (Action::Lock { .. }, _) => Effect::Wait,
             (Action::Read { .. }, _) => Effect::Keep,
-            _ => self.program.modify(ThreadId(thread as u32), value),
+            _ => self.program.clone().modify(ThreadId(thread as u32), value),
         }
     }
 
