@@ -340,7 +340,7 @@ pub(crate) fn as_it_failed<M: Narrator, T>(
 }
 
 /// A witness that says nothing yet.
-fn unexplained(kind: Kind, runs: Vec<Run>) -> Witness {
+pub(crate) fn unexplained(kind: Kind, runs: Vec<Run>) -> Witness {
     Witness {
         kind,
         message: String::new(),

@@ -337,6 +337,7 @@ impl Theory<'_> {
             witnesses,
             warnings: Vec::new(),
             coverage: None,
+            memory: None,
         };
         Ok((ProveRecord { record, goals: all }, file))
     }

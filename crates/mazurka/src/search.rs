@@ -133,6 +133,9 @@ impl Program {
     /// gravest, as many steps again, and at least a million, are spent on graver ones; the record
     /// says which kinds are still open then.
     pub fn check(&self, options: &Options, watch: &mut Watch<'_>) -> Result<Record, Refused> {
+        if let Some(memory) = options.weak_memory() {
+            return self.search_weakly("check", memory, options, watch);
+        }
         let options = &self.covering(options);
         let counted = self.counted(options);
         let goal = match options.keep_going {
@@ -221,6 +224,9 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<Record, Refused> {
+        if let Some(memory) = options.weak_memory() {
+            return self.search_weakly("explore", memory, options, watch);
+        }
         let options = &self.covering(options);
         let mut record = match self.language.for_all() {
             Some(program) => {
@@ -382,6 +388,7 @@ impl Program {
             witnesses,
             warnings: Vec::new(),
             coverage: None,
+            memory: None,
         };
         if head.algorithm != Algorithm::Stateful {
             record.add_bounds(self.leaves_out_temporal(head.counted));

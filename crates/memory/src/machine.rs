@@ -7,6 +7,7 @@
 
 use mazurka_core::{Access, AccessKind, Claims, Mishap, ProcessId, Status, Wait, WeakMemory};
 
+use crate::graph::Graph;
 use crate::program::{Action, Effect, Loc, Program, ThreadId, Value};
 
 /// What an answer has changed.
@@ -40,8 +41,6 @@ pub struct Threads<M, const APART: bool> {
     joined: Vec<u32>,
     /// How many answers each thread has had.
     answered: Vec<u32>,
-    /// The mishaps that have been met: their indices are the codes of failures.
-    mishaps: Vec<Mishap>,
     /// Whether a step did more than one thing.
     several: bool,
     claims: Claims,
@@ -78,16 +77,10 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
             held: vec![Vec::new(); all as usize],
             joined: vec![0; all as usize],
             answered: vec![0; all as usize],
-            mishaps: Vec::new(),
             several: false,
             claims: Claims::new(),
             joins: Vec::new(),
         }
-    }
-
-    /// The mishap with this code.
-    pub fn mishap(&self, code: u32) -> Mishap {
-        self.mishaps[code as usize]
     }
 
     /// Whether a step did several things at once: then what was explored means nothing.
@@ -95,13 +88,60 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         self.several
     }
 
-    /// A machine in which the cells have these values.
-    pub fn with_values(&mut self, values: impl Iterator<Item = Value>) -> &mut M {
-        let machine = &mut self.machines[0];
-        for (cell, value) in (0..).zip(values) {
-            machine.set_value(cell, value);
+    /// The machine, with the values that the cells have at the end of an execution. A lock has that
+    /// of its holder.
+    pub fn at_the_end(&mut self, graph: &Graph) -> &mut M {
+        for (cell, &initial) in (0..).zip(&self.initial) {
+            let loc = Loc(cell);
+            let known = cell < graph.locations();
+            let value = if known {
+                graph.final_value(loc)
+            } else {
+                initial
+            };
+            self.machines[0].set_value(cell, value);
         }
-        machine
+        for (thread, held) in (1..).zip(&self.held) {
+            for &cell in held {
+                self.machines[0].set_value(cell, thread);
+            }
+        }
+        &mut self.machines[0]
+    }
+
+    /// Makes the pending access of a thread, by this function: it gets the machine, the process and
+    /// the outcomes of its step. It is not called if other processes are still to be joined.
+    pub fn answer_by(
+        &mut self,
+        thread: ThreadId,
+        value: Value,
+        make: impl FnOnce(&mut M, ProcessId, &[i64]) -> bool,
+    ) {
+        self.know(thread);
+        let log = if APART { thread.index() } else { 0 };
+        self.answered[thread.index()] += 1;
+        if self.joins_more(thread) {
+            self.joined[thread.index()] += 1;
+            self.logs[log].push(Made::Joined(thread));
+            return;
+        }
+        let claim = self.claim(thread);
+        let lock = claim.and_then(|claim| self.prepare(thread, claim, value));
+        // Only the answer to a choice is not 0 where nothing is touched.
+        let outcome = (claim.is_none() && value > 0).then(|| self.outcome(thread, value));
+        let made = make(self.machine(thread), process(thread), outcome.as_slice());
+        debug_assert!(made, "a step that was offered");
+        self.joined[thread.index()] = 0;
+        if let Some((cell, acquired)) = lock {
+            self.change_lock(thread, cell, acquired);
+        }
+        self.logs[log].push(Made::Step(thread, lock));
+    }
+
+    /// The value that is chosen, by its index.
+    fn outcome(&mut self, thread: ThreadId, index: Value) -> i64 {
+        let choice = self.probe(thread, None).and_then(|probe| probe.choice);
+        choice.map_or(0, |(_, least)| least + index)
     }
 
     fn machine(&mut self, thread: ThreadId) -> &mut M {
@@ -262,30 +302,24 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         more
     }
 
-    /// The code of the mishap that has halted a process.
-    fn mishap_of(&mut self, thread: ThreadId) -> u32 {
+    /// Where the mishap is that has halted a process.
+    fn site_of_mishap(&mut self, thread: ThreadId) -> u32 {
         let halts = |mishap: &&Mishap| mishap.process == Some(process(thread));
         let machine = self.machine(thread);
-        let later = machine
-            .events()
-            .iter()
-            .rev()
-            .flat_map(|event| &event.mishaps);
-        let found = later.chain(machine.initial_mishaps()).find(halts).copied();
-        let Some(mishap) = found else {
-            unreachable!("a process that has failed has met a mishap");
-        };
-        let known = self.mishaps.iter().position(|one| *one == mishap);
-        let code = known.unwrap_or(self.mishaps.len());
-        if code == self.mishaps.len() {
-            self.mishaps.push(mishap);
-        }
-        code as u32
+        let later = machine.events().iter().rev();
+        let later = later.flat_map(|event| &event.mishaps);
+        let mut all = later.chain(machine.initial_mishaps());
+        // A process that has failed has met one.
+        all.find(halts).map_or(0, |mishap| mishap.site)
     }
 
     /// Puts into the cell of the next step what it reads. Returns the lock that it takes or frees.
-    fn prepare(&mut self, thread: ThreadId, value: Value) -> Option<(u32, bool)> {
-        let (cell, kind) = self.claim(thread)?;
+    fn prepare(
+        &mut self,
+        thread: ThreadId,
+        (cell, kind): (u32, AccessKind),
+        value: Value,
+    ) -> Option<(u32, bool)> {
         let held = self.held[thread.index()].contains(&cell);
         let owner = i64::from(thread.0) + 1;
         let (value, lock) = match kind {
@@ -357,7 +391,7 @@ impl<M: WeakMemory, const APART: bool> Program for Threads<M, APART> {
         match self.machine(thread).status(process(thread)) {
             Status::Ended | Status::Unborn => Action::End,
             Status::Discarded => Action::Discard,
-            Status::Failed | Status::Lost => Action::Fail(self.mishap_of(thread)),
+            Status::Failed | Status::Lost => Action::Fail(self.site_of_mishap(thread)),
             Status::Ready | Status::Waiting => self.alive(thread),
         }
     }
@@ -374,34 +408,9 @@ impl<M: WeakMemory, const APART: bool> Program for Threads<M, APART> {
     }
 
     fn answer(&mut self, thread: ThreadId, value: Value) {
-        self.know(thread);
-        let log = if APART { thread.index() } else { 0 };
-        self.answered[thread.index()] += 1;
-        if self.joins_more(thread) {
-            self.joined[thread.index()] += 1;
-            self.logs[log].push(Made::Joined(thread));
-            return;
-        }
-        let lock = self.prepare(thread, value);
-        let machine = self.machine(thread);
-        let depth = machine.events().len();
-        let made = machine.step(process(thread), &[]);
-        let least = made
-            .ok()
-            .map(|event| event.outcomes.first().map(|choice| choice.value));
-        if let Some(Some(least)) = least
-            && value > 0
-        {
-            machine.back_to(depth);
-            let again = machine.step(process(thread), &[least + value]);
-            debug_assert!(again.is_ok(), "an outcome that was offered");
-        }
-        debug_assert!(least.is_some(), "a step that was offered");
-        self.joined[thread.index()] = 0;
-        if let Some((cell, acquired)) = lock {
-            self.change_lock(thread, cell, acquired);
-        }
-        self.logs[log].push(Made::Step(thread, lock));
+        let make =
+            |machine: &mut M, process, outcomes: &[i64]| machine.step(process, outcomes).is_ok();
+        self.answer_by(thread, value, make);
     }
 
     fn rewind(&mut self, answers: &mut [u32]) {

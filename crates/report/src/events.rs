@@ -249,6 +249,7 @@ mod tests {
             mishap: None,
             racing: false,
             actor: None,
+            memory: None,
         }
     }
 

@@ -148,8 +148,14 @@ pub(crate) fn title(evidence: &Witness) -> String {
 fn scope(record: &Record) -> String {
     let counts = &record.counts;
     let mut parts = Vec::new();
+    if let Some(memory) = &record.memory {
+        parts.push(model(memory).to_owned());
+    }
     if let Some(traces) = counts.traces {
-        parts.push(counted(traces, "trace", "traces"));
+        parts.push(match record.memory {
+            Some(_) => counted(traces, "execution graph", "execution graphs"),
+            None => counted(traces, "trace", "traces"),
+        });
     }
     if let Some(states) = counts.states {
         parts.push(counted(states, "state", "states"));
@@ -165,6 +171,16 @@ fn scope(record: &Record) -> String {
         StopReason::Complete | StopReason::Bound => "cut".to_owned(),
     });
     parts.join(", ")
+}
+
+/// A memory model in words.
+pub(crate) fn model(memory: &str) -> &str {
+    match memory {
+        "rc11" => "rc11: C++20's orderings without load buffering",
+        "ra" => "ra: every access acquires and releases",
+        "tso" => "tso: store buffers, as on x86",
+        other => other,
+    }
 }
 
 /// Every bound that was hit, and what to do about each.

@@ -8,7 +8,7 @@ use mazurka::Program;
 use mazurka::search::{Kind, Kinds};
 
 use super::{Refusal, jobs, view};
-use crate::args::{EXIT_CODES, OutputArgs, SearchArgs};
+use crate::args::{EXIT_CODES, MemoryArgs, OutputArgs, SearchArgs};
 use crate::diagnose::WarningArgs;
 use crate::exit::Exit;
 use crate::program::ProgramArgs;
@@ -47,6 +47,8 @@ pub(crate) struct CheckArgs {
     /// Workers that explore at the same time (the cores unless given); they change no result
     #[arg(long, short, value_name = "N", value_parser = values::count)]
     jobs: Option<u64>,
+    #[command(flatten)]
+    memory: MemoryArgs,
     #[command(flatten)]
     search: SearchArgs,
     #[command(flatten)]
@@ -123,6 +125,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     }
     options.keep_going = args.keep_going;
     options.cover = true;
+    options.memory = args.memory.memory;
     let record = watched(&options.limits, args.output.quiet, |watch| {
         program.check(&options, watch)
     })?;

@@ -7,10 +7,11 @@ use clap::Args;
 use mazurka::checkpoint::Checkpoint;
 use mazurka::record::Record;
 use mazurka::search::{Pct, RandomWalks, Saving, TestCoverage, TestSink, Variant};
+use mazurka::weak::Memory;
 use mazurka::{Algorithm, Bound, Options, Program};
 
 use super::{Refusal, into_folder, jobs, view};
-use crate::args::{EXIT_CODES, OutputArgs, SearchArgs, algorithm};
+use crate::args::{EXIT_CODES, MemoryArgs, OutputArgs, SearchArgs, algorithm};
 use crate::diagnose::WarningArgs;
 use crate::exit::Exit;
 use crate::program::ProgramArgs;
@@ -81,6 +82,8 @@ pub(crate) struct ExploreArgs {
     #[arg(long, value_name = "DIR")]
     tests: Option<PathBuf>,
     #[command(flatten)]
+    memory: MemoryArgs,
+    #[command(flatten)]
     search: SearchArgs,
     #[command(flatten)]
     warnings: WarningArgs,
@@ -117,6 +120,27 @@ struct SamplingArgs {
 }
 
 impl ExploreArgs {
+    /// What the engine of execution graphs does not have.
+    fn refuse_under_a_weak_model(&self) -> Result<(), Refusal> {
+        let weak = self.memory.memory.filter(|&memory| memory != Memory::Sc);
+        let Some(memory) = weak else {
+            return Ok(());
+        };
+        let others = [
+            (self.algorithm != Algorithm::Optimal, "--algorithm"),
+            (self.checkpoint.is_some(), "--checkpoint"),
+            (self.resume.is_some(), "--resume"),
+            (self.tests.is_some(), "--tests"),
+            (self.output.format.is_picture(), "pictures"),
+        ];
+        match others.iter().find(|(asked, _)| *asked) {
+            Some((_, what)) => Err(Refusal::Message(format!(
+                "under --memory {memory} execution graphs are explored, by one engine and without {what}; leave one of them out"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// The engine, with its switches; the error is that it has none.
     fn algorithm(&self) -> Result<Algorithm, String> {
         let ContextArgs {
@@ -172,6 +196,8 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let program = args.program.load()?;
     let mut options = args.search.options(jobs(args.jobs))?;
     options.cover = true;
+    options.memory = args.memory.memory;
+    args.refuse_under_a_weak_model()?;
     if args.output.format.is_picture() {
         return draw(args, &program, algorithm, &options);
     }

@@ -152,7 +152,7 @@ impl Scribe {
 
 impl Code {
     /// A cell as the source names it.
-    pub(crate) fn cell_name(&self, cell: u32) -> String {
+    pub fn cell_name(&self, cell: u32) -> String {
         let find = |firsts: &[u32]| {
             firsts
                 .partition_point(|&first| first <= cell)
@@ -494,6 +494,7 @@ impl Machine {
             mishap: event.mishaps.first().map(|mishap| self.explain(mishap).0),
             racing: false,
             actor: None,
+            memory: None,
         }
     }
 

@@ -182,6 +182,12 @@ impl<P: Program> End<'_, P> {
         self.runner.program(self.graph)
     }
 
+    /// Both.
+    pub fn graph_and_program(&mut self) -> (&Graph, &mut P) {
+        let program = self.runner.program(self.graph);
+        (self.graph, program)
+    }
+
     /// The execution as a list of steps.
     pub fn schedule(&self) -> Schedule {
         Schedule::of(self.graph)

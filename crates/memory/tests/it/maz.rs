@@ -19,16 +19,22 @@ fn code(name: &str, size: Option<u32>) -> Arc<Code> {
         value: size.to_string(),
     };
     let settings: Vec<Setting> = size.map(setting).into_iter().collect();
-    let program = load(&source, &settings).unwrap_or_else(|mistakes| panic!("{name}: {mistakes:?}"));
+    let program =
+        load(&source, &settings).unwrap_or_else(|mistakes| panic!("{name}: {mistakes:?}"));
     let code = compile(&program, &source).expect("code");
-    code.accesses_are_steps().unwrap_or_else(|why| panic!("{name}: {why}"));
+    code.accesses_are_steps()
+        .unwrap_or_else(|why| panic!("{name}: {why}"));
     Arc::new(code)
 }
 
 fn counts_of(code: &Arc<Code>, memory: Memory) -> Counts {
     let machine = || Machine::new(code.clone(), MAX_LOCAL);
     let apart = explore(Threads::<_, true>::new(machine), memory, &Limits::default());
-    let together = explore(Threads::<_, false>::new(machine), memory, &Limits::default());
+    let together = explore(
+        Threads::<_, false>::new(machine),
+        memory,
+        &Limits::default(),
+    );
     assert!(apart.is_exhaustive() && together.is_exhaustive());
     assert_eq!(apart.counts, together.counts);
     apart.counts

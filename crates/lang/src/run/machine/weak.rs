@@ -4,7 +4,7 @@ use mazurka_core::{AccessOrder, Claims, MemoryOrder, ProcessId, WeakMemory};
 
 use super::Machine;
 use crate::check::hir::Atomicity;
-use crate::code::{Claim, Code, Range};
+use crate::code::{Claim, Code, Op, Range};
 use mazurka_diagnostics::Span;
 
 /// Why a program has no executions under a weak memory model.
@@ -24,6 +24,9 @@ pub enum NotWeak {
         /// Where it stands.
         line: usize,
     },
+    /// The same, where only running it shows that.
+    #[error("some step does several things at once, such as to choose and to write")]
+    SeveralInAStep,
 }
 
 impl Code {
@@ -47,6 +50,17 @@ impl Code {
             }),
             None => Ok(()),
         }
+    }
+
+    /// Whether a process starts or joins another.
+    pub fn starts_processes(&self) -> bool {
+        let starts = |op: &Op| {
+            matches!(
+                op,
+                Op::SpawnBlock(_) | Op::SpawnCall(_) | Op::Join | Op::JoinAll
+            )
+        };
+        self.ops.iter().any(starts)
     }
 
     fn line_of(&self, span: Span) -> usize {
