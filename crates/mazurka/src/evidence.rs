@@ -460,7 +460,7 @@ pub(crate) fn is_complete(run: &Run) -> bool {
 }
 
 /// `0`, `0 and 1`, `0, 1 and 2`, `0, 1, 2 and 5 more`.
-fn enumerate(names: &[&str]) -> String {
+pub(crate) fn enumerate(names: &[&str]) -> String {
     const MOST: usize = 4;
     match names {
         [] => "no process".to_owned(),

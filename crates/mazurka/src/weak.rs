@@ -371,7 +371,8 @@ fn counts(found: &Found, look: &Look<'_, '_>) -> Counts {
 
 fn deterministic(found: &Found, look: &Look<'_, '_>) -> Option<bool> {
     match look.observed.len() {
-        0 | 1 => found.is_exhaustive().then_some(true),
+        0 => None,
+        1 => found.is_exhaustive().then_some(true),
         _ => Some(false),
     }
 }

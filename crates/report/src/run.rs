@@ -32,6 +32,7 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
     text += &witness::inputs(&run.inputs);
     let columns = Columns::fitting(std::slice::from_ref(run), view);
     text += &columns.steps(run, 0..run.steps.len(), None, paint);
+    text += &witness::weak(run, 0);
     // What is wrong first; a run with a failed invariant or `ensures` can still go on or be final.
     for evidence in &record.witnesses {
         text += &format!("{}\n", paint.bad(&title(evidence)));
@@ -61,7 +62,7 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
     }
     text += &one.path.map(path).unwrap_or_default();
     text += &witness::who_is_who(std::slice::from_ref(run), view);
-    let command = replay_command(&record.program, run, &view.flags);
+    let command = replay_command(&record.program, run, &witness::flags(record, view));
     text += &format!("{} {command}\n", paint.strong("repeat with:"));
     text
 }

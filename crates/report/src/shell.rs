@@ -1,6 +1,6 @@
 //! Commands that can be pasted into a shell.
 
-use mazurka_core::record::{ProgramRecord, Run};
+use mazurka_core::record::{ProgramRecord, Record, Run};
 
 /// A word as a POSIX shell reads it back: bare if it is harmless, else in single quotes.
 ///
@@ -39,9 +39,11 @@ pub fn replay_command(program: &ProgramRecord, run: &Run, flags: &[String]) -> S
 }
 
 /// The command that shows two runs of a program that end differently.
-pub(crate) fn determinism_command(program: &ProgramRecord) -> String {
-    let (file, set) = (file(program), set(program));
-    format!("mazurka check {file} --property deterministic{set}")
+pub(crate) fn determinism_command(record: &Record) -> String {
+    let (file, set) = (file(&record.program), set(&record.program));
+    let memory = record.memory.as_ref();
+    let memory = memory.map_or_else(String::new, |memory| format!(" --memory {memory}"));
+    format!("mazurka check {file} --property deterministic{set}{memory}")
 }
 
 fn file(program: &ProgramRecord) -> String {

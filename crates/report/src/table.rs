@@ -3,6 +3,7 @@
 use mazurka_core::record::Record;
 use mazurka_core::{StopReason, Verdict};
 
+use crate::verdict::model;
 use crate::verdict::{cut, title, two_runs};
 use crate::{Paint, View, clip, pad, witness};
 
@@ -63,13 +64,11 @@ pub fn table(record: &Record, view: &View) -> String {
         rows.push(("queries", asked.queries.to_string(), solved));
     }
     rows.push(("seconds", format!("{:.3}", record.seconds), ""));
-    listed(
-        record,
-        &record.algorithm,
-        "explored everything",
-        &rows,
-        view,
-    )
+    let engine = match &record.memory {
+        Some(memory) => format!("{} ({})", record.algorithm, model(memory)),
+        None => record.algorithm.clone(),
+    };
+    listed(record, &engine, "explored everything", &rows, view)
 }
 
 /// How many of a hundred, rounded down.

@@ -41,7 +41,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
 /// How to see that the results differ, where that is no violation.
 pub(crate) fn two_runs(record: &Record, view: &View) -> String {
     let intro = view.paint.strong("two runs that differ:");
-    format!("{intro} {}\n", determinism_command(&record.program))
+    format!("{intro} {}\n", determinism_command(record))
 }
 
 /// The first line: the verdict in plain words, with its scope.

@@ -197,16 +197,17 @@ pub(crate) fn waiting(witness: &Witness) -> String {
     all.iter().map(line).collect()
 }
 
+/// The flags without which a schedule of this record might not run again.
+pub(crate) fn flags(record: &Record, view: &View) -> Vec<String> {
+    let memory = record.memory.iter();
+    let memory = memory.map(|memory| format!("--memory={memory}"));
+    view.flags.iter().cloned().chain(memory).collect()
+}
+
 /// The commands that replay it, one line each.
 pub(crate) fn replay(record: &Record, witness: &Witness, view: &View) -> String {
     let mut text = who_is_who(&witness.runs, view);
-    let mut flags = view.flags.clone();
-    flags.extend(
-        record
-            .memory
-            .iter()
-            .map(|memory| format!("--memory={memory}")),
-    );
+    let flags = flags(record, view);
     for (at, run) in witness.runs.iter().enumerate() {
         let intro = if at == 0 {
             "replay with:"

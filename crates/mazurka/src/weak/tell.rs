@@ -12,10 +12,12 @@ use mazurka_lang::{Code, Machine};
 use mazurka_memory::graph::{Event, Graph, Kind as Access, Slot};
 use mazurka_memory::schedule::{Schedule, ScheduledAction};
 use mazurka_memory::{
-    End, Ending, Failure, Found, Loc, Memory, Replay, ThreadId, Threads, Value, replay_graph,
-    sample,
+    Action, End, Ending, Failure, Found, Loc, Memory, Program as _, Replay, ThreadId, Threads,
+    Value, replay_graph, sample,
 };
 use rustc_hash::FxHashMap;
+
+use crate::evidence::enumerate;
 
 /// Tells the executions of one program under one model.
 pub(super) struct Narrator<'a> {
@@ -293,7 +295,7 @@ impl Teller<'_> {
     fn make(&mut self, thread: ThreadId) {
         let at = &mut self.next[thread.index()];
         let Some(&slot) = self.graph.thread(thread).get(*at as usize) else {
-            return;
+            return self.make_racing(thread);
         };
         let event = *self.graph.event(slot);
         *at += 1;
@@ -322,6 +324,41 @@ impl Teller<'_> {
         for event in [event, last] {
             self.made
                 .insert((event.thread.0, event.index), self.steps.len());
+        }
+    }
+
+    /// Makes the access that races and so ends the execution: it is no part of the graph.
+    fn make_racing(&mut self, thread: ThreadId) {
+        let (loc, order, access) = match self.threads.pending(thread) {
+            Action::Read { loc, order } => (loc, order, "read"),
+            Action::Write { loc, order, .. } => (loc, order, "write"),
+            Action::Await { loc, order } => (loc, order, "read"),
+            Action::Update { loc, order, .. } => (loc, order, "update"),
+            _ => return,
+        };
+        let memory = MemoryStep {
+            access: access.to_owned(),
+            order: order.to_string(),
+            place: Some(self.code.cell_name(loc.0)),
+            reads_from: None,
+            behind: Vec::new(),
+        };
+        let known = loc.0 < self.graph.locations();
+        let value = match known {
+            true => self.graph.final_value(loc),
+            false => self.threads.initial_value(loc),
+        };
+        let mut told = None;
+        self.threads
+            .answer_by(thread, value, |machine, process, outcomes| {
+                told = machine.tell(process, outcomes).ok();
+                told.is_some()
+            });
+        if let Some(step) = told {
+            let memory = Some(Box::new(memory));
+            self.steps.push(Step { memory, ..step });
+            let index = self.next[thread.index()];
+            self.made.insert((thread.0, index), self.steps.len());
         }
     }
 
@@ -462,11 +499,7 @@ impl Told {
                 }
             }
         }
-        let place = lines.last().map(|&line| Place {
-            line,
-            column: 1,
-            text: String::new(),
-        });
+        let place = lines.last().map(|&line| self.line(line));
         Witness {
             message: format!(
                 "data race on `{name}`: two accesses of different processes, one of them a write, and nothing orders them"
@@ -476,13 +509,26 @@ impl Told {
         }
     }
 
+    /// A line of the source.
+    fn line(&self, line: usize) -> Place {
+        let text = self.machine.code().source().lines().nth(line - 1);
+        let text = text.unwrap_or_default();
+        let inner = text.trim_start();
+        Place {
+            line,
+            column: 1 + text.chars().count() - inner.chars().count(),
+            text: inner.trim_end().to_owned(),
+        }
+    }
+
     fn deadlock(&self) -> Witness {
         let waiting = self.machine.waiting();
         let name = |waiting: &Waiting| self.run.name_of(&waiting.process).to_owned();
         let names: Vec<String> = waiting.iter().map(name).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let verb = if names.len() == 1 { "waits" } else { "wait" };
         Witness {
-            message: format!("deadlock: {} {verb} for ever", names.join(", ")),
+            message: format!("deadlock: {} {verb} for ever", enumerate(&names)),
             waiting,
             ..witness(Kind::Deadlock, vec![self.run.clone()])
         }

@@ -10,4 +10,5 @@ mod preemptions;
 mod programs;
 mod races;
 mod random;
+mod random_maz;
 mod rerun;
