@@ -9,6 +9,7 @@ mod documents;
 mod exit_codes;
 mod files;
 mod limits;
+mod memory;
 mod names;
 mod permute;
 mod pictures;

@@ -154,11 +154,10 @@ impl Narrator<'_> {
         };
         let candidates = match old.kind {
             Kind::Failure if told.races() => vec![told.race()],
-            Kind::Failure => told
-                .mishaps
-                .iter()
-                .map(|mishap| told.failure(mishap))
-                .collect(),
+            Kind::Failure => {
+                let failures = told.mishaps.iter().filter(|mishap| told.counts(mishap));
+                failures.map(|mishap| told.failure(mishap)).collect()
+            }
             Kind::Deadlock if told.replay.ending == Some(Ending::Deadlock) => {
                 vec![told.deadlock()]
             }
@@ -237,8 +236,7 @@ impl Narrator<'_> {
     /// The execution of a schedule, and everything that is wrong with it.
     pub fn one(&self, schedule: &Schedule) -> Result<One, String> {
         let told = self.tell(schedule)?;
-        let failures = told.mishaps.iter();
-        let failures = failures.filter(|mishap| mishap.kind == MishapKind::Failure);
+        let failures = told.mishaps.iter().filter(|mishap| told.counts(mishap));
         let mut witnesses: Vec<Witness> = failures.map(|mishap| told.failure(mishap)).collect();
         if told.races() {
             witnesses.push(told.race());
@@ -457,6 +455,16 @@ impl Told {
             .iter()
             .copied()
             .find(|mishap| mishap.site == site)
+    }
+
+    /// Whether a mishap is a failure that no false assumption comes before.
+    fn counts(&self, mishap: &Mishap) -> bool {
+        let noted = |failure: &Failure| match failure {
+            Failure::Failed { code, .. } => *code == mishap.site,
+            _ => false,
+        };
+        let at_the_end = mishap.process.is_none();
+        mishap.kind == MishapKind::Failure && (at_the_end || self.replay.failures.iter().any(noted))
     }
 
     fn races(&self) -> bool {
