@@ -38,7 +38,7 @@ pub struct Record {
     pub deterministic: Option<bool>,
     /// The memory model, if it is not that of interleavings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory: Option<String>,
+    pub memory_model: Option<String>,
     /// The counts.
     #[serde(flatten)]
     pub counts: Counts,

@@ -337,7 +337,7 @@ impl Theory<'_> {
             witnesses,
             warnings: Vec::new(),
             coverage: None,
-            memory: None,
+            memory_model: None,
         };
         Ok((ProveRecord { record, goals: all }, file))
     }

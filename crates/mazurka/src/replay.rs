@@ -148,7 +148,7 @@ impl Program {
                 now: self.record().hash.clone(),
             });
         }
-        if let Some(memory) = &old.memory {
+        if let Some(memory) = &old.memory_model {
             let Ok(memory) = memory.parse() else {
                 return Err(ReplayProblem::Changed(format!(
                     "there is no memory model `{memory}`"
@@ -209,7 +209,7 @@ impl Program {
             witnesses,
             warnings: Vec::new(),
             coverage: None,
-            memory: None,
+            memory_model: None,
         })
     }
 }

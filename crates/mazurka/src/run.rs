@@ -209,7 +209,7 @@ impl Program {
             witnesses,
             warnings: Vec::new(),
             coverage: None,
-            memory: None,
+            memory_model: None,
         };
         let seed = match plan {
             Plan::Schedule(_) => None,

@@ -388,7 +388,7 @@ impl Program {
             witnesses,
             warnings: Vec::new(),
             coverage: None,
-            memory: None,
+            memory_model: None,
         };
         if head.algorithm != Algorithm::Stateful {
             record.add_bounds(self.leaves_out_temporal(head.counted));

@@ -157,7 +157,7 @@ impl Program {
             witnesses: Vec::new(),
             warnings: Vec::new(),
             coverage: None,
-            memory: None,
+            memory_model: None,
         };
         record.add_bounds(self.leaves_out_temporal(self.counted(options)));
         let states = SymbolicStates {

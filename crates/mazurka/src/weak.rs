@@ -234,7 +234,7 @@ impl Program {
             },
             stopped,
             deterministic: outcome.deterministic,
-            memory: Some(memory.to_string()),
+            memory_model: Some(memory.to_string()),
             counts: outcome.counts,
             seconds: outcome.elapsed.as_secs_f64(),
             solver: None,

@@ -41,7 +41,7 @@ pub fn replay_command(program: &ProgramRecord, run: &Run, flags: &[String]) -> S
 /// The command that shows two runs of a program that end differently.
 pub(crate) fn determinism_command(record: &Record) -> String {
     let (file, set) = (file(&record.program), set(&record.program));
-    let memory = record.memory.as_ref();
+    let memory = record.memory_model.as_ref();
     let memory = memory.map_or_else(String::new, |memory| format!(" --memory {memory}"));
     format!("mazurka check {file} --property deterministic{set}{memory}")
 }

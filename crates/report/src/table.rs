@@ -64,7 +64,7 @@ pub fn table(record: &Record, view: &View) -> String {
         rows.push(("queries", asked.queries.to_string(), solved));
     }
     rows.push(("seconds", format!("{:.3}", record.seconds), ""));
-    let engine = match &record.memory {
+    let engine = match &record.memory_model {
         Some(memory) => format!("{} ({})", record.algorithm, model(memory)),
         None => record.algorithm.clone(),
     };

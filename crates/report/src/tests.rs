@@ -43,7 +43,7 @@ pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witnes
         witnesses,
         warnings: Vec::new(),
         coverage: None,
-        memory: None,
+        memory_model: None,
     }
 }
 

@@ -148,11 +148,11 @@ pub(crate) fn title(evidence: &Witness) -> String {
 fn scope(record: &Record) -> String {
     let counts = &record.counts;
     let mut parts = Vec::new();
-    if let Some(memory) = &record.memory {
+    if let Some(memory) = &record.memory_model {
         parts.push(model(memory).to_owned());
     }
     if let Some(traces) = counts.traces {
-        parts.push(match record.memory {
+        parts.push(match record.memory_model {
             Some(_) => counted(traces, "execution graph", "execution graphs"),
             None => counted(traces, "trace", "traces"),
         });

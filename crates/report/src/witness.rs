@@ -199,7 +199,7 @@ pub(crate) fn waiting(witness: &Witness) -> String {
 
 /// The flags without which a schedule of this record might not run again.
 pub(crate) fn flags(record: &Record, view: &View) -> Vec<String> {
-    let memory = record.memory.iter();
+    let memory = record.memory_model.iter();
     let memory = memory.map(|memory| format!("--memory={memory}"));
     view.flags.iter().cloned().chain(memory).collect()
 }

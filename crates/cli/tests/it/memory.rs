@@ -37,7 +37,7 @@ fn a_weak_execution_is_shown_and_replays() {
     assert!(again.first_line().contains("all as recorded"), "{again:?}");
     let record: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(saved).expect("a record")).expect("json");
-    assert_eq!(record["memory"], "tso");
+    assert_eq!(record["memory_model"], "tso");
     let schedule = record["witnesses"][0]["runs"][0]["schedule"]
         .as_str()
         .expect("a schedule");
