@@ -39,6 +39,9 @@ pub struct Record {
     pub stopped: StopReason,
     /// Whether all final states agree on what is observed; `null` if unknown.
     pub deterministic: Option<bool>,
+    /// The memory model, if it is not that of interleavings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_model: Option<String>,
     /// The counts.
     #[serde(flatten)]
     pub counts: Counts,
@@ -448,6 +451,28 @@ pub struct Step {
     /// The messages of it, in a program of actors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<Box<Actor>>,
+    /// Its access to memory, under a weak memory model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Box<MemoryStep>>,
+}
+
+/// What an access to memory was under a weak memory model. Steps of the run count from 1.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryStep {
+    /// What it is: `read`, `write`, `update`, `lock`, `unlock`, `fence`.
+    pub access: String,
+    /// How much it orders: `plain`, `relaxed`, `acquire`, `release`, `acq_rel`, `seq_cst`.
+    pub order: String,
+    /// The place that it accesses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// The step whose write it reads, 0 for the initial value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads_from: Option<usize>,
+    /// The steps before it whose writes to the same place are newer than what it reads, or than
+    /// what it writes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub behind: Vec<usize>,
 }
 
 /// A step of an actor: a run of one of its tasks.

@@ -346,7 +346,7 @@ pub(crate) fn as_it_failed<M: Narrator, T>(
 }
 
 /// A witness that says nothing yet.
-fn unexplained(kind: Kind, runs: Vec<Run>) -> Witness {
+pub(crate) fn unexplained(kind: Kind, runs: Vec<Run>) -> Witness {
     Witness {
         kind,
         message: String::new(),
@@ -468,7 +468,7 @@ pub(crate) fn is_complete(run: &Run) -> bool {
 }
 
 /// `0`, `0 and 1`, `0, 1 and 2`, `0, 1, 2 and 5 more`.
-fn enumerate(names: &[&str]) -> String {
+pub(crate) fn enumerate(names: &[&str]) -> String {
     const MOST: usize = 4;
     match names {
         [] => "no process".to_owned(),

@@ -159,7 +159,11 @@ impl Program {
     /// gravest, as many steps again, and at least a million, are spent on graver ones; the record
     /// says which kinds are still open then.
     pub fn check(&self, options: &Options, watch: &mut Watch<'_>) -> Result<Record, Refused> {
-        self.asked(options).check_asked(options, watch)
+        let asked = self.asked(options);
+        match options.weak_memory() {
+            Some(memory) => asked.search_weakly("check", memory, options, watch),
+            None => asked.check_asked(options, watch),
+        }
     }
 
     /// Checks a program with the properties that are asked for.
@@ -263,6 +267,9 @@ impl Program {
         watch: &mut Watch<'_>,
     ) -> Result<Record, Refused> {
         let asked = self.asked(options);
+        if let Some(memory) = options.weak_memory() {
+            return asked.search_weakly("explore", memory, options, watch);
+        }
         let options = &self.covering(options);
         let mut record = match asked.language.for_all() {
             Some(program) => {
@@ -426,6 +433,7 @@ impl Program {
             coverage: None,
             memory: None,
             profile: None,
+            memory_model: None,
         };
         if found.stopped != StopReason::Complete {
             record.leave_open(Kinds::ALL);

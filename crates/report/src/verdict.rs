@@ -70,7 +70,7 @@ pub(crate) fn not_explored(record: &Record, view: &View) -> String {
 /// How to see that the results differ, where that is no violation.
 pub(crate) fn two_runs(record: &Record, view: &View) -> String {
     let intro = view.paint.strong("two runs that differ:");
-    format!("{intro} {}\n", determinism_command(&record.program))
+    format!("{intro} {}\n", determinism_command(record))
 }
 
 /// The first line: the verdict in plain words, with its scope.
@@ -222,8 +222,14 @@ pub(crate) fn title(evidence: &Witness) -> String {
 fn scope(record: &Record) -> String {
     let counts = &record.counts;
     let mut parts = Vec::new();
+    if let Some(memory) = &record.memory_model {
+        parts.push(model(memory).to_owned());
+    }
     if let Some(traces) = counts.traces {
-        parts.push(counted(traces, "trace", "traces"));
+        parts.push(match record.memory_model {
+            Some(_) => counted(traces, "execution graph", "execution graphs"),
+            None => counted(traces, "trace", "traces"),
+        });
     }
     if let Some(states) = counts.states {
         parts.push(counted(states, "state", "states"));
@@ -243,6 +249,16 @@ fn scope(record: &Record) -> String {
         StopReason::Complete | StopReason::Bound => "cut".to_owned(),
     });
     parts.join(", ")
+}
+
+/// A memory model in words.
+pub(crate) fn model(memory: &str) -> &str {
+    match memory {
+        "rc11" => "rc11: C++20's orderings without load buffering",
+        "ra" => "ra: every access acquires and releases",
+        "tso" => "tso: store buffers, as on x86",
+        other => other,
+    }
 }
 
 /// Every bound that was hit, and what to do about each.

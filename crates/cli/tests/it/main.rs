@@ -10,6 +10,7 @@ mod exit_codes;
 mod files;
 mod lanes;
 mod limits;
+mod memory;
 mod mended;
 mod names;
 mod permute;

@@ -410,6 +410,7 @@ impl<'a> Compiler<'a> {
             wait: Wait::Never,
             joins: false,
             span: self.span,
+            order: self.program.orders.get(&self.span).copied(),
         });
         self.emit(op(number));
     }

@@ -50,6 +50,7 @@ impl<'a> Compiler<'a> {
             }
             StmtKind::Guard(test, body) => {
                 self.mark(Op::Open);
+                self.order_of_guard(test);
                 self.expr(test);
                 let at = self.emit(Op::Guard);
                 self.code.tests.insert(at, test.span);
@@ -139,7 +140,9 @@ impl<'a> Compiler<'a> {
                 self.emit(Op::Call(procedure.0));
             }
             StmtKind::Atomic(stmts) => {
-                let step = stmts.iter().any(|s| self.shared.stmt(s));
+                // A fence is an empty block with an order.
+                let fence = stmts.is_empty() && self.program.orders.contains_key(&stmt.span);
+                let step = fence || stmts.iter().any(|s| self.shared.stmt(s));
                 let outer = std::mem::replace(&mut self.whole, true);
                 if step {
                     self.mark(Op::Mark);
@@ -199,6 +202,15 @@ impl<'a> Compiler<'a> {
             self.emit(Op::EndSimple);
         }
         self.maybe_open = false;
+    }
+
+    /// A guard that reads atomic variables orders as much as they do.
+    fn order_of_guard(&mut self, test: &Expr) {
+        let mut order = None;
+        test.walk(&mut |e| order = order.or(self.program.orders.get(&e.span).copied()));
+        if let Some(step) = self.code.steps.last_mut() {
+            step.order = order;
+        }
     }
 
     pub(super) fn guarded(&mut self, body: &'a Stmt) {
