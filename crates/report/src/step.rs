@@ -149,6 +149,7 @@ mod tests {
             mishap: None,
             racing: false,
             actor: None,
+            memory: None,
         }
     }
 
