@@ -247,7 +247,7 @@ fn an_engine_that_merges_states_says_how_many() {
 }
 
 #[test]
-fn values_stand_below_the_failure_and_names_above_the_command() {
+fn values_stand_below_the_failure_and_names_in_the_command() {
     let mut failed = witness(Kind::Failure, "assertion failed: `s == 0`");
     failed.place = Some(Place {
         line: 4,
@@ -276,7 +276,8 @@ fn values_stand_below_the_failure_and_names_above_the_command() {
     let names = [("0", "client(0)"), ("1", "client(1)")];
     let pair = |(number, name): (&str, &str)| (number.to_owned(), name.to_owned());
     failed.runs[0].names = names.map(pair).to_vec();
-    let found = record(Verdict::Violated, Vec::new(), vec![failed]);
+    let mut found = record(Verdict::Violated, Vec::new(), vec![failed]);
+    found.program.names = names.map(pair).to_vec();
     insta::assert_snapshot!(verdict(&found, &View::default()), @r#"
     violated: failure: assertion failed: `s == 0` (1 trace, 1 execution by naive, exhaustive)
 
@@ -285,9 +286,21 @@ fn values_stand_below_the_failure_and_names_above_the_command() {
 
       1  client(1)  s := x  line 3
 
-    processes: 1 = client(1)
-    replay with: mazurka run two.maz --schedule "0 1"
+    replay with: mazurka run two.maz --schedule "client(0) client(1)"
     "#);
+}
+
+#[test]
+fn what_follows_a_failure_that_does_not_count_was_not_explored() {
+    let mut found = record(Verdict::Verified, Vec::new(), Vec::new());
+    let line = "not explored: what a process would do after a failure that does not count\n";
+    assert!(!verdict(&found, &View::default()).contains(line));
+    found.kinds.halted = true;
+    for answer in [Verdict::Verified, Verdict::Inconclusive] {
+        found.verdict = answer;
+        assert!(verdict(&found, &View::default()).contains(line));
+        assert!(crate::table(&found, &View::default()).contains(line));
+    }
 }
 
 #[test]
