@@ -4,6 +4,7 @@
 //! nothing but the stack (they read fields); functions consist of these alone. The others are for
 //! methods.
 
+use mazurka_core::Fairness;
 use mazurka_diagnostics::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -202,6 +203,8 @@ pub struct Code {
     /// Only the scheduling of this object varies, or of all objects of this class.
     pub(crate) object: Option<String>,
     pub(crate) exceptions: Exceptions,
+    /// Which runs without an end count.
+    pub fairness: Fairness,
 }
 
 impl Code {

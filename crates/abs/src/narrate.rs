@@ -270,6 +270,7 @@ impl Narrator for Machine {
             enabled: Vec::new(),
             reads: Vec::new(),
             changes,
+            locks: Vec::new(),
             mishap: mishap.map(|mishap| self.explain(&mishap).0),
             racing: false,
             actor: Some(Box::new(self.actor(process, starts, &happenings))),

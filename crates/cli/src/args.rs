@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use mazurka::search::Fairness;
 use mazurka::solving::{SolverChoice, Solving};
 use mazurka::unfold::NetKind;
 use mazurka::{Algorithm, Limits, Options};
@@ -104,6 +105,24 @@ pub(crate) fn options_of(limits: Limits, jobs: usize) -> Options {
         telling: watch::telling(),
         ..Options::default()
     }
+}
+
+/// Which runs without an end count.
+#[derive(Debug, Args)]
+pub(crate) struct FairnessArgs {
+    /// Which runs without an end count, for livelocks and temporal properties: those in which no
+    /// process is ready for ever and never steps (weak), or those in which each process that is
+    /// ready again and again steps again and again (strong)
+    #[arg(long, value_name = "weak|strong", value_parser = fairness(), default_value_t = Fairness::Weak)]
+    pub fairness: Fairness,
+}
+
+fn fairness() -> impl TypedValueParser<Value = Fairness> {
+    let names = Fairness::ALL.map(Fairness::name);
+    PossibleValuesParser::new(names).map(|name| match name.as_str() {
+        "strong" => Fairness::Strong,
+        _ => Fairness::Weak,
+    })
 }
 
 /// The limits of what has no runs.

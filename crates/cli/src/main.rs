@@ -9,6 +9,7 @@ mod files;
 mod output;
 mod program;
 mod progress;
+mod property;
 mod show;
 mod solver;
 mod values;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use clap::Arg;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use mazurka_report::Lanes;
 use serde::Serialize;
 
 use crate::args::OutputArgs;
@@ -63,6 +64,31 @@ impl fmt::Display for Format {
 
 /// A format that a command offers, and what the help says of it.
 pub(crate) type Offer = (Format, &'static str);
+
+/// The pictures of a run.
+pub(crate) const LANES_DOT: Offer = (
+    Format::Dot,
+    "The run as lanes, one for each process, for Graphviz",
+);
+pub(crate) const LANES_SVG: Offer = (
+    Format::Svg,
+    "The run as lanes, one for each process, for a browser",
+);
+
+/// What the help says of the formats of commands that show runs.
+pub(crate) const ABOUT_LANES: &str =
+    "Text for people, the record for programs, or a picture of the run";
+
+/// A run as a picture. What is left out of it is told beside it.
+pub(crate) fn lanes(lanes: &Lanes, format: Format) -> String {
+    if let Some(left_out) = lanes.left_out() {
+        output::complain(&format!("the picture is not whole: {left_out}"));
+    }
+    match format {
+        Format::Dot => lanes.dot(),
+        _ => lanes.svg(),
+    }
+}
 
 /// What every command offers.
 pub(crate) const TEXT: Offer = (Format::Text, "Text");

@@ -55,4 +55,4 @@ pub use program::{
 pub use random::Random;
 pub use schedule::{ParseScheduleError, Schedule, ScheduledStep};
 pub use situation::{HeldLock, NextSteps, Situation, Standing};
-pub use verdict::{Bound, Counts, Kind, Kinds, Limits, Scope, StopReason, Verdict};
+pub use verdict::{Bound, Counts, Fairness, Kind, Kinds, Limits, Scope, StopReason, Verdict};

@@ -1,6 +1,8 @@
 //! A program that can tell in words what it does.
 
-use crate::record::{Binding, Ending, Place, Run, Step, Waiting};
+use std::collections::BTreeMap;
+
+use crate::record::{Binding, EndStatus, Ending, Place, ProcessEnd, Run, Step, Waiting};
 use crate::{
     Execution, HeldLock, Mishap, MishapKind, ProcessId, ProcessPath, Schedule, Status, StepError,
 };
@@ -164,6 +166,7 @@ pub trait Narrator: Execution {
             steps,
             state: self.bindings(false),
             names: named(self),
+            processes: ends(self),
         }
     }
 }
@@ -178,6 +181,36 @@ fn named<N: Narrator + ?Sized>(program: &N) -> Vec<(String, String)> {
         (name != number).then_some((number, name))
     };
     started.filter_map(pair).collect()
+}
+
+/// Every process that has started, and where it stands.
+fn ends<N: Narrator + ?Sized>(program: &N) -> Vec<ProcessEnd> {
+    let waiting = program.waiting().into_iter();
+    let mut waiting: BTreeMap<String, Waiting> = waiting
+        .map(|waiting| (waiting.process.clone(), waiting))
+        .collect();
+    let end = |&process: &ProcessId| {
+        let status = match program.status(process) {
+            Status::Unborn => return None,
+            Status::Ready => EndStatus::Ready,
+            Status::Waiting => EndStatus::Waiting,
+            Status::Ended => EndStatus::Ended,
+            Status::Failed => EndStatus::Failed,
+            Status::Discarded => EndStatus::Discarded,
+            Status::Lost => EndStatus::Lost,
+        };
+        let process = program.processes().path(process).to_string();
+        let own = waiting.remove(&process);
+        let (waits_for, held_by) = own.map_or((None, None), |own| (Some(own.what), own.held_by));
+        Some(ProcessEnd {
+            process,
+            status,
+            waits_for,
+            held_by,
+        })
+    };
+    let all = program.processes().in_order().iter();
+    all.filter_map(end).collect()
 }
 
 /// The processes with a status, in the order of their names.

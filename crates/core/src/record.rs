@@ -2,11 +2,14 @@
 //!
 //! `--format json` prints a [`Record`]. Fields are only ever added within one version.
 
+mod states;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{Bound, Counts, Scope, StopReason, Verdict};
+use crate::{Bound, Counts, Fairness, Scope, StopReason, Verdict};
 
 pub use crate::Kind;
+pub use states::{GraphEdge, GraphState, StateGraph};
 
 /// The version of the format.
 pub const VERSION: u32 = 2;
@@ -142,12 +145,16 @@ pub struct KindsRecord {
     pub counted: Vec<Kind>,
     /// Those of them that were not looked for to the end because another was found.
     pub open: Vec<Kind>,
+    /// Whether a failure that does not count has halted a process: what that process would have
+    /// done next was not explored.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub halted: bool,
 }
 
 impl KindsRecord {
     /// Whether nothing is said.
     pub fn is_empty(&self) -> bool {
-        self.counted.is_empty() && self.open.is_empty()
+        self.counted.is_empty() && self.open.is_empty() && !self.halted
     }
 }
 
@@ -175,13 +182,47 @@ pub struct ProgramRecord {
     pub hash: String,
     /// The `--set` options, in order.
     pub set: Vec<(String, String)>,
+    /// The processes that are there from the start and have a name of their own in the source: the
+    /// number and the name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<(String, String)>,
+}
+
+impl ProgramRecord {
+    /// The name to show for a process, or a step of a schedule: that of the source, if there is
+    /// one. Those of children begin with that of their ancestor.
+    ///
+    /// ```
+    /// use mazurka_core::record::ProgramRecord;
+    /// let program = ProgramRecord {
+    ///     file: "p.maz".to_owned(),
+    ///     hash: String::new(),
+    ///     set: Vec::new(),
+    ///     names: vec![("1".to_owned(), "server".to_owned())],
+    /// };
+    /// assert_eq!(program.name_of("1.0=7"), "server.0=7");
+    /// assert_eq!(program.schedule("0 1 1.0=7 10"), "0 server server.0=7 10");
+    /// ```
+    pub fn name_of(&self, process: &str) -> String {
+        let end = process.find(['.', '=']).unwrap_or(process.len());
+        let (root, rest) = process.split_at(end);
+        let named = self.names.iter().find(|(number, _)| number == root);
+        named.map_or_else(|| process.to_owned(), |(_, name)| format!("{name}{rest}"))
+    }
+
+    /// A schedule with the names of the processes.
+    pub fn schedule(&self, schedule: &str) -> String {
+        let steps = schedule.split_whitespace().map(|step| self.name_of(step));
+        steps.collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// What the search was asked for, and how far it might go; none: as far as there is something to
 /// explore.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OptionsRecord {
-    /// The property that decides whatever else the file states, if one was named.
+    /// What decides whatever else the file states, if `--property` was given: kinds of violations
+    /// and names of properties, with commas between them.
     pub property: Option<String>,
     /// Steps of one execution.
     pub max_depth: Option<u64>,
@@ -198,6 +239,9 @@ pub struct OptionsRecord {
     /// Workers, where an engine can have several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<u64>,
+    /// Which runs without an end count, where a command looks at these; weak if it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fairness: Option<Fairness>,
 }
 
 /// Evidence that anyone can replay.
@@ -218,8 +262,8 @@ pub struct Witness {
     /// For which inputs the two runs are possible and differ, if there are inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
-    /// For a run that goes on for ever: the number of its steps before those that repeat, which are
-    /// the others.
+    /// For a run that goes on for ever, of a temporal property or a livelock: the number of its
+    /// steps before those that repeat, which are the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lasso: Option<usize>,
     /// The variables that a failed condition mentions, with their values when it failed.
@@ -305,6 +349,10 @@ pub struct Run {
     /// The processes that have a name in the source: the number and the name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<(String, String)>,
+    /// Every process that has started, in the order of their numbers, and where it stands at the
+    /// end of the run; none in records of before it was told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<ProcessEnd>,
 }
 
 impl Run {
@@ -313,6 +361,39 @@ impl Run {
         let named = self.names.iter().find(|(number, _)| number == process);
         named.map_or(process, |(_, name)| name)
     }
+}
+
+/// A process at the end of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessEnd {
+    /// Which one.
+    pub process: String,
+    /// What it can do.
+    pub status: EndStatus,
+    /// What it waits for, if it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<String>,
+    /// Who holds what it waits for, if any process does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_by: Option<String>,
+}
+
+/// What a process can do at the end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EndStatus {
+    /// It can make a step.
+    Ready,
+    /// It has to wait.
+    Waiting,
+    /// It has ended.
+    Ended,
+    /// A failure has halted it.
+    Failed,
+    /// A false `assume` has halted it.
+    Discarded,
+    /// A bound of the evaluator has halted it.
+    Lost,
 }
 
 /// One step of a run.
@@ -335,6 +416,9 @@ pub struct Step {
     /// What it changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
+    /// The locks that it took or released.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locks: Vec<LockChange>,
     /// What went wrong in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mishap: Option<String>,
@@ -392,6 +476,15 @@ pub struct Change {
     pub from: String,
     /// After.
     pub to: String,
+}
+
+/// A lock that a step took or released.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LockChange {
+    /// The lock.
+    pub name: String,
+    /// Whether the process holds it after the step.
+    pub held: bool,
 }
 
 /// A variable and its values in two runs.
@@ -500,6 +593,9 @@ pub struct Net {
     pub conditions: Vec<NetCondition>,
     /// The events; each comes after those whose conditions it needs.
     pub events: Vec<NetEvent>,
+    /// For each deadlock, the conditions where its processes wait.
+    #[serde(default)]
+    pub deadlocks: Vec<Vec<usize>>,
 }
 
 /// A condition of a net.

@@ -27,6 +27,7 @@ mod witness;
 pub use algorithms::context::Variant;
 pub use algorithms::engine::{Algorithm, Stateless, UnknownAlgorithm};
 pub use algorithms::naive::next_outcomes;
+pub use algorithms::nearest::{NearEdge, NearState, NearestStates};
 pub use algorithms::pct::{Pct, Priorities};
 pub use algorithms::preempt::{FewPreemptions, Preempted};
 pub use algorithms::random::{RandomWalks, Uniform};

@@ -44,6 +44,7 @@ pub mod replay;
 pub mod run;
 pub mod search;
 pub mod solving;
+mod states;
 pub mod step;
 pub mod symbolic;
 mod translation;

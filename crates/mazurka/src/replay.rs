@@ -129,7 +129,9 @@ impl Program {
         recording: &Recording,
         options: &Options,
     ) -> Result<Record, ReplayProblem> {
-        on_front!(self.language, front => self.replay_on(front, recording, options))
+        let options = &options.as_recorded(recording.record.options.as_ref());
+        let asked = self.asked(options);
+        on_front!(asked.language, front => self.replay_on(front, recording, options))
     }
 
     fn replay_on<F: Front>(
@@ -343,9 +345,11 @@ fn same_run<M: Narrator>(
 
 /// What is not as it was, most telling first.
 fn difference(was: &Step, is: &Step) -> Option<String> {
-    // The marks say something about the step; the step is the same without them.
+    // The marks say something about the step; the step is the same without them. Locks follow from
+    // the label, and records of before they were told have none.
     let unmarked = |step: &Step| Step {
         racing: false,
+        locks: Vec::new(),
         ..step.clone()
     };
     let differ = |what: &str, was: String, is: String| {

@@ -93,8 +93,9 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<RunRecord, RunError> {
-        let record = on_front!(self.language, front => self.run_on(front, plan, options, watch))?;
-        if let Some(program) = self.language.for_all() {
+        let asked = self.asked(options);
+        let record = on_front!(asked.language, front => self.run_on(front, plan, options, watch))?;
+        if let Some(program) = asked.language.for_all() {
             // What an input is, is known where it is asked for.
             let mut machine = program.machine(options);
             if let Ok(schedule) = record.run.schedule.parse() {

@@ -161,7 +161,7 @@ impl<E: Execution> Observer<E> for Growing {
 }
 
 /// Who made a step, by its name in the source if it has one, and what it chose.
-fn named(run: &Run, step: &Step) -> String {
+pub(crate) fn named(run: &Run, step: &Step) -> String {
     let chosen = step.outcomes.iter().map(i64::to_string);
     let chosen = chosen.collect::<Vec<_>>().join(",");
     let name = run.name_of(&step.process);

@@ -407,5 +407,6 @@ fn drawn<M: Narrator>(
     Net {
         conditions: drawing.conditions.iter().map(condition).collect(),
         events,
+        deadlocks: drawing.deadlocks,
     }
 }

@@ -3,8 +3,11 @@
 
 use mazurka_core::record::{Actor, Record, Run};
 
+use crate::svg::{INK, LETTER, LINE, sheet, titled, wide};
+use crate::verdict::title;
+
 /// Sizes of the picture, in pixels.
-const LANE: f64 = 150.0;
+const LANE: f64 = 190.0;
 const ROW: f64 = 30.0;
 const TOP: f64 = 64.0;
 const MARGIN: f64 = 40.0;
@@ -13,7 +16,6 @@ const BAR: f64 = 10.0;
 /// Width of a lane of the text, in letters, at least and at most.
 const LANE_LETTERS: std::ops::RangeInclusive<usize> = 16..=32;
 
-const INK: &str = "#2c3e50";
 const WAITS: &str = "#c0392b";
 const RUNS: &str = "#2980b9";
 
@@ -40,6 +42,15 @@ impl<'a> Chart<'a> {
             steps.push((at + 1, actor, step.process.as_str()));
         }
         (!steps.is_empty()).then_some(Self { lanes, steps })
+    }
+
+    /// How wide a lane of the picture is: as what stands in it.
+    fn lane_width(&self) -> f64 {
+        let beside = |(_, actor, process): &(usize, &Actor, &str)| {
+            wide(&clipped(&words(actor, process).0, BESIDE)) + 2.0 * BAR
+        };
+        let steps = self.steps.iter().map(beside);
+        steps.fold(LANE, f64::max)
     }
 
     fn lane(&self, object: &str) -> usize {
@@ -146,6 +157,9 @@ fn arrow(letters: &mut [char], from: usize, to: usize, said: &str) {
     }
 }
 
+/// What stands beside the bars of the picture, cut.
+const BESIDE: usize = 32;
+
 /// The chart as SVG; none if the run is not one of actors.
 pub fn chart_svg(record: &Record, run: &Run) -> Option<String> {
     let chart = Chart::from_run(run)?;
@@ -154,28 +168,28 @@ pub fn chart_svg(record: &Record, run: &Run) -> Option<String> {
         .iter()
         .map(|(_, actor, _)| 1 + actor.sends.len())
         .sum();
-    let width = MARGIN * 2.0 + LANE * chart.lanes.len() as f64;
-    let height = TOP + ROW * (rows + 1) as f64 + MARGIN;
-    let x = |lane: usize| MARGIN + LANE * (lane as f64 + 0.5);
-    let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-         viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"monospace\" font-size=\"11\">\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
-         <defs><marker id=\"head\" markerWidth=\"8\" markerHeight=\"8\" refX=\"7\" refY=\"3\" orient=\"auto\">\
+    let lane = chart.lane_width();
+    // Words stand to the right of a bar, and have the whole lane.
+    let x = |at: usize| MARGIN + lane * (at as f64 + 0.5);
+    let width = x(chart.lanes.len()) + MARGIN;
+    let lines = ((width - 2.0 * MARGIN) / LETTER) as usize;
+    let wrong: Vec<String> = record.witnesses.iter().map(title).collect();
+    let bottom = TOP + ROW * (rows + 1) as f64;
+    let height = bottom + MARGIN + wrong.len() as f64 * LINE;
+    let mut text = sheet(width, height);
+    text += &format!(
+        "<defs><marker id=\"head\" markerWidth=\"8\" markerHeight=\"8\" refX=\"7\" refY=\"3\" orient=\"auto\">\
          <path d=\"M0,0 L7,3 L0,6 z\" fill=\"{INK}\"/></marker></defs>\n"
     );
-    text += &label(
-        MARGIN,
-        18.0,
-        &format!("{}: {}", record.program.file, run.schedule),
-        "start",
-        INK,
-    );
-    for (lane, name) in chart.lanes.iter().enumerate() {
-        let (at, end) = (x(lane), height - MARGIN / 2.0);
-        text += &label(at, TOP - 20.0, name, "middle", INK);
+    let heading = format!("{}: {}", record.program.file, run.schedule);
+    let shown = label(MARGIN, 18.0, &clipped(&heading, lines), "start", INK);
+    text += &titled(&heading, &shown);
+    for (at, name) in chart.lanes.iter().enumerate() {
+        let (at, letters) = (x(at), (lane / LETTER) as usize);
+        let head = label(at, TOP - 20.0, &clipped(name, letters), "middle", INK);
+        text += &titled(name, &head);
         text += &format!(
-            "<line x1=\"{at:.1}\" y1=\"{:.1}\" x2=\"{at:.1}\" y2=\"{end:.1}\" stroke=\"#bdc3c7\"/>\n",
+            "<line x1=\"{at:.1}\" y1=\"{:.1}\" x2=\"{at:.1}\" y2=\"{bottom:.1}\" stroke=\"#bdc3c7\"/>\n",
             TOP - 12.0
         );
     }
@@ -196,7 +210,14 @@ pub fn chart_svg(record: &Record, run: &Run) -> Option<String> {
             "middle",
             "#7f8c8d",
         );
-        text += &label(x(lane) + BAR, y + 12.0, &clipped(&said, 24), "start", fill);
+        let beside = label(
+            x(lane) + BAR,
+            y + 12.0,
+            &clipped(&said, BESIDE),
+            "start",
+            fill,
+        );
+        text += &titled(&said, &beside);
         for sent in &actor.sends {
             y += ROW;
             text += &message(
@@ -207,6 +228,12 @@ pub fn chart_svg(record: &Record, run: &Run) -> Option<String> {
             );
         }
         y += ROW;
+    }
+    for (at, wrong) in wrong.iter().enumerate() {
+        let y = bottom + (at + 1) as f64 * LINE;
+        let line = format!("✗ {wrong}");
+        let shown = label(MARGIN, y, &clipped(&line, lines), "start", WAITS);
+        text += &titled(wrong, &shown);
     }
     text += "</svg>\n";
     Some(text)
@@ -222,7 +249,7 @@ fn message(from: f64, to: f64, y: f64, said: &str) -> String {
         ),
     };
     let middle = if from == to {
-        from + 62.0
+        from + 92.0
     } else {
         (from + to) / 2.0
     };
@@ -230,13 +257,8 @@ fn message(from: f64, to: f64, y: f64, said: &str) -> String {
 }
 
 fn label(x: f64, y: f64, text: &str, anchor: &str, fill: &str) -> String {
-    let text = text
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;");
-    format!(
-        "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" fill=\"{fill}\">{text}</text>\n"
-    )
+    let options = format!("text-anchor=\"{anchor}\" fill=\"{fill}\"");
+    crate::svg::words(x, y, text, &options)
 }
 
 #[cfg(test)]
@@ -254,6 +276,7 @@ mod tests {
             enabled: Vec::new(),
             reads: Vec::new(),
             changes: Vec::new(),
+            locks: Vec::new(),
             mishap: None,
             racing: false,
             actor: Some(Box::new(actor.clone())),
@@ -265,6 +288,7 @@ mod tests {
             steps: actors.iter().map(step).collect(),
             state: Vec::new(),
             names: Vec::new(),
+            processes: Vec::new(),
         }
     }
 
@@ -317,5 +341,26 @@ mod tests {
         assert_eq!(chart(&one), None);
         one.steps.clear();
         assert_eq!(chart(&one), None);
+    }
+
+    #[test]
+    fn nothing_of_the_picture_is_outside_its_paper() {
+        let long = "aVeryLongNameOfAMethodThatDoesNotFitAnywhere";
+        let task = |object: &str, to: &str| Actor {
+            object: object.to_owned(),
+            task: long.to_owned(),
+            starts: true,
+            ends: false,
+            sends: vec![message(to, long), message(object, "<&>")],
+            waits_for: Some("0.1.2.3.4.5.6.7.8.9.0.1.2".to_owned()),
+        };
+        let mut long_run = run(&[task("main", "Buffer1"), task("Buffer1", "main")]);
+        long_run.schedule = "0 0.1 ".repeat(100);
+        let svg = chart_svg(
+            &crate::tests::record(mazurka_core::Verdict::Verified, Vec::new(), Vec::new()),
+            &long_run,
+        )
+        .expect("a chart");
+        crate::wellformed::is_sound(&svg);
     }
 }

@@ -45,7 +45,7 @@ pub fn dot(record: &Record, tree: &Tree) -> String {
     text
 }
 
-fn shape(leaf: Leaf) -> &'static str {
+pub(crate) fn shape(leaf: Leaf) -> &'static str {
     match leaf {
         Leaf::Final => "box",
         Leaf::Deadlock => "octagon",

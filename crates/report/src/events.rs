@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use mazurka_core::record::{Binding, Ending, Run};
+use mazurka_core::record::{Binding, Change, Ending, Run, Step};
 
 use crate::fit::visible;
 use crate::{Paint, View, clip, pad};
@@ -153,7 +153,7 @@ fn elided(steps: usize) -> String {
 }
 
 /// For each step what is to be said of it beside the others that race.
-fn marks(run: &Run) -> Vec<String> {
+pub(crate) fn marks(run: &Run) -> Vec<String> {
     let racing: Vec<usize> = (0..run.steps.len())
         .filter(|&at| run.steps[at].racing)
         .collect();
@@ -196,23 +196,28 @@ impl Row {
             process += if k == 0 { "=" } else { "," };
             process += &value.to_string();
         }
-        let changes = step
-            .changes
-            .iter()
-            .map(|c| format!("{}: {} -> {}", c.name, c.from, c.to));
-        // A step that changes nothing is there for what it saw.
-        let values = match step.changes.is_empty() {
-            false => changes.collect::<Vec<_>>().join(", "),
-            true => bindings(&step.reads),
-        };
         Row {
             number: (at + 1).to_string(),
             process,
             label: clip(&step.label, LABEL_WIDTH),
-            values: clip(&values, VALUES_WIDTH),
+            values: clip(&values(step), VALUES_WIDTH),
             line: format!("line {}", step.line),
             mishap: step.mishap.as_ref().map(|text| clip(text, LABEL_WIDTH)),
         }
+    }
+}
+
+/// What a step changed. A step that changes nothing is there for what it saw.
+pub(crate) fn values(step: &Step) -> String {
+    let change = |c: &Change| format!("{}: {} -> {}", c.name, c.from, c.to);
+    match step.changes.is_empty() {
+        false => step
+            .changes
+            .iter()
+            .map(change)
+            .collect::<Vec<_>>()
+            .join(", "),
+        true => bindings(&step.reads),
     }
 }
 
@@ -225,7 +230,6 @@ pub(crate) fn bindings(all: &[Binding]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mazurka_core::record::{Change, Step};
 
     fn events(steps: &[Step], most: Option<usize>, paint: Paint) -> String {
         let run = Run {
@@ -235,6 +239,7 @@ mod tests {
             steps: steps.to_vec(),
             state: Vec::new(),
             names: vec![("0.10".into(), "p(0).10".into())],
+            processes: Vec::new(),
         };
         let columns = Columns::fitting(std::slice::from_ref(&run), &View::default());
         columns.steps(&run, 0..steps.len(), most, paint)
@@ -254,6 +259,7 @@ mod tests {
             enabled: Vec::new(),
             reads: Vec::new(),
             changes: changes.iter().map(change).collect(),
+            locks: Vec::new(),
             mishap: None,
             racing: false,
             actor: None,
@@ -340,6 +346,7 @@ mod tests {
             steps: steps.clone(),
             state: Vec::new(),
             names: vec![("0".into(), "philosopher(0)".into())],
+            processes: Vec::new(),
         };
         for width in [60, 80, 100, 200] {
             let view = View {

@@ -8,8 +8,10 @@
 //! | [`verdict()`] | the answer of `check`: one line, the evidence, the command that replays it |
 //! | [`table()`] | the counts of `explore`, and what it found |
 //! | [`run()`] | one execution, in the papers' notation |
+//! | [`Lanes`] | a run as a picture: a lane for each process |
 //! | [`stepped`], [`situation`] | the steps of `step`, what can come next, and a whole state |
 //! | [`dot()`], [`svg()`] | the exploration tree of a small program |
+//! | [`states_dot`], [`states_svg`] | the graph of the states of a program |
 //! | [`net_table`] | the counts of `unfold` |
 //! | [`net_dot`], [`net_svg`] | the net of a small program |
 //! | [`permutations`] | the permutations of `permute` |
@@ -30,6 +32,8 @@ mod dot;
 mod events;
 mod fit;
 mod json;
+mod lanes;
+mod layers;
 mod net;
 mod order;
 mod paint;
@@ -39,6 +43,7 @@ mod proof;
 mod reach;
 mod run;
 mod shell;
+mod states;
 mod step;
 mod svg;
 mod symbolic;
@@ -47,6 +52,8 @@ mod table;
 mod tests;
 mod tree;
 mod verdict;
+#[cfg(test)]
+mod wellformed;
 mod witness;
 
 pub use bench::bench;
@@ -56,6 +63,7 @@ pub use coverage::coverage;
 pub use dot::dot;
 pub use fit::fit;
 pub use json::json;
+pub use lanes::Lanes;
 pub use net::{net_dot, net_svg, net_table, states_table};
 pub use order::{order_dot, order_svg};
 pub use paint::Paint;
@@ -64,6 +72,7 @@ pub use proof::{MOST_GOALS, proof_html, proof_svg, proof_tree, proved, unchecked
 pub use reach::reached;
 pub use run::{OneRun, ended, run};
 pub use shell::{quote, replay_command};
+pub use states::{states_dot, states_left_out, states_svg};
 pub use step::{Stepped, situation, stepped};
 pub use svg::svg;
 pub use symbolic::{curve_svg, symbolic_states};

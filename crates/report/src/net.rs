@@ -2,33 +2,40 @@
 //! conditions circles, arcs of shared variables and locks dashed, read arcs plain lines without an
 //! arrow, terminals crossed.
 //!
-//! The SVG is drawn in layers: a node stands below everything it needs. Within a layer nodes stand
-//! near those they are connected with: each in turn is moved to the middle of its neighbours above,
-//! then below, a few times.
+//! The SVG is drawn in layers: a node stands below everything it needs. Where processes wait for
+//! ever, the conditions have the colour of deadlocks and their numbers.
 
-use mazurka_core::record::{Net, Record};
+use mazurka_core::record::{Leaf, Net, Record};
 
 use crate::dot::quoted;
-use crate::svg::{INK, LETTER, LINE, MARGIN, PAPER, TITLE, titled, words};
+use crate::layers::Layers;
+use crate::svg::{INK, LINE, MARGIN, PAPER, TITLE, sheet, titled, wide, words};
+use crate::tree::fill;
 use crate::{clip, counted};
 
 const ROW: f64 = 62.0;
-const GAP: f64 = 14.0;
 const RADIUS: f64 = 7.0;
 const BOX: f64 = 20.0;
-/// How often nodes are moved towards their neighbours.
-const SWEEPS: usize = 12;
-const LABEL_WIDTH: usize = 28;
+const LABEL_WIDTH: usize = 36;
 
 /// What the pictures are called.
 fn title(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
-    format!(
+    let mut title = format!(
         "{}: {kind} net: {}, {}, {}",
         record.program.file,
         counted(tests, "test", "tests"),
         counted(net.events.len() as u64, "event", "events"),
         counted(net.conditions.len() as u64, "condition", "conditions"),
-    )
+    );
+    let deadlocks = record.counts.deadlocks;
+    if deadlocks > 0 {
+        title += &format!(", {}", counted(deadlocks, "deadlock", "deadlocks"));
+    }
+    let marked = net.deadlocks.len() as u64;
+    if marked < deadlocks {
+        title += &format!(" ({marked} of them marked)");
+    }
+    title
 }
 
 /// The net for Graphviz.
@@ -38,10 +45,14 @@ pub fn net_dot(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
     text += "  labelloc=t;\n  node [fontname=monospace, fontsize=10];\n";
     text += "  edge [arrowsize=0.6];\n";
     for (at, condition) in net.conditions.iter().enumerate() {
-        let shade = if condition.thread { "white" } else { "gray90" };
+        let (shape, fill) = match waits(net, at).is_empty() {
+            _ if !condition.thread => ("circle", "gray90"),
+            true => ("circle", "white"),
+            false => ("octagon", fill(Leaf::Deadlock)),
+        };
         text += &format!(
-            "  c{at} [shape=circle, width=0.18, label=\"\", xlabel={}, style=filled, fillcolor={shade}];\n",
-            quoted(&condition.label)
+            "  c{at} [shape={shape}, width=0.18, label=\"\", xlabel={}, style=filled, fillcolor=\"{fill}\"];\n",
+            quoted(&condition_label(net, at))
         );
     }
     for (at, event) in net.events.iter().enumerate() {
@@ -85,15 +96,9 @@ enum NetNode {
     Event(usize),
 }
 
-/// Where everything stands.
+/// Where everything stands: conditions, then events.
 struct Layout {
-    /// Conditions, then events: the layer and the middle.
-    places: Vec<(usize, f64)>,
-    layers: Vec<Vec<usize>>,
-    /// For each node those above and those below it.
-    above: Vec<Vec<usize>>,
-    below: Vec<Vec<usize>>,
-    widths: Vec<f64>,
+    layers: Layers,
     conditions: usize,
 }
 
@@ -101,106 +106,27 @@ impl Layout {
     fn new(net: &Net) -> Self {
         let conditions = net.conditions.len();
         let count = conditions + net.events.len();
-        let mut above = vec![Vec::new(); count];
-        let mut below = vec![Vec::new(); count];
+        let mut connections = Vec::new();
         let mut layer = vec![0; count];
         for (at, event) in net.events.iter().enumerate() {
             let this = conditions + at;
             for &condition in event.takes.iter().chain(&event.reads) {
-                above[this].push(condition);
-                below[condition].push(this);
+                connections.push((condition, this));
                 layer[this] = layer[this].max(layer[condition] + 1);
             }
             for &condition in &event.makes {
-                above[condition].push(this);
-                below[this].push(condition);
+                connections.push((this, condition));
                 layer[condition] = layer[this] + 1;
             }
         }
-        let mut layers = vec![Vec::new(); layer.iter().max().map_or(0, |last| last + 1)];
-        for (at, &layer) in layer.iter().enumerate() {
-            layers[layer].push(at);
-        }
-        let text = |length: usize| length as f64 * LETTER;
         let widths = (0..count).map(|at| match at.checked_sub(conditions) {
-            None => 2.0 * RADIUS + text(net.conditions[at].label.chars().count()),
-            Some(event) => text(label(net, event).chars().count()) + 8.0,
+            None => 2.0 * RADIUS + wide(&condition_label(net, at)),
+            Some(event) => wide(&label(net, event)) + 8.0,
         });
-        let mut layout = Self {
-            places: layer.iter().map(|&layer| (layer, 0.0)).collect(),
-            layers,
-            above,
-            below,
-            widths: widths.collect(),
+        Self {
+            layers: Layers::new(&layer, widths.collect(), &connections),
             conditions,
-        };
-        for at in 0..layout.layers.len() {
-            layout.spread(at);
         }
-        for sweep in 0..SWEEPS {
-            let down = sweep % 2 == 0;
-            for step in 0..layout.layers.len() {
-                let at = if down {
-                    step
-                } else {
-                    layout.layers.len() - 1 - step
-                };
-                layout.pull(at, down);
-            }
-        }
-        let left = (0..count).map(|at| layout.places[at].1 - layout.widths[at] / 2.0);
-        let shift = MARGIN - left.fold(f64::INFINITY, f64::min);
-        for place in &mut layout.places {
-            place.1 += shift;
-        }
-        layout
-    }
-
-    /// Puts the nodes of a layer side by side, in their order.
-    fn spread(&mut self, layer: usize) {
-        let mut x = 0.0;
-        for &node in &self.layers[layer] {
-            self.places[node].1 = x + self.widths[node] / 2.0;
-            x += self.widths[node] + GAP;
-        }
-    }
-
-    /// Moves the nodes of a layer towards their neighbours, and apart again.
-    fn pull(&mut self, layer: usize, down: bool) {
-        let mut wanted: Vec<(f64, usize)> = Vec::new();
-        for &node in &self.layers[layer] {
-            let near = if down {
-                &self.above[node]
-            } else {
-                &self.below[node]
-            };
-            let sum: f64 = near.iter().map(|&other| self.places[other].1).sum();
-            let here = self.places[node].1;
-            let middle = if near.is_empty() {
-                here
-            } else {
-                sum / near.len() as f64
-            };
-            wanted.push((middle, node));
-        }
-        wanted.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let mut end = f64::NEG_INFINITY;
-        for &(middle, node) in &wanted {
-            let half = self.widths[node] / 2.0;
-            let x = middle.max(end + half);
-            self.places[node].1 = x;
-            end = x + half + GAP;
-        }
-        // A node that was pushed right pushes no other: the layer as a whole is moved back.
-        let moved: f64 = wanted
-            .iter()
-            .map(|&(middle, node)| self.places[node].1 - middle)
-            .sum();
-        let back = moved / wanted.len().max(1) as f64;
-        for &(_, node) in &wanted {
-            self.places[node].1 -= back;
-        }
-        self.layers[layer] = wanted.into_iter().map(|(_, node)| node).collect();
     }
 
     fn node(&self, at: usize) -> NetNode {
@@ -211,14 +137,36 @@ impl Layout {
     }
 
     fn point(&self, at: usize) -> (f64, f64) {
-        let (layer, x) = self.places[at];
+        let (layer, x) = self.layers.places[at];
         // Words stand to the right of a circle, which is at the left end of its room.
         let x = match self.node(at) {
-            NetNode::Condition(_) => x - self.widths[at] / 2.0 + RADIUS,
+            NetNode::Condition(_) => self.layers.left(at) + RADIUS,
             NetNode::Event(_) => x,
         };
         (x, TITLE + MARGIN + layer as f64 * ROW)
     }
+}
+
+/// What a condition is, and in which deadlocks a process waits there for ever.
+fn condition_label(net: &Net, at: usize) -> String {
+    let label = &net.conditions[at].label;
+    let waits = waits(net, at);
+    match &waits[..] {
+        [] => label.clone(),
+        [one] => format!("{label} waits: deadlock {one}"),
+        some => {
+            let numbers: Vec<String> = some.iter().map(usize::to_string).collect();
+            let numbers = clip(&numbers.join(", "), LABEL_WIDTH);
+            format!("{label} waits: deadlocks {numbers}")
+        }
+    }
+}
+
+/// The deadlocks, from 1, in which a process waits at a condition.
+fn waits(net: &Net, at: usize) -> Vec<usize> {
+    let all = net.deadlocks.iter().enumerate();
+    let own = all.filter(|(_, conditions)| conditions.contains(&at));
+    own.map(|(number, _)| number + 1).collect()
 }
 
 fn label(net: &Net, event: usize) -> String {
@@ -230,21 +178,12 @@ fn label(net: &Net, event: usize) -> String {
 pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
     let layout = Layout::new(net);
     let heading = title(record, kind, tests, net);
-    let right = layout
-        .places
-        .iter()
-        .zip(&layout.widths)
-        .map(|(place, width)| place.1 + width / 2.0);
-    let legend = "box: event; circle: condition (grey: shared); dashed: arcs of variables and locks; no arrow: reads and leaves it; crossed: its state was met before";
-    let wide = |text: &str| text.chars().count() as f64 * LETTER + 2.0 * MARGIN;
-    let width = right.fold(wide(&heading).max(wide(legend)), |a, b| a.max(b + MARGIN));
+    let legend = legend(net);
+    let lines = legend.iter().chain([&heading]).map(|line| wide(line));
+    let right = lines.fold(layout.layers.right(), |a, b| a.max(b + MARGIN));
     let foot = TITLE + MARGIN + layout.layers.len() as f64 * ROW;
-    let height = foot + 2.0 * LINE + MARGIN;
-    let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-         viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"monospace\" font-size=\"12\">\n"
-    );
-    text += &format!("<rect width=\"100%\" height=\"100%\" fill=\"{PAPER}\"/>\n");
+    let height = foot + (legend.len() + 1) as f64 * LINE + MARGIN;
+    let mut text = sheet(right + MARGIN, height);
     text += "<defs><marker id=\"tip\" markerWidth=\"8\" markerHeight=\"8\" refX=\"7\" refY=\"3\" orient=\"auto\">";
     text += &format!("<path d=\"M0 0 L7 3 L0 6 Z\" fill=\"{INK}\"/></marker></defs>\n");
     text += &words(MARGIN, MARGIN, &heading, "font-weight=\"bold\"");
@@ -260,22 +199,12 @@ pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
             text += &arc(&layout, net, this, condition, true);
         }
     }
-    for at in 0..layout.places.len() {
+    for at in 0..layout.layers.places.len() {
         let (x, y) = layout.point(at);
         text += &match layout.node(at) {
-            NetNode::Condition(condition) => {
-                let condition = &net.conditions[condition];
-                let fill = if condition.thread { PAPER } else { "#e5e7e9" };
-                let circle = format!(
-                    "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{RADIUS}\" fill=\"{fill}\" stroke=\"{INK}\"/>\n"
-                );
-                // White around the letters keeps them legible where arcs cross.
-                let small =
-                    "font-size=\"9\" paint-order=\"stroke\" stroke=\"#ffffff\" stroke-width=\"3\"";
-                circle + &words(x + RADIUS + 2.0, y + 3.0, &condition.label, small)
-            }
+            NetNode::Condition(condition) => condition_svg(net, condition, x, y),
             NetNode::Event(event) => {
-                let half = layout.widths[at] / 2.0;
+                let half = layout.layers.widths[at] / 2.0;
                 let told = &net.events[event];
                 let (fill, more) = match &told.mishap {
                     Some(mishap) => ("#fadbd8", format!("\n{mishap}")),
@@ -299,9 +228,54 @@ pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
             }
         };
     }
-    text += &words(MARGIN, foot + LINE, legend, "");
+    for (at, line) in legend.iter().enumerate() {
+        text += &words(MARGIN, foot + (at + 1) as f64 * LINE, line, "");
+    }
     text += "</svg>\n";
     text
+}
+
+/// What the signs mean, as far as they occur.
+fn legend(net: &Net) -> Vec<String> {
+    let mut lines = vec![
+        "box: event; circle: condition (grey: shared); dashed: arcs of variables and locks; no arrow: reads and leaves it; crossed: its state was met before".to_owned(),
+    ];
+    if !net.deadlocks.is_empty() {
+        let square =
+            "square: where a process waits for ever; squares with the same number are one deadlock";
+        lines.push(square.to_owned());
+    }
+    lines
+}
+
+/// A condition: a circle, or a square where a process waits for ever.
+fn condition_svg(net: &Net, at: usize, x: f64, y: f64) -> String {
+    let thread = net.conditions[at].thread;
+    let waits = !waits(net, at).is_empty();
+    let shape = match waits {
+        true => format!(
+            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{}\" \
+             stroke=\"#c0392b\" stroke-width=\"2\"/>\n",
+            x - RADIUS,
+            y - RADIUS,
+            2.0 * RADIUS,
+            2.0 * RADIUS,
+            fill(Leaf::Deadlock)
+        ),
+        false => {
+            let fill = if thread { PAPER } else { "#e5e7e9" };
+            format!(
+                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{RADIUS}\" fill=\"{fill}\" stroke=\"{INK}\"/>\n"
+            )
+        }
+    };
+    // White around the letters keeps them legible where arcs cross.
+    let small = "font-size=\"9\" paint-order=\"stroke\" stroke=\"#ffffff\" stroke-width=\"3\"";
+    let small = match waits {
+        true => format!("{small} fill=\"#c0392b\""),
+        false => small.to_owned(),
+    };
+    shape + &words(x + RADIUS + 2.0, y + 3.0, &condition_label(net, at), &small)
 }
 
 /// What marks an event after which the net stops.
@@ -418,4 +392,49 @@ fn rows<'a>(
         row("steps", counts.steps, "transitions executed"),
         ("seconds", format!("{:.3}", record.seconds), ""),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use mazurka_core::Verdict;
+    use mazurka_core::record::{NetCondition, NetEvent};
+
+    use super::*;
+    use crate::wellformed::{is_sound, texts};
+
+    #[test]
+    fn deadlocks_are_marked_where_processes_wait() {
+        let condition = |label: &str, thread| NetCondition {
+            label: label.into(),
+            thread,
+        };
+        let net = Net {
+            conditions: vec![
+                condition("p(0)", true),
+                condition("m", false),
+                condition("p(0)", true),
+            ],
+            events: vec![NetEvent {
+                process: "p(0)".into(),
+                label: "lock(m)".into(),
+                mishap: None,
+                takes: vec![0, 1],
+                reads: Vec::new(),
+                makes: vec![2],
+                terminal: false,
+            }],
+            deadlocks: vec![vec![2], vec![2]],
+        };
+        let mut record = crate::tests::record(Verdict::Violated, Vec::new(), Vec::new());
+        record.counts.deadlocks = 3;
+        let svg = net_svg(&record, "contextual", 1, &net);
+        is_sound(&svg);
+        let words = texts(&svg);
+        let says = |part: &str| words.iter().any(|(_, _, text)| text.contains(part));
+        assert!(says("p(0) waits: deadlocks 1, 2"), "{svg}");
+        assert!(says("3 deadlocks (2 of them marked)"), "{svg}");
+        assert_eq!(svg.matches("<circle").count(), 2);
+        let dot = net_dot(&record, "contextual", 1, &net);
+        assert_eq!(dot.matches("shape=octagon").count(), 1, "{dot}");
+    }
 }

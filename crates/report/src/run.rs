@@ -4,6 +4,7 @@ use mazurka_core::record::{Ending, PathRecord, Record, Run};
 
 use crate::events::{Columns, bindings};
 use crate::permute::branches;
+use crate::shell::flags_of;
 use crate::verdict::{cut, title};
 use crate::{View, replay_command, witness};
 
@@ -47,8 +48,7 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
         text += &format!("state: {}\n", bindings(&run.state));
     }
     text += &one.path.map(path).unwrap_or_default();
-    text += &witness::who_is_who(std::slice::from_ref(run), view);
-    let command = replay_command(&record.program, run, &view.flags);
+    let command = replay_command(&record.program, run, &flags_of(record, &view.flags));
     text += &format!("{} {command}\n", paint.strong("repeat with:"));
     text
 }

@@ -148,6 +148,7 @@ mod tests {
             mishap: None,
             racing: false,
             actor: None,
+            locks: Vec::new(),
         }
     }
 
@@ -159,6 +160,7 @@ mod tests {
             steps,
             state: vec![binding("x", "1")],
             names: vec![("1".to_owned(), "server".to_owned())],
+            processes: Vec::new(),
         }
     }
 

@@ -34,11 +34,7 @@ pub fn svg(record: &Record, tree: &Tree) -> String {
         .width
         .max(MARGIN * 2.0 + wide(&heading))
         .max(legend.width());
-    let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-         viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"monospace\" font-size=\"12\">\n"
-    );
-    text += &format!("<rect width=\"100%\" height=\"100%\" fill=\"{PAPER}\"/>\n");
+    let mut text = sheet(width, height);
     text += &words(MARGIN, MARGIN, &heading, "font-weight=\"bold\"");
     // What branches off nearer lies above what goes further along the same row.
     for (at, node) in tree.nodes.iter().enumerate().rev() {
@@ -182,7 +178,7 @@ fn state(node: &TreeNode, x: f64, y: f64) -> String {
     titled(&details(node), &shape)
 }
 
-fn shape(leaf: Leaf, x: f64, y: f64) -> String {
+pub(crate) fn shape(leaf: Leaf, x: f64, y: f64) -> String {
     let colour = fill(leaf);
     let paint = format!("fill=\"{colour}\" stroke=\"{INK}\" stroke-width=\"1.4\"");
     let polygon = |points: &[(f64, f64)]| {
@@ -234,7 +230,7 @@ fn shape(leaf: Leaf, x: f64, y: f64) -> String {
 }
 
 /// What the shapes mean, as far as they occur.
-struct Legend {
+pub(crate) struct Legend {
     leaves: Vec<Leaf>,
     races: bool,
 }
@@ -243,6 +239,14 @@ const RACE: &str = "⇄n: two steps that race; dashed, the one that was moved be
 
 impl Legend {
     fn new(tree: &Tree) -> Self {
+        Self {
+            races: tree.nodes.iter().any(|node| !node.races.is_empty()),
+            ..Self::of(|leaf| tree.nodes.iter().any(|node| node.leaf == Some(leaf)))
+        }
+    }
+
+    /// The meaning of those that occur.
+    pub(crate) fn of(occurs: impl Fn(Leaf) -> bool) -> Self {
         let all = [
             Leaf::Final,
             Leaf::Deadlock,
@@ -251,10 +255,9 @@ impl Legend {
             Leaf::Blocked,
             Leaf::Cut,
         ];
-        let occurs = |leaf: &Leaf| tree.nodes.iter().any(|node| node.leaf == Some(*leaf));
         Self {
-            leaves: all.into_iter().filter(occurs).collect(),
-            races: tree.nodes.iter().any(|node| !node.races.is_empty()),
+            leaves: all.into_iter().filter(|&leaf| occurs(leaf)).collect(),
+            races: false,
         }
     }
 
@@ -270,17 +273,17 @@ impl Legend {
         format!("{}: {meaning}", name(leaf))
     }
 
-    fn height(&self) -> f64 {
+    pub(crate) fn height(&self) -> f64 {
         (self.leaves.len() + usize::from(self.races)) as f64 * LINE * 1.3
     }
 
-    fn width(&self) -> f64 {
+    pub(crate) fn width(&self) -> f64 {
         let lines = self.leaves.iter().map(|&leaf| wide(&Self::meaning(leaf)));
         let races = self.races.then(|| wide(RACE));
         2.0 * MARGIN + 24.0 + lines.chain(races).fold(0.0, f64::max)
     }
 
-    fn draw(&self, top: f64) -> String {
+    pub(crate) fn draw(&self, top: f64) -> String {
         let mut text = String::new();
         let mut y = top;
         for &leaf in &self.leaves {
@@ -295,8 +298,31 @@ impl Legend {
     }
 }
 
+/// How wide a text is at most. Letters of East Asian scripts and pictograms are twice as wide.
 pub(crate) fn wide(text: &str) -> f64 {
-    text.chars().count() as f64 * LETTER
+    let columns = |c: char| {
+        if c >= '\u{1100}' && !is_sign(c) {
+            2.0
+        } else {
+            1.0
+        }
+    };
+    text.chars().map(columns).sum::<f64>() * LETTER
+}
+
+/// Whether it is one of the signs that pictures and labels use: arrows, operators, shapes.
+fn is_sign(c: char) -> bool {
+    ('\u{2000}'..='\u{2bff}').contains(&c)
+}
+
+/// The head of a picture of this size, with its paper.
+pub(crate) fn sheet(width: f64, height: f64) -> String {
+    let (width, height) = (width.ceil(), height.ceil());
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+         viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"monospace\" font-size=\"12\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"{PAPER}\"/>\n"
+    )
 }
 
 /// Something with an explanation for who points at it.
@@ -331,7 +357,9 @@ fn escaped(text: &str) -> String {
             '>' => result += "&gt;",
             '"' => result += "&quot;",
             '\n' => result.push('\n'),
-            c if c.is_control() => result.push('\u{fffd}'),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {
+                result.push('\u{fffd}');
+            }
             c => result.push(c),
         }
     }

@@ -4,7 +4,7 @@ use mazurka_core::Verdict;
 use mazurka_core::record::{Ending, Record, SymbolicStateRecord, SymbolicStates};
 
 use crate::events::bindings;
-use crate::svg::{INK, MARGIN, PAPER, TITLE, words};
+use crate::svg::{INK, MARGIN, TITLE, sheet, wide, words};
 use crate::table::counts_with_meanings;
 use crate::verdict::cut;
 use crate::{View, clip, counted};
@@ -28,7 +28,8 @@ pub fn symbolic_states(record: &Record, states: &SymbolicStates, view: &View) ->
             [] => String::new(),
             values => format!(", for example if {}", clip(&bindings(values), STATE_WIDTH)),
         };
-        let run = clip(&mishap.schedule, CONDITION_WIDTH);
+        let run = record.program.schedule(&mishap.schedule);
+        let run = clip(&run, CONDITION_WIDTH);
         text += &format!("  {}{example}\n    by {run}\n", mishap.what);
     }
     text += &cut(record, view);
@@ -39,7 +40,7 @@ pub fn symbolic_states(record: &Record, states: &SymbolicStates, view: &View) ->
         paint.strong("symbolic states after so many steps:")
     );
     text += &plot(&states.curve);
-    text += &listed(states, view);
+    text += &listed(record, states, view);
     text
 }
 
@@ -145,12 +146,12 @@ fn plot(curve: &[(u64, u64)]) -> String {
     text
 }
 
-fn listed(states: &SymbolicStates, view: &View) -> String {
+fn listed(record: &Record, states: &SymbolicStates, view: &View) -> String {
     let mut text = String::new();
     for (at, state) in states.listed.iter().enumerate() {
         let title = format!("{}. {}", at + 1, ending(state.ending));
         text += &format!("\n{}\n", view.paint.strong(&title));
-        text += &state_text(state);
+        text += &state_text(record, state);
     }
     let hidden = states.count.saturating_sub(states.listed.len() as u64);
     if hidden > 0 {
@@ -160,7 +161,7 @@ fn listed(states: &SymbolicStates, view: &View) -> String {
     text
 }
 
-fn state_text(state: &SymbolicStateRecord) -> String {
+fn state_text(record: &Record, state: &SymbolicStateRecord) -> String {
     let condition = match &state.path_condition[..] {
         [] => "true".to_owned(),
         [one] => clip(one, CONDITION_WIDTH),
@@ -179,7 +180,8 @@ fn state_text(state: &SymbolicStateRecord) -> String {
     for mishap in &state.mishaps {
         text += &format!("   but  {mishap}, for some of these\n");
     }
-    text += &format!("   by   {}\n", clip(&state.schedule, CONDITION_WIDTH));
+    let schedule = record.program.schedule(&state.schedule);
+    text += &format!("   by   {}\n", clip(&schedule, CONDITION_WIDTH));
     if !state.example.is_empty() {
         let values = clip(&bindings(&state.example), STATE_WIDTH);
         text += &format!("   e.g. {values}\n");
@@ -207,7 +209,8 @@ pub fn curve_svg(record: &Record, states: &SymbolicStates) -> String {
         counted(record.counts.steps, "step", "steps"),
         states.por
     );
-    let (width, height) = (WIDTH + AXIS + 2.0 * MARGIN, HEIGHT + TITLE + 3.0 * MARGIN);
+    let width = (WIDTH + AXIS).max(wide(&title)) + 2.0 * MARGIN;
+    let height = HEIGHT + TITLE + 4.0 * MARGIN;
     let end = states.curve.last().map_or(0, |point| point.0).max(1) as f64;
     let most = states
         .curve
@@ -216,18 +219,14 @@ pub fn curve_svg(record: &Record, states: &SymbolicStates) -> String {
         .max()
         .unwrap_or(0)
         .max(1) as f64;
-    let (left, top) = (MARGIN + AXIS, MARGIN + TITLE);
+    let (left, top) = (MARGIN + AXIS, 2.0 * MARGIN + TITLE);
     let place = |&(steps, count): &(u64, u64)| {
         let x = left + WIDTH * steps as f64 / end;
         let y = top + HEIGHT * (1.0 - count as f64 / most);
         format!("{x:.1},{y:.1}")
     };
     let points: Vec<String> = states.curve.iter().map(place).collect();
-    let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-         viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"monospace\" font-size=\"12\">\n"
-    );
-    text += &format!("<rect width=\"100%\" height=\"100%\" fill=\"{PAPER}\"/>\n");
+    let mut text = sheet(width, height);
     text += &words(MARGIN, MARGIN, &title, "font-weight=\"bold\"");
     let bottom = top + HEIGHT;
     text += &format!(
@@ -238,16 +237,48 @@ pub fn curve_svg(record: &Record, states: &SymbolicStates) -> String {
         "<polyline points=\"{}\" fill=\"none\" stroke=\"#2980b9\" stroke-width=\"2\"/>\n",
         points.join(" ")
     );
-    text += &words(MARGIN, top + 4.0, &format!("{most:.0}"), "");
-    text += &words(MARGIN, bottom, "0", "");
+    // The numbers stand outside the axes, and each axis says what it counts.
+    let before_axis = |text: &str| left - wide(text) - 6.0;
+    let highest = format!("{most:.0}");
+    text += &words(before_axis(&highest), top + 4.0, &highest, "");
+    text += &words(before_axis("0"), bottom, "0", "");
+    text += &words(MARGIN, top - 14.0, "symbolic states", "");
     text += &words(left, bottom + MARGIN, "0", "");
-    let steps = format!("{end:.0} steps");
-    text += &words(
-        left + WIDTH - 7.6 * steps.len() as f64,
-        bottom + MARGIN,
-        &steps,
-        "",
-    );
+    let longest = format!("{end:.0}");
+    let ends = left + WIDTH - wide(&longest);
+    text += &words(ends, bottom + MARGIN, &longest, "");
+    let middle = left + (WIDTH - wide("steps")) / 2.0;
+    text += &words(middle, bottom + MARGIN, "steps", "");
     text += "</svg>\n";
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use mazurka_core::Verdict;
+
+    use super::*;
+    use crate::wellformed::{is_sound, texts};
+
+    #[test]
+    fn the_axes_of_the_curve_say_what_they_count() {
+        let mut record = crate::tests::record(Verdict::Verified, Vec::new(), Vec::new());
+        record.program.file = "a/very/long/folder/".repeat(12);
+        let states = SymbolicStates {
+            por: "canonical".into(),
+            prefix_pruning: true,
+            feasible: true,
+            count: 3,
+            peak: 4_000_000,
+            curve: vec![(0, 1), (1_000_000, 4_000_000), (2_000_000, 3)],
+            mishaps: Vec::new(),
+            listed: Vec::new(),
+        };
+        let svg = curve_svg(&record, &states);
+        is_sound(&svg);
+        let words: Vec<String> = texts(&svg).into_iter().map(|(_, _, text)| text).collect();
+        for label in ["symbolic states", "steps", "4000000", "2000000"] {
+            assert!(words.iter().any(|word| word == label), "{label}: {words:?}");
+        }
+    }
 }

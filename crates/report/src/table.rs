@@ -4,7 +4,7 @@ use mazurka_core::record::Record;
 use mazurka_core::{StopReason, Verdict};
 
 use crate::profile::profile;
-use crate::verdict::{cut, title, two_runs};
+use crate::verdict::{cut, not_explored, title, two_runs};
 use crate::{Paint, View, clip, pad, witness};
 
 /// What was explored, the counts, what was found, and how to see it.
@@ -142,6 +142,7 @@ pub(crate) fn listed(
         Verdict::Inconclusive => paint.unsure(how_far),
     };
     let mut text = format!("{}: {what}: {how_far}\n", record.program.file);
+    text += &not_explored(record, view);
     text += &cut(record, view);
     text.push('\n');
     text += &counts_with_meanings(rows, paint);

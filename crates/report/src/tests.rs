@@ -15,6 +15,7 @@ pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witnes
             file: "two.maz".into(),
             hash: "0".repeat(32),
             set: Vec::new(),
+            names: Vec::new(),
         },
         command: "check".into(),
         algorithm: "naive".into(),
@@ -39,6 +40,7 @@ pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witnes
         kinds: KindsRecord {
             counted: vec![Kind::Failure, Kind::Deadlock, Kind::Livelock],
             open: Vec::new(),
+            halted: false,
         },
         witnesses,
         warnings: Vec::new(),
@@ -70,6 +72,7 @@ fn run(schedule: &str) -> Run {
         steps: Vec::new(),
         state: Vec::new(),
         names: Vec::new(),
+        processes: Vec::new(),
     }
 }
 
@@ -263,6 +266,7 @@ fn values_stand_below_the_failure_and_names_above_the_command() {
         enabled: Vec::new(),
         reads: Vec::new(),
         changes: Vec::new(),
+        locks: Vec::new(),
         mishap: None,
         racing: false,
         actor: None,

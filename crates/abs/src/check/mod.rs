@@ -10,6 +10,7 @@ mod names;
 mod pattern;
 mod stmt;
 
+use mazurka_core::Fairness;
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -436,6 +437,7 @@ impl<'a> Checker<'a> {
             observed: settings.observed.clone(),
             object: settings.object.clone(),
             exceptions,
+            fairness: Fairness::Weak,
         };
         liveness::clear_dead(&mut code);
         effects::analyse(&mut code);

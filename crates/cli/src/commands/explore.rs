@@ -6,11 +6,11 @@ use std::time::Duration;
 use clap::Args;
 use mazurka::checkpoint::Checkpoint;
 use mazurka::record::Record;
-use mazurka::search::{Pct, RandomWalks, Saving, TestCoverage, TestSink, Variant};
+use mazurka::search::{Fairness, Pct, RandomWalks, Saving, TestCoverage, TestSink, Variant};
 use mazurka::{Algorithm, Bound, Options, Program};
 
 use super::{Refusal, into_folder, jobs, view};
-use crate::args::{EXIT_CODES, OutputArgs, SearchArgs, algorithm};
+use crate::args::{EXIT_CODES, FairnessArgs, OutputArgs, SearchArgs, algorithm};
 use crate::diagnose::WarningArgs;
 use crate::exit::Exit;
 use crate::program::ProgramArgs;
@@ -24,17 +24,16 @@ pub(super) const FORMATS: [Offer; 4] = [
     JSON,
     (
         Format::Dot,
-        "The tree or net of a small program, for Graphviz",
+        "The tree, the states or the net of a small program, for Graphviz",
     ),
     (
         Format::Svg,
-        "The tree or net of a small program, for a browser",
+        "The tree, the states or the net of a small program, for a browser",
     ),
 ];
 
 /// What the help says of them.
-pub(super) const ABOUT_FORMATS: &str =
-    "Text for people, the record for programs, or a picture of a small program's tree or net";
+pub(super) const ABOUT_FORMATS: &str = "Text for people, the record for programs, or a picture of a small program's tree, states or net";
 
 /// Explore the whole space with one engine, and count
 #[derive(Debug, Args)]
@@ -45,6 +44,7 @@ pub(super) const ABOUT_FORMATS: &str =
   mazurka explore buffer.maz --algorithm context --no-guide
   mazurka explore huge.maz --algorithm pct --seed 7 --max-executions 5000
   mazurka explore readers.maz --set N=2 --format svg > readers.svg
+  mazurka explore readers.maz --algorithm stateful --format svg > states.svg
   mazurka explore large.maz --checkpoint later.json --time-limit 1h
   mazurka explore large.maz --resume later.json
   mazurka explore parser.maz --tests cases; mazurka replay cases/1.json
@@ -85,6 +85,8 @@ pub(crate) struct ExploreArgs {
     /// and dpor; one worker explores
     #[arg(long, conflicts_with_all = ["checkpoint", "resume", "tests"])]
     profile: bool,
+    #[command(flatten)]
+    fairness: FairnessArgs,
     #[command(flatten)]
     search: SearchArgs,
     #[command(flatten)]
@@ -146,6 +148,11 @@ impl ExploreArgs {
                 "--depth is for --algorithm pct, not {engine}; --max-depth limits the steps of an execution"
             ));
         }
+        if engine != Algorithm::Stateful && self.fairness.fairness != Fairness::Weak {
+            return Err(format!(
+                "--fairness is for --algorithm stateful, which looks at runs without an end, not {engine}"
+            ));
+        }
         Ok(match engine {
             Algorithm::Context(best) => Algorithm::Context(Variant {
                 anticipate: !no_anticipate,
@@ -177,6 +184,7 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let program = args.program.load()?;
     let mut options = args.search.options(jobs(args.jobs))?;
     options.cover = true;
+    options.fairness = args.fairness.fairness;
     if args.output.format.is_picture() {
         return draw(args, &program, algorithm, &options);
     }
@@ -346,6 +354,9 @@ fn draw(
         let no = "a picture shows a whole exploration; --checkpoint, --resume, --tests and --profile are for --format text and json";
         return Err(Refusal::Message(no.to_owned()));
     }
+    if algorithm == Algorithm::Stateful {
+        return draw_states(args, program, options);
+    }
     let drawn = watched(&options.limits, args.output.quiet, |watch| {
         program.explore_tree(algorithm, options, watch)
     })?;
@@ -354,6 +365,22 @@ fn draw(
         Ok(match format {
             Format::Dot => mazurka_report::dot(&record, &tree),
             _ => mazurka_report::svg(&record, &tree),
+        })
+    })
+}
+
+/// The graph of states as a picture.
+fn draw_states(args: &ExploreArgs, program: &Program, options: &Options) -> Result<Exit, Refusal> {
+    let (record, graph) = watched(&options.limits, args.output.quiet, |watch| {
+        program.explore_states(options, watch)
+    })?;
+    if let Some(left_out) = mazurka_report::states_left_out(&record, &graph) {
+        output::complain(&format!("the picture is not whole: {left_out}"));
+    }
+    show(&record, record.verdict.into(), &args.output, |format| {
+        Ok(match format {
+            Format::Dot => mazurka_report::states_dot(&record, &graph),
+            _ => mazurka_report::states_svg(&record, &graph),
         })
     })
 }

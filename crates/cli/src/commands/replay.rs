@@ -1,14 +1,16 @@
 //! The command `replay`.
 
 use clap::Args;
+use mazurka::record::Record;
 use mazurka::replay::{Recording, RecordingError, ReplayProblem};
 use mazurka::{Limits, Options};
+use mazurka_report::{Lanes, OneRun};
 
 use super::{Refusal, view};
 use crate::args::{EXIT_CODES, OutputArgs};
 use crate::exit::Exit;
 use crate::program::load_source;
-use crate::show::show;
+use crate::show::{ABOUT_LANES, Format, JSON, LANES_DOT, LANES_SVG, TEXT, lanes, offer, show};
 use crate::{files, values};
 
 /// Run a recorded witness again, and compare every step
@@ -17,10 +19,12 @@ use crate::{files, values};
   mazurka check counter.maz --witness bad.json; mazurka replay bad.json
   mazurka check counter.maz --format json > bad.json; mazurka replay bad.json
   mazurka replay bad.json --file moved/counter.maz
+  mazurka replay bad.json --format svg > bad.svg
 
 Exit code 1: the violation is there again, as recorded. 3: the record is of another program or
 version, or the run diverges.
 {EXIT_CODES}"))]
+#[command(mut_args(|flag| offer(flag, ABOUT_LANES, &[TEXT, JSON, LANES_DOT, LANES_SVG])))]
 #[command(mut_arg("allow_inconclusive", |flag| flag.hide(true)))]
 pub(crate) struct ReplayArgs {
     /// A record, as `--witness FILE` saves it or `--format json` prints it; `-` for standard input
@@ -33,6 +37,22 @@ pub(crate) struct ReplayArgs {
     max_local: u64,
     #[command(flatten)]
     pub(super) output: OutputArgs,
+}
+
+/// The runs that came again: the evidence, or the run of a record without any.
+fn picture_of(record: &Record, recording: &Recording) -> Lanes {
+    match (&recording.run, record.witnesses.is_empty()) {
+        (Some(run), true) => {
+            let one = OneRun {
+                run,
+                seed: None,
+                ready: &[],
+                path: None,
+            };
+            Lanes::of_run(record, one)
+        }
+        _ => Lanes::of_evidence(record),
+    }
 }
 
 /// Runs a recorded execution again, and compares every step.
@@ -79,7 +99,10 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
         }
         _ => problem.to_string(),
     })?;
-    show(&record, record.verdict.into(), &args.output, |_| {
-        Ok(mazurka_report::replayed(&record, &view(&options.limits)))
+    show(&record, record.verdict.into(), &args.output, |format| {
+        Ok(match format {
+            Format::Text => mazurka_report::replayed(&record, &view(&options.limits)),
+            picture => lanes(&picture_of(&record, &recording), picture),
+        })
     })
 }

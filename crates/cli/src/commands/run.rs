@@ -1,24 +1,29 @@
 //! The command `run`.
 
 use clap::Args;
-use mazurka_report::OneRun;
+use mazurka_report::{Lanes, OneRun};
 
 use super::{Refusal, plan, view};
 use crate::args::{EXIT_CODES, LimitArgs, OutputArgs};
 use crate::exit::Exit;
 use crate::program::ProgramArgs;
-use crate::show::{Format, JSON, Offer, TEXT, offer, show};
+use crate::property::PropertyArgs;
+use crate::show::{ABOUT_LANES, Format, JSON, LANES_DOT, Offer, TEXT, lanes, offer, show};
 use crate::values;
 use crate::watch::watched;
 
-const FORMATS: [Offer; 4] = [
+const FORMATS: [Offer; 5] = [
     TEXT,
     JSON,
+    LANES_DOT,
+    (
+        Format::Svg,
+        "The same for a browser; of an ABS program its messages, as a sequence chart",
+    ),
     (
         Format::Chart,
         "The message sequence chart of an ABS program, as text",
     ),
-    (Format::Svg, "The same for a browser"),
 ];
 
 /// Run one execution and show its steps
@@ -29,6 +34,7 @@ const FORMATS: [Offer; 4] = [
   mazurka run counter.maz --schedule \"0 0 1 1\"
   mazurka run philosophers.maz --schedule \"philosopher(2) philosopher(0)\"
   mazurka run dice.maz --schedule \"0=3 0.1=6\"
+  mazurka run counter.maz --format svg > run.svg
   mazurka run buffer.abs --format chart
   mazurka run buffer.abs --format svg > chart.svg
   mazurka run parity.maz --inputs 0#0=7 1#0=-2
@@ -41,7 +47,7 @@ and 0.1=2 lets its `choose` give 2. An input is named by process and order: 0.1#
 {EXIT_CODES}"))]
 #[command(mut_args(|flag| offer(
     flag,
-    "Text for people, the record for programs, or the messages between ABS objects as a chart",
+    ABOUT_LANES,
     &FORMATS,
 )))]
 pub(crate) struct RunArgs {
@@ -62,6 +68,8 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     path: bool,
     #[command(flatten)]
+    property: PropertyArgs,
+    #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -77,6 +85,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
     }
     let mut options = args.limits.options(1);
     options.inputs.clone_from(&args.inputs);
+    args.property.ask(&program, &mut options)?;
     let done = watched(&options.limits, args.output.quiet, |watch| {
         program.run(&plan, &options, watch)
     })?;
@@ -86,21 +95,23 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
         whole.path = Some(path.map_err(|error| format!("--path: {error}"))?);
     }
     let (record, run) = (&whole.record, &whole.run);
+    let one = OneRun {
+        run,
+        seed: whole.seed,
+        ready: &whole.ready,
+        path: whole.path.as_ref(),
+    };
     show(&whole, record.verdict.into(), &args.output, |format| {
-        let shown = match format {
-            Format::Chart => mazurka_report::chart(run),
-            Format::Svg => mazurka_report::chart_svg(record, run),
-            _ => {
-                let one = OneRun {
-                    run,
-                    seed: whole.seed,
-                    ready: &whole.ready,
-                    path: whole.path.as_ref(),
-                };
-                Some(mazurka_report::run(record, one, &view(&options.limits)))
+        let picture = |format| lanes(&Lanes::of_run(record, one), format);
+        Ok(match format {
+            Format::Chart => mazurka_report::chart(run).ok_or_else(no_chart)?,
+            // Where there are messages, they say more than the tasks.
+            Format::Svg => {
+                mazurka_report::chart_svg(record, run).unwrap_or_else(|| picture(format))
             }
-        };
-        shown.ok_or_else(no_chart)
+            Format::Dot => picture(format),
+            _ => mazurka_report::run(record, one, &view(&options.limits)),
+        })
     })
 }
 

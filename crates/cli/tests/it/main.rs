@@ -8,11 +8,13 @@ mod context;
 mod documents;
 mod exit_codes;
 mod files;
+mod lanes;
 mod limits;
 mod names;
 mod permute;
 mod pictures;
 mod profile;
+mod properties;
 mod prove;
 mod record;
 mod replay;
@@ -26,3 +28,6 @@ mod undecided;
 mod unfold;
 mod verdicts;
 mod warnings;
+// The report's own tests use it, too.
+#[path = "../../../report/src/wellformed.rs"]
+mod wellformed;

@@ -1,8 +1,9 @@
-//! `explore --format dot` and `svg`.
+//! `--format dot` and `svg` of what is explored: trees, graphs of states, nets, curves, charts.
 
 use std::collections::BTreeSet;
 
 use crate::support::{mazurka, with_input};
+use crate::wellformed::{is_sound, texts};
 
 const TWO_WRITERS: &str = "var x: int = 0 process { x := 1 } process { x := x + 1 }";
 
@@ -16,7 +17,7 @@ fn dot_of_a_small_program() {
 #[test]
 fn every_state_is_a_node_and_every_step_an_edge() {
     let philosophers = ["explore", "examples/philosophers.maz", "--algorithm"];
-    for algorithm in ["naive", "sleep", "dpor", "source", "optimal", "stateful"] {
+    for algorithm in ["naive", "sleep", "dpor", "source", "optimal"] {
         let explore = |format: &str| {
             let flags = [algorithm, "--set", "N=2", "--format", format];
             mazurka(&[&philosophers[..], &flags].concat())
@@ -49,74 +50,6 @@ fn blocked_runs_failures_and_discarded_runs_have_shapes_of_their_own() {
     assert!(!draw("optimal").contains("label=\"blocked\""));
 }
 
-/// The texts of a picture: where each begins, and what it says. Panics if the picture is not
-/// well-formed.
-fn texts(svg: &str) -> Vec<(f64, f64, String)> {
-    let mut open: Vec<&str> = Vec::new();
-    let mut found = Vec::new();
-    let mut at = None;
-    let mut rest = svg;
-    while let Some(start) = rest.find('<') {
-        let between = &rest[..start];
-        assert!(!between.contains('>'), "a stray > in {between:?}");
-        for (place, _) in between.match_indices('&') {
-            let entity = between[place..].split(';').next().unwrap_or("");
-            assert!(
-                ["&amp", "&lt", "&gt", "&quot"].contains(&entity),
-                "{entity}"
-            );
-        }
-        if let Some((x, y)) = at.take() {
-            found.push((
-                x,
-                y,
-                between
-                    .replace("&gt;", ">")
-                    .replace("&lt;", "<")
-                    .replace("&amp;", "&"),
-            ));
-        }
-        let end = start + rest[start..].find('>').expect("a closed tag");
-        let tag = &rest[start + 1..end];
-        rest = &rest[end + 1..];
-        if let Some(name) = tag.strip_prefix('/') {
-            assert_eq!(open.pop(), Some(name));
-            continue;
-        }
-        let name = tag.split([' ', '/']).next().expect("a name");
-        let attributes = attributes(tag[name.len()..].trim_end_matches('/'));
-        let number = |key: &str| -> f64 {
-            let value = attributes.iter().find(|(name, _)| *name == key);
-            value.expect("a place").1.parse().expect("a number")
-        };
-        if name == "text" {
-            at = Some((number("x"), number("y")));
-        }
-        if !tag.ends_with('/') {
-            open.push(name);
-        }
-    }
-    assert_eq!(open, [""; 0], "tags that are not closed");
-    assert_eq!(rest.trim(), "");
-    found
-}
-
-fn attributes(mut text: &str) -> Vec<(&str, &str)> {
-    let mut found: Vec<(&str, &str)> = Vec::new();
-    while let Some((name, after)) = text.trim_start().split_once("=\"") {
-        let (value, after) = after.split_once('"').expect("a closed value");
-        assert!(!value.contains('<'));
-        assert!(
-            found.iter().all(|(known, _)| *known != name),
-            "{name} twice"
-        );
-        found.push((name, value));
-        text = after;
-    }
-    assert_eq!(text.trim(), "");
-    found
-}
-
 #[test]
 fn svg_is_well_formed_and_no_words_overlap() {
     let programs = [
@@ -130,6 +63,7 @@ fn svg_is_well_formed_and_no_words_overlap() {
     for program in programs {
         let said = mazurka(&["explore", program, "--format", "svg"]);
         assert!(said.code <= 1, "{said:?}");
+        is_sound(&said.out);
         let texts = texts(&said.out);
         assert!(texts.len() > 5, "{program}");
         for (k, (x, y, one)) in texts.iter().enumerate() {
@@ -184,10 +118,154 @@ fn what_was_not_explored_is_shown_as_cut() {
     assert!(!said.out.contains("label=\"blocked\""), "{said:?}");
 }
 
+/// The states of a program, counted by its record.
+fn states(args: &[&str]) -> u64 {
+    let record = mazurka(&[args, &["--format", "json"]].concat()).json();
+    record["states"].as_u64().expect("a number")
+}
+
 #[test]
-fn only_explore_draws() {
-    for command in ["check", "run"] {
-        let said = mazurka(&[command, "examples/counter.maz", "--format", "svg"]);
-        assert_eq!(said.code, 3, "{said:?}");
+fn the_graph_of_states_has_each_state_once() {
+    for (file, set) in [
+        ("examples/philosophers.maz", "N=3"),
+        ("corpus/maz/philosophers/program.maz", "N=2"),
+        ("corpus/maz/peterson/program.maz", ""),
+        ("corpus/maz/temporal-starvation/program.maz", ""),
+        ("corpus/maz/livelock/program.maz", ""),
+        ("corpus/maz/choose-leader/program.maz", ""),
+        ("corpus/maz/assume-discards/program.maz", ""),
+        ("corpus/maz/e12-failure-halts-process/program.maz", ""),
+    ] {
+        let mut args = vec!["explore", file, "--algorithm", "stateful"];
+        if !set.is_empty() {
+            args.extend(["--set", set]);
+        }
+        let states = states(&args) as usize;
+        let dot = mazurka(&[&args[..], &["--format", "dot"]].concat());
+        let svg = mazurka(&[&args[..], &["--format", "svg"]].concat());
+        assert!(dot.err.is_empty() && svg.err.is_empty(), "{file}: {dot:?}");
+        assert_eq!(
+            (dot.code, dot.code),
+            (svg.code, mazurka(&args).code),
+            "{file}"
+        );
+        let nodes = |line: &&str| line.starts_with("  s") && line.contains(" [label=");
+        let nodes = dot
+            .out
+            .lines()
+            .filter(|line| nodes(line) && !line.contains(" -> "));
+        assert_eq!(nodes.count(), states, "{file}: {}", dot.out);
+        is_sound(&svg.out);
+        let drawn = svg.out.matches("<title>state ").count();
+        assert_eq!(drawn, states, "{file}");
+        // Each state but the initial one is led to.
+        for at in 1..states {
+            assert!(dot.out.contains(&format!(" -> s{at} ")), "{file}: s{at}");
+        }
+        assert!(
+            texts(&svg.out)
+                .iter()
+                .any(|(_, _, text)| text.starts_with("initial")),
+            "{file}"
+        );
+    }
+}
+
+#[test]
+fn states_say_in_a_word_what_they_are() {
+    let word = |program: &str, word: &str| {
+        let flags = ["explore", "-", "--algorithm", "stateful", "--format", "svg"];
+        let said = with_input(&flags, program);
+        is_sound(&said.out);
+        let all = texts(&said.out);
+        all.iter().filter(|(_, _, text)| text == word).count()
+    };
+    let crossed = "lock a, b process p { lock(a); lock(b) } process q { lock(b); lock(a) }";
+    assert_eq!(word(crossed, "deadlock"), 3);
+    assert_eq!(word("var x: int = 0 process { x := 1 }", "final"), 1);
+    assert_eq!(
+        word(
+            "var x: int = 0 process { x := 1; assert x == 0 }",
+            "failure"
+        ),
+        1
+    );
+    let ensures = "var x: int = 0 ensures x == 2 process { x := 1 }";
+    assert_eq!(word(ensures, "failure"), 1);
+    assert_eq!(
+        word(
+            "var x: int = 0 process { x := 1; assume x == 0 }",
+            "discarded"
+        ),
+        1
+    );
+    let labelled = "var x: int = 0 process writer { x := 1 }";
+    assert_eq!(word(labelled, "writer: x := 1"), 1);
+}
+
+#[test]
+fn a_large_graph_of_states_is_cut_and_says_so() {
+    let args = [
+        "explore",
+        "examples/philosophers.maz",
+        "--algorithm",
+        "stateful",
+        "--set",
+        "N=5",
+    ];
+    let states = states(&args);
+    assert!(states > 200, "{states}");
+    let expected = format!("200 of {states} states are drawn");
+    for format in ["dot", "svg"] {
+        let said = mazurka(&[&args[..], &["--format", format]].concat());
+        assert_eq!(said.code, 1, "there is a deadlock");
+        assert!(said.err.contains(&expected), "{}", said.err);
+        assert!(said.out.contains(&expected), "{format}");
+        if format == "svg" {
+            is_sound(&said.out);
+            assert_eq!(said.out.matches("<title>state ").count(), 200);
+        }
+    }
+}
+
+#[test]
+fn a_net_marks_where_processes_wait_for_ever() {
+    for net in ["contextual", "replicated", "stateful"] {
+        let args = [
+            "unfold",
+            "examples/philosophers.maz",
+            "--set",
+            "N=2",
+            "--net",
+            net,
+        ];
+        let svg = mazurka(&[&args[..], &["--format", "svg"]].concat()).out;
+        is_sound(&svg);
+        let texts = texts(&svg);
+        for philosopher in 0..2 {
+            let words = format!("philosopher({philosopher}) waits: deadlock 1");
+            let marked = texts.iter().filter(|(_, _, text)| *text == words);
+            assert_eq!(marked.count(), 1, "{net}: {words}");
+        }
+        assert!(texts[0].2.contains("1 deadlock"), "{net}: {texts:?}");
+        let dot = mazurka(&[&args[..], &["--format", "dot"]].concat()).out;
+        assert_eq!(dot.matches("shape=octagon").count(), 2, "{net}: {dot}");
+    }
+    let calm = ["unfold", "examples/counter-locked.maz", "--format", "svg"];
+    assert!(!mazurka(&calm).out.contains("deadlock"));
+}
+
+#[test]
+fn nothing_of_other_pictures_is_outside_the_paper() {
+    for args in [
+        &["unfold", "corpus/maz/thesis-fig5-6/program.maz"][..],
+        &["symbolic", "corpus/maz/sympaths-fig8/program.maz"],
+        &["run", "corpus/abs/producer-consumer/program.abs"],
+        &["run", "corpus/abs/philosophers/program.abs", "--seed", "3"],
+        &["permute", "examples/counter.maz", "--class", "1"],
+    ] {
+        let said = mazurka(&[args, &["--format", "svg"]].concat());
+        assert!(said.code <= 2, "{said:?}");
+        is_sound(&said.out);
     }
 }

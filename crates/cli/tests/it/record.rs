@@ -54,7 +54,7 @@ fn the_keys_of_a_record() {
     assert_eq!(keys(&run), more);
     assert_eq!(
         keys(&run["run"]),
-        BTreeSet::from(["schedule", "ending", "steps", "state"])
+        BTreeSet::from(["schedule", "ending", "steps", "state", "processes"])
     );
 }
 
@@ -63,6 +63,7 @@ fn the_documentation_names_every_key() {
     let text = std::fs::read_to_string(crate::support::root().join("docs/record.md"))
         .expect("docs/record.md");
     let more = ["seed", "ready", "run", "kinds", "coverage", "warnings"];
+    let more = [&more[..], &["processes", "locks", "lasso"]].concat();
     for key in KEYS.iter().chain(&more) {
         assert!(text.contains(&format!("`{key}`")), "{key}");
     }

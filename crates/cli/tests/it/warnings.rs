@@ -98,7 +98,7 @@ fn mistakes_are_json_for_programs_that_ask_for_it() {
         let mistakes = said.json();
         assert_eq!(
             (&mistakes["version"], &mistakes["file"]),
-            (&1.into(), &"-".into())
+            (&2.into(), &"-".into())
         );
         let all = mistakes["diagnostics"].as_array().expect("a list");
         let codes: Vec<_> = all.iter().map(|one| one["code"].as_str()).collect();

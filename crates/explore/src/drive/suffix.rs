@@ -158,6 +158,10 @@ impl<E: Execution> Execution for Suffix<'_, E> {
         self.program.initial_mishaps()
     }
 
+    fn counts(&self, failure: &Mishap) -> bool {
+        self.program.counts(failure)
+    }
+
     fn final_mishaps(&self) -> Vec<Mishap> {
         self.program.final_mishaps()
     }

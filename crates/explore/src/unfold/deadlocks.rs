@@ -28,10 +28,29 @@
 use std::ops::ControlFlow;
 
 use mazurka_core::{Bound, ProcessId, Status};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::configuration::Examiner;
 use super::net::{NONE, Net, Phase, Place};
+
+/// Returns the threads at which processes wait after some events, in their order.
+pub(crate) fn stuck(net: &Net, events: &[u32], waiting: &[ProcessId]) -> Vec<u32> {
+    let made = |event: u32| {
+        let node = net.event(event);
+        node.thread..node.thread + node.thread_count
+    };
+    // The threads of the initial processes come before those of events.
+    let first = net.events.first().map(|event| event.thread);
+    let first = 0..first.unwrap_or(net.threads.len() as u32);
+    let mut now: FxHashMap<ProcessId, u32> = FxHashMap::default();
+    for thread in first.chain(events.iter().flat_map(|&event| made(event))) {
+        now.insert(net.thread(thread).process, thread);
+    }
+    waiting
+        .iter()
+        .filter_map(|process| now.get(process).copied())
+        .collect()
+}
 
 /// Receives the results of a search, and may stop it.
 pub(crate) trait Hunter {

@@ -39,6 +39,8 @@ pub struct Drawing {
     pub conditions: Vec<Drawn>,
     /// The events, in the order in which they were found.
     pub events: Vec<Arcs>,
+    /// For some deadlocks, the conditions where processes wait.
+    pub deadlocks: Vec<Vec<usize>>,
 }
 
 /// Draws a net with this number of processes.

@@ -32,10 +32,11 @@
 
 use std::ops::ControlFlow;
 
-use mazurka_core::{Bound, Claims, ProcessId, Status, Wait};
+use mazurka_core::{Bound, Claims, Execution, ProcessId, Status, Wait, with_status};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::configuration::Examiner;
+use super::deadlocks::stuck;
 use super::net::{Claimed, Group, Input, NONE, Net, NetKind, Node, Phase, Place, Thread};
 use super::numbers::Numbers;
 
@@ -116,7 +117,12 @@ pub(crate) struct Builder {
     conditional: bool,
     preset: Vec<u32>,
     clock: Vec<u32>,
+    /// For the first deadlocks, the threads at which processes wait.
+    pub deadlocks: Vec<Vec<u32>>,
 }
+
+/// Number of deadlocks that are kept for a picture.
+const KEPT_DEADLOCKS: usize = 100;
 
 impl Builder {
     /// Makes a net without events.
@@ -129,6 +135,7 @@ impl Builder {
             children: FxHashSet::default(),
             preset: Vec::new(),
             clock: Vec::new(),
+            deadlocks: Vec::new(),
         };
         for next in processes {
             let thread = builder.add_thread(&next, NONE, NONE);
@@ -137,6 +144,14 @@ impl Builder {
             debug_assert!(grown.is_continue());
         }
         builder
+    }
+
+    /// Notes where processes wait in a deadlock, in which the program is after some events.
+    pub fn add_deadlock<E: Execution>(&mut self, program: &E, events: &[u32]) {
+        if self.deadlocks.len() < KEPT_DEADLOCKS {
+            let waiting = with_status(program, Status::Waiting);
+            self.deadlocks.push(stuck(&self.net, events, &waiting));
+        }
     }
 
     /// Adds a thread.

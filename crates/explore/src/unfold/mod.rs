@@ -128,6 +128,9 @@ impl Unfolding {
         {
             drawing.events[terminal as usize].terminal = true;
         }
+        // The conditions of threads are the first, in the order of the threads.
+        let waits = |threads: &Vec<u32>| threads.iter().map(|&thread| thread as usize).collect();
+        drawing.deadlocks = self.builder.deadlocks.iter().map(waits).collect();
         drawing
     }
 

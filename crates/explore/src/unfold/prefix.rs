@@ -473,6 +473,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             );
             session.ledger.deadlock(session.program);
             session.ledger.found.counts.deadlocks += 1;
+            self.builder.add_deadlock(session.program, &schedule);
         }
         ControlFlow::Continue(())
     }

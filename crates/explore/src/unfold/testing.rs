@@ -159,6 +159,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
             );
             self.session.ledger.found.counts.deadlocks += 1;
             self.session.ledger.deadlock(self.session.program);
+            self.builder.add_deadlock(self.session.program, &schedule);
         }
         ControlFlow::Continue(())
     }

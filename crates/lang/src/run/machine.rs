@@ -435,6 +435,16 @@ impl Machine {
 
     /// What the cells of variables that the last step has written held before it.
     pub(crate) fn before_last_step(&self) -> FxHashMap<u32, i64> {
+        self.written_by_last_step(|cell| cell < self.code.first_lock)
+    }
+
+    /// Who held the locks before the last step that it has taken or released, as they are kept.
+    pub(crate) fn locks_before_last_step(&self) -> FxHashMap<u32, i64> {
+        self.written_by_last_step(|cell| cell >= self.code.first_lock)
+    }
+
+    /// What those of these cells held before the last step that it has written.
+    fn written_by_last_step(&self, of: impl Fn(u32) -> bool) -> FxHashMap<u32, i64> {
         let Some(taken) = self.taken.last() else {
             return FxHashMap::default();
         };
@@ -448,8 +458,8 @@ impl Machine {
             Changed::Cell(cell) => Some((cell, taken.value)),
             Changed::Slot(_) | Changed::Else => None,
         };
-        let variable = |&(cell, _): &(u32, i64)| cell < self.code.first_lock;
-        cells.chain(quickly).filter(variable).collect()
+        let written = cells.chain(quickly);
+        written.filter(|&(cell, _)| of(cell)).collect()
     }
 
     /// Takes the last step back.
@@ -691,6 +701,10 @@ impl Execution for Machine {
 
     fn initial_mishaps(&self) -> &[Mishap] {
         &self.initial
+    }
+
+    fn counts(&self, failure: &Mishap) -> bool {
+        self.code.counts(failure)
     }
 
     fn final_mishaps(&self) -> Vec<Mishap> {

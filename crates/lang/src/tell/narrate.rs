@@ -1,6 +1,6 @@
 //! A run told step by step, and what went wrong in words.
 
-use mazurka_core::record::{Binding, Change, Place, Step, Waiting};
+use mazurka_core::record::{Binding, Change, LockChange, Place, Step, Waiting};
 use mazurka_core::{
     AccessKind, Claims, Event, Execution, HeldLock, Mishap, Narrator, ProcessId, ProcessPath,
     Status, StepError, TemporalText,
@@ -349,6 +349,10 @@ impl Narrator for Machine {
         let condition = match Site::decode(mishap.site) {
             Some(Site::Invariant(k)) => program.invariants.get(k as usize).map(both),
             Some(Site::Ensures(k)) => program.ensures.get(k as usize).map(both),
+            Some(Site::At {
+                pc,
+                fault: Fault::DivisionByZero | Fault::OutOfBounds,
+            }) => code.operands.get(&pc).map(|e| [e.clone(), e.clone()]),
             Some(Site::At { pc, .. }) => code.asserted.get(&pc).cloned(),
             None => None,
         };
@@ -512,10 +516,25 @@ impl Machine {
             enabled: Vec::new(),
             reads: reads.collect(),
             changes: cells.into_iter().filter_map(change).collect(),
+            locks: self.lock_changes(),
             mishap: event.mishaps.first().map(|mishap| self.explain(mishap).0),
             racing: false,
             actor: None,
         }
+    }
+
+    /// The locks that the last step took or released.
+    fn lock_changes(&self) -> Vec<LockChange> {
+        let change = |&(cell, before): &(u32, i64)| {
+            let now = self.state.cells[cell as usize];
+            (before != now).then(|| LockChange {
+                name: self.code.cell_name(cell),
+                held: now != 0,
+            })
+        };
+        let mut locks: Vec<(u32, i64)> = self.locks_before_last_step().into_iter().collect();
+        locks.sort_unstable();
+        locks.iter().filter_map(change).collect()
     }
 
     fn label(&self, scribe: &Scribe, event: &Event) -> String {

@@ -9,6 +9,7 @@ mod inputs;
 mod limits;
 mod parallel;
 mod permute;
+mod pictures;
 mod prove;
 mod readers;
 mod step;

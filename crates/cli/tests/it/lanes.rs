@@ -1,0 +1,341 @@
+//! Runs as pictures: `run`, `check` and `replay` with `--format svg` and `dot`.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::support::{Said, mazurka, root, with_input};
+use crate::wellformed::{is_sound, texts};
+
+/// What a picture says, after it was checked.
+#[track_caller]
+fn words(svg: &str) -> Vec<String> {
+    assert!(svg.starts_with("<svg"), "no picture: {svg:?}");
+    is_sound(svg);
+    texts(svg).into_iter().map(|(_, _, text)| text).collect()
+}
+
+#[track_caller]
+fn says(words: &[String], part: &str) {
+    let said = words.iter().any(|line| line.contains(part));
+    assert!(said, "`{part}` is not in {words:#?}");
+}
+
+fn drawn(command: &str, program: &str, flags: &[&str]) -> Said {
+    with_input(
+        &[&[command, "-", "--format", "svg"], flags].concat(),
+        program,
+    )
+}
+
+#[test]
+fn a_run_is_drawn_with_every_step_and_process() {
+    let said = mazurka(&[
+        "run",
+        "examples/counter.maz",
+        "--schedule",
+        "0 1 1 0",
+        "--format",
+        "svg",
+    ]);
+    assert_eq!(said.code, 1, "{said:?}");
+    let words = words(&said.out);
+    for part in [
+        "process 0",
+        "process 1",
+        "read x",
+        "x: 0 -> 1",
+        "◀ races with step 3",
+        "✗ failure: ensures `both_counted`",
+    ] {
+        says(&words, part);
+    }
+    for number in ["1", "2", "3", "4"] {
+        assert!(words.iter().any(|word| word == number), "{words:?}");
+    }
+}
+
+#[test]
+fn a_deadlock_names_what_is_held_and_waited_for() {
+    let said = mazurka(&["check", "examples/philosophers.maz", "--format", "svg"]);
+    assert_eq!(said.code, 1, "{said:?}");
+    let words = words(&said.out);
+    for part in [
+        "philosopher(0)",
+        "philosopher(2)",
+        "waits for lock `fork[1]`",
+        "held by philosopher(1)",
+        "✗ deadlock",
+        "◀ crosses steps",
+    ] {
+        says(&words, part);
+    }
+    for fork in 0..3 {
+        let bar = format!("<title>fork[{fork}] is held from step");
+        assert_eq!(said.out.matches(&bar).count(), 1, "{bar}");
+    }
+}
+
+#[test]
+fn a_lock_is_released_where_it_is() {
+    let program = "lock m var x: int = 0 process p { lock(m); x := 1; unlock(m); x := 2 }";
+    let said = drawn("run", program, &[]);
+    assert!(
+        said.out
+            .contains("<title>m is held from step 1 to step 3</title>"),
+        "{said:?}"
+    );
+    let atomic = "lock m var x: int = 0 process p { atomic { lock(m); x := 1; unlock(m) } }";
+    assert!(
+        !drawn("run", atomic, &[]).out.contains("is held"),
+        "it is never seen held"
+    );
+}
+
+#[test]
+fn every_kind_of_violation_is_drawn() {
+    let failing = "var x: int = 0 process p { x := 1; assert x == 0, \"<x> & \\\"y\\\"\" }";
+    let cases = [
+        (failing, "✗ failure: assertion failed"),
+        (
+            "var x: int = 0 invariant x == 1 process p { x := 1 }",
+            "✗ before any step: failure",
+        ),
+        (
+            "var x: int = 0 ensures x == 2 process p { x := 1 }",
+            "✗ failure: ensures",
+        ),
+        (
+            "lock m process p { lock(m); lock(m) }",
+            "which it holds itself",
+        ),
+        ("var b: bool = false process p { await b }", "waits for `b`"),
+        (
+            "var b: bool = false process p { while !b { skip } }",
+            "↺ back to step",
+        ),
+        (
+            "var x: int = 0 eventually x == 2 process p { x := 1 }",
+            "property does not hold",
+        ),
+        (
+            "var x: int = 0 infinitely_often x == 2 process p { while true { x := 1 - x } }",
+            "loop: steps",
+        ),
+        (
+            "var x: int = 0 process p { x := 1 } process q { x := 2 }",
+            "the other run",
+        ),
+    ];
+    for (program, part) in cases {
+        let said = drawn("check", program, &[]);
+        assert_eq!(said.code, 1, "{program}: {said:?}");
+        let words = words(&said.out);
+        says(&words, part);
+        assert!(words.iter().any(|word| word == "p"), "{program}: {words:?}");
+        let dot = with_input(&["check", "-", "--format", "dot"], program);
+        assert_eq!(dot.code, 1, "{program}");
+        assert!(dot.out.starts_with("digraph run {") && dot.out.ends_with("}\n"));
+        assert!(dot.out.contains("label=\"p\""), "{}", dot.out);
+    }
+}
+
+#[test]
+fn two_runs_are_one_below_the_other_with_what_differs() {
+    let program = "var x: int = 0 process p { x := 1 } process q { x := 2 }";
+    let words = words(&drawn("check", program, &[]).out);
+    for part in [
+        "one run",
+        "the other run",
+        "x = 2 in the one, 1 in the other",
+    ] {
+        says(&words, part);
+    }
+    assert_eq!(words.iter().filter(|word| *word == "q").count(), 2);
+}
+
+#[test]
+fn without_a_counterexample_the_picture_says_so() {
+    for format in ["svg", "dot"] {
+        let said = mazurka(&["check", "examples/counter-locked.maz", "--format", format]);
+        assert_eq!(said.code, 0, "{said:?}");
+        assert!(said.out.contains("verified: no failure"), "{said:?}");
+        assert!(said.out.contains("there is no run to draw"), "{said:?}");
+    }
+    let short = [
+        "check",
+        "examples/counter-locked.maz",
+        "--max-depth",
+        "1",
+        "--format",
+        "svg",
+    ];
+    let said = mazurka(&short);
+    assert_eq!(said.code, 2, "{said:?}");
+    says(&words(&said.out), "inconclusive");
+}
+
+#[test]
+fn a_stored_record_is_drawn_as_it_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("witness.json");
+    let name = file.to_str().expect("a name");
+    let check = [
+        "check",
+        "examples/philosophers.maz",
+        "--witness",
+        name,
+        "--format",
+        "svg",
+    ];
+    let first = words(&mazurka(&check).out);
+    let again = mazurka(&["replay", name, "--format", "svg"]);
+    assert_eq!(again.code, 1, "{again:?}");
+    let again = words(&again.out);
+    says(&again, "replayed: deadlock");
+    // All but the heading is the same.
+    let boxes = |words: &[String]| -> Vec<String> {
+        let from = words.iter().position(|word| word == "philosopher(0)");
+        words[from.expect("a lane")..].to_vec()
+    };
+    assert_eq!(boxes(&first), boxes(&again));
+    let run = mazurka(&["run", "examples/counter-locked.maz", "--format", "json"]);
+    std::fs::write(&file, run.out).expect("written");
+    let calm = mazurka(&["replay", name, "--format", "svg"]);
+    assert_eq!(calm.code, 0, "{calm:?}");
+    says(&words(&calm.out), "final: every process has ended");
+}
+
+#[test]
+fn records_from_before_locks_were_told_replay_and_are_drawn() {
+    let said = mazurka(&["check", "examples/philosophers.maz", "--format", "json"]);
+    let mut record = said.json();
+    let run = record["witnesses"][0]["runs"][0]
+        .as_object_mut()
+        .expect("a run");
+    assert!(run.remove("processes").is_some());
+    for step in run["steps"].as_array_mut().expect("steps") {
+        assert!(
+            step.as_object_mut()
+                .expect("a step")
+                .remove("locks")
+                .is_some()
+        );
+    }
+    let said = with_input(&["replay", "-", "--format", "svg"], &record.to_string());
+    assert_eq!(said.code, 1, "{said:?}");
+    says(&words(&said.out), "waits for lock `fork[1]`");
+}
+
+#[test]
+fn long_runs_and_many_processes_are_drawn() {
+    let many = "var x: int = 0 process worker (p in 0..30) { x := x + 1 }";
+    let words_of_many = words(&drawn("run", many, &[]).out);
+    for process in 0..30 {
+        let name = format!("worker({process})");
+        assert!(words_of_many.contains(&name), "{name}");
+    }
+    let long = "var x: int = 0 process counter { for i in 0..200 { x := x + 1 } }";
+    let said = drawn("run", long, &[]);
+    assert!(
+        words(&said.out).iter().any(|word| word == "200"),
+        "{}",
+        said.err
+    );
+    let longer = long.replace("200", "3000");
+    let said = drawn("run", &longer, &[]);
+    assert!(
+        said.err.contains("400 of 3000 steps are drawn"),
+        "{}",
+        said.err
+    );
+    says(&words(&said.out), "… 2600 steps left out …");
+}
+
+#[test]
+fn actors_have_lanes_for_their_tasks() {
+    let file = "corpus/abs/philosophers/program.abs";
+    let said = mazurka(&["check", file, "--set", "seats=2", "--format", "svg"]);
+    assert_eq!(said.code, 1, "{said:?}");
+    let words = words(&said.out);
+    says(&words, "✗ deadlock");
+    says(&words, "waits for");
+    says(&words, "Fork");
+    let chart = mazurka(&["run", file, "--set", "seats=2", "--format", "svg"]);
+    is_sound(&chart.out);
+}
+
+/// The processes that a run names: those that have a name, make a step or could have made one.
+fn processes(run: &Value) -> BTreeSet<String> {
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let steps = list(&run["steps"]);
+    let made = steps.iter().map(|step| text(&step["process"]));
+    let could = steps.iter().flat_map(|step| list(&step["enabled"]));
+    let mut all: BTreeSet<String> = made.chain(could.map(|process| text(&process))).collect();
+    for pair in list(&run["names"]) {
+        all.remove(&text(&pair[0]));
+        all.insert(text(&pair[1]));
+    }
+    all
+}
+
+/// A picture of each program of the corpus, and of what is wrong with every fifth.
+#[test]
+fn the_corpus_is_drawn() {
+    let folder = root().join("corpus/maz");
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .expect("the corpus")
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .into_string()
+                .expect("a name")
+        })
+        .collect();
+    names.sort();
+    assert!(names.len() > 100);
+    let mut left_out = 0;
+    for (at, name) in names.iter().enumerate() {
+        let file = format!("corpus/maz/{name}/program.maz");
+        let seed = at.to_string();
+        let run = [
+            "run",
+            &file,
+            "--seed",
+            &seed,
+            "--max-depth",
+            "60",
+            "--format",
+        ];
+        let told = mazurka(&[&run[..], &["json"]].concat());
+        let said = mazurka(&[&run[..], &["svg"]].concat());
+        if told.code == 3 {
+            // Its initial values must be given.
+            assert!(
+                told.err.contains("requires") && said.out.is_empty(),
+                "{told:?}"
+            );
+            left_out += 1;
+            continue;
+        }
+        let record = told.json();
+        assert!(said.code <= 2, "{name}: {said:?}");
+        let drawn = words(&said.out);
+        for process in processes(&record["run"]) {
+            let own = |word: &String| *word == process || *word == format!("process {process}");
+            assert!(
+                drawn.iter().any(own),
+                "{name}: {process} is not in {drawn:?}"
+            );
+        }
+        if at % 5 == 0 {
+            let check = ["check", &file, "--max-steps", "20000", "--format", "svg"];
+            let said = mazurka(&check);
+            assert!(said.code <= 2, "{name}: {said:?}");
+            words(&said.out);
+        }
+    }
+    assert!(left_out < 10, "{left_out} programs were not run");
+}

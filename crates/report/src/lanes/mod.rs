@@ -1,0 +1,161 @@
+//! A run as lanes: one for each process, time goes down.
+//!
+//! [`Lanes`] is the picture without its places: which boxes stand in which row and lane, what they
+//! say, which locks are held from where to where. `svg` and `dot` draw it.
+
+mod dot;
+mod model;
+mod svg;
+#[cfg(test)]
+mod tests;
+
+use mazurka_core::record::{Kind, Record, Run, Witness};
+
+use crate::verdict::{headline, replayed, title};
+use crate::{OneRun, View, witness};
+
+use model::{Cell, Held, Panel, Row, Style, Tone};
+
+/// Longer texts are cut.
+const NOTE_WIDTH: usize = 400;
+
+/// The runs of a record as a picture: one below the other, each with a lane for every process.
+///
+/// ```
+/// use mazurka_core::record::Record;
+/// use mazurka_report::Lanes;
+///
+/// let record = r#"{
+///     "version": 2, "command": "check", "algorithm": "optimal", "verdict": "verified",
+///     "program": {"file": "calm.maz", "hash": "", "set": []},
+///     "scope": {"exhaustive": true, "bounds": []}, "stopped": "complete", "deterministic": true,
+///     "executions": 1, "traces": 1, "blocked": 0, "discarded": 0, "deadlocks": 0, "failures": 0,
+///     "final_states": 1, "events": 1, "steps": 1, "seconds": 0.0, "witnesses": []
+/// }"#;
+/// let record: Record = serde_json::from_str(record).unwrap();
+/// let picture = Lanes::of_evidence(&record);
+/// assert!(picture.svg().contains("there is no run to draw"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Lanes {
+    /// What the picture is about.
+    heading: Vec<String>,
+    panels: Vec<Panel>,
+    /// What is said below the runs.
+    foot: Vec<String>,
+}
+
+impl Lanes {
+    /// The evidence of `check` or `replay`: every run of every witness. A record without a witness
+    /// has no run, and the picture says so.
+    pub fn of_evidence(record: &Record) -> Self {
+        let view = View::default();
+        let said = match record.command.as_str() {
+            "replay" => replayed(record, &view),
+            _ => headline(record, &view),
+        };
+        let first = said.lines().next().unwrap_or("");
+        let mut heading = vec![format!("{}: {first}", record.program.file)];
+        if record.witnesses.is_empty() {
+            heading.push("no counterexample was found, so there is no run to draw".to_owned());
+        }
+        let mut panels = Vec::new();
+        let mut foot = Vec::new();
+        for evidence in &record.witnesses {
+            let several = record.witnesses.len() > 1;
+            let mut notes = Vec::new();
+            if several {
+                notes.push(title(evidence));
+            }
+            notes.extend(explained(record, evidence));
+            for (at, run) in evidence.runs.iter().enumerate() {
+                let name = match (evidence.runs.len(), at) {
+                    (1, _) => "",
+                    (_, 0) => "one run",
+                    _ => "the other run",
+                };
+                let notes = std::mem::take(&mut notes);
+                panels.push(Panel::new(name, notes, run, &[evidence]));
+            }
+            foot.extend(differences(evidence));
+        }
+        Self {
+            heading,
+            panels,
+            foot,
+        }
+    }
+
+    /// One run, with everything that is wrong with it.
+    pub fn of_run(record: &Record, one: OneRun<'_>) -> Self {
+        let file = &record.program.file;
+        let mut heading = vec![match one.seed {
+            Some(seed) => format!("{file}: a random run, seed {seed}"),
+            None => format!("{file}: the run of a schedule"),
+        }];
+        let mut notes = Vec::new();
+        for evidence in &record.witnesses {
+            notes.push(title(evidence));
+            notes.extend(explained(record, evidence));
+        }
+        if record.witnesses.is_empty() {
+            heading.extend(inputs(one.run));
+        }
+        let evidence: Vec<&Witness> = record.witnesses.iter().collect();
+        Self {
+            heading,
+            panels: vec![Panel::new("", notes, one.run, &evidence)],
+            foot: Vec::new(),
+        }
+    }
+
+    /// What is too much to be drawn, in a sentence.
+    pub fn left_out(&self) -> Option<String> {
+        let parts: Vec<String> = self.panels.iter().filter_map(Panel::left_out).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
+    /// The picture for a browser.
+    pub fn svg(&self) -> String {
+        svg::draw(self)
+    }
+
+    /// The picture for Graphviz.
+    pub fn dot(&self) -> String {
+        dot::draw(self)
+    }
+}
+
+/// Where and with which values it went wrong, and for which inputs.
+fn explained(record: &Record, evidence: &Witness) -> Vec<String> {
+    let mut text = witness::place(record, evidence);
+    text += &witness::values(&evidence.values);
+    text += &witness::inputs(&evidence.inputs());
+    let mut lines: Vec<String> = text.lines().map(|line| line.trim().to_owned()).collect();
+    if let Some(condition) = &evidence.condition {
+        lines.push(format!("for all inputs with {condition}"));
+    }
+    lines
+}
+
+fn inputs(run: &Run) -> Vec<String> {
+    let text = witness::inputs(&run.inputs);
+    text.lines().map(|line| line.trim().to_owned()).collect()
+}
+
+/// What differs at the end of two runs.
+fn differences(evidence: &Witness) -> Vec<String> {
+    if evidence.kind != Kind::Nondeterminism {
+        return Vec::new();
+    }
+    let line = |d: &mazurka_core::record::Difference| {
+        format!(
+            "{} = {} in the one, {} in the other",
+            d.name, d.first, d.second
+        )
+    };
+    let lines = evidence.differs.iter().map(line);
+    std::iter::once("what differs at the end:".to_owned())
+        .chain(lines)
+        .collect()
+}

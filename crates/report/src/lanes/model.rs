@@ -1,0 +1,524 @@
+//! Which boxes stand in which row and lane, and what they say.
+
+use mazurka_core::record::{EndStatus, Ending, Kind, ProcessEnd, Run, Step, Waiting, Witness};
+
+use super::NOTE_WIDTH;
+use crate::events::{bindings, marks, values};
+use crate::{clip, counted};
+
+/// Steps, and lanes, that a picture shows at most.
+const MOST: usize = 400;
+/// Letters of a line in a box, and of the name of a lane.
+const BOX_WIDTH: usize = 40;
+
+/// One run.
+#[derive(Clone, Debug)]
+pub(crate) struct Panel {
+    /// Which of several runs it is.
+    pub name: String,
+    /// What is said before it.
+    pub notes: Vec<String>,
+    pub lanes: Vec<Lane>,
+    pub rows: Vec<Row>,
+    pub locks: Vec<Held>,
+    /// How it ends; whether that is bad.
+    pub ending: Vec<(bool, String)>,
+    /// For a run that goes on for ever: the first and the last row of what repeats.
+    pub repeats: Option<(usize, usize)>,
+    /// How many steps and processes there are, drawn or not.
+    steps: usize,
+    processes: usize,
+    drawn: usize,
+}
+
+/// A process.
+#[derive(Clone, Debug)]
+pub(crate) struct Lane {
+    /// As the schedule calls it.
+    pub process: String,
+    /// As the source calls it.
+    pub name: String,
+    /// Whether it has ended, so that the lane ends with its last step.
+    pub ended: bool,
+}
+
+/// What stands at one height.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    /// The number of the step.
+    pub number: Option<usize>,
+    pub cells: Vec<Cell>,
+    /// A remark across all lanes.
+    pub note: String,
+}
+
+/// A box.
+#[derive(Clone, Debug)]
+pub(crate) struct Cell {
+    pub lane: usize,
+    /// What it says, cut.
+    pub lines: Vec<(Tone, String)>,
+    /// The same in full.
+    pub title: String,
+    pub style: Style,
+    /// Whether the step races with another.
+    pub racing: bool,
+}
+
+/// What a line of a box is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    /// What happens.
+    Plain,
+    /// A race.
+    Race,
+    /// What goes wrong.
+    Bad,
+}
+
+/// What a box is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// A step.
+    Plain,
+    /// A step that races with another.
+    Racing,
+    /// A step in which something fails.
+    Failure,
+    /// A step in which a process is halted, and nothing fails.
+    Halted,
+    /// A process that waits at the end.
+    Waiting,
+    /// A process that could go on at the end.
+    Ready,
+}
+
+/// A lock that is held.
+#[derive(Clone, Debug)]
+pub(crate) struct Held {
+    pub lane: usize,
+    pub name: String,
+    /// From this row on.
+    pub from: usize,
+    /// To this row.
+    pub to: usize,
+    /// The same in words.
+    pub title: String,
+}
+
+/// A run, and what the boxes need to know of it.
+struct Facts<'a> {
+    run: &'a Run,
+    evidence: &'a [&'a Witness],
+    ends: Vec<ProcessEnd>,
+    /// For each step with which others it races.
+    marks: Vec<String>,
+    /// The steps that are drawn.
+    drawn: Vec<usize>,
+}
+
+impl Panel {
+    /// A run, and what it is evidence for.
+    pub fn new(name: &str, notes: Vec<String>, run: &Run, evidence: &[&Witness]) -> Self {
+        let facts = Facts {
+            run,
+            evidence,
+            ends: ends(run, evidence),
+            marks: marks(run),
+            drawn: drawn_steps(run),
+        };
+        let mut panel = Self {
+            name: name.to_owned(),
+            notes: notes.iter().map(|note| clip(note, NOTE_WIDTH)).collect(),
+            drawn: facts.drawn.len(),
+            steps: run.steps.len(),
+            processes: facts.ends.len(),
+            lanes: lanes(run, &facts.ends, &facts.drawn),
+            rows: Vec::new(),
+            locks: Vec::new(),
+            ending: ending(run, evidence),
+            repeats: None,
+        };
+        let lasso = evidence.iter().find_map(|witness| witness.lasso);
+        let places = panel.add_steps(&facts, lasso);
+        panel.add_ends(run, &facts.ends);
+        panel.locks = panel.held(run, &places);
+        panel
+    }
+
+    fn lane_of(&self, process: &str) -> Option<usize> {
+        let mut lanes = self.lanes.iter();
+        lanes.position(|lane| lane.process == process)
+    }
+
+    /// Adds a row for each step that is drawn. Returns the row of each step, that of what is left
+    /// out too.
+    fn add_steps(&mut self, facts: &Facts<'_>, lasso: Option<usize>) -> Vec<usize> {
+        let drawn = &facts.drawn;
+        let last = facts.run.steps.len();
+        let mut places = Vec::with_capacity(last);
+        let mut first_of_loop = None;
+        if let Some(stem) = lasso.filter(|&stem| stem > 0) {
+            let stem = format!("stem: {}", steps_from(1, stem));
+            self.rows.push(Row::note(stem));
+        }
+        for at in 0..last {
+            if lasso == Some(at) {
+                let looped = steps_from(at + 1, last);
+                self.rows
+                    .push(Row::note(format!("loop: {looped}, for ever")));
+                first_of_loop = Some(self.rows.len());
+            }
+            match drawn.binary_search(&at) {
+                Ok(_) => {
+                    let cell = self.step_box(facts, at);
+                    self.rows.push(Row {
+                        number: Some(at + 1),
+                        cells: cell.into_iter().collect(),
+                        note: String::new(),
+                    });
+                }
+                Err(next) if at == 0 || drawn.binary_search(&(at - 1)).is_ok() => {
+                    let until = drawn.get(next).copied().unwrap_or(last);
+                    let what = counted((until - at) as u64, "step", "steps");
+                    self.rows.push(Row::note(format!("… {what} left out …")));
+                }
+                Err(_) => {}
+            }
+            places.push(self.rows.len() - 1);
+        }
+        if let (Some(first), Some(stem)) = (first_of_loop, lasso) {
+            self.repeats = Some((first, self.rows.len() - 1));
+            let back = format!("↺ back to step {}: the state is the same again", stem + 1);
+            self.rows.push(Row::note(back));
+        }
+        places
+    }
+
+    /// The box of a step; none if its lane is left out.
+    fn step_box(&self, facts: &Facts<'_>, at: usize) -> Option<Cell> {
+        let step = &facts.run.steps[at];
+        let lane = self.lane_of(&step.process)?;
+        let mut full = vec![
+            (Tone::Plain, step.label.clone()),
+            (Tone::Plain, values(step)),
+            (Tone::Race, facts.marks[at].clone()),
+        ];
+        full.retain(|(_, line)| !line.is_empty());
+        let halted = step.mishap.as_ref().map(|text| {
+            let style = facts.style(text, step);
+            let word = if style == Style::Failure {
+                "failure"
+            } else {
+                "halted"
+            };
+            (style, told_once(word, text))
+        });
+        let style = match (&halted, step.racing) {
+            (Some((style, _)), _) => *style,
+            (None, true) => Style::Racing,
+            (None, false) => Style::Plain,
+        };
+        full.extend(halted.map(|(_, text)| (Tone::Bad, format!("✗ {text}"))));
+        let who = &self.lanes[lane].name;
+        let title = format!(
+            "step {} of {who}, line {}\n{}",
+            at + 1,
+            step.line,
+            joined(&full, "\n")
+        );
+        Some(Cell {
+            lane,
+            lines: cut(full),
+            title,
+            style,
+            racing: step.racing,
+        })
+    }
+
+    /// Adds a row for where the processes stand at the end.
+    fn add_ends(&mut self, run: &Run, ends: &[ProcessEnd]) {
+        let mut cells = Vec::new();
+        for end in ends {
+            let Some(lane) = self.lane_of(&end.process) else {
+                continue;
+            };
+            let (style, full) = match end.status {
+                EndStatus::Waiting => (Style::Waiting, waits(run, end)),
+                EndStatus::Ready if self.repeats.is_none() => {
+                    (Style::Ready, vec![(Tone::Plain, "could go on".to_owned())])
+                }
+                EndStatus::Failed if !self.is_halted(lane) => {
+                    let text = "✗ failed before any step".to_owned();
+                    (Style::Failure, vec![(Tone::Bad, text)])
+                }
+                EndStatus::Discarded | EndStatus::Lost if !self.is_halted(lane) => {
+                    let text = "halted before any step".to_owned();
+                    (Style::Halted, vec![(Tone::Plain, text)])
+                }
+                _ => continue,
+            };
+            cells.push(Cell {
+                lane,
+                title: format!("{}: {}", self.lanes[lane].name, joined(&full, ", ")),
+                lines: cut(full),
+                style,
+                racing: false,
+            });
+        }
+        if !cells.is_empty() {
+            self.rows.push(Row {
+                number: None,
+                cells,
+                note: String::new(),
+            });
+        }
+    }
+
+    /// Whether a box of the lane says what has halted the process, or it may be left out.
+    fn is_halted(&self, lane: usize) -> bool {
+        let mut cells = self.rows.iter().flat_map(|row| &row.cells);
+        let halts = |cell: &Cell| matches!(cell.style, Style::Failure | Style::Halted);
+        self.drawn < self.steps || cells.any(|cell| cell.lane == lane && halts(cell))
+    }
+
+    /// The locks that processes hold, each from the step that took it to the one that released it,
+    /// or to the end.
+    fn held(&self, run: &Run, places: &[usize]) -> Vec<Held> {
+        let mut held: Vec<Held> = Vec::new();
+        let mut open: Vec<usize> = Vec::new();
+        let end = self.rows.len().saturating_sub(1);
+        for (at, step) in run.steps.iter().enumerate() {
+            let Some(lane) = self.lane_of(&step.process) else {
+                continue;
+            };
+            for change in &step.locks {
+                if change.held {
+                    open.push(held.len());
+                    held.push(Held {
+                        lane,
+                        name: change.name.clone(),
+                        from: places[at],
+                        to: end,
+                        title: format!("{} is held from step {} to the end", change.name, at + 1),
+                    });
+                    continue;
+                }
+                let own =
+                    |&place: &usize| held[place].lane == lane && held[place].name == change.name;
+                if let Some(place) = open.iter().position(own) {
+                    let known = &mut held[open.swap_remove(place)];
+                    known.to = places[at];
+                    let until = format!("to step {}", at + 1);
+                    known.title = known.title.replace("to the end", &until);
+                }
+            }
+        }
+        // Between steps that are left out nothing is seen.
+        held.retain(|held| held.from != held.to || self.rows[held.from].note.is_empty());
+        held
+    }
+
+    /// What is not drawn, if anything.
+    pub fn left_out(&self) -> Option<String> {
+        let mut parts = Vec::new();
+        if self.drawn < self.steps {
+            parts.push(format!("{} of {} steps are drawn", self.drawn, self.steps));
+        }
+        if self.lanes.len() < self.processes {
+            let (drawn, all) = (self.lanes.len(), self.processes);
+            parts.push(format!("{drawn} of {all} processes are drawn"));
+        }
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+}
+
+impl Row {
+    fn note(note: String) -> Self {
+        Self {
+            number: None,
+            cells: Vec::new(),
+            note,
+        }
+    }
+}
+
+/// Lines that fit into a box.
+fn cut(lines: Vec<(Tone, String)>) -> Vec<(Tone, String)> {
+    let line = |(tone, line): (Tone, String)| (tone, clip(&line, BOX_WIDTH));
+    lines.into_iter().map(line).collect()
+}
+
+fn joined(lines: &[(Tone, String)], separator: &str) -> String {
+    let lines: Vec<&str> = lines.iter().map(|(_, line)| line.as_str()).collect();
+    lines.join(separator)
+}
+
+/// `step 3`, `steps 3–5`.
+fn steps_from(first: usize, last: usize) -> String {
+    match first == last {
+        true => format!("step {first}"),
+        false => format!("steps {first}–{last}"),
+    }
+}
+
+/// A message with a word before it, unless it begins with the word.
+fn told_once(word: &str, message: &str) -> String {
+    match message.to_lowercase().starts_with(word) {
+        true => message.to_owned(),
+        false => format!("{word}: {message}"),
+    }
+}
+
+impl Facts<'_> {
+    /// Whether the mishap of a step is a failure.
+    fn style(&self, mishap: &str, step: &Step) -> Style {
+        let counts =
+            |witness: &&Witness| witness.kind == Kind::Failure && witness.message == mishap;
+        let end = self.ends.iter().find(|end| end.process == step.process);
+        match end.map(|end| end.status) {
+            _ if self.evidence.iter().any(counts) => Style::Failure,
+            Some(EndStatus::Discarded | EndStatus::Lost) => Style::Halted,
+            _ => Style::Failure,
+        }
+    }
+}
+
+/// What a process waits for, and who holds it.
+fn waits(run: &Run, end: &ProcessEnd) -> Vec<(Tone, String)> {
+    let what = end.waits_for.as_deref().unwrap_or("something");
+    let mut lines = vec![(Tone::Bad, format!("waits for {what}"))];
+    lines.extend(
+        end.held_by
+            .as_ref()
+            .map(|holder| match *holder == end.process {
+                true => (Tone::Bad, "which it holds itself".to_owned()),
+                false => (Tone::Bad, format!("held by {}", run.name_of(holder))),
+            }),
+    );
+    lines
+}
+
+/// Where every process stands. A record of before that was told knows some of them.
+fn ends(run: &Run, evidence: &[&Witness]) -> Vec<ProcessEnd> {
+    if !run.processes.is_empty() {
+        return run.processes.clone();
+    }
+    let waiting: Vec<&Waiting> = evidence
+        .iter()
+        .flat_map(|witness| &witness.waiting)
+        .collect();
+    let named = run.names.iter().map(|(number, _)| number);
+    let made = run.steps.iter().map(|step| &step.process);
+    let could = run.steps.iter().flat_map(|step| &step.enabled);
+    let stuck = waiting.iter().map(|waiting| &waiting.process);
+    let mut all: Vec<&String> = named.chain(made).chain(could).chain(stuck).collect();
+    all.sort_by_key(|process| numbers(process));
+    all.dedup();
+    let end = |process: &String| {
+        let own = waiting.iter().find(|waiting| waiting.process == *process);
+        ProcessEnd {
+            process: process.clone(),
+            status: match own {
+                Some(_) => EndStatus::Waiting,
+                None => EndStatus::Ended,
+            },
+            waits_for: own.map(|own| own.what.clone()),
+            held_by: own.and_then(|own| own.held_by.clone()),
+        }
+    };
+    all.into_iter().map(end).collect()
+}
+
+/// The numbers of a process such as `0.10`, to be compared.
+fn numbers(process: &str) -> Vec<u64> {
+    let parts = process
+        .split('.')
+        .map(|part| part.parse().unwrap_or(u64::MAX));
+    parts.collect()
+}
+
+/// The steps that are drawn: all, or the first, the last and the racing ones.
+fn drawn_steps(run: &Run) -> Vec<usize> {
+    let all = run.steps.len();
+    let left_out = match all > MOST {
+        true => MOST / 2..all - MOST / 2,
+        false => 0..0,
+    };
+    let special = |at: usize| run.steps[at].racing || run.steps[at].mishap.is_some();
+    (0..all)
+        .filter(|&at| !left_out.contains(&at) || special(at))
+        .collect()
+}
+
+/// The lanes that are drawn: of all processes, or of those that make a step that is drawn, then of
+/// those that do not end, as far as there is room.
+fn lanes(run: &Run, ends: &[ProcessEnd], drawn: &[usize]) -> Vec<Lane> {
+    let acts = |process: &str| drawn.iter().any(|&at| run.steps[at].process == process);
+    let mut order: Vec<usize> = (0..ends.len()).collect();
+    if ends.len() > MOST {
+        let rank = |&at: &usize| match ends[at].status {
+            _ if acts(&ends[at].process) => 0,
+            EndStatus::Ended | EndStatus::Ready => 2,
+            _ => 1,
+        };
+        order.sort_by_key(rank);
+        order.truncate(MOST);
+        order.sort_unstable();
+    }
+    let lane = |at: usize| {
+        let end = &ends[at];
+        Lane {
+            process: end.process.clone(),
+            name: lane_name(run, &end.process),
+            ended: end.status == EndStatus::Ended,
+        }
+    };
+    order.into_iter().map(lane).collect()
+}
+
+/// A process by its name; a task of an actor by its object, its method and its number.
+fn lane_name(run: &Run, process: &str) -> String {
+    let name = run.name_of(process);
+    let mut actors = run.steps.iter().filter(|step| step.process == process);
+    match actors.find_map(|step| step.actor.as_deref()) {
+        Some(actor) if actor.object == actor.task => format!("{} {name}", actor.task),
+        Some(actor) => format!("{}.{} {name}", actor.object, actor.task),
+        None if name == process => format!("process {name}"),
+        None => name.to_owned(),
+    }
+}
+
+/// How the run ends, the bad news first; and the state.
+fn ending(run: &Run, evidence: &[&Witness]) -> Vec<(bool, String)> {
+    let mut lines = Vec::new();
+    for witness in evidence {
+        let in_a_step = |step: &Step| step.mishap.as_ref() == Some(&witness.message);
+        let text = crate::verdict::title(witness);
+        match witness.kind {
+            Kind::Failure if run.steps.iter().any(in_a_step) => {}
+            Kind::Failure if run.steps.is_empty() => {
+                lines.push((true, format!("✗ before any step: {text}")));
+            }
+            Kind::Nondeterminism => {}
+            _ => lines.push((true, format!("✗ {text}"))),
+        }
+    }
+    let lasso = evidence.iter().any(|witness| witness.lasso.is_some());
+    lines.extend(match run.ending {
+        _ if lasso => None,
+        Ending::Final => Some((false, "final: every process has ended".to_owned())),
+        Ending::Discarded => Some((false, "discarded: an `assume` is false".to_owned())),
+        Ending::Lost => Some((false, "cut within a step".to_owned())),
+        Ending::Open => Some((false, "the run stops here".to_owned())),
+        Ending::Deadlock if lines.is_empty() => {
+            Some((true, "✗ deadlock: no process can go on".to_owned()))
+        }
+        Ending::Deadlock | Ending::Failure => None,
+    });
+    if !run.state.is_empty() {
+        let state = clip(&bindings(&run.state), NOTE_WIDTH);
+        lines.push((false, format!("then: {state}")));
+    }
+    lines
+}

@@ -1,0 +1,401 @@
+//! Lanes for a browser.
+//!
+//! A lane is as wide as what stands in it, and a row as high, so nothing overlaps. The bars of
+//! locks stand to the left of the boxes of their lane, each in a track of its own while it is held.
+
+use super::{Cell, Held, Lanes, Panel, Row, Style, Tone};
+use crate::clip;
+use crate::svg::{INK, LETTER, LINE, MARGIN, PAPER, sheet, titled, wide, words};
+
+/// Sizes, in pixels.
+const GAP: f64 = 22.0;
+const PAD: f64 = 8.0;
+const TRACK: f64 = 19.0;
+const BAR: f64 = 7.0;
+const BETWEEN_ROWS: f64 = 16.0;
+/// Room for the line of what repeats.
+const RETURN: f64 = 24.0;
+/// Letters of the name of a lane.
+const NAME_WIDTH: usize = 40;
+/// Letters of a line of text, at least.
+const TEXT_WIDTH: f64 = 72.0;
+
+const QUIET: &str = "#7f8c8d";
+const BAD: &str = "#c0392b";
+const LOCK: &str = "#7d3c98";
+const RACE: &str = "#b9770e";
+
+/// Where the parts of a panel stand.
+struct Layout {
+    /// Where the numbers of steps end.
+    numbers: f64,
+    /// The left end of each lane, and where its boxes begin and how wide they are.
+    columns: Vec<Column>,
+    /// The top and the height of each row.
+    rows: Vec<(f64, f64)>,
+    /// The track of each held lock.
+    tracks: Vec<usize>,
+    /// The top of the names of the lanes.
+    top: f64,
+    bottom: f64,
+    right: f64,
+}
+
+#[derive(Clone, Copy)]
+struct Column {
+    left: f64,
+    boxes: f64,
+    width: f64,
+}
+
+impl Column {
+    fn middle(&self) -> f64 {
+        self.boxes + self.width / 2.0
+    }
+}
+
+/// The whole picture.
+pub(super) fn draw(lanes: &Lanes) -> String {
+    let mut y = MARGIN;
+    let mut body = String::new();
+    let layouts: Vec<Layout> = lanes
+        .panels
+        .iter()
+        .map(|panel| Layout::new(panel, 0.0))
+        .collect();
+    let right = layouts.iter().map(|layout| layout.right);
+    let right = right.fold(2.0 * MARGIN + TEXT_WIDTH * LETTER, f64::max);
+    let letters = ((right - 2.0 * MARGIN) / LETTER) as usize;
+    let mut text = Text { letters, y: &mut y };
+    for (at, line) in lanes.heading.iter().enumerate() {
+        let bold = if at == 0 { "font-weight=\"bold\"" } else { "" };
+        body += &text.add(line, bold);
+    }
+    for panel in &lanes.panels {
+        y += LINE;
+        let mut text = Text { letters, y: &mut y };
+        body += &text.add(&panel.name, "font-weight=\"bold\"");
+        for note in &panel.notes {
+            body += &text.add(note, "");
+        }
+        body += &text.add(&panel.left_out().unwrap_or_default(), &ink(RACE));
+        let layout = Layout::new(panel, y);
+        body += &layout.draw(panel);
+        y = layout.bottom + LINE;
+        let mut text = Text { letters, y: &mut y };
+        for (bad, line) in &panel.ending {
+            let paint = if *bad { ink(BAD) } else { String::new() };
+            body += &text.add(line, &paint);
+        }
+    }
+    y += LINE / 2.0;
+    let mut text = Text { letters, y: &mut y };
+    for line in &lanes.foot {
+        body += &text.add(line, "");
+    }
+    for line in legend(lanes) {
+        body += &text.add(line, &ink(QUIET));
+    }
+    sheet(right, y + MARGIN / 2.0) + &body + "</svg>\n"
+}
+
+/// What the signs mean, as far as they occur.
+fn legend(lanes: &Lanes) -> Vec<&'static str> {
+    let mut lines = Vec::new();
+    if !lanes.panels.is_empty() {
+        lines.push("time goes down; point at a box for its full text");
+    }
+    if lanes.panels.iter().any(|panel| !panel.locks.is_empty()) {
+        lines.push("a bar beside a lane: the process holds the lock");
+    }
+    lines
+}
+
+fn ink(colour: &str) -> String {
+    format!("fill=\"{colour}\"")
+}
+
+/// Lines below each other, broken where they are too long.
+struct Text<'a> {
+    letters: usize,
+    y: &'a mut f64,
+}
+
+impl Text<'_> {
+    fn add(&mut self, line: &str, options: &str) -> String {
+        let mut text = String::new();
+        for part in broken(line, self.letters) {
+            text += &words(MARGIN, *self.y, &part, options);
+            *self.y += LINE;
+        }
+        text
+    }
+}
+
+/// A text in lines of so many letters, broken at blanks, or within words that are longer.
+fn broken(text: &str, letters: usize) -> Vec<String> {
+    let most = letters as f64 * LETTER;
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        let mut word = word.to_owned();
+        while !word.is_empty() {
+            let blank = if line.is_empty() { "" } else { " " };
+            if wide(&line) + wide(blank) + wide(&word) <= most {
+                line = format!("{line}{blank}{word}");
+                break;
+            }
+            if !line.is_empty() {
+                lines.push(std::mem::take(&mut line));
+                continue;
+            }
+            let fits = |end: &usize| wide(&word[..*end]) <= most;
+            let ends = word.char_indices().map(|(at, c)| at + c.len_utf8());
+            let end = ends.take_while(fits).last();
+            let end = end.or(word.chars().next().map(char::len_utf8)).unwrap_or(0);
+            let rest = word.split_off(end);
+            lines.push(std::mem::replace(&mut word, rest));
+        }
+    }
+    lines.extend(Some(line).filter(|line| !line.is_empty()));
+    lines
+}
+
+impl Layout {
+    /// The panel from this height on.
+    fn new(panel: &Panel, top: f64) -> Self {
+        let tracks = tracks(&panel.locks);
+        let numbers = panel.rows.iter().filter_map(|row| row.number).max();
+        let numbers = wide(&numbers.map_or(String::new(), |number| number.to_string()));
+        let bend = if panel.repeats.is_some() { RETURN } else { 0.0 };
+        let numbers = MARGIN + bend + numbers;
+        let mut left = numbers + GAP;
+        let mut columns = Vec::with_capacity(panel.lanes.len());
+        for (lane, known) in panel.lanes.iter().enumerate() {
+            let own = panel.locks.iter().zip(&tracks);
+            let own = own.filter(|(held, _)| held.lane == lane);
+            let count = own.map(|(_, track)| track + 1).max().unwrap_or(0);
+            let boxes = left + count as f64 * TRACK;
+            let name = wide(&clip(&known.name, NAME_WIDTH));
+            columns.push(Column {
+                left,
+                boxes,
+                width: name + 2.0 * PAD,
+            });
+            left = boxes;
+            let cells = panel.rows.iter().flat_map(|row| &row.cells);
+            for cell in cells.filter(|cell| cell.lane == lane) {
+                let lines = cell.lines.iter().map(|(_, line)| wide(line));
+                let width = lines.fold(0.0, f64::max);
+                columns[lane].width = columns[lane].width.max(width + 2.0 * PAD);
+            }
+            left += columns[lane].width + GAP;
+        }
+        let notes = panel.rows.iter().map(|row| MARGIN + bend + wide(&row.note));
+        let right = notes.fold(left - GAP, f64::max) + MARGIN;
+        let mut y = top + 2.0 * LINE;
+        let mut rows = Vec::with_capacity(panel.rows.len());
+        for row in &panel.rows {
+            let height = height(row);
+            rows.push((y, height));
+            y += height + BETWEEN_ROWS;
+        }
+        Self {
+            numbers,
+            columns,
+            rows,
+            tracks,
+            top,
+            bottom: y,
+            right,
+        }
+    }
+
+    fn draw(&self, panel: &Panel) -> String {
+        let mut text = String::new();
+        for lane in 0..panel.lanes.len() {
+            text += &self.lane(panel, lane);
+        }
+        text += &self.races(panel);
+        text += &self.repeats(panel);
+        for (held, track) in panel.locks.iter().zip(&self.tracks) {
+            text += &self.bar(held, *track);
+        }
+        for (row, &(top, height)) in panel.rows.iter().zip(&self.rows) {
+            if let Some(number) = row.number {
+                let number = number.to_string();
+                let x = self.numbers - wide(&number);
+                text += &words(x, top + height / 2.0 + 4.0, &number, &ink(QUIET));
+            }
+            if !row.note.is_empty() {
+                let bend = if panel.repeats.is_some() { RETURN } else { 0.0 };
+                // White around the letters keeps them legible where they cross lanes.
+                let halo = "paint-order=\"stroke\" stroke=\"#ffffff\" stroke-width=\"4\"";
+                let options = format!("{} {halo}", ink(RACE));
+                text += &words(MARGIN + bend, top + LINE - 3.0, &row.note, &options);
+            }
+            for cell in &row.cells {
+                text += &self.cell(cell, top, height);
+            }
+        }
+        text
+    }
+
+    /// The name of a lane, and its line: to its last box, if the process has ended, else to the
+    /// end.
+    fn lane(&self, panel: &Panel, lane: usize) -> String {
+        let (known, column) = (&panel.lanes[lane], self.columns[lane]);
+        let name = clip(&known.name, NAME_WIDTH);
+        let x = column.middle();
+        let head = words(
+            column.middle() - wide(&name) / 2.0,
+            self.top + LINE - 4.0,
+            &name,
+            "font-weight=\"bold\"",
+        );
+        let mut text = titled(&known.name, &head);
+        let own = |row: &Row| row.cells.iter().any(|cell| cell.lane == lane);
+        let last = panel.rows.iter().rposition(own).map(|row| {
+            let (top, height) = self.rows[row];
+            top + height + BETWEEN_ROWS / 2.0
+        });
+        let start = self.top + LINE + 2.0;
+        let end = match known.ended {
+            true => last.unwrap_or(start + PAD),
+            false => self.bottom - BETWEEN_ROWS / 2.0,
+        };
+        text += &format!(
+            "<path d=\"M{x:.1} {start:.1} V{end:.1}\" fill=\"none\" stroke=\"#bdc3c7\"/>\n"
+        );
+        if known.ended {
+            let tick = format!(
+                "<path d=\"M{:.1} {end:.1} H{:.1}\" fill=\"none\" stroke=\"{QUIET}\" \
+                 stroke-width=\"2\"/>",
+                x - PAD,
+                x + PAD
+            );
+            text += &titled(&format!("{} ends", known.name), &tick);
+        }
+        text
+    }
+
+    /// A line from each racing step to the next.
+    fn races(&self, panel: &Panel) -> String {
+        let racing = |row: &Row| {
+            let mut cells = row.cells.iter();
+            cells.find(|cell| cell.racing).map(|cell| cell.lane)
+        };
+        let rows = panel.rows.iter().enumerate();
+        let places: Vec<(f64, f64)> = rows
+            .filter_map(|(at, row)| {
+                let (top, height) = self.rows[at];
+                Some((self.columns[racing(row)?].middle(), top + height / 2.0))
+            })
+            .collect();
+        let line = |pair: &[(f64, f64)]| {
+            let [(from_x, from_y), (x, y)] = [pair[0], pair[1]];
+            format!(
+                "<path d=\"M{from_x:.1} {from_y:.1} L{x:.1} {y:.1}\" fill=\"none\" stroke=\"{RACE}\" \
+                 stroke-width=\"1.6\" stroke-dasharray=\"5 3\"/>\n"
+            )
+        };
+        places.windows(2).map(line).collect()
+    }
+
+    /// The way from the last row of what repeats back to the first.
+    fn repeats(&self, panel: &Panel) -> String {
+        let Some((first, last)) = panel.repeats else {
+            return String::new();
+        };
+        let middle = |row: usize| self.rows[row].0 + self.rows[row].1 / 2.0;
+        let (left, right) = (MARGIN, MARGIN + RETURN - 10.0);
+        // One step that repeats needs a loop, too.
+        let bottom = match first == last {
+            true => middle(last) + 10.0,
+            false => middle(last),
+        };
+        let top = middle(first);
+        let line = format!(
+            "<path d=\"M{right:.1} {bottom:.1} H{left:.1} V{top:.1} H{right:.1}\" fill=\"none\" \
+             stroke=\"{RACE}\" stroke-width=\"1.6\"/>\
+             <path d=\"M{right:.1} {top:.1} l-6 -4 v8 Z\" fill=\"{RACE}\"/>"
+        );
+        titled("the run goes back here, and on for ever", &line)
+    }
+
+    /// A lock that is held.
+    fn bar(&self, held: &Held, track: usize) -> String {
+        let x = self.columns[held.lane].left + track as f64 * TRACK;
+        let top = self.rows[held.from].0;
+        let bottom = self.rows[held.to].0 + self.rows[held.to].1;
+        let tall = (bottom - top).max(BAR);
+        let mut text = format!(
+            "<rect x=\"{x:.1}\" y=\"{top:.1}\" width=\"{BAR}\" height=\"{tall:.1}\" rx=\"3\" \
+             fill=\"{LOCK}\" fill-opacity=\"0.7\"/>"
+        );
+        // The name stands along the bar, if there is room.
+        if wide(&held.name) + 4.0 <= tall {
+            let (x, y) = (x + BAR + 7.0, top + wide(&held.name) + 2.0);
+            let options =
+                format!("fill=\"{LOCK}\" font-size=\"9\" transform=\"rotate(-90 {x:.1} {y:.1})\"");
+            text += words(x, y, &held.name, &options).trim_end();
+        }
+        titled(&held.title, &text)
+    }
+
+    fn cell(&self, cell: &Cell, top: f64, row: f64) -> String {
+        let column = self.columns[cell.lane];
+        let tall = box_height(cell);
+        let y = top + (row - tall) / 2.0;
+        let (fill, stroke, more) = match cell.style {
+            Style::Plain => ("#eaf2f8", INK, ""),
+            Style::Racing => ("#fef5e7", RACE, " stroke-width=\"2\""),
+            Style::Failure => ("#fadbd8", BAD, " stroke-width=\"2\""),
+            Style::Halted => ("#f2f3f4", INK, ""),
+            Style::Waiting => ("#fdebd0", BAD, " stroke-dasharray=\"5 3\""),
+            Style::Ready => (PAPER, QUIET, " stroke-dasharray=\"2 3\""),
+        };
+        let mut text = format!(
+            "<rect x=\"{:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{tall:.1}\" rx=\"5\" \
+             fill=\"{fill}\" stroke=\"{stroke}\"{more}/>",
+            column.boxes, column.width
+        );
+        for (at, (tone, line)) in cell.lines.iter().enumerate() {
+            let colour = match tone {
+                Tone::Bad => BAD,
+                Tone::Race => RACE,
+                Tone::Plain if cell.style == Style::Ready => QUIET,
+                Tone::Plain => INK,
+            };
+            let below = y + PAD / 2.0 + (at as f64 + 0.75) * LINE;
+            text += words(column.boxes + PAD, below, line, &ink(colour)).trim_end();
+        }
+        titled(&cell.title, &text)
+    }
+}
+
+fn box_height(cell: &Cell) -> f64 {
+    cell.lines.len() as f64 * LINE + PAD
+}
+
+fn height(row: &Row) -> f64 {
+    row.cells.iter().map(box_height).fold(LINE, f64::max)
+}
+
+/// The track of each lock: no two that a process holds at the same time share one.
+fn tracks(locks: &[Held]) -> Vec<usize> {
+    let mut tracks: Vec<usize> = Vec::with_capacity(locks.len());
+    for (at, held) in locks.iter().enumerate() {
+        let meets = |other: &Held| {
+            other.lane == held.lane && other.from <= held.to && held.from <= other.to
+        };
+        let before = locks[..at].iter().zip(&tracks);
+        let taken: Vec<usize> = before
+            .filter(|(other, _)| meets(other))
+            .map(|(_, &t)| t)
+            .collect();
+        let free = (0..).find(|track| !taken.contains(track));
+        tracks.push(free.unwrap_or(0));
+    }
+    tracks
+}

@@ -1,0 +1,122 @@
+//! Nodes in layers, for nets and graphs.
+//!
+//! Within a layer nodes stand near those they are connected with: each in turn is moved to the
+//! middle of its neighbours above, then below, a few times.
+
+use crate::svg::MARGIN;
+
+const GAP: f64 = 14.0;
+/// How often nodes are moved towards their neighbours.
+const SWEEPS: usize = 12;
+
+/// Where nodes stand.
+pub(crate) struct Layers {
+    /// For each node its layer, and its middle.
+    pub places: Vec<(usize, f64)>,
+    pub widths: Vec<f64>,
+    layers: Vec<Vec<usize>>,
+    /// For each node those above and those below it.
+    above: Vec<Vec<usize>>,
+    below: Vec<Vec<usize>>,
+}
+
+impl Layers {
+    /// Nodes with their layers and widths, and connections from one down to another.
+    pub fn new(layer: &[usize], widths: Vec<f64>, connections: &[(usize, usize)]) -> Self {
+        let mut layers = vec![Vec::new(); layer.iter().max().map_or(0, |last| last + 1)];
+        for (at, &layer) in layer.iter().enumerate() {
+            layers[layer].push(at);
+        }
+        let mut all = Self {
+            places: layer.iter().map(|&layer| (layer, 0.0)).collect(),
+            widths,
+            layers,
+            above: vec![Vec::new(); layer.len()],
+            below: vec![Vec::new(); layer.len()],
+        };
+        for &(upper, lower) in connections {
+            all.above[lower].push(upper);
+            all.below[upper].push(lower);
+        }
+        for at in 0..all.layers.len() {
+            all.spread(at);
+        }
+        for sweep in 0..SWEEPS {
+            let down = sweep % 2 == 0;
+            for step in 0..all.layers.len() {
+                let at = match down {
+                    true => step,
+                    false => all.layers.len() - 1 - step,
+                };
+                all.pull(at, down);
+            }
+        }
+        let left = (0..layer.len()).map(|at| all.left(at));
+        let shift = MARGIN - left.fold(f64::INFINITY, f64::min);
+        for place in &mut all.places {
+            place.1 += shift;
+        }
+        all
+    }
+
+    /// How many layers there are.
+    pub fn len(&self) -> usize {
+        self.layers.len()
+    }
+
+    /// The left end of a node.
+    pub fn left(&self, node: usize) -> f64 {
+        self.places[node].1 - self.widths[node] / 2.0
+    }
+
+    /// The right end of all nodes.
+    pub fn right(&self) -> f64 {
+        let ends = self.places.iter().zip(&self.widths);
+        let ends = ends.map(|(place, width)| place.1 + width / 2.0);
+        ends.fold(MARGIN, f64::max)
+    }
+
+    /// Puts the nodes of a layer side by side, in their order.
+    fn spread(&mut self, layer: usize) {
+        let mut x = 0.0;
+        for &node in &self.layers[layer] {
+            self.places[node].1 = x + self.widths[node] / 2.0;
+            x += self.widths[node] + GAP;
+        }
+    }
+
+    /// Moves the nodes of a layer towards their neighbours, and apart again.
+    fn pull(&mut self, layer: usize, down: bool) {
+        let mut wanted: Vec<(f64, usize)> = Vec::new();
+        for &node in &self.layers[layer] {
+            let near = match down {
+                true => &self.above[node],
+                false => &self.below[node],
+            };
+            let sum: f64 = near.iter().map(|&other| self.places[other].1).sum();
+            let middle = match near.is_empty() {
+                true => self.places[node].1,
+                false => sum / near.len() as f64,
+            };
+            wanted.push((middle, node));
+        }
+        wanted.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let mut end = f64::NEG_INFINITY;
+        for &(middle, node) in &wanted {
+            let half = self.widths[node] / 2.0;
+            let x = middle.max(end + half);
+            self.places[node].1 = x;
+            end = x + half + GAP;
+        }
+        // A node that was pushed right pushes no other: the layer as a whole is moved back.
+        let moved: f64 = wanted
+            .iter()
+            .map(|&(middle, node)| self.places[node].1 - middle)
+            .sum();
+        let back = moved / wanted.len().max(1) as f64;
+        for &(_, node) in &wanted {
+            self.places[node].1 -= back;
+        }
+        self.layers[layer] = wanted.into_iter().map(|(_, node)| node).collect();
+    }
+}
