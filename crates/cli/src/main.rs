@@ -8,6 +8,7 @@ mod exit;
 mod files;
 mod output;
 mod program;
+mod progress;
 mod property;
 mod show;
 mod solver;

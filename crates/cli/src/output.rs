@@ -12,28 +12,34 @@ const USUAL_WIDTH: usize = 80;
 /// How many columns a text may have: as `COLUMNS` says, else as the terminal does. A file or a pipe
 /// has no width, so what is written there is neither cut nor broken.
 pub(crate) fn width() -> Option<usize> {
-    let given = std::env::var("COLUMNS").ok();
-    let given = given.and_then(|columns| columns.trim().parse::<usize>().ok());
-    let given = given.filter(|&columns| columns > 0);
-    let terminal = || io::stdout().is_terminal().then(terminal_width);
-    let width = given.or_else(terminal);
+    let out = io::stdout();
+    let terminal = || out.is_terminal().then(|| terminal_width(&out));
+    let width = columns().or_else(terminal);
     width.map(|width| width.max(NARROWEST))
 }
 
-/// How many columns the progress may have, which is shown on a terminal only.
+/// The columns that the environment says.
+fn columns() -> Option<usize> {
+    let given = std::env::var("COLUMNS").ok();
+    let given = given.and_then(|columns| columns.trim().parse::<usize>().ok());
+    given.filter(|&columns| columns > 0)
+}
+
+/// How many columns the progress may have, which is shown on a terminal: what wraps stays there.
 pub(crate) fn progress_width() -> usize {
-    width().unwrap_or(USUAL_WIDTH)
+    let terminal = terminal_width(&io::stderr());
+    columns().map_or(terminal, |given| given.min(terminal))
 }
 
 #[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
-fn terminal_width() -> usize {
-    let size = rustix::termios::tcgetwinsize(io::stdout());
+fn terminal_width(of: &impl std::os::fd::AsFd) -> usize {
+    let size = rustix::termios::tcgetwinsize(of);
     let width = size.map(|size| usize::from(size.ws_col));
     width.ok().filter(|&width| width > 0).unwrap_or(USUAL_WIDTH)
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos", target_os = "freebsd")))]
-fn terminal_width() -> usize {
+fn terminal_width<T>(_of: &T) -> usize {
     USUAL_WIDTH
 }
 

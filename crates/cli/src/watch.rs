@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use mazurka::record::Record;
 use mazurka::search::Estimate;
 use mazurka::{Bound, Limits, Progress, Watch};
 
 use crate::exit::{self, Exit};
-use crate::{files, output};
+use crate::{files, progress};
 
 /// Time between two checks: asking the system for the memory in use costs microseconds, and a
 /// display need not be faster.
@@ -143,7 +143,7 @@ impl Watcher {
         let show = !quiet && std::io::stderr().is_terminal();
         Ok(Self {
             memory,
-            bar: show.then(bar),
+            bar: show.then(progress::bar),
             last_look: None,
         })
     }
@@ -171,8 +171,7 @@ impl Watcher {
         if let Some(bar) = &self.bar
             && progress.elapsed >= BEFORE_PROGRESS
         {
-            let width = output::progress_width();
-            bar.set_message(clipped(message(progress, used()), width));
+            bar.set_message(message(progress, used()));
             bar.tick();
         }
         ControlFlow::Continue(())
@@ -254,30 +253,6 @@ fn give_up(why: &str) -> ! {
     mazurka::solving::stop_solvers();
     eprintln!("mazurka: inconclusive: {why}, and what was found until then is lost");
     std::process::exit(exit::inconclusive());
-}
-
-/// The line of the progress, cut where the terminal ends: what wraps cannot be taken off again.
-fn style() -> ProgressStyle {
-    let style = ProgressStyle::with_template("{spinner} {wide_msg}");
-    style.unwrap_or_else(|_| ProgressStyle::default_spinner())
-}
-
-/// A message that leaves room for the spinner and for the cursor behind it.
-fn clipped(text: String, width: usize) -> String {
-    let room = width.saturating_sub(3);
-    match text.chars().count() > room {
-        true => text
-            .chars()
-            .take(room.saturating_sub(1))
-            .chain(['…'])
-            .collect(),
-        false => text,
-    }
-}
-
-fn bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
-    bar.with_style(style())
 }
 
 /// The memory limit that holds unless another is given: a model may have no end, a machine has one.
@@ -400,63 +375,6 @@ mod tests {
         progress.counts.executions = 0;
         let told = "2 s: 3.0 M states, 1.5 M a second, 300 MB";
         assert_eq!(message(&progress, Some(300 << 20)), told);
-    }
-
-    #[test]
-    fn the_progress_is_as_wide_as_columns_say() {
-        let line = clipped("2 s: 3.0 M states, 1.5 M a second".to_owned(), 20);
-        assert_eq!(line, "2 s: 3.0 M state…");
-        assert_eq!(clipped("2 s".to_owned(), 20), "2 s");
-        assert_eq!(clipped("2 s".to_owned(), 1), "…");
-    }
-
-    /// A terminal of 40 columns that keeps what is written.
-    #[derive(Clone, Debug, Default)]
-    struct Narrow(Arc<std::sync::Mutex<String>>);
-
-    impl indicatif::TermLike for Narrow {
-        fn width(&self) -> u16 {
-            40
-        }
-        fn move_cursor_up(&self, _: usize) -> std::io::Result<()> {
-            Ok(())
-        }
-        fn move_cursor_down(&self, _: usize) -> std::io::Result<()> {
-            Ok(())
-        }
-        fn move_cursor_right(&self, _: usize) -> std::io::Result<()> {
-            Ok(())
-        }
-        fn move_cursor_left(&self, _: usize) -> std::io::Result<()> {
-            Ok(())
-        }
-        fn write_line(&self, text: &str) -> std::io::Result<()> {
-            self.write_str(text)
-        }
-        fn write_str(&self, text: &str) -> std::io::Result<()> {
-            self.0.lock().expect("no panic").push_str(text);
-            self.0.lock().expect("no panic").push('\n');
-            Ok(())
-        }
-        fn clear_line(&self) -> std::io::Result<()> {
-            Ok(())
-        }
-        fn flush(&self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn the_progress_never_wraps() {
-        let narrow = Narrow::default();
-        let target = ProgressDrawTarget::term_like(Box::new(narrow.clone()));
-        let bar = ProgressBar::with_draw_target(None, target).with_style(style());
-        bar.set_message("3.0 M executions of about 12.0 M (4.8 M–48.0 M), 1.5 M a second");
-        bar.tick();
-        let written = narrow.0.lock().expect("no panic").clone();
-        assert!(written.contains("3.0 M executions"), "{written}");
-        let wide = written.lines().find(|line| line.chars().count() > 40);
-        assert_eq!(wide, None, "{written}");
     }
 
     #[test]

@@ -149,7 +149,11 @@ mod tests {
             mishap: None,
             racing: false,
             actor: None,
+<<<<<<< HEAD
             memory: None,
+=======
+            locks: Vec::new(),
+>>>>>>> w-step
         }
     }
 
@@ -162,6 +166,7 @@ mod tests {
             steps,
             state: vec![binding("x", "1")],
             names: vec![("1".to_owned(), "server".to_owned())],
+            processes: Vec::new(),
         }
     }
 

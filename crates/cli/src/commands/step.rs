@@ -294,7 +294,8 @@ impl Dialogue<'_, '_> {
         let run = self.stepper.run();
         let record = self.program.record();
         let command = mazurka_report::replay_command(record, &run, &self.view.flags);
-        format!("{}\nrepeat with: {command}\n", run.schedule)
+        let schedule = record.schedule(&run.schedule);
+        format!("{schedule}\nrepeat with: {command}\n")
     }
 
     /// Saves the record of the run.
