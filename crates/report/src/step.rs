@@ -149,11 +149,7 @@ mod tests {
             mishap: None,
             racing: false,
             actor: None,
-<<<<<<< HEAD
             memory: None,
-=======
-            locks: Vec::new(),
->>>>>>> w-step
         }
     }
 
