@@ -4,6 +4,7 @@
 //! nothing but the stack (they read fields); functions consist of these alone. The others are for
 //! methods.
 
+use mazurka_core::Fairness;
 use mazurka_diagnostics::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -184,6 +185,8 @@ pub struct Code {
     pub(crate) functions: Vec<FunctionInfo>,
     /// The first is that of the main block.
     pub(crate) classes: Vec<ClassInfo>,
+    /// Where each body starts, in order, and its variables with their slots.
+    pub(crate) variables: Vec<(u32, Vec<(u32, String)>)>,
     /// For each place where a task can rest, what its next run may do.
     pub(crate) effects: FxHashMap<u32, Effects>,
     /// For each place where a frame can go on, the slots that do not matter there, in order.
@@ -200,6 +203,8 @@ pub struct Code {
     /// Only the scheduling of this object varies, or of all objects of this class.
     pub(crate) object: Option<String>,
     pub(crate) exceptions: Exceptions,
+    /// Which runs without an end count.
+    pub fairness: Fairness,
 }
 
 impl Code {

@@ -25,6 +25,7 @@ mod machine;
 mod narrate;
 mod observe;
 mod pure;
+mod standing;
 mod step;
 mod syntax;
 mod text;

@@ -22,8 +22,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use mazurka_core::{
-    Access, Blocker, Claims, Event, Execution, Fingerprint, Mishap, ProcessId, ProcessTable,
-    Promises, Semantics, Status, StepError, Wait, add_claim,
+    Access, Blocker, Claims, Event, Execution, Fairness, Fingerprint, Mishap, ProcessId,
+    ProcessTable, Promises, Semantics, Status, StepError, Wait, add_claim,
 };
 
 use rustc_hash::FxHashMap;
@@ -636,6 +636,10 @@ impl Execution for Machine {
 
 impl Semantics for Machine {
     type State = State;
+
+    fn fairness(&self) -> Fairness {
+        self.code.fairness
+    }
 
     fn state(&self) -> State {
         self.state.clone()

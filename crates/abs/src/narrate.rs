@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use mazurka_core::record::{Actor, Binding, Change, Message, Place, Step, Waiting};
-use mazurka_core::{Execution, Mishap, MishapKind, Narrator, ProcessId, Status, StepError};
+use mazurka_core::{
+    Execution, HeldLock, Mishap, MishapKind, Narrator, ProcessId, Status, StepError,
+};
 
 use crate::Machine;
 use crate::code::Op;
@@ -29,7 +31,7 @@ impl Machine {
         }
     }
 
-    fn shown(&self, value: &Value) -> String {
+    pub(crate) fn shown(&self, value: &Value) -> String {
         shown(value, &self.code, &self.names)
     }
 
@@ -39,7 +41,7 @@ impl Machine {
     }
 
     /// The text that an instruction comes from, on one line.
-    fn words(&self, pc: u32) -> String {
+    pub(crate) fn words(&self, pc: u32) -> String {
         let text = self.code.spans[pc as usize].text(&self.code.source);
         let words: Vec<&str> = text.split_whitespace().collect();
         words.join(" ").chars().take(MOST_WORDS).collect()
@@ -315,6 +317,28 @@ impl Narrator for Machine {
             })
         };
         waiting.filter_map(tell).collect()
+    }
+
+    fn locals_of(&self, process: ProcessId) -> Vec<Binding> {
+        self.task_locals(process)
+    }
+
+    fn line_of(&self, process: ProcessId) -> Option<usize> {
+        let alive = matches!(self.status(process), Status::Ready | Status::Waiting);
+        let task = self.task(process).filter(|_| alive);
+        task.map(|task| self.rest_line(task))
+    }
+
+    fn site_of(&self, process: ProcessId) -> u32 {
+        self.task(process).map_or(0, |task| task.pc)
+    }
+
+    fn site(&self, site: u32) -> Place {
+        self.resting_place(site)
+    }
+
+    fn held(&self) -> Vec<HeldLock> {
+        self.held_cogs()
     }
 
     fn bindings(&self, observed_only: bool) -> Vec<Binding> {

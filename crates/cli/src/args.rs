@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use mazurka::search::Fairness;
 use mazurka::solving::{SolverChoice, Solving};
 use mazurka::unfold::NetKind;
 use mazurka::{Algorithm, Limits, Options};
@@ -17,7 +18,7 @@ use crate::{values, watch};
 /// The end of the help of most commands.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes: 0 verified within the stated scope, 1 violated, 2 inconclusive (a bound was hit),
-3 bad input or usage, 4 internal error.";
+3 bad input or usage, 4 internal error. --allow-inconclusive: 0 in place of 2.";
 
 /// How to search.
 #[derive(Debug, Args)]
@@ -88,17 +89,40 @@ impl LimitArgs {
             time: self.time_limit,
             memory: self.memory_limit.or_else(watch::default_memory),
         };
-        Options {
-            limits,
-            jobs,
-            solver: Solving {
-                stop: Some(watch::stop()),
-                ..Solving::default()
-            },
-            telling: watch::telling(),
-            ..Options::default()
-        }
+        options_of(limits, jobs)
     }
+}
+
+/// What the library is asked for within some limits: Ctrl-C ends it.
+pub(crate) fn options_of(limits: Limits, jobs: usize) -> Options {
+    Options {
+        limits,
+        jobs,
+        solver: Solving {
+            stop: Some(watch::stop()),
+            ..Solving::default()
+        },
+        telling: watch::telling(),
+        ..Options::default()
+    }
+}
+
+/// Which runs without an end count.
+#[derive(Debug, Args)]
+pub(crate) struct FairnessArgs {
+    /// Which runs without an end count, for livelocks and temporal properties: those in which no
+    /// process is ready for ever and never steps (weak), or those in which each process that is
+    /// ready again and again steps again and again (strong)
+    #[arg(long, value_name = "weak|strong", value_parser = fairness(), default_value_t = Fairness::Weak)]
+    pub fairness: Fairness,
+}
+
+fn fairness() -> impl TypedValueParser<Value = Fairness> {
+    let names = Fairness::ALL.map(Fairness::name);
+    PossibleValuesParser::new(names).map(|name| match name.as_str() {
+        "strong" => Fairness::Strong,
+        _ => Fairness::Weak,
+    })
 }
 
 /// The limits of what has no runs.
@@ -134,6 +158,16 @@ pub(crate) struct OutputArgs {
     /// No progress, and of the text only the first line
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub allowing: AllowArgs,
+}
+
+/// Whether an answer that is not certain is good enough.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct AllowArgs {
+    /// End with exit code 0 instead of 2 if a bound was hit and nothing wrong was found
+    #[arg(long, help_heading = "Output")]
+    pub allow_inconclusive: bool,
 }
 
 /// Reads the name of one of these algorithms, and lists them in `--help` and completions.

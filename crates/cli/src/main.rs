@@ -8,6 +8,7 @@ mod exit;
 mod files;
 mod output;
 mod program;
+mod property;
 mod show;
 mod solver;
 mod values;

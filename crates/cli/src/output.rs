@@ -20,6 +20,11 @@ pub(crate) fn width() -> Option<usize> {
     width.map(|width| width.max(NARROWEST))
 }
 
+/// How many columns the progress may have, which is shown on a terminal only.
+pub(crate) fn progress_width() -> usize {
+    width().unwrap_or(USUAL_WIDTH)
+}
+
 #[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
 fn terminal_width() -> usize {
     let size = rustix::termios::tcgetwinsize(io::stdout());
@@ -38,7 +43,12 @@ pub(crate) fn print(text: &str, exit: Exit) -> Exit {
     written(write_all(&mut anstream::stdout().lock(), text), exit)
 }
 
-/// The same for what must not be changed.
+/// A part of a dialogue; the error is that it is no longer read.
+pub(crate) fn say(text: &str) -> io::Result<()> {
+    write_all(&mut anstream::stdout().lock(), text)
+}
+
+/// Writes a result that must not be changed.
 pub(crate) fn print_raw(text: &str, exit: Exit) -> Exit {
     written(write_all(&mut io::stdout().lock(), text), exit)
 }

@@ -2,16 +2,17 @@
 
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mazurka::record::Record;
 use mazurka::search::Estimate;
 use mazurka::{Bound, Limits, Progress, Watch};
 
-use crate::exit::Exit;
-use crate::files;
+use crate::exit::{self, Exit};
+use crate::{files, output};
 
 /// Time between two checks: asking the system for the memory in use costs microseconds, and a
 /// display need not be faster.
@@ -44,12 +45,38 @@ const SAME_WISH: Duration = Duration::from_millis(500);
 
 /// Set when Ctrl-C has been pressed.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// The most memory in use that was measured, in bytes.
+static MOST_USED: AtomicU64 = AtomicU64::new(0);
 /// Set when there is more memory in use than there may be.
 static FULL: AtomicBool = AtomicBool::new(false);
 /// Set when a search is over, and what it has found is being told.
 static TELLING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 /// Set with one of these.
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// Set while the program waits for a line of the user, and does nothing else.
+static WAITING: AtomicBool = AtomicBool::new(false);
+
+/// While it is there, the program waits for the user: Ctrl-C then ends it at once, and well.
+pub(crate) struct Waiting(());
+
+impl Waiting {
+    pub(crate) fn for_user() -> Self {
+        WAITING.store(true, Ordering::SeqCst);
+        Self(())
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        WAITING.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Whether Ctrl-C has been pressed.
+pub(crate) fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::SeqCst)
+}
 
 /// Set when all work is to end at once: that of a solver, and a long step too.
 pub(crate) fn stop() -> Arc<AtomicBool> {
@@ -100,11 +127,16 @@ impl Watcher {
         let mut first = None;
         let _ = ctrlc::set_handler(move || {
             tell(&INTERRUPTED);
+            if WAITING.load(Ordering::SeqCst) {
+                // What the terminal shows next begins on a line of its own.
+                println!();
+                std::process::exit(Exit::Verified as i32);
+            }
             // This is a thread of its own: it need not wait for one that does not look.
             if insists(&mut first, Instant::now()) {
                 files::settle();
                 mazurka::solving::stop_solvers();
-                std::process::exit(Exit::Inconclusive as i32);
+                std::process::exit(exit::inconclusive());
             }
         });
         std::thread::spawn(move || guard(memory));
@@ -139,7 +171,8 @@ impl Watcher {
         if let Some(bar) = &self.bar
             && progress.elapsed >= BEFORE_PROGRESS
         {
-            bar.set_message(message(progress));
+            let width = output::progress_width();
+            bar.set_message(clipped(message(progress, used()), width));
             bar.tick();
         }
         ControlFlow::Continue(())
@@ -220,13 +253,26 @@ fn give_up(why: &str) -> ! {
     files::settle();
     mazurka::solving::stop_solvers();
     eprintln!("mazurka: inconclusive: {why}, and what was found until then is lost");
-    std::process::exit(Exit::Inconclusive as i32);
+    std::process::exit(exit::inconclusive());
 }
 
 /// The line of the progress, cut where the terminal ends: what wraps cannot be taken off again.
 fn style() -> ProgressStyle {
-    let style = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}");
+    let style = ProgressStyle::with_template("{spinner} {wide_msg}");
     style.unwrap_or_else(|_| ProgressStyle::default_spinner())
+}
+
+/// A message that leaves room for the spinner and for the cursor behind it.
+fn clipped(text: String, width: usize) -> String {
+    let room = width.saturating_sub(3);
+    match text.chars().count() > room {
+        true => text
+            .chars()
+            .take(room.saturating_sub(1))
+            .chain(['…'])
+            .collect(),
+        false => text,
+    }
 }
 
 fn bar() -> ProgressBar {
@@ -241,23 +287,36 @@ pub(crate) fn default_memory() -> Option<u64> {
 
 /// Bytes of memory in use, if the system says.
 fn used() -> Option<u64> {
-    memory_stats::memory_stats().map(|now| now.physical_mem as u64)
+    let used = memory_stats::memory_stats()?.physical_mem as u64;
+    MOST_USED.fetch_max(used, Ordering::SeqCst);
+    Some(used)
 }
 
-/// How far the search is: what has been explored, how fast, how much there is, how long it will
-/// take.
-fn message(progress: &Progress) -> String {
+/// Adds to the record of a search that merges states how much memory it has used at the most.
+pub(crate) fn add_memory(record: &mut Record) {
+    let most = used().map(|_| MOST_USED.load(Ordering::SeqCst));
+    record.memory = most.filter(|_| record.counts.states.is_some());
+}
+
+/// How far the search is: for how long it goes on, what has been explored, how fast, how much there
+/// is, how long it will take.
+fn message(progress: &Progress, used: Option<u64>) -> String {
     let seconds = progress.elapsed.as_secs_f64().max(0.001);
     let counts = &progress.counts;
     let executions = counts.executions as f64;
+    let elapsed = span(progress.elapsed);
     if let Some(states) = counts.states {
         let states = states as f64;
         let rate = short(states / seconds);
-        let met = format!("{} states, {rate} a second", short(states));
-        return format!("{met}, {} executions", short(executions));
+        let memory = used.map(|bytes| format!(", {} MB", bytes >> 20));
+        return format!(
+            "{elapsed}: {} states, {rate} a second{}",
+            short(states),
+            memory.unwrap_or_default()
+        );
     }
     let rate = executions / seconds;
-    let mut text = format!("{} executions", short(executions));
+    let mut text = format!("{elapsed}: {} executions", short(executions));
     let mut to_go = String::new();
     if let Some(Estimate {
         executions: all,
@@ -324,8 +383,8 @@ mod tests {
         progress.counts.executions = 3_000_000;
         progress.counts.blocked = 20_000;
         assert_eq!(
-            message(&progress),
-            "3.0 M executions of about 12.0 M (4.8 M–48.0 M), 20 k blocked, 1.5 M a second, about 6 s to go"
+            message(&progress, None),
+            "2 s: 3.0 M executions of about 12.0 M (4.8 M–48.0 M), 20 k blocked, 1.5 M a second, about 6 s to go"
         );
     }
 
@@ -339,8 +398,16 @@ mod tests {
         };
         progress.counts.states = Some(3_000_000);
         progress.counts.executions = 0;
-        let told = "3.0 M states, 1.5 M a second, 0 executions";
-        assert_eq!(message(&progress), told);
+        let told = "2 s: 3.0 M states, 1.5 M a second, 300 MB";
+        assert_eq!(message(&progress, Some(300 << 20)), told);
+    }
+
+    #[test]
+    fn the_progress_is_as_wide_as_columns_say() {
+        let line = clipped("2 s: 3.0 M states, 1.5 M a second".to_owned(), 20);
+        assert_eq!(line, "2 s: 3.0 M state…");
+        assert_eq!(clipped("2 s".to_owned(), 20), "2 s");
+        assert_eq!(clipped("2 s".to_owned(), 1), "…");
     }
 
     /// A terminal of 40 columns that keeps what is written.

@@ -35,6 +35,7 @@ pub mod proof;
 mod random;
 pub mod record;
 mod schedule;
+mod situation;
 mod verdict;
 
 pub use access::{Access, AccessKind, Claims, add_claim};
@@ -53,4 +54,5 @@ pub use program::{
 };
 pub use random::Random;
 pub use schedule::{ParseScheduleError, Schedule, ScheduledStep};
-pub use verdict::{Bound, Counts, Kind, Kinds, Limits, Scope, StopReason, Verdict};
+pub use situation::{HeldLock, NextSteps, Situation, Standing};
+pub use verdict::{Bound, Counts, Fairness, Kind, Kinds, Limits, Scope, StopReason, Verdict};

@@ -67,6 +67,12 @@ impl ProcessNames {
         Self { roots, unique }
     }
 
+    /// The processes that are there from the start and have a name to show.
+    pub fn roots(&self) -> impl Iterator<Item = (ProcessPath, String)> {
+        let all = (0..self.roots.len() as u32).map(ProcessPath::root);
+        all.filter_map(|path| self.name(&path).map(|name| (path, name)))
+    }
+
     /// The name to show, if the source gives one that no other process has.
     pub fn name(&self, path: &ProcessPath) -> Option<String> {
         let (first, rest) = path.parts().split_first()?;

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::record::{Binding, EndStatus, Ending, Place, ProcessEnd, Run, Step, Waiting};
-use crate::{Execution, Mishap, MishapKind, ProcessId, ProcessPath, Schedule, Status, StepError};
+use crate::{
+    Execution, HeldLock, Mishap, MishapKind, ProcessId, ProcessPath, Schedule, Status, StepError,
+};
 
 /// A temporal property in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +60,37 @@ pub trait Narrator: Execution {
     /// The variables that the condition of a mishap mentions, with their values. The mishap must
     /// be of the last step, or of the current state.
     fn values(&self, _mishap: &Mishap) -> Vec<Binding> {
+        Vec::new()
+    }
+
+    /// The locals of a process that can still matter, with their values. Those of a procedure that
+    /// it is in have the name of the procedure before them: `push.i`.
+    fn locals_of(&self, _process: ProcessId) -> Vec<Binding> {
+        Vec::new()
+    }
+
+    /// The line where a process rests; none if it has ended or was halted.
+    fn line_of(&self, _process: ProcessId) -> Option<usize> {
+        None
+    }
+
+    /// A number for the place where a process rests; it is the same wherever it rests there.
+    fn site_of(&self, _process: ProcessId) -> u32 {
+        0
+    }
+
+    /// The place that such a number stands for, with what a step from there does, as the source
+    /// says it.
+    fn site(&self, _site: u32) -> Place {
+        Place {
+            line: 0,
+            column: 0,
+            text: String::new(),
+        }
+    }
+
+    /// The locks that are held, in the order of the source.
+    fn held(&self) -> Vec<HeldLock> {
         Vec::new()
     }
 
@@ -235,8 +268,8 @@ pub enum ReplayReason {
 
 impl std::fmt::Display for ReplayError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { step, process, .. } = self;
-        write!(f, "step {step} of the schedule: ")?;
+        write!(f, "step {} of the schedule: ", self.step)?;
+        let process = &self.process;
         match self.reason {
             ReplayReason::NoSuchProcess => {
                 write!(f, "there is no process {process} at this point")?

@@ -6,7 +6,7 @@
 
 use std::hash::Hash;
 
-use crate::{Access, Claims, Event, Fingerprint, Mishap, ProcessId, ProcessTable, Wait};
+use crate::{Access, Claims, Event, Fairness, Fingerprint, Mishap, ProcessId, ProcessTable, Wait};
 
 /// What a process can do in the current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -143,6 +143,12 @@ pub trait Execution: Promises {
     /// What is wrong before any step.
     fn initial_mishaps(&self) -> &[Mishap];
 
+    /// Whether a failure counts. One that does not halts its process all the same, and is nothing
+    /// that a search has to find.
+    fn counts(&self, _failure: &Mishap) -> bool {
+        true
+    }
+
     /// What is wrong with this state as a final state. Asked only where every process has ended.
     fn final_mishaps(&self) -> Vec<Mishap>;
 
@@ -228,6 +234,11 @@ pub trait Semantics: Execution {
     /// that is no livelock.
     fn is_endless(&self, _process: ProcessId) -> bool {
         false
+    }
+
+    /// Which runs without an end count.
+    fn fairness(&self) -> Fairness {
+        Fairness::Weak
     }
 
     /// The temporal properties that the program states.

@@ -6,7 +6,7 @@ mod states;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bound, Counts, Scope, StopReason, Verdict};
+use crate::{Bound, Counts, Fairness, Scope, StopReason, Verdict};
 
 pub use crate::Kind;
 pub use states::{GraphEdge, GraphState, StateGraph};
@@ -58,6 +58,23 @@ pub struct Record {
     /// What was reached, if everything was explored; not of ABS programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
+    /// The most memory of the process that was measured, in bytes, where states are merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
+    /// Where the executions come from, if asked: the most frequent pair first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Vec<ReversedPair>>,
+}
+
+/// Two places in the source whose steps race.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReversedPair {
+    /// The step that came first.
+    pub first: Place,
+    /// The step that was to come before it.
+    pub second: Place,
+    /// How many executions were started to reverse such a race.
+    pub executions: u64,
 }
 
 /// What is printed instead of a [`Record`] for a program with mistakes.
@@ -128,12 +145,16 @@ pub struct KindsRecord {
     pub counted: Vec<Kind>,
     /// Those of them that were not looked for to the end because another was found.
     pub open: Vec<Kind>,
+    /// Whether a failure that does not count has halted a process: what that process would have
+    /// done next was not explored.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub halted: bool,
 }
 
 impl KindsRecord {
     /// Whether nothing is said.
     pub fn is_empty(&self) -> bool {
-        self.counted.is_empty() && self.open.is_empty()
+        self.counted.is_empty() && self.open.is_empty() && !self.halted
     }
 }
 
@@ -161,13 +182,47 @@ pub struct ProgramRecord {
     pub hash: String,
     /// The `--set` options, in order.
     pub set: Vec<(String, String)>,
+    /// The processes that are there from the start and have a name of their own in the source: the
+    /// number and the name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<(String, String)>,
+}
+
+impl ProgramRecord {
+    /// The name to show for a process, or a step of a schedule: that of the source, if there is
+    /// one. Those of children begin with that of their ancestor.
+    ///
+    /// ```
+    /// use mazurka_core::record::ProgramRecord;
+    /// let program = ProgramRecord {
+    ///     file: "p.maz".to_owned(),
+    ///     hash: String::new(),
+    ///     set: Vec::new(),
+    ///     names: vec![("1".to_owned(), "server".to_owned())],
+    /// };
+    /// assert_eq!(program.name_of("1.0=7"), "server.0=7");
+    /// assert_eq!(program.schedule("0 1 1.0=7 10"), "0 server server.0=7 10");
+    /// ```
+    pub fn name_of(&self, process: &str) -> String {
+        let end = process.find(['.', '=']).unwrap_or(process.len());
+        let (root, rest) = process.split_at(end);
+        let named = self.names.iter().find(|(number, _)| number == root);
+        named.map_or_else(|| process.to_owned(), |(_, name)| format!("{name}{rest}"))
+    }
+
+    /// A schedule with the names of the processes.
+    pub fn schedule(&self, schedule: &str) -> String {
+        let steps = schedule.split_whitespace().map(|step| self.name_of(step));
+        steps.collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// What the search was asked for, and how far it might go; none: as far as there is something to
 /// explore.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OptionsRecord {
-    /// The property that decides whatever else the file states, if one was named.
+    /// What decides whatever else the file states, if `--property` was given: kinds of violations
+    /// and names of properties, with commas between them.
     pub property: Option<String>,
     /// Steps of one execution.
     pub max_depth: Option<u64>,
@@ -184,6 +239,9 @@ pub struct OptionsRecord {
     /// Workers, where an engine can have several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<u64>,
+    /// Which runs without an end count, where a command looks at these; weak if it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fairness: Option<Fairness>,
 }
 
 /// Evidence that anyone can replay.

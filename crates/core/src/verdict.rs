@@ -192,6 +192,36 @@ pub enum Verdict {
     Inconclusive,
 }
 
+/// Which runs without an end count (docs/temporal.md).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fairness {
+    /// Those in which no process is ready for ever from some state on and never makes a step.
+    #[default]
+    Weak,
+    /// Those in which each process that is ready again and again makes a step again and again.
+    Strong,
+}
+
+impl Fairness {
+    /// Both, the default first.
+    pub const ALL: [Fairness; 2] = [Fairness::Weak, Fairness::Strong];
+
+    /// Returns its name, as the record has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fairness::Weak => "weak",
+            Fairness::Strong => "strong",
+        }
+    }
+}
+
+impl fmt::Display for Fairness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// A kind of violation, the gravest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -258,6 +288,36 @@ impl Kinds {
     /// What is wrong with a single run: every kind but different results.
     pub const FAULTS: Kinds = Kinds::ALL.without(Kinds::of(&[Kind::Nondeterminism]));
 
+    /// The words that [`parse`](Kinds::parse) knows.
+    pub const WORDS: [&str; 6] = [
+        "failure",
+        "property",
+        "deadlock",
+        "livelock",
+        "deterministic",
+        "all",
+    ];
+
+    /// Returns the kinds that a word of `--property` stands for; none if it is no such word, and
+    /// hence the name of a property.
+    ///
+    /// ```
+    /// use mazurka_core::{Kind, Kinds};
+    /// assert_eq!(Kinds::parse("deterministic"), Some(Kinds::of(&[Kind::Nondeterminism])));
+    /// assert_eq!(Kinds::parse("exclusion"), None);
+    /// ```
+    pub fn parse(word: &str) -> Option<Self> {
+        match word {
+            "all" => Some(Kinds::ALL),
+            "deterministic" => Some(Kinds::of(&[Kind::Nondeterminism])),
+            "nondeterminism" => None,
+            _ => {
+                let kind = Kind::ALL.into_iter().find(|kind| kind.name() == word)?;
+                Some(Kinds::of(&[kind]))
+            }
+        }
+    }
+
     /// Returns the set of these kinds.
     pub const fn of(kinds: &[Kind]) -> Self {
         let mut all = 0;
@@ -283,6 +343,12 @@ impl Kinds {
     #[must_use]
     pub const fn with(self, kind: Kind) -> Self {
         Kinds(self.0 | 1 << kind as u8)
+    }
+
+    /// Returns the kinds that are in one of the sets.
+    #[must_use]
+    pub const fn or(self, others: Kinds) -> Self {
+        Kinds(self.0 | others.0)
     }
 
     /// Returns the kinds that are in both sets.

@@ -35,7 +35,9 @@ pub use algorithms::sample::{Picker, WalkOn, Walks, draw_outcome};
 pub use drive::budget::{Budget, broken_by};
 pub use drive::cut::Part;
 pub use drive::driver;
-pub use drive::driver::{End, Goal, Observer, Policy, Progress, Watch, is_broken_off};
+pub use drive::driver::{
+    End, Goal, Observer, Policy, Progress, RacingStep, ReversedRace, Watch, is_broken_off,
+};
 pub use drive::estimate::Estimate;
 pub use drive::findings::{Broken, Finding, Findings, Seen, Tally};
 pub use drive::parallel::{Parts, Saver, Workers};

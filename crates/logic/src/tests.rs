@@ -22,6 +22,7 @@ fn record() -> ProgramRecord {
         file: "test.maz".to_owned(),
         hash: String::new(),
         set: Vec::new(),
+        names: Vec::new(),
     }
 }
 

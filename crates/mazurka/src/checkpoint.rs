@@ -432,6 +432,8 @@ impl Saved {
         let deadlock = self.deadlock.as_ref();
         let finals = self.finals.iter();
         Ok(Findings {
+            // Explorations count everything.
+            halted: false,
             counts: self.counts,
             bounds: self.bounds.clone(),
             stopped: StopReason::Bound,

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use mazurka_core::record::{Difference, Ending, Kind, Run, Waiting, Witness};
 use mazurka_core::{
-    Bound, Execution, Kinds, Limits, Mishap, MishapKind, Narrator, ReplayError, Schedule,
-    Semantics, Status, ending, names_with, with_status,
+    Bound, Execution, Kinds, Limits, Mishap, MishapKind, Narrator, ProcessId, ReplayError,
+    Schedule, Semantics, Status, ending, names_with, with_status,
 };
 use mazurka_explore::{
     Findings, Violation, broken_by, closest, first_difference, minimise, past_is_discarded, racing,
@@ -382,23 +382,24 @@ pub(crate) fn deadlock<M: Narrator>(machine: &mut M, mut run: Run) -> Witness {
 /// every process gets a turn. None if they do not. The machine stands at the start of the run
 /// afterwards.
 pub(crate) fn livelock<M: Narrator + Semantics>(machine: &mut M, run: Run) -> Option<Witness> {
-    let steps = machine.events().len();
+    let made: Vec<ProcessId> = machine.events().iter().map(|e| e.process).collect();
+    let steps = made.len();
     let end = machine.fingerprint();
+    // Who is ready in the states, the last one first.
+    let mut ready = vec![with_status(machine, Status::Ready)];
     let mut start = None;
-    // Who has had no turn in the steps looked at: it was ready all the time, and not scheduled.
-    let mut passed_over = with_status(machine, Status::Ready);
-    let mut fair = false;
     for depth in (0..steps).rev() {
-        let process = machine.events()[depth].process;
         machine.back_to(depth);
-        let ready = with_status(machine, Status::Ready);
-        passed_over.retain(|p| *p != process && ready.contains(p));
+        ready.push(with_status(machine, Status::Ready));
         if machine.fingerprint() == end {
             start = Some(depth);
-            fair = passed_over.is_empty();
         }
     }
-    let start = start.filter(|_| fair)?;
+    let start = start?;
+    let in_loop = &ready[..=steps - start];
+    if !temporal::is_fair(machine.fairness(), &made[start..], in_loop) {
+        return None;
+    }
     let message = match steps - start {
         1 => format!("livelock: step {steps} can repeat for ever"),
         _ => format!("livelock: steps {}–{steps} can repeat for ever", start + 1),

@@ -62,6 +62,18 @@ impl Program {
         watch: &mut Watch<'_>,
         sink: TestSink<'_>,
     ) -> Result<(Record, TestCoverage), Refused> {
+        let asked = self.asked(options);
+        asked.explore_tests_asked(algorithm, options, watch, sink)
+    }
+
+    /// Explores a program with the properties and the fairness that are asked for.
+    fn explore_tests_asked(
+        &self,
+        algorithm: Algorithm,
+        options: &Options,
+        watch: &mut Watch<'_>,
+        sink: TestSink<'_>,
+    ) -> Result<(Record, TestCoverage), Refused> {
         let options = &self.covering(options);
         // Branches are those of `.maz` programs.
         let code = self.language.maz();

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use mazurka_core::{Kinds, Narrator, Patience, Semantics};
+use mazurka_core::{Fairness, Kinds, Narrator, Patience, Semantics};
 use mazurka_diagnostics::{Diagnostic, Span};
 use mazurka_lang::{Code, Concolic, LabelledMachine, Machine, Setting};
 
@@ -91,13 +91,8 @@ impl Front for Arc<Code> {
     }
 
     fn machine_for_a_search(&self, options: &Options) -> Machine {
-        let code = match &options.properties {
-            // A search stops at a property that does not hold, so it knows only those that count.
-            Some(names) => Arc::new(self.with_temporal(names)),
-            None => Arc::clone(self),
-        };
         let (local, patience) = (options.limits.local, options.patience.clone());
-        Machine::until(code, local, patience, options.reached.clone())
+        Machine::until(Arc::clone(self), local, patience, options.reached.clone())
     }
 
     fn machine_for_a_run(&self, options: &Options) -> Machine {
@@ -162,6 +157,50 @@ impl Language {
             true => load_abs(source, set),
             false => load_maz(source, set),
         }
+    }
+
+    /// The same program, of whose properties only those are looked at that have one of these names
+    /// or whose violations are of these kinds.
+    pub fn selecting(self, kinds: Kinds, names: &[String]) -> Self {
+        match self {
+            Language::Maz(code) => Language::Maz(Arc::new(code.selecting(kinds, names))),
+            Language::ForAll(ForAll { code }) => Language::ForAll(ForAll {
+                code: Arc::new(code.selecting(kinds, names)),
+            }),
+            // It names no properties.
+            Language::Abs(code) => Language::Abs(code),
+        }
+    }
+
+    /// The same program, of which only the runs that are fair in this way count.
+    pub fn with_fairness(self, fairness: Fairness) -> Self {
+        match self {
+            Language::Maz(mut code) => {
+                if code.fairness != fairness {
+                    Arc::make_mut(&mut code).fairness = fairness;
+                }
+                Language::Maz(code)
+            }
+            Language::ForAll(ForAll { mut code }) => {
+                if code.fairness != fairness {
+                    Arc::make_mut(&mut code).fairness = fairness;
+                }
+                Language::ForAll(ForAll { code })
+            }
+            Language::Abs(mut code) => {
+                if code.fairness != fairness {
+                    Arc::make_mut(&mut code).fairness = fairness;
+                }
+                Language::Abs(code)
+            }
+        }
+    }
+
+    /// The processes that are there from the start and have a name: the number and the name.
+    pub fn names(&self) -> Vec<(String, String)> {
+        let code = self.maz().into_iter();
+        let named = code.flat_map(|code| code.process_names().roots());
+        named.map(|(path, name)| (path.to_string(), name)).collect()
     }
 
     /// The code of a `.maz` program.

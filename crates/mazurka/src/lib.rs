@@ -8,8 +8,8 @@
 //!
 //! | to | module |
 //! |---|---|
-//! | get a verdict, explore and count | [`search`], [`checkpoint`] |
-//! | run one execution, and again | [`run`], [`replay`], [`permute`] |
+//! | get a verdict, explore and count | [`search`], [`checkpoint`], [`profile`] |
+//! | run one execution, by hand, and again | [`run`], [`step`], [`replay`], [`permute`] |
 //! | build a net, and search it for a state | [`unfold`], [`reach`] |
 //! | look at all initial values at once | [`symbolic`], [`prove`] |
 //! | choose who decides conditions | [`solving`] |
@@ -36,6 +36,7 @@ mod front;
 mod options;
 pub mod permute;
 mod pick;
+pub mod profile;
 mod program;
 pub mod prove;
 pub mod reach;
@@ -44,6 +45,7 @@ pub mod run;
 pub mod search;
 pub mod solving;
 mod states;
+pub mod step;
 pub mod symbolic;
 mod translation;
 mod tree;

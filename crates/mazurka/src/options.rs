@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mazurka_core::record::OptionsRecord;
-use mazurka_core::{Bound, Counts, Kind, Kinds, Limits, Patience};
+use mazurka_core::{Bound, Counts, Fairness, Kind, Kinds, Limits, Patience};
 use mazurka_explore::{Progress, Watch, broken_by};
 use mazurka_lang::{Doubts, Reached};
 
@@ -20,8 +20,11 @@ pub struct Options {
     /// The kinds of violations that count, if not those that the program
     /// [asks for](crate::Program::counted).
     pub counted: Option<Kinds>,
-    /// The names of the temporal properties that count, if not all do.
-    pub properties: Option<Vec<String>>,
+    /// The names of properties that count besides: invariants, `ensures` and temporal ones. If
+    /// there are some, the others are not looked at, unless all of their kind count.
+    pub properties: Vec<String>,
+    /// Which runs without an end count.
+    pub fairness: Fairness,
     /// Whether `check` goes on until everything is explored, violated or not.
     pub keep_going: bool,
     /// How many workers explore at the same time, where an engine can have several; 0 stands for 1.
@@ -85,9 +88,7 @@ impl Options {
     pub(crate) fn record(&self, depth: Option<u64>) -> OptionsRecord {
         let limits = &self.limits;
         OptionsRecord {
-            property: self
-                .counted
-                .map(|counted| named(counted, self.properties.as_deref())),
+            property: self.counted.map(|counted| named(counted, &self.properties)),
             max_depth: depth,
             max_steps: limits.steps,
             max_executions: limits.executions,
@@ -95,21 +96,40 @@ impl Options {
             time_limit: limits.time.map(|time| time.as_millis() as u64),
             memory_limit: limits.memory,
             jobs: (self.jobs > 0).then_some(self.jobs as u64),
+            fairness: None,
+        }
+    }
+
+    /// The same with what a record says about which runs and which properties counted.
+    pub(crate) fn as_recorded(&self, record: Option<&OptionsRecord>) -> Self {
+        let Some(record) = record else {
+            return self.clone();
+        };
+        let words = record.property.iter().flat_map(|all| all.split(','));
+        let (kinds, names): (Vec<&str>, Vec<&str>) =
+            words.partition(|word| Kinds::parse(word).is_some());
+        let kinds = kinds.into_iter().filter_map(Kinds::parse);
+        Self {
+            counted: record
+                .property
+                .as_ref()
+                .map(|_| kinds.fold(Kinds::NONE, Kinds::or)),
+            properties: names.into_iter().map(str::to_owned).collect(),
+            fairness: record.fairness.unwrap_or_default(),
+            ..self.clone()
         }
     }
 }
 
 /// Properties as `--property` names them.
-fn named(counted: Kinds, properties: Option<&[String]>) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for kind in counted.iter() {
-        match (kind, properties) {
-            (Kind::Nondeterminism, _) => names.push("deterministic"),
-            (Kind::Property, Some(named)) => names.extend(named.iter().map(String::as_str)),
-            (kind, _) => names.push(kind.name()),
-        }
-    }
-    names.join(",")
+fn named(counted: Kinds, properties: &[String]) -> String {
+    let word = |kind: Kind| match kind {
+        Kind::Nondeterminism => "deterministic",
+        kind => kind.name(),
+    };
+    let names = properties.iter().map(String::as_str);
+    let all: Vec<&str> = counted.iter().map(word).chain(names).collect();
+    all.join(",")
 }
 
 /// Watches without a word and breaks off nothing.

@@ -51,6 +51,7 @@ impl Program {
                 file: file.to_owned(),
                 hash: hash(source, set),
                 set: set.to_vec(),
+                names: language.names(),
             },
             language,
         })
@@ -92,30 +93,73 @@ impl Program {
         self.language.maz().is_some()
     }
 
-    /// The kinds of violations that count: those of the options, if the caller has named some.
-    /// Otherwise failures, temporal properties that do not hold, deadlocks and livelocks; and
-    /// different results, if the file says what to observe or states nothing else; without those
-    /// that the file allows. Temporal properties count only where the file states some.
-    pub fn counted(&self, options: &Options) -> Kinds {
+    /// The program that a search with these options looks at: without the properties that do not
+    /// count where some are named, and with the fairness of the options.
+    pub(crate) fn asked(&self, options: &Options) -> Self {
+        let mut language = self.language.clone();
+        if !options.properties.is_empty() {
+            language = language.selecting(self.kinds_of(options), &options.properties);
+        }
+        Self {
+            record: self.record.clone(),
+            language: language.with_fairness(options.fairness),
+        }
+    }
+
+    /// The same for a search for graver violations alone.
+    pub(crate) fn narrowed(&self, options: &Options, graver: Kinds) -> Options {
+        let named = self.named_properties();
+        let matters = |name: &&String| {
+            let mut kinds = named.iter().filter(|(known, _)| known == *name);
+            kinds.any(|&(_, kind)| graver.contains(kind))
+        };
+        Options {
+            counted: Some(self.kinds_of(options).and(graver)),
+            properties: options.properties.iter().filter(matters).cloned().collect(),
+            ..options.clone()
+        }
+    }
+
+    /// The kinds of which all violations count.
+    fn kinds_of(&self, options: &Options) -> Kinds {
         let language = &self.language;
         let deterministic = language.asks_for_determinism() || !language.states_other_property();
         let asked = match deterministic {
             true => Kinds::ALL,
             false => Kinds::FAULTS,
         };
-        let counted = asked.without(language.allowed());
-        let counted = options.counted.unwrap_or(counted);
-        match language.states_temporal() {
+        options.counted.unwrap_or(asked.without(language.allowed()))
+    }
+
+    /// The kinds of violations that count: those of the options, if the caller has named some, and
+    /// those of the properties that the options name. Otherwise failures, temporal properties that
+    /// do not hold, deadlocks and livelocks; and different results, if the file says what to
+    /// observe or states nothing else; without those that the file allows. Temporal properties
+    /// count only where the file states some.
+    pub fn counted(&self, options: &Options) -> Kinds {
+        let named = self.named_properties().into_iter();
+        let named = named.filter(|(name, _)| options.properties.contains(name));
+        let counted = named.fold(self.kinds_of(options), |all, (_, kind)| all.with(kind));
+        match self.language.states_temporal() {
             true => counted,
             false => counted.without(Kinds::of(&[Kind::Property])),
         }
     }
 
-    /// The names of its temporal properties.
-    pub fn temporal_names(&self) -> Vec<String> {
-        let stated = self.language.maz().map(|code| &code.program().temporal);
-        let names = stated.into_iter().flatten();
-        names.filter_map(|property| property.name.clone()).collect()
+    /// Its properties that have a name, invariants, `ensures` and temporal ones, each with the kind
+    /// of its violations.
+    ///
+    /// ```
+    /// use mazurka::Program;
+    /// use mazurka::search::Kind;
+    /// let source = "var x: int = 0  invariant small: x < 2  process { x := 1 }";
+    /// let program = Program::load("named.maz", source, &[]).unwrap();
+    /// assert_eq!(program.named_properties(), [("small".to_owned(), Kind::Failure)]);
+    /// ```
+    pub fn named_properties(&self) -> Vec<(String, Kind)> {
+        let code = self.language.maz().into_iter();
+        let all = code.flat_map(|code| code.named_properties());
+        all.map(|(name, kind)| (name.to_owned(), kind)).collect()
     }
 
     /// The bound of a search that does not look at temporal properties though they count.

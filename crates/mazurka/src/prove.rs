@@ -337,6 +337,8 @@ impl Theory<'_> {
             witnesses,
             warnings: Vec::new(),
             coverage: None,
+            memory: None,
+            profile: None,
         };
         Ok((ProveRecord { record, goals: all }, file))
     }

@@ -129,7 +129,9 @@ impl Program {
         recording: &Recording,
         options: &Options,
     ) -> Result<Record, ReplayProblem> {
-        on_front!(self.language, front => self.replay_on(front, recording, options))
+        let options = &options.as_recorded(recording.record.options.as_ref());
+        let asked = self.asked(options);
+        on_front!(asked.language, front => self.replay_on(front, recording, options))
     }
 
     fn replay_on<F: Front>(
@@ -199,6 +201,8 @@ impl Program {
             witnesses,
             warnings: Vec::new(),
             coverage: None,
+            memory: None,
+            profile: None,
         })
     }
 }

@@ -93,8 +93,9 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<RunRecord, RunError> {
-        let record = on_front!(self.language, front => self.run_on(front, plan, options, watch))?;
-        if let Some(program) = self.language.for_all() {
+        let asked = self.asked(options);
+        let record = on_front!(asked.language, front => self.run_on(front, plan, options, watch))?;
+        if let Some(program) = asked.language.for_all() {
             // What an input is, is known where it is asked for.
             let mut machine = program.machine(options);
             if let Ok(schedule) = record.run.schedule.parse() {
@@ -200,6 +201,8 @@ impl Program {
             witnesses,
             warnings: Vec::new(),
             coverage: None,
+            memory: None,
+            profile: None,
         };
         let seed = match plan {
             Plan::Schedule(_) => None,
@@ -275,7 +278,7 @@ pub(crate) fn tell<M: Narrator>(
 }
 
 /// Makes the steps of a schedule that is known to fit.
-pub(crate) fn follow<E: Execution>(program: &mut E, schedule: &Schedule) {
+pub(crate) fn follow<E: Execution + ?Sized>(program: &mut E, schedule: &Schedule) {
     program.back_to(0);
     for step in &schedule.0 {
         let process = program.processes().find(&step.process);
@@ -289,7 +292,7 @@ pub(crate) fn follow<E: Execution>(program: &mut E, schedule: &Schedule) {
 }
 
 /// The names of some processes.
-pub(crate) fn names<E: Execution>(program: &E, some: &[ProcessId]) -> Vec<String> {
+pub(crate) fn names<E: Execution + ?Sized>(program: &E, some: &[ProcessId]) -> Vec<String> {
     let name = |&process: &ProcessId| program.processes().path(process).to_string();
     some.iter().map(name).collect()
 }
@@ -303,7 +306,7 @@ pub(crate) fn steps_made(steps: u64) -> Counts {
 }
 
 /// Makes steps until no process can, or a bound is hit.
-pub(crate) fn go_on<E: Execution>(
+pub(crate) fn go_on<E: Execution + ?Sized>(
     machine: &mut E,
     options: &Options,
     watch: &mut Watch<'_>,
@@ -345,7 +348,7 @@ pub(crate) fn one_of(ready: &[ProcessId], random: &mut Random) -> ProcessId {
 
 /// One step, with a value by chance for each of its `choose` expressions. What a `choose` can give
 /// shows only when the step has been made, so the step is made again for each.
-pub(crate) fn by_chance<E: Execution, T>(
+pub(crate) fn by_chance<E: Execution + ?Sized, T>(
     machine: &mut E,
     random: &mut Random,
     mut make: impl FnMut(&mut E, &[i64]) -> Result<T, StepError>,

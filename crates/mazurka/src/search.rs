@@ -25,7 +25,7 @@
 
 use std::time::Duration;
 
-use mazurka_core::record::{KindsRecord, Record, VERSION, Witness};
+use mazurka_core::record::{KindsRecord, OptionsRecord, Record, VERSION, Witness};
 use mazurka_core::{Narrator, Semantics, Verdict};
 use mazurka_explore::{Budget, Findings, Goal, Parts, Saver, Search, Workers};
 
@@ -38,7 +38,7 @@ use crate::{Options, Program, Refused, evidence, pick};
 
 pub use crate::export::{TestCoverage, TestSink};
 pub use crate::tree::TreeTooLarge;
-pub use mazurka_core::{Bound, Kind, Kinds, Limits, Scope, StopReason};
+pub use mazurka_core::{Bound, Fairness, Kind, Kinds, Limits, Scope, StopReason};
 pub use mazurka_explore::{Algorithm, Estimate, Pct, Progress, RandomWalks, Variant, Watch};
 
 /// A search through the whole space, within the limits of the options.
@@ -125,6 +125,18 @@ impl<'a> Head<'a> {
             counted,
         }
     }
+
+    fn options_record(&self) -> OptionsRecord {
+        let limits = &self.options.limits;
+        let depth = match self.algorithm {
+            Algorithm::Stateful => limits.depth,
+            _ => Some(limits.depth()),
+        };
+        OptionsRecord {
+            fairness: Some(self.options.fairness),
+            ..self.options.record(depth)
+        }
+    }
 }
 
 impl Program {
@@ -133,6 +145,11 @@ impl Program {
     /// gravest, as many steps again, and at least a million, are spent on graver ones; the record
     /// says which kinds are still open then.
     pub fn check(&self, options: &Options, watch: &mut Watch<'_>) -> Result<Record, Refused> {
+        self.asked(options).check_asked(options, watch)
+    }
+
+    /// Checks a program with the properties that are asked for.
+    fn check_asked(&self, options: &Options, watch: &mut Watch<'_>) -> Result<Record, Refused> {
         let options = &self.covering(options);
         let counted = self.counted(options);
         let goal = match options.keep_going {
@@ -149,8 +166,7 @@ impl Program {
         while let Some(graver) = graver(&record, counted) {
             let options = &Options {
                 limits: budget.left(),
-                counted: Some(graver),
-                ..options.clone()
+                ..self.narrowed(options, graver)
             };
             let task = Task {
                 goal: Goal::Violation(graver),
@@ -221,8 +237,9 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<Record, Refused> {
+        let asked = self.asked(options);
         let options = &self.covering(options);
-        let mut record = match self.language.for_all() {
+        let mut record = match asked.language.for_all() {
             Some(program) => {
                 let asked = Asked {
                     command: "explore",
@@ -234,7 +251,7 @@ impl Program {
                 self.search_for_all(program, asked, options, watch)?
             }
             None => {
-                on_front!(self.language, front => self.explore_on(front, algorithm, options, watch))
+                on_front!(asked.language, front => self.explore_on(front, algorithm, options, watch))
             }
         };
         self.remark(&mut record, options);
@@ -350,6 +367,7 @@ impl Program {
             shown || faults.is_empty(),
             "what was found is not shown: {faults:?}"
         );
+        let counts_failures = head.counted.contains(Kind::Failure);
         // A bound that was hit takes nothing away from a violation that was found.
         let verdict = match (witnesses.is_empty(), found.bounds.is_empty()) {
             (false, _) => Verdict::Violated,
@@ -361,10 +379,7 @@ impl Program {
             program: self.record().clone(),
             command: head.command.to_owned(),
             algorithm: head.algorithm.to_string(),
-            options: Some(head.options.record(match head.algorithm {
-                Algorithm::Stateful => head.options.limits.depth,
-                _ => Some(head.options.limits.depth()),
-            })),
+            options: Some(head.options_record()),
             verdict,
             scope: Scope {
                 exhaustive: found.stopped == mazurka_core::StopReason::Complete,
@@ -378,10 +393,13 @@ impl Program {
             kinds: KindsRecord {
                 counted: head.counted.iter().collect(),
                 open: Vec::new(),
+                halted: found.halted || !counts_failures && found.counts.failures > 0,
             },
             witnesses,
             warnings: Vec::new(),
             coverage: None,
+            memory: None,
+            profile: None,
         };
         if head.algorithm != Algorithm::Stateful {
             record.add_bounds(self.leaves_out_temporal(head.counted));

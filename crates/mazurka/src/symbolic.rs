@@ -157,6 +157,8 @@ impl Program {
             witnesses: Vec::new(),
             warnings: Vec::new(),
             coverage: None,
+            memory: None,
+            profile: None,
         };
         record.add_bounds(self.leaves_out_temporal(self.counted(options)));
         let states = SymbolicStates {

@@ -7,8 +7,8 @@ use crate::{Paint, View};
 /// A column: its title, whether it is text, and what it shows of a row.
 type Column = (&'static str, bool, fn(&Measured) -> String);
 
-/// What was measured, with the figures of others and the targets beside it.
-pub fn bench(benchmark: &Benchmark, view: &View) -> String {
+/// What was measured, with the figures of others beside it, and if asked the targets.
+pub fn bench(benchmark: &Benchmark, targets: bool, view: &View) -> String {
     let clock = match benchmark.clock {
         Clock::ThreadCpu => "CPU time of the one thread that explores",
         Clock::Wall => "wall clock of the one thread that explores",
@@ -27,7 +27,7 @@ pub fn bench(benchmark: &Benchmark, view: &View) -> String {
         let rows: Vec<&Measured> = benchmark.rows.iter().filter(of_it).collect();
         if !rows.is_empty() {
             text += &format!("\n{}\n", view.paint.strong(title));
-            text += &table(&columns(measure), &rows, view.paint);
+            text += &table(&columns(measure, targets), &rows, view.paint);
         }
     }
     if benchmark.rows.iter().any(|row| !row.peers.is_empty()) {
@@ -38,7 +38,7 @@ pub fn bench(benchmark: &Benchmark, view: &View) -> String {
         .iter()
         .filter_map(Measured::hit)
         .fold((0, 0), |(hit, all), one| (hit + u64::from(one), all + 1));
-    if all > 0 {
+    if targets && all > 0 {
         text += &format!("targets: {hit} of {all} reached\n");
     }
     for row in benchmark.rows.iter().filter(|row| !row.agrees()) {
@@ -77,19 +77,21 @@ const TIME: &[Column] = &[
 ];
 const TRACE_RATE: &[Column] = &[("traces/s", false, rate)];
 const STEP_RATE: &[Column] = &[("steps/s", false, rate)];
-const OTHERS: &[Column] = &[
-    ("peers", true, peers),
+const OTHERS: &[Column] = &[("peers", true, peers)];
+const TARGETS: &[Column] = &[
     ("target", false, |row| {
         row.target.map_or(String::new(), |n| value(row.measure, n))
     }),
-    ("", true, note),
+    ("", true, |row| note(row).unwrap_or_else(|| hit(row))),
 ];
+const NOTES: &[Column] = &[("", true, |row| note(row).unwrap_or_default())];
 
-fn columns(measure: Measure) -> Vec<Column> {
+fn columns(measure: Measure, targets: bool) -> Vec<Column> {
+    let last = if targets { TARGETS } else { NOTES };
     match measure {
-        Measure::Traces => [PROGRAM, TRACES, TIME, TRACE_RATE, OTHERS].concat(),
-        Measure::Steps => [PROGRAM, TRACES, TIME, STEP_RATE, OTHERS].concat(),
-        Measure::Seconds => [PROGRAM, STATES, TIME, OTHERS].concat(),
+        Measure::Traces => [PROGRAM, TRACES, TIME, TRACE_RATE, OTHERS, last].concat(),
+        Measure::Steps => [PROGRAM, TRACES, TIME, STEP_RATE, OTHERS, last].concat(),
+        Measure::Seconds => [PROGRAM, STATES, TIME, OTHERS, last].concat(),
     }
 }
 
@@ -108,13 +110,21 @@ fn peers(row: &Measured) -> String {
     row.peers.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-fn note(row: &Measured) -> String {
-    let text = match (row.agrees(), row.bounds.first(), row.hit()) {
-        (false, ..) => "WRONG",
-        (true, Some(bound), _) => return format!("cut: {bound}"),
-        (true, None, Some(true)) => "reached",
-        (true, None, Some(false)) => "missed",
-        (true, None, None) => "",
+/// What is wrong with a measurement.
+fn note(row: &Measured) -> Option<String> {
+    match (row.agrees(), row.bounds.first()) {
+        (false, _) => Some("WRONG".to_owned()),
+        (true, Some(bound)) => Some(format!("cut: {bound}")),
+        (true, None) => None,
+    }
+}
+
+/// Whether the target was reached, if there is one.
+fn hit(row: &Measured) -> String {
+    let text = match row.hit() {
+        Some(true) => "reached",
+        Some(false) => "missed",
+        None => "",
     };
     text.to_owned()
 }
@@ -200,7 +210,7 @@ mod tests {
         }
     }
 
-    fn shown(rows: Vec<Measured>) -> String {
+    fn shown(rows: Vec<Measured>, targets: bool) -> String {
         let benchmark = Benchmark {
             version: 1,
             clock: Clock::ThreadCpu,
@@ -209,7 +219,7 @@ mod tests {
             source: "a machine".into(),
             rows,
         };
-        bench(&benchmark, &View::default())
+        bench(&benchmark, targets, &View::default())
     }
 
     #[test]
@@ -218,8 +228,19 @@ mod tests {
         cut.program = "readers(16)".into();
         cut.bounds.push(Bound::TimeLimit(10_000));
         cut.peers.clear();
-        let text = shown(vec![row(Measure::Traces, Some(5e6)), cut]);
+        let rows = vec![row(Measure::Traces, Some(5e6)), cut];
+        let text = shown(rows.clone(), false);
         insta::assert_snapshot!(text, @r"
+        seconds: CPU time of the one thread that explores, best of 3
+
+        traces per second
+          program      engine   traces  executions  blocked   steps  seconds  traces/s  peers
+          writers(9)   optimal  362880      362880        0  986409   0.0500    7.26 M  GenMC 50.0 k
+          readers(16)  optimal  362880      362880        0  986409   0.0500    7.26 M                cut: --time-limit 10 was reached
+
+        peers: a machine
+        ");
+        insta::assert_snapshot!(shown(rows, true), @r"
         seconds: CPU time of the one thread that explores, best of 3
 
         traces per second
@@ -236,7 +257,7 @@ mod tests {
     fn a_wrong_count_is_said_aloud() {
         let mut wrong = row(Measure::Traces, Some(5e6));
         wrong.expected = Some(362_881);
-        let text = shown(vec![wrong]);
+        let text = shown(vec![wrong], false);
         assert!(text.contains("WRONG"), "{text}");
         assert!(text.contains("which has 362881"), "{text}");
     }

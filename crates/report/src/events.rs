@@ -35,6 +35,11 @@ impl Columns {
             .iter()
             .flat_map(|run| (0..run.steps.len()).map(|at| Row::new(run, at)))
             .collect();
+        Self::for_rows(&rows, view)
+    }
+
+    /// As wide as these rows need, and no wider than the view.
+    pub fn for_rows(rows: &[Row], view: &View) -> Self {
         let widest = |cell: fn(&Row) -> &str| {
             let widths = rows.iter().map(|row| cell(row).chars().count());
             widths.max().unwrap_or(0)
@@ -102,7 +107,8 @@ impl Columns {
         text
     }
 
-    fn line(&self, row: &Row, mark: &str, paint: Paint) -> String {
+    /// A row as a line, with what is to be said of its step.
+    pub fn line(&self, row: &Row, mark: &str, paint: Paint) -> String {
         let number = self.number;
         let mut line = format!(
             "  {:>number$}  {}  {}",
@@ -171,17 +177,19 @@ pub(crate) fn marks(run: &Run) -> Vec<String> {
     (0..run.steps.len()).map(mark).collect()
 }
 
-struct Row {
-    number: String,
-    process: String,
-    label: String,
-    values: String,
-    line: String,
-    mishap: Option<String>,
+/// What a table says of a step.
+pub(crate) struct Row {
+    pub number: String,
+    pub process: String,
+    pub label: String,
+    pub values: String,
+    pub line: String,
+    pub mishap: Option<String>,
 }
 
 impl Row {
-    fn new(run: &Run, at: usize) -> Self {
+    /// A step of a run.
+    pub fn new(run: &Run, at: usize) -> Self {
         let step = &run.steps[at];
         let mut process = clip(run.name_of(&step.process), PROCESS_WIDTH);
         for (k, value) in step.outcomes.iter().enumerate() {

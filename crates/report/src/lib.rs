@@ -9,6 +9,7 @@
 //! | [`table()`] | the counts of `explore`, and what it found |
 //! | [`run()`] | one execution, in the papers' notation |
 //! | [`Lanes`] | a run as a picture: a lane for each process |
+//! | [`stepped`], [`situation`] | the steps of `step`, what can come next, and a whole state |
 //! | [`dot()`], [`svg()`] | the exploration tree of a small program |
 //! | [`states_dot`], [`states_svg`] | the graph of the states of a program |
 //! | [`net_table`] | the counts of `unfold` |
@@ -37,11 +38,13 @@ mod net;
 mod order;
 mod paint;
 mod permute;
+mod profile;
 mod proof;
 mod reach;
 mod run;
 mod shell;
 mod states;
+mod step;
 mod svg;
 mod symbolic;
 mod table;
@@ -67,9 +70,10 @@ pub use paint::Paint;
 pub use permute::permutations;
 pub use proof::{MOST_GOALS, proof_html, proof_svg, proof_tree, proved, unchecked};
 pub use reach::reached;
-pub use run::{OneRun, run};
+pub use run::{OneRun, ended, run};
 pub use shell::{quote, replay_command};
 pub use states::{states_dot, states_left_out, states_svg};
+pub use step::{Stepped, situation, stepped};
 pub use svg::svg;
 pub use symbolic::{curve_svg, symbolic_states};
 pub use table::table;

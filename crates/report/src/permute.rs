@@ -29,24 +29,24 @@ pub fn permutations(record: &Record, permuted: &Permutations, view: &View) -> St
     text += &format!("{} {command}\n\n", paint.strong("repeat with:"));
     text += &counts_with_meanings(&rows(record, permuted), paint);
     text += &format!("\n{}\n", paint.strong("classes:"));
-    text += &classes(&permuted.classes, permuted.executable);
+    text += &classes(record, &permuted.classes, permuted.executable);
     text += &results(record, permuted, view);
     if let Some(any_start) = &permuted.any_start {
-        text += &from_any_start(any_start, view);
+        text += &from_any_start(record, any_start, view);
     }
     text += &findings(record, view);
     text
 }
 
 /// The permutations from any initial values, and where they disagree.
-fn from_any_start(permuted: &AnyStartPermutations, view: &View) -> String {
+fn from_any_start(record: &Record, permuted: &AnyStartPermutations, view: &View) -> String {
     let paint = view.paint;
     let title = format!(
         "from any initial values, {}:",
         counted(permuted.executable, "class", "classes")
     );
     let mut text = format!("\n{}\n", paint.strong(&title));
-    text += &classes(&permuted.classes, permuted.executable);
+    text += &classes(record, &permuted.classes, permuted.executable);
     text += &format!("\n{}\n", paint.strong("where they end differently:"));
     for pair in &permuted.disagreements {
         let condition = clip(&pair.condition, CONDITION_WIDTH);
@@ -181,14 +181,14 @@ fn state(class: Ending, state: &[mazurka_core::record::Binding]) -> String {
     }
 }
 
-fn classes(all: &[PermutationClass], executable: u64) -> String {
+fn classes(record: &Record, all: &[PermutationClass], executable: u64) -> String {
     let mut text = String::new();
     let row = |class: &PermutationClass| {
         let condition = class.path_condition.as_deref().unwrap_or("");
         (
             state(class.ending, &class.state),
             clip(condition, CONDITION_WIDTH),
-            clip(&class.schedule, SCHEDULE_WIDTH),
+            clip(&record.program.schedule(&class.schedule), SCHEDULE_WIDTH),
         )
     };
     let rows: Vec<_> = all.iter().map(row).collect();
@@ -211,10 +211,11 @@ fn classes(all: &[PermutationClass], executable: u64) -> String {
     if left > 0 {
         text += &format!("  … {left} more: --classes N lists more\n");
     }
-    if all
-        .iter()
-        .any(|class| class.schedule.chars().count() > SCHEDULE_WIDTH)
-    {
+    let long = |class: &PermutationClass| {
+        let schedule = record.program.schedule(&class.schedule);
+        schedule.chars().count() > SCHEDULE_WIDTH
+    };
+    if all.iter().any(long) {
         text += "  (--format json has the schedules in full)\n";
     }
     text

@@ -1,7 +1,7 @@
 //! Proofs: the answer of `prove`, and a proof as a folded tree, a page and a picture.
 
 use mazurka_core::proof::{GoalOutcome, GoalRecord, Proof, RuleRecord, Status};
-use mazurka_core::record::Record;
+use mazurka_core::record::{ProgramRecord, Record};
 use mazurka_core::{Bound, Verdict};
 
 use crate::verdict::cut;
@@ -103,7 +103,7 @@ impl<'a> Reading<'a> {
             let bad = matches!(goal.rule, RuleRecord::Open { .. })
                 || goal.rule.leaves().iter().any(|leaf| !leaf.is_proved());
             reading.open[goal.id] += usize::from(bad);
-            for (_, child) in children(goal) {
+            for (_, child) in children(&proof.program, goal) {
                 // What was not written down is not known to be closed.
                 reading.open[goal.id] += usize::from(child >= proof.goals.len());
                 if child > goal.id && child < proof.goals.len() {
@@ -123,7 +123,7 @@ impl<'a> Reading<'a> {
 }
 
 /// The goals that a goal was reduced to and that were made for it, with the step that leads there.
-fn children(goal: &GoalRecord) -> Vec<(String, usize)> {
+fn children(program: &ProgramRecord, goal: &GoalRecord) -> Vec<(String, usize)> {
     match &goal.rule {
         RuleRecord::Schedule { steps, .. } => steps
             .iter()
@@ -133,7 +133,8 @@ fn children(goal: &GoalRecord) -> Vec<(String, usize)> {
                 let next = thread.and_then(|thread| thread.work.last());
                 // "assign 3:5": what it is says the rule.
                 let place = next.and_then(|next| next.rsplit(' ').next()).unwrap_or("");
-                let name = format!("{} {} {place}", step.process, step.rule);
+                let process = program.name_of(&step.process);
+                let name = format!("{process} {} {place}", step.rule);
                 step.ways.iter().map(move |way| (name.clone(), way.to))
             })
             .collect(),
@@ -172,7 +173,7 @@ pub fn proof_tree(proof: &Proof, depth: usize, view: &View) -> String {
         }
         let unfold = level < depth || reading.open[at] > 0 || reading.size[at] == 1;
         text += &branch.told(&reading, unfold, view);
-        let below = children(&proof.goals[at]).into_iter().rev();
+        let below = children(&proof.program, &proof.goals[at]).into_iter().rev();
         let below = below.filter(|(_, child)| unfold && *child < proof.goals.len());
         next.extend(below.map(|(step, child)| Branch {
             at: child,
@@ -336,7 +337,8 @@ fn page(reading: &mut Reading<'_>, root: usize, step: &str, text: &mut String) {
         let substitution = goal.substitution.iter().map(|(x, e)| format!("{x} ↦ {e}"));
         let pool = goal.pool.iter().map(|thread| {
             let next = thread.work.last().map_or("", String::as_str);
-            format!("{}({next})", thread.process)
+            let process = reading.proof.program.name_of(&thread.process);
+            format!("{process}({next})")
         });
         for (name, value) in [
             ("⌈φ⌉", goal.condition.join(" ∧ ")),
@@ -363,7 +365,7 @@ fn page(reading: &mut Reading<'_>, root: usize, step: &str, text: &mut String) {
             );
         }
         tasks.push(Task::Close);
-        for (step, child) in children(goal).into_iter().rev() {
+        for (step, child) in children(&reading.proof.program, goal).into_iter().rev() {
             tasks.push(Task::Open(child, step));
         }
     }
@@ -379,6 +381,15 @@ fn escape(text: &str) -> String {
 /// More goals than this are no picture.
 pub const MOST_GOALS: usize = 400;
 
+/// A line of the picture of a proof.
+#[derive(Clone, Copy)]
+enum Line<'a> {
+    /// To a goal that another was reduced to, by a step of this process if it is one.
+    Reduced(Option<&'a str>),
+    /// To a goal elsewhere that says the same.
+    Elsewhere,
+}
+
 /// A proof as a picture: goals in rows by the number of steps that lead to them; what was merged or
 /// went back is dashed. None if there are too many.
 pub fn proof_svg(proof: &Proof) -> Option<String> {
@@ -388,7 +399,7 @@ pub fn proof_svg(proof: &Proof) -> Option<String> {
     let reading = Reading::new(proof);
     let mut depth = vec![0usize; proof.goals.len()];
     for goal in &proof.goals {
-        for (_, child) in children(goal) {
+        for (_, child) in children(&proof.program, goal) {
             if child > goal.id && child < depth.len() {
                 depth[child] = depth[goal.id] + 1;
             }
@@ -418,23 +429,20 @@ pub fn proof_svg(proof: &Proof) -> Option<String> {
          viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"monospace\" font-size=\"11\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
     );
-    let mut line = |from: usize, to: usize, dashed: bool, title: &str| {
+    let mut line = |(from, to): (usize, usize), title: &str, kind: Line<'_>| {
         let (Some((x, y)), Some((u, v))) = (place.get(from), place.get(to)) else {
             return;
         };
-        let style = match dashed {
-            true => "stroke=\"#95a5a6\" stroke-dasharray=\"4 3\"",
-            false => "stroke=\"#2c3e50\"",
+        let style = match kind {
+            Line::Elsewhere => "stroke=\"#95a5a6\" stroke-dasharray=\"4 3\"",
+            Line::Reduced(_) => "stroke=\"#2c3e50\"",
         };
         text += &format!(
             "<line x1=\"{x:.0}\" y1=\"{y:.0}\" x2=\"{u:.0}\" y2=\"{v:.0}\" {style}><title>{}</title></line>\n",
             escape(title)
         );
         // Whose step it is.
-        if let Some((process, _)) = title.split_once(' ')
-            && !dashed
-            && process.starts_with(|c: char| c.is_ascii_digit())
-        {
+        if let Line::Reduced(Some(process)) = kind {
             let (x, y) = ((x + u) / 2.0 + 3.0, (y + v) / 2.0 + 3.0);
             text += &format!(
                 "<text x=\"{x:.0}\" y=\"{y:.0}\" font-size=\"9\" fill=\"#7f8c8d\">{}</text>\n",
@@ -443,11 +451,13 @@ pub fn proof_svg(proof: &Proof) -> Option<String> {
         }
     };
     for goal in &proof.goals {
-        for (step, child) in children(goal) {
-            line(goal.id, child, false, &step);
+        let scheduled = matches!(goal.rule, RuleRecord::Schedule { .. });
+        for (step, child) in children(&proof.program, goal) {
+            let process = step.split(' ').next().filter(|_| scheduled);
+            line((goal.id, child), &step, Line::Reduced(process));
         }
         if let RuleRecord::Merge { to } | RuleRecord::Back { to, .. } = goal.rule {
-            line(goal.id, to, true, goal.rule.name());
+            line((goal.id, to), goal.rule.name(), Line::Elsewhere);
         }
     }
     for (goal, (x, y)) in proof.goals.iter().zip(&place) {

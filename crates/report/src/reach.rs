@@ -5,7 +5,6 @@ use mazurka_core::record::{Record, Run};
 
 use crate::events::{Columns, bindings};
 use crate::verdict::cut;
-use crate::witness::who_is_who;
 use crate::{View, replay_command};
 
 /// Whether the state can be reached, how much was looked at, and the run that gets there.
@@ -30,7 +29,6 @@ pub fn reached(
         if !run.state.is_empty() {
             text += &format!("state: {}\n", bindings(&run.state));
         }
-        text += &who_is_who(std::slice::from_ref(run), view);
         let command = replay_command(&record.program, run, &view.flags);
         text += &format!("{} {command}\n", paint.strong("repeat with:"));
     }

@@ -4,6 +4,7 @@ use mazurka_core::record::{Ending, PathRecord, Record, Run};
 
 use crate::events::{Columns, bindings};
 use crate::permute::branches;
+use crate::shell::flags_of;
 use crate::verdict::{cut, title};
 use crate::{View, replay_command, witness};
 
@@ -32,6 +33,30 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
     text += &witness::inputs(&run.inputs);
     let columns = Columns::fitting(std::slice::from_ref(run), view);
     text += &columns.steps(run, 0..run.steps.len(), None, paint);
+    text += &ended(record, one, view);
+    if run.ending == Ending::Open {
+        let ready = one.ready.iter().map(|process| run.name_of(process));
+        let ready: Vec<&str> = ready.collect();
+        let open = format!(
+            "open: the run stops here; ready to go on: {}",
+            ready.join(", ")
+        );
+        text += &format!("{}\n", paint.unsure(&open));
+    }
+    text += &cut(record, view);
+    if !run.state.is_empty() {
+        text += &format!("state: {}\n", bindings(&run.state));
+    }
+    text += &one.path.map(path).unwrap_or_default();
+    let command = replay_command(&record.program, run, &flags_of(record, &view.flags));
+    text += &format!("{} {command}\n", paint.strong("repeat with:"));
+    text
+}
+
+/// What went wrong in a run, and how it has ended. Nothing, if all is well and it can go on.
+pub fn ended(record: &Record, one: OneRun<'_>, view: &View) -> String {
+    let paint = view.paint;
+    let mut text = String::new();
     // What is wrong first; a run with a failed invariant or `ensures` can still go on or be final.
     for evidence in &record.witnesses {
         text += &format!("{}\n", paint.bad(&title(evidence)));
@@ -39,30 +64,13 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
         text += &witness::values(&evidence.values);
         text += &witness::waiting(evidence);
     }
-    let ready: Vec<&str> = one
-        .ready
-        .iter()
-        .map(|process| run.name_of(process))
-        .collect();
-    let ending = match run.ending {
+    let ending = match one.run.ending {
         Ending::Final => Some(paint.good("final: every process has ended")),
         Ending::Discarded => Some(paint.unsure("discarded: an `assume` is false")),
         Ending::Lost => Some(paint.unsure("cut within a step")),
-        Ending::Open => Some(paint.unsure(&format!(
-            "open: the run stops here; ready to go on: {}",
-            ready.join(", ")
-        ))),
-        Ending::Deadlock | Ending::Failure => None,
+        Ending::Open | Ending::Deadlock | Ending::Failure => None,
     };
     text.extend(ending.map(|ending| ending + "\n"));
-    text += &cut(record, view);
-    if !run.state.is_empty() {
-        text += &format!("state: {}\n", bindings(&run.state));
-    }
-    text += &one.path.map(path).unwrap_or_default();
-    text += &witness::who_is_who(std::slice::from_ref(run), view);
-    let command = replay_command(&record.program, run, &view.flags);
-    text += &format!("{} {command}\n", paint.strong("repeat with:"));
     text
 }
 

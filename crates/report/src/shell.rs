@@ -1,6 +1,7 @@
 //! Commands that can be pasted into a shell.
 
-use mazurka_core::record::{ProgramRecord, Run};
+use mazurka_core::Kinds;
+use mazurka_core::record::{ProgramRecord, Record, Run};
 
 /// A word as a POSIX shell reads it back: bare if it is harmless, else in single quotes.
 ///
@@ -22,8 +23,8 @@ pub fn quote(word: &str) -> String {
 
 /// The command that runs a schedule of a program again.
 pub fn replay_command(program: &ProgramRecord, run: &Run, flags: &[String]) -> String {
-    // A schedule consists of digits, blanks and `.=,-`, so double quotes hold it.
-    let schedule = format!("--schedule \"{}\"", run.schedule);
+    // A schedule consists of names, digits, blanks and `().=,-`, so double quotes hold it.
+    let schedule = format!("--schedule \"{}\"", program.schedule(&run.schedule));
     let mut command = format!("mazurka run {} {schedule}{}", file(program), set(program));
     if !run.inputs.is_empty() {
         command += " --inputs";
@@ -36,6 +37,24 @@ pub fn replay_command(program: &ProgramRecord, run: &Run, flags: &[String]) -> S
         command += &quote(flag);
     }
     command
+}
+
+/// The flags that a run of a record needs: where properties are named, the others halt no process.
+pub(crate) fn flags_of(record: &Record, flags: &[String]) -> Vec<String> {
+    let options = record.options.as_ref();
+    let asked = options.and_then(|options| options.property.as_deref());
+    let asked = asked.filter(|_| !named_properties(record).is_empty());
+    let property = asked.map(|asked| format!("--property={asked}"));
+    property.into_iter().chain(flags.iter().cloned()).collect()
+}
+
+/// The properties that the user has named.
+pub(crate) fn named_properties(record: &Record) -> Vec<&str> {
+    let options = record.options.as_ref();
+    let asked = options.and_then(|options| options.property.as_deref());
+    let words = asked.into_iter().flat_map(|asked| asked.split(','));
+    let named = |word: &&str| !word.is_empty() && Kinds::parse(word).is_none();
+    words.filter(named).collect()
 }
 
 /// The command that shows two runs of a program that end differently.
@@ -84,6 +103,7 @@ mod tests {
             file: "my counter.maz".into(),
             hash: String::new(),
             set: vec![("N".into(), "3".into()), ("a".into(), "[1, 2]".into())],
+            names: Vec::new(),
         };
         assert_eq!(
             replay_command(&program, &run("0 0.1=2"), &["--max-local=5".into()]),

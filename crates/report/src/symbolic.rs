@@ -28,7 +28,8 @@ pub fn symbolic_states(record: &Record, states: &SymbolicStates, view: &View) ->
             [] => String::new(),
             values => format!(", for example if {}", clip(&bindings(values), STATE_WIDTH)),
         };
-        let run = clip(&mishap.schedule, CONDITION_WIDTH);
+        let run = record.program.schedule(&mishap.schedule);
+        let run = clip(&run, CONDITION_WIDTH);
         text += &format!("  {}{example}\n    by {run}\n", mishap.what);
     }
     text += &cut(record, view);
@@ -39,7 +40,7 @@ pub fn symbolic_states(record: &Record, states: &SymbolicStates, view: &View) ->
         paint.strong("symbolic states after so many steps:")
     );
     text += &plot(&states.curve);
-    text += &listed(states, view);
+    text += &listed(record, states, view);
     text
 }
 
@@ -145,12 +146,12 @@ fn plot(curve: &[(u64, u64)]) -> String {
     text
 }
 
-fn listed(states: &SymbolicStates, view: &View) -> String {
+fn listed(record: &Record, states: &SymbolicStates, view: &View) -> String {
     let mut text = String::new();
     for (at, state) in states.listed.iter().enumerate() {
         let title = format!("{}. {}", at + 1, ending(state.ending));
         text += &format!("\n{}\n", view.paint.strong(&title));
-        text += &state_text(state);
+        text += &state_text(record, state);
     }
     let hidden = states.count.saturating_sub(states.listed.len() as u64);
     if hidden > 0 {
@@ -160,7 +161,7 @@ fn listed(states: &SymbolicStates, view: &View) -> String {
     text
 }
 
-fn state_text(state: &SymbolicStateRecord) -> String {
+fn state_text(record: &Record, state: &SymbolicStateRecord) -> String {
     let condition = match &state.path_condition[..] {
         [] => "true".to_owned(),
         [one] => clip(one, CONDITION_WIDTH),
@@ -179,7 +180,8 @@ fn state_text(state: &SymbolicStateRecord) -> String {
     for mishap in &state.mishaps {
         text += &format!("   but  {mishap}, for some of these\n");
     }
-    text += &format!("   by   {}\n", clip(&state.schedule, CONDITION_WIDTH));
+    let schedule = record.program.schedule(&state.schedule);
+    text += &format!("   by   {}\n", clip(&schedule, CONDITION_WIDTH));
     if !state.example.is_empty() {
         let values = clip(&bindings(&state.example), STATE_WIDTH);
         text += &format!("   e.g. {values}\n");

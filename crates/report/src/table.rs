@@ -3,7 +3,8 @@
 use mazurka_core::record::Record;
 use mazurka_core::{StopReason, Verdict};
 
-use crate::verdict::{cut, title, two_runs};
+use crate::profile::profile;
+use crate::verdict::{cut, not_explored, title, two_runs};
 use crate::{Paint, View, clip, pad, witness};
 
 /// What was explored, the counts, what was found, and how to see it.
@@ -62,14 +63,56 @@ pub fn table(record: &Record, view: &View) -> String {
     if let (Some(asked), Some(solved)) = (record.solver, &solved) {
         rows.push(("queries", asked.queries.to_string(), solved));
     }
-    rows.push(("seconds", format!("{:.3}", record.seconds), ""));
-    listed(
+    let rate = speed(record).unwrap_or_default();
+    rows.push(("seconds", format!("{:.3}", record.seconds), &rate));
+    if let Some(bytes) = record.memory {
+        rows.push(("memory", megabytes(bytes), "of the process, at the most"));
+    }
+    let mut text = listed(
         record,
         &record.algorithm,
         "explored everything",
         &rows,
         view,
-    )
+    );
+    if let Some(pairs) = &record.profile {
+        text += &profile(pairs, view);
+    }
+    text
+}
+
+/// How many states were met in a second, where states are merged.
+fn speed(record: &Record) -> Option<String> {
+    let states = record.counts.states? as f64;
+    let rate = states / record.seconds.max(0.000_001);
+    Some(format!("{} states a second", rounded(rate)))
+}
+
+/// States, speed and memory of a search that took a while.
+pub(crate) fn effort(record: &Record) -> Option<String> {
+    let states = record.counts.states? as f64;
+    let memory = record.memory.map(|bytes| format!(", {}", megabytes(bytes)));
+    Some(format!(
+        "{} states in {:.1} s, {}{}",
+        rounded(states),
+        record.seconds,
+        speed(record)?,
+        memory.unwrap_or_default()
+    ))
+}
+
+/// Bytes as megabytes, one at least.
+fn megabytes(bytes: u64) -> String {
+    format!("{} MB", bytes.div_ceil(1 << 20))
+}
+
+/// Three digits are enough for what is never the same again.
+fn rounded(n: f64) -> String {
+    match n {
+        n if n < 1e4 => format!("{n:.0}"),
+        n if n < 1e6 => format!("{:.0} k", n / 1e3),
+        n => format!("{:.1} M", n / 1e6),
+    }
 }
 
 /// How many of a hundred, rounded down.
@@ -99,6 +142,7 @@ pub(crate) fn listed(
         Verdict::Inconclusive => paint.unsure(how_far),
     };
     let mut text = format!("{}: {what}: {how_far}\n", record.program.file);
+    text += &not_explored(record, view);
     text += &cut(record, view);
     text.push('\n');
     text += &counts_with_meanings(rows, paint);

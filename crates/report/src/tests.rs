@@ -15,6 +15,7 @@ pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witnes
             file: "two.maz".into(),
             hash: "0".repeat(32),
             set: Vec::new(),
+            names: Vec::new(),
         },
         command: "check".into(),
         algorithm: "naive".into(),
@@ -39,10 +40,13 @@ pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witnes
         kinds: KindsRecord {
             counted: vec![Kind::Failure, Kind::Deadlock, Kind::Livelock],
             open: Vec::new(),
+            halted: false,
         },
         witnesses,
         warnings: Vec::new(),
         coverage: None,
+        memory: None,
+        profile: None,
     }
 }
 

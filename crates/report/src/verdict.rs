@@ -1,16 +1,25 @@
 //! The answer of `check`: the verdict in plain words with its scope, the evidence, what to do next.
 
 use mazurka_core::record::{Record, Witness};
-use mazurka_core::{Kind, StopReason, Verdict};
+use mazurka_core::{Fairness, Kind, Kinds, StopReason, Verdict};
 
-use crate::shell::determinism_command;
+use crate::shell::{determinism_command, named_properties};
+use crate::table::effort;
 use crate::{View, bounds, counted, witness};
+
+/// What takes so many seconds is long enough to want to know how fast it was.
+const LONG: f64 = 2.0;
 
 /// The verdict with its evidence. The first line is the answer; the last one says what to do next.
 pub fn verdict(record: &Record, view: &View) -> String {
     let mut text = headline(record, view);
+    let long = record.seconds >= LONG;
+    if let Some(effort) = effort(record).filter(|_| long) {
+        text += &format!("{}\n", view.paint.dim(&effort));
+    }
     match record.verdict {
         Verdict::Verified => {
+            text += &not_explored(record, view);
             if record.deterministic == Some(false) {
                 text += &two_runs(record, view);
             }
@@ -26,6 +35,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
                     text += &witness::replay(record, evidence, view);
                 }
             }
+            text += &not_explored(record, view);
             text += &cut(record, view);
             text += &still_open(record, view);
             text.push('\n');
@@ -33,9 +43,24 @@ pub fn verdict(record: &Record, view: &View) -> String {
                 text += &witness::replay(record, last, view);
             }
         }
-        Verdict::Inconclusive => text += &cut(record, view),
+        Verdict::Inconclusive => {
+            text += &not_explored(record, view);
+            text += &cut(record, view);
+        }
     }
     text
+}
+
+/// What was not explored because of failures that do not count.
+pub(crate) fn not_explored(record: &Record, view: &View) -> String {
+    match record.kinds.halted {
+        true => {
+            let intro = view.paint.unsure("not explored:");
+            let what = "what a process would do after a failure that does not count";
+            format!("{intro} {what}\n")
+        }
+        false => String::new(),
+    }
 }
 
 /// How to see that the results differ, where that is no violation.
@@ -77,15 +102,25 @@ fn verified(record: &Record) -> String {
     }
     // Version 1 had no choice.
     let asked = &record.kinds.counted;
+    let options = record.options.as_ref();
+    let property = options.and_then(|options| options.property.as_deref());
+    let chosen = property.is_some();
     let counts_as = |kind| record.version == 1 || asked.contains(&kind);
-    let chosen = (record.options.as_ref()).is_some_and(|options| options.property.is_some());
+    // Of a kind that is not named as a whole only the properties count that are named.
+    let whole = |kind| {
+        let words = property.iter().flat_map(|all| all.split(','));
+        let mut kinds = words.filter_map(Kinds::parse);
+        counts_as(kind) && (!chosen || kinds.any(|kinds| kinds.contains(kind)))
+    };
     let mut parts = Vec::new();
-    if counts_as(Kind::Failure) {
+    if whole(Kind::Failure) {
         parts.push("no failure".to_owned());
     }
-    if asked.contains(&Kind::Property) {
+    if asked.contains(&Kind::Property) && whole(Kind::Property) {
         parts.push("the temporal properties hold".to_owned());
     }
+    let named = named_properties(record).into_iter();
+    parts.extend(named.map(|name| format!("`{name}` holds")));
     if counts_as(Kind::Deadlock) {
         parts.push("no deadlock".to_owned());
     }
@@ -105,7 +140,11 @@ fn verified(record: &Record) -> String {
     }
     if counts.failures > 0 {
         let failures = counted(counts.failures, "failure", "failures");
-        besides.push(allowed(&failures, counts.failures));
+        let verb = if counts.failures == 1 { "does" } else { "do" };
+        besides.push(match chosen {
+            true => format!("{failures} that {verb} not count"),
+            false => allowed(&failures, counts.failures),
+        });
     }
     if counts.deadlocks > 0 {
         let deadlocks = counted(counts.deadlocks, "deadlock", "deadlocks");
@@ -158,6 +197,10 @@ fn scope(record: &Record) -> String {
     parts.push(format!("{executions} by {}", record.algorithm));
     if counts.discarded > 0 {
         parts.push(format!("{} discarded", counts.discarded));
+    }
+    let options = record.options.as_ref();
+    if options.is_some_and(|options| options.fairness == Some(Fairness::Strong)) {
+        parts.push("strong fairness".to_owned());
     }
     parts.push(match record.stopped {
         StopReason::Complete if record.scope.bounds.is_empty() => "exhaustive".to_owned(),

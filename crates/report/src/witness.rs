@@ -3,6 +3,7 @@
 use mazurka_core::record::{Binding, Ending, Kind, Record, Run, Step, Waiting, Witness};
 
 use crate::events::{Columns, bindings};
+use crate::shell::flags_of;
 use crate::{View, clip, pad, replay_command};
 
 /// Steps of a run, or of a part of one, that a verdict shows; `run` shows all.
@@ -162,41 +163,17 @@ pub(crate) fn waiting(witness: &Witness) -> String {
 
 /// The commands that replay it, one line each.
 pub(crate) fn replay(record: &Record, witness: &Witness, view: &View) -> String {
-    let mut text = who_is_who(&witness.runs, view);
+    let mut text = String::new();
     for (at, run) in witness.runs.iter().enumerate() {
         let intro = if at == 0 {
             "replay with:"
         } else {
             "        and:"
         };
-        let command = replay_command(&record.program, run, &view.flags);
+        let command = replay_command(&record.program, run, &flags_of(record, &view.flags));
         text += &format!("{} {command}\n", view.paint.strong(intro));
     }
     text
-}
-
-/// Which process of a schedule is which, where they have names.
-pub(crate) fn who_is_who(runs: &[Run], view: &View) -> String {
-    // Children are called by the names of their parents.
-    let root = |process: &str| process.split('.').next() == Some(process);
-    let made = |number: &str| {
-        let mut steps = runs.iter().flat_map(|run| &run.steps);
-        steps.any(|step| step.process.split('.').next() == Some(number))
-    };
-    let mut pairs: Vec<&(String, String)> = Vec::new();
-    for pair in runs.iter().flat_map(|run| &run.names) {
-        if root(&pair.0) && made(&pair.0) && !pairs.contains(&pair) {
-            pairs.push(pair);
-        }
-    }
-    if pairs.is_empty() {
-        return String::new();
-    }
-    let each = pairs
-        .iter()
-        .map(|(number, name)| format!("{number} = {name}"));
-    let list = clip(&each.collect::<Vec<_>>().join(", "), STATE_WIDTH);
-    format!("{} {list}\n", view.paint.strong("processes:"))
 }
 
 /// What kind of evidence it is, in a word or two.

@@ -50,6 +50,7 @@ impl Checker<'_> {
         };
         self.out.ops.extend(body.ops.into_iter().map(moved));
         self.out.spans.extend(body.spans);
+        self.out.variables.push((start, body.named));
         let handlers = body.handlers.into_iter().map(|handler| Handler {
             start: handler.start + start,
             end: handler.end + start,
@@ -156,6 +157,7 @@ impl Checker<'_> {
             .help("ABS has no shadowing: choose another name");
             self.report(mistake);
         }
+        self.body().named.push((slot, name.text.clone()));
         self.body().scope.push(Local {
             name: name.text.clone(),
             slot,

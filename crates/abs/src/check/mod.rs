@@ -10,6 +10,7 @@ mod names;
 mod pattern;
 mod stmt;
 
+use mazurka_core::Fairness;
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -125,6 +126,8 @@ struct Body {
     handlers: Vec<Handler>,
     slots: u32,
     scope: Vec<Local>,
+    /// The variables that were declared, in scope or not.
+    named: Vec<(u32, String)>,
     /// An anonymous function sees the variables around it: slots outside and inside.
     captures: Option<Vec<(u32, u32)>>,
     /// The class, in methods and what belongs to them.
@@ -194,6 +197,8 @@ struct Output {
     method_numbers: FxHashMap<String, u32>,
     /// Where the value of a future is taken, and its type.
     taken: Vec<(u32, Ty)>,
+    /// Where each body starts, in order, and its variables.
+    variables: Vec<(u32, Vec<(u32, String)>)>,
 }
 
 /// Reads, checks and compiles a program.
@@ -424,6 +429,7 @@ impl<'a> Checker<'a> {
             constants: self.out.constants,
             functions: self.out.functions,
             classes: self.out.classes,
+            variables: self.out.variables,
             effects: FxHashMap::default(),
             dead: FxHashMap::default(),
             guarded: false,
@@ -431,6 +437,7 @@ impl<'a> Checker<'a> {
             observed: settings.observed.clone(),
             object: settings.object.clone(),
             exceptions,
+            fairness: Fairness::Weak,
         };
         liveness::clear_dead(&mut code);
         effects::analyse(&mut code);

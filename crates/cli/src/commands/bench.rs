@@ -7,7 +7,7 @@ use mazurka::bench::{Bench, Benchmark};
 use mazurka::{Algorithm, Limits};
 
 use super::{Refusal, view};
-use crate::args::{OutputArgs, algorithm};
+use crate::args::{AllowArgs, OutputArgs, algorithm};
 use crate::exit::Exit;
 use crate::show::{Format, JSON, TEXT, format, show};
 use crate::values;
@@ -22,7 +22,7 @@ use crate::watch::watched;
   mazurka bench --quick
 
 One worker explores, and only the search is timed. Beside each figure stand those of other tools on
-the same program and the target, where there are any; docs/performance.md says more.
+the same program, where there are any; docs/performance.md says more.
 Exit codes: 0 every count is exact, 1 a count is wrong, 2 a search was cut, 3 bad usage. The speed
 changes no exit code.")]
 pub(crate) struct BenchArgs {
@@ -33,6 +33,9 @@ pub(crate) struct BenchArgs {
     /// Only programs whose name contains this: `fib`, `writers(9)`
     #[arg(long, value_name = "NAME")]
     filter: Option<String>,
+    /// Show, too, what this version is meant to reach, and whether it does
+    #[arg(long)]
+    targets: bool,
     /// Tiny sizes: does everything work?
     #[arg(long)]
     quick: bool,
@@ -45,6 +48,8 @@ pub(crate) struct BenchArgs {
     /// Text for people, or the record for programs
     #[arg(long, value_parser = format(&[TEXT, JSON]), default_value_t = Format::Text, help_heading = "Output")]
     format: Format,
+    #[command(flatten)]
+    pub(super) allowing: AllowArgs,
 }
 
 /// Measures and shows.
@@ -60,11 +65,16 @@ pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Refusal> {
     let output = OutputArgs {
         format: args.format,
         quiet: false,
+        allowing: args.allowing,
     };
     let measured = watched(&limits, false, |watch| plan.run(watch))?;
     let measured = measured.map_err(|error| error.to_string())?;
     show(&measured, exit(&measured), &output, |_| {
-        Ok(mazurka_report::bench(&measured, &view(&limits)))
+        Ok(mazurka_report::bench(
+            &measured,
+            args.targets,
+            &view(&limits),
+        ))
     })
 }
 

@@ -10,7 +10,7 @@ use mazurka::{Bound, Limits, Options, Program, Progress, Watch};
 
 use super::prove::{CANNOT, refuse};
 use super::{Refusal, view};
-use crate::args::{EXIT_CODES, ProofLimitArgs, SolverArgs};
+use crate::args::{AllowArgs, EXIT_CODES, ProofLimitArgs, SolverArgs};
 use crate::exit::Exit;
 use crate::program::load_maz;
 use crate::solver::solver;
@@ -37,6 +37,8 @@ pub(crate) struct CheckProofArgs {
     solver: SolverArgs,
     #[command(flatten)]
     limits: ProofLimitArgs,
+    #[command(flatten)]
+    pub(super) allowing: AllowArgs,
 }
 
 /// Checks the proofs of a file.

@@ -6,16 +6,16 @@ use std::time::Duration;
 use clap::Args;
 use mazurka::checkpoint::Checkpoint;
 use mazurka::record::Record;
-use mazurka::search::{Pct, RandomWalks, Saving, TestCoverage, TestSink, Variant};
+use mazurka::search::{Fairness, Pct, RandomWalks, Saving, TestCoverage, TestSink, Variant};
 use mazurka::{Algorithm, Bound, Options, Program};
 
 use super::{Refusal, into_folder, jobs, view};
-use crate::args::{EXIT_CODES, OutputArgs, SearchArgs, algorithm};
+use crate::args::{EXIT_CODES, FairnessArgs, OutputArgs, SearchArgs, algorithm};
 use crate::diagnose::WarningArgs;
 use crate::exit::Exit;
 use crate::program::ProgramArgs;
 use crate::show::{Format, JSON, Offer, TEXT, offer, show};
-use crate::watch::watched;
+use crate::watch::{self, watched};
 use crate::{files, output, values};
 
 /// The formats of what is a tree or a net.
@@ -48,6 +48,7 @@ pub(super) const ABOUT_FORMATS: &str = "Text for people, the record for programs
   mazurka explore large.maz --checkpoint later.json --time-limit 1h
   mazurka explore large.maz --resume later.json
   mazurka explore parser.maz --tests cases; mazurka replay cases/1.json
+  mazurka explore slow.maz --profile
 
 {EXIT_CODES}
 A failure or a deadlock that was found is exit code 1; different final states are not."))]
@@ -80,6 +81,12 @@ pub(crate) struct ExploreArgs {
     /// Write every explored execution into this folder, with its inputs, for `mazurka replay`
     #[arg(long, value_name = "DIR")]
     tests: Option<PathBuf>,
+    /// Show which races the executions come from, by the lines of their steps: for optimal, source
+    /// and dpor; one worker explores
+    #[arg(long, conflicts_with_all = ["checkpoint", "resume", "tests"])]
+    profile: bool,
+    #[command(flatten)]
+    fairness: FairnessArgs,
     #[command(flatten)]
     search: SearchArgs,
     #[command(flatten)]
@@ -141,6 +148,11 @@ impl ExploreArgs {
                 "--depth is for --algorithm pct, not {engine}; --max-depth limits the steps of an execution"
             ));
         }
+        if engine != Algorithm::Stateful && self.fairness.fairness != Fairness::Weak {
+            return Err(format!(
+                "--fairness is for --algorithm stateful, which looks at runs without an end, not {engine}"
+            ));
+        }
         Ok(match engine {
             Algorithm::Context(best) => Algorithm::Context(Variant {
                 anticipate: !no_anticipate,
@@ -172,11 +184,12 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let program = args.program.load()?;
     let mut options = args.search.options(jobs(args.jobs))?;
     options.cover = true;
+    options.fairness = args.fairness.fairness;
     if args.output.format.is_picture() {
         return draw(args, &program, algorithm, &options);
     }
     let save = args.checkpoint.as_ref().or(args.resume.as_ref());
-    let Explored { record, told } = match (save, &args.tests) {
+    let Explored { mut record, told } = match (save, &args.tests) {
         (Some(_), Some(_)) => {
             let no =
                 "tests are written by a whole exploration; leave out --checkpoint and --resume";
@@ -184,16 +197,12 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
         }
         (None, Some(folder)) => tests(args, folder, &program, algorithm, &options)?,
         (Some(path), None) => saving(args, path, &program, algorithm, &options)?,
-        (None, None) => {
-            let record = watched(&options.limits, args.output.quiet, |watch| {
-                program.explore(algorithm, &options, watch)
-            })?;
-            Explored {
-                record: record.map_err(|error| error.to_string())?,
-                told: None,
-            }
-        }
+        (None, None) => Explored {
+            record: at_once(args, &program, algorithm, &options)?,
+            told: None,
+        },
     };
+    watch::add_memory(&mut record);
     let exit = show(&record, record.verdict.into(), &args.output, |_| {
         Ok(mazurka_report::table(&record, &view(&options.limits)))
     })?;
@@ -207,6 +216,26 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
         }
     }
     Ok(exit)
+}
+
+/// Explores in one go, and says where executions come from if asked.
+fn at_once(
+    args: &ExploreArgs,
+    program: &Program,
+    algorithm: Algorithm,
+    options: &Options,
+) -> Result<Record, Refusal> {
+    let record = watched(&options.limits, args.output.quiet, |watch| {
+        match args.profile {
+            true => program
+                .explore_profile(algorithm, options, watch)
+                .map_err(|error| format!("--profile: {error}")),
+            false => program
+                .explore(algorithm, options, watch)
+                .map_err(|error| error.to_string()),
+        }
+    })?;
+    Ok(record?)
 }
 
 /// Reads a checkpoint.
@@ -320,8 +349,9 @@ fn draw(
         let no = "there are no pictures of programs with inputs or without initial values; --format text and json show the exploration";
         return Err(Refusal::Message(no.to_owned()));
     }
-    if args.checkpoint.is_some() || args.resume.is_some() || args.tests.is_some() {
-        let no = "a picture shows a whole exploration; --checkpoint, --resume and --tests are for --format text and json";
+    let besides = args.checkpoint.is_some() || args.resume.is_some() || args.tests.is_some();
+    if besides || args.profile {
+        let no = "a picture shows a whole exploration; --checkpoint, --resume, --tests and --profile are for --format text and json";
         return Err(Refusal::Message(no.to_owned()));
     }
     if algorithm == Algorithm::Stateful {

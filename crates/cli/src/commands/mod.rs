@@ -10,6 +10,7 @@ mod prove;
 mod reach;
 mod replay;
 mod run;
+mod step;
 mod symbolic;
 mod unfold;
 
@@ -22,8 +23,8 @@ use mazurka::search::TestSink;
 use mazurka::{Limits, Program};
 use mazurka_report::{Paint, View};
 
-use crate::args::EXIT_CODES;
-use crate::exit::Exit;
+use crate::args::{EXIT_CODES, OutputArgs};
+use crate::exit::{self, Exit};
 use crate::show::{Format, json};
 use crate::{diagnose, files, output};
 
@@ -59,6 +60,7 @@ enum Command {
     Reach(reach::ReachArgs),
     Symbolic(symbolic::SymbolicArgs),
     Run(run::RunArgs),
+    Step(step::StepArgs),
     Permute(permute::PermuteArgs),
     Replay(replay::ReplayArgs),
     Prove(prove::ProveArgs),
@@ -69,6 +71,9 @@ enum Command {
 
 /// Does it, and says how it went.
 pub(crate) fn execute(cli: &Cli) -> Exit {
+    if cli.command.allows_inconclusive() {
+        exit::allow_inconclusive();
+    }
     let done = match &cli.command {
         Command::Check(args) => check::check(args),
         Command::Explore(args) => explore::explore(args),
@@ -76,6 +81,7 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
         Command::Reach(args) => reach::reach(args),
         Command::Symbolic(args) => symbolic::symbolic(args),
         Command::Run(args) => run::run(args),
+        Command::Step(args) => step::step(args),
         Command::Permute(args) => permute::permute(args),
         Command::Replay(args) => replay::replay(args),
         Command::Prove(args) => prove::prove(args),
@@ -107,7 +113,22 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
 impl Command {
     /// How the result is to be shown.
     fn format(&self) -> Format {
-        let output = match self {
+        self.output().map_or(Format::Text, |output| output.format)
+    }
+
+    /// Whether an answer that is not certain is good enough.
+    fn allows_inconclusive(&self) -> bool {
+        let allowing = match self {
+            Command::Bench(args) => Some(&args.allowing),
+            Command::CheckProof(args) => Some(&args.allowing),
+            other => other.output().map(|output| &output.allowing),
+        };
+        allowing.is_some_and(|allowing| allowing.allow_inconclusive)
+    }
+
+    /// The flags for the result, of most commands.
+    fn output(&self) -> Option<&OutputArgs> {
+        Some(match self {
             Command::Check(args) => &args.output,
             Command::Explore(args) => &args.output,
             Command::Unfold(args) => &args.output,
@@ -117,11 +138,11 @@ impl Command {
             Command::Permute(args) => &args.output,
             Command::Replay(args) => &args.output,
             Command::Prove(args) => &args.output,
-            Command::CheckProof(_) | Command::Bench(_) | Command::Completions(_) => {
-                return Format::Text;
-            }
-        };
-        output.format
+            Command::Step(_)
+            | Command::CheckProof(_)
+            | Command::Bench(_)
+            | Command::Completions(_) => return None,
+        })
     }
 }
 

@@ -25,6 +25,7 @@ Exit code 1: the violation is there again, as recorded. 3: the record is of anot
 version, or the run diverges.
 {EXIT_CODES}"))]
 #[command(mut_args(|flag| offer(flag, ABOUT_LANES, &[TEXT, JSON, LANES_DOT, LANES_SVG])))]
+#[command(mut_arg("allow_inconclusive", |flag| flag.hide(true)))]
 pub(crate) struct ReplayArgs {
     /// A record, as `--witness FILE` saves it or `--format json` prints it; `-` for standard input
     witness: String,

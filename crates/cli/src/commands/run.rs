@@ -7,6 +7,7 @@ use super::{Refusal, plan, view};
 use crate::args::{EXIT_CODES, LimitArgs, OutputArgs};
 use crate::exit::Exit;
 use crate::program::ProgramArgs;
+use crate::property::PropertyArgs;
 use crate::show::{ABOUT_LANES, Format, JSON, LANES_DOT, Offer, TEXT, lanes, offer, show};
 use crate::values;
 use crate::watch::watched;
@@ -67,6 +68,8 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     path: bool,
     #[command(flatten)]
+    property: PropertyArgs,
+    #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -82,6 +85,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
     }
     let mut options = args.limits.options(1);
     options.inputs.clone_from(&args.inputs);
+    args.property.ask(&program, &mut options)?;
     let done = watched(&options.limits, args.output.quiet, |watch| {
         program.run(&plan, &options, watch)
     })?;

@@ -24,11 +24,19 @@ fn a_quick_look_counts_exactly() {
 }
 
 #[test]
-fn the_table_names_the_clock_the_peers_and_the_target() {
-    let said = mazurka(&["bench", "--filter", "filesystem", "--repeat", "1"]);
-    assert_eq!(said.code, 0, "{said:?}");
-    for word in ["time", "best of 1", "traces/s", "Nidhugg 500", "50.0 k"] {
-        assert!(said.out.contains(word), "no `{word}` in {}", said.out);
+fn the_table_names_the_clock_and_the_peers_and_if_asked_the_target() {
+    let args = ["bench", "--filter", "filesystem", "--repeat", "1"];
+    let plain = mazurka(&args);
+    assert_eq!(plain.code, 0, "{plain:?}");
+    for word in ["time", "best of 1", "traces/s", "Nidhugg 500"] {
+        assert!(plain.out.contains(word), "no `{word}` in {}", plain.out);
+    }
+    for word in ["target", "50.0 k", "reached", "missed"] {
+        assert!(!plain.out.contains(word), "`{word}` in {}", plain.out);
+    }
+    let asked = mazurka(&[&args[..], &["--targets"]].concat());
+    for word in ["Nidhugg 500", "target", "50.0 k", "targets: "] {
+        assert!(asked.out.contains(word), "no `{word}` in {}", asked.out);
     }
 }
 
@@ -38,6 +46,8 @@ fn what_takes_too_long_is_cut_and_says_so() {
     let said = mazurka(&[&args[..], &["--time-limit", "50ms"]].concat());
     assert_eq!(said.code, 2, "{said:?}");
     assert!(said.out.contains("cut: --time-limit 0.05"), "{}", said.out);
+    let allowed = mazurka(&[&args[..], &["--time-limit", "50ms", "--allow-inconclusive"]].concat());
+    assert_eq!(allowed.code, 0, "{allowed:?}");
 }
 
 #[test]

@@ -65,6 +65,42 @@ fn usage_errors_are_3() {
 }
 
 #[test]
+fn an_answer_that_is_not_certain_may_be_allowed() {
+    let file = "examples/peterson.maz";
+    for args in [
+        &["check", file, "--max-depth", "3"][..],
+        &["explore", file, "--max-depth", "3"],
+        &[
+            "explore",
+            file,
+            "--algorithm",
+            "random",
+            "--max-executions",
+            "2",
+        ],
+        &["run", file, "--max-depth", "3"],
+        &["unfold", file, "--max-steps", "3"],
+        &["permute", file, "--complete", "--max-steps", "9"],
+        &["reach", file, "--property", "turn == 7", "--max-steps", "3"],
+    ] {
+        let strict = mazurka(args);
+        assert_eq!(strict.code, 2, "{args:?}: {strict:?}");
+        let allowed = mazurka(&[args, &["--allow-inconclusive"]].concat());
+        assert_eq!(allowed.code, 0, "{args:?}: {allowed:?}");
+        let told = |text: &str| {
+            let lines = text.lines().filter(|line| !line.contains("seconds"));
+            lines.collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!(told(&allowed.out), told(&strict.out), "{args:?}");
+    }
+    // What is certain stays so.
+    let violated = ["check", "examples/counter.maz", "--allow-inconclusive"];
+    assert_eq!(mazurka(&violated).code, 1);
+    let wrong = ["check", "no-such-file.maz", "--allow-inconclusive"];
+    assert_eq!(mazurka(&wrong).code, 3);
+}
+
+#[test]
 fn help_and_version_are_0() {
     for args in [
         &["--help"][..],

@@ -13,7 +13,7 @@ fn processes_are_called_by_their_names() {
     for line in [
         "  philosopher(0) waits for lock `fork[1]`, held by philosopher(1) (line 15)",
         "  1  philosopher(0)  lock(fork[0])  line 14  ◀ crosses step 2",
-        "processes: 0 = philosopher(0), 1 = philosopher(1)",
+        "replay with: mazurka run examples/philosophers.maz --schedule \"philosopher(0) philosopher(1)\" --set N=2",
     ] {
         assert!(
             found.out.lines().any(|l| l == line),
@@ -44,7 +44,9 @@ fn schedules_take_names_and_numbers() {
     assert_eq!(named.code, 1, "{named:?}");
     assert_eq!(named.out, run("2 0 1").out);
     assert!(
-        named.last_line().ends_with("--schedule \"2 0 1\""),
+        named
+            .last_line()
+            .ends_with("--schedule \"philosopher(2) philosopher(0) philosopher(1)\""),
         "{named:?}"
     );
     let open = run("philosopher(2)");
@@ -60,6 +62,53 @@ fn schedules_take_names_and_numbers() {
     let source = "var x: int = 0 process w { x := 1 } process v { x := 2 }";
     let permuted = with_input(&["permute", "-", "--schedule", "v w"], source);
     assert_eq!(permuted.code, 0, "{permuted:?}");
+}
+
+#[test]
+fn lists_show_names() {
+    let source = "var x: int process w { x := 1 } process v (k in 3..5) { x := k }";
+    let symbolic = with_input(&["symbolic", "-"], source);
+    assert!(symbolic.out.contains("by   w v(3) v(4)\n"), "{symbolic:?}");
+    let known = source.replace("int", "int = 0");
+    let permuted = with_input(&["permute", "-"], &known);
+    assert!(permuted.out.contains("v(3) w v(4)\n"), "{permuted:?}");
+    let reached = with_input(&["reach", "-", "--property", "x == 4 && at(w, 1)"], &known);
+    let line = "repeat with: mazurka run - --schedule \"v(4)\"";
+    assert!(reached.out.contains(line), "{reached:?}");
+    let failing = format!("{known} process {{ assert x == 0 }}");
+    let unfolded = with_input(&["unfold", "-"], &failing);
+    assert!(unfolded.out.contains("--schedule \"w 3\""), "{unfolded:?}");
+}
+
+#[test]
+fn divisions_and_indices_show_their_values() {
+    for (source, values) in [
+        (
+            "var x, y: int = 4 process { x := 0; y := (y + 3) / x }",
+            "with y = 4, x = 0",
+        ),
+        (
+            "var a: int[3] = 0 process { let i = 2; a[i + 1] := 1 }",
+            "with i = 2",
+        ),
+        (
+            "var a: int[3] = 0 var x: int = 3 process { let i = 2; i := a[x] }",
+            "with x = 3",
+        ),
+        // The index was read before the first write.
+        (
+            "var a: int[3] = 0 var x: int = 3 process { x, a[x] := 1, 2 }",
+            "with x = 3",
+        ),
+        (
+            "atomicity access var x, y: int = 0 process { y := 7 / x }",
+            "with x = 0",
+        ),
+    ] {
+        let found = with_input(&["check", "-"], source);
+        let shown = found.out.contains(&format!("\n  {values}\n"));
+        assert!(shown, "{source}\n{}", found.out);
+    }
 }
 
 #[test]

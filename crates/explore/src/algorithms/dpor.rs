@@ -56,6 +56,7 @@ use mazurka_core::{Claims, Event, Execution, ProcessId, Status, Wait};
 
 use crate::algorithms::path::Mark;
 use crate::algorithms::reducing::{Reducing, Reverses, pending};
+use crate::drive::driver::RacingStep;
 use crate::relations::catalogue::conflict;
 use crate::relations::set::{Set, for_each};
 
@@ -72,6 +73,7 @@ impl<S: Set> Dpor<S> {
         let mut claims = Claims::new();
         for (process, status) in pending(program) {
             program.claims(process, &mut claims);
+            let step = RacingStep::Next(process);
             let new = process == event.process || event.spawned.contains(&process);
             if !new && !conflict(&claims, &event.claims) {
                 continue;
@@ -80,18 +82,24 @@ impl<S: Set> Dpor<S> {
                 // A join is checked when it is made.
                 Wait::Process => {}
                 Wait::Guard => {
-                    let Self { order, path, .. } = self;
-                    order.for_each_rival(process, &claims, |at| path.want_all(at));
+                    let Self {
+                        order, path, noted, ..
+                    } = self;
+                    order.for_each_rival(process, &claims, |at| {
+                        if path.want_all(at) {
+                            noted.note(at, step);
+                        }
+                    });
                 }
                 Wait::Never => {
                     let (races, past) = self.races(process, &claims);
-                    self.reverse(&races, process, &past);
+                    self.reverse((&races, step), process, &past);
                 }
                 // A lock that is free is checked when it is taken.
                 Wait::Lock if status == Status::Ready => {}
                 Wait::Lock => {
                     self.order.push_virtual(process, &claims);
-                    self.reverse_last(process);
+                    self.reverse_last(process, step);
                     self.order.pop_virtual(&claims);
                 }
             }
@@ -116,43 +124,51 @@ impl<S: Set> Dpor<S> {
 
     /// Reverses the races of the last event, an acquisition, made or not. The reversal removes the
     /// critical section that it followed, so only its program past counts.
-    fn reverse_last(&mut self, process: ProcessId) {
+    fn reverse_last(&mut self, process: ProcessId, step: RacingStep) {
         let last = self.order.len() - 1;
         let (races, past) = (
             &self.order.events[last].races,
             &self.order.events[last].program,
         );
         let (races, past) = (races.clone(), past.clone());
-        self.reverse(&races, process, &past);
+        self.reverse((&races, step), process, &past);
     }
 
     /// Reverses the races of the last event, a join, which may touch something after it has joined.
     fn reverse_join(&mut self, process: ProcessId) {
         let last = &self.order.events[self.order.len() - 1];
         let (races, past) = (last.races.clone(), last.before.clone());
-        self.reverse(&races, process, &past);
+        let step = RacingStep::Event(self.order.len() - 1);
+        self.reverse((&races, step), process, &past);
     }
 
     /// Makes sure that a step of a process, with its past, is also tried before each event that it
     /// races with.
-    fn reverse(&mut self, races: &S, process: ProcessId, past: &S) {
-        let Self { order, path, .. } = self;
-        for_each(races, |first| match path.mark(first, process) {
-            Some(Mark::Idle | Mark::Wanted | Mark::Taken) => path.want(first, process),
-            Some(Mark::Asleep) | None => {
-                let mut between = S::default();
-                for_each(past, |at| {
-                    if at > first {
-                        between.insert(at);
-                    }
-                });
-                path.want_one_of(first, |candidate| {
-                    let events = order.events_of(candidate);
-                    match events.and_then(|events| events.lowest_common(&between)) {
-                        Some(first) => !order.events[first].before.meets(&between),
-                        None => candidate == process && between.is_empty(),
-                    }
-                });
+    fn reverse(&mut self, (races, step): (&S, RacingStep), process: ProcessId, past: &S) {
+        let Self {
+            order, path, noted, ..
+        } = self;
+        for_each(races, |first| {
+            let new = match path.mark(first, process) {
+                Some(Mark::Idle | Mark::Wanted | Mark::Taken) => path.want(first, process),
+                Some(Mark::Asleep) | None => {
+                    let mut between = S::default();
+                    for_each(past, |at| {
+                        if at > first {
+                            between.insert(at);
+                        }
+                    });
+                    path.want_one_of(first, |candidate| {
+                        let events = order.events_of(candidate);
+                        match events.and_then(|events| events.lowest_common(&between)) {
+                            Some(first) => !order.events[first].before.meets(&between),
+                            None => candidate == process && between.is_empty(),
+                        }
+                    })
+                }
+            };
+            if new {
+                noted.note(first, step);
             }
         });
     }
@@ -162,7 +178,10 @@ impl<S: Set> Reverses<S> for Persistent {
     fn push<E: Execution>(search: &mut Dpor<S>, program: &E, event: &Event) {
         search.order.push(event);
         match event.wait {
-            Wait::Lock => search.reverse_last(event.process),
+            Wait::Lock => {
+                let step = RacingStep::Event(search.order.len() - 1);
+                search.reverse_last(event.process, step);
+            }
             Wait::Process => search.reverse_join(event.process),
             Wait::Never | Wait::Guard => {}
         }

@@ -34,7 +34,7 @@ pub(crate) struct Graph {
 }
 
 /// No state, or not numbered yet.
-const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// Checks the limits at intervals.
 pub(crate) struct Looks<'a> {

@@ -1,36 +1,31 @@
 //! Livelocks: cycles that a program can follow for ever under a fair scheduler.
 //!
 //! A run that never ends is no fault of the program if the scheduler never runs a process that is
-//! always ready: only *weakly fair* runs count (Manna and Pnueli, *The Temporal Logic of Reactive
-//! and Concurrent Systems*, 1992, "justice"). A finite state graph has such a run if and only if it
-//! has a strong component with a step in it such that every process makes a step inside, or is not
-//! ready in some state of it (Lichtenstein and Pnueli, POPL 1985). A cycle through the whole
-//! component is then fair. In any other component some process is always ready and never moves,
-//! whatever cycle is taken. The component may have exits: two processes that give way to each other
-//! for ever could also stop.
+//! always ready: only [fair](crate::algorithms::fair) runs count (Manna and Pnueli, *The Temporal
+//! Logic of Reactive and Concurrent Systems*, 1992, "justice"; Lichtenstein and Pnueli, POPL 1985).
+//! The part of the graph in which such a run stays may have exits: two processes that give way to
+//! each other for ever could also stop.
 //!
 //! | paper | here |
 //! |---|---|
 //! | state graph | [`StateGraph`], made of the [`Map`](crate::algorithms::map::Map) of a search |
-//! | just component | [`is_fair`] |
-//! | enabled(τ) | [`ready`]: the process has a step from the state |
+//! | fair run | [`Quest::lasso`] |
 //!
 //! A cycle is a livelock only if a process that is meant to end does not: processes that are
 //! [endless](Semantics::is_endless) may run for ever. A process that has ended stays so, hence all
-//! states of a component have the same unended processes.
+//! states of a cycle have the same unended processes.
 //!
 //! Deviations: steps from states with a failed process are left out: the failure has been reported,
 //! and what the other processes do afterwards is no fault of theirs. Steps after a false `assume`
-//! are left out too. The finding is a *lasso*: a shortest path into a fair component and a cycle
-//! there that shows its fairness. The cycle is made of shortest paths with few switches between
-//! processes, so it is short, though not always shortest.
+//! are left out too. The finding is a *lasso*: a shortest path into a fair part of the graph and a
+//! short cycle there that shows its fairness.
 
 use std::ops::ControlFlow;
 
-use mazurka_core::{Bound, ProcessId, Semantics};
-use smallvec::SmallVec;
+use mazurka_core::{Bound, Semantics};
 
-use crate::algorithms::graph::{Edge, Graph, Looks, Route};
+use crate::algorithms::fair::Quest;
+use crate::algorithms::graph::Looks;
 use crate::algorithms::map::StateGraph;
 use crate::drive::findings::Finding;
 
@@ -40,141 +35,25 @@ pub(crate) fn livelock<E: Semantics>(
     program: &mut E,
     looks: &mut Looks<'_>,
 ) -> ControlFlow<Bound, Option<Finding>> {
-    let lasso = lasso(&states.graph, &states.unended, looks)?;
+    let quest = Quest {
+        from: |_| true,
+        within: |state: u32| states.unended[state as usize],
+        // A run that ends there is a deadlock.
+        ends: false,
+        fairness: states.fairness,
+    };
+    let lasso = quest.lasso(&states.graph, looks)?;
     ControlFlow::Continue(lasso.map(|lasso| Finding {
         mishap: None,
-        schedule: states.schedule(program, &lasso),
-    }))
-}
-
-/// Whether a process can make a step in a state.
-fn ready(graph: &Graph, state: u32, process: ProcessId) -> bool {
-    graph
-        .steps(state)
-        .iter()
-        .any(|edge| edge.process == process)
-}
-
-/// The turns of one process in one component.
-#[derive(Clone, Copy, Default)]
-struct Turn {
-    /// Number of states of the component in which it is ready.
-    ready: u32,
-    /// Whether it makes a step inside the component.
-    steps: bool,
-}
-
-/// Whether a fair run can stay in a component for ever, given its members and the components of all
-/// states. Processes are ready as the whole graph says, also where the components are those of a
-/// part of it.
-pub(crate) fn is_fair(graph: &Graph, members: &[u32], component: &[u32]) -> bool {
-    let mut turns: SmallVec<[(ProcessId, Turn); 8]> = SmallVec::new();
-    for &state in members {
-        let here = component[state as usize];
-        let mut last = None;
-        for edge in graph.steps(state) {
-            let at = turns.iter().position(|(p, _)| *p == edge.process);
-            let at = at.unwrap_or_else(|| {
-                turns.push((edge.process, Turn::default()));
-                turns.len() - 1
-            });
-            let turn = &mut turns[at].1;
-            // The steps of one process are adjacent.
-            turn.ready += u32::from(last != Some(edge.process));
-            turn.steps |= component[edge.to as usize] == here;
-            last = Some(edge.process);
-        }
-    }
-    let size = members.len() as u32;
-    turns.iter().any(|(_, turn)| turn.steps)
-        && turns
-            .iter()
-            .all(|(_, turn)| turn.steps || turn.ready < size)
-}
-
-/// Returns a path from the first state into a fair component, and a fair cycle in it; none if there
-/// is none.
-fn lasso(
-    graph: &Graph,
-    unended: &[bool],
-    looks: &mut Looks<'_>,
-) -> ControlFlow<Bound, Option<Vec<Edge>>> {
-    let mut fair = Vec::new();
-    let component = graph.components(
-        |_| true,
-        looks,
-        |members, component| {
-            let matters = members.iter().any(|&state| unended[state as usize]);
-            fair.push(matters && is_fair(graph, members, component));
-        },
-    )?;
-    let in_fair = |state: u32| fair[component[state as usize] as usize];
-    if !fair.contains(&true) {
-        return ControlFlow::Continue(None);
-    }
-    let anywhere = |_: &Edge| true;
-    let nothing = |_: &Edge| false;
-    let into_fair = Route {
-        along: anywhere,
-        to: in_fair,
-        past: nothing,
-    };
-    let Some(prefix) = graph.way(0, &into_fair, looks)? else {
-        return ControlFlow::Continue(None);
-    };
-    let start = prefix.last().map_or(0, |edge| edge.to);
-    let round = round(graph, &component, start, looks)?;
-    ControlFlow::Continue(round.map(|round| {
-        let mut lasso = prefix;
-        lasso.extend(round);
-        lasso
-    }))
-}
-
-/// Returns a fair cycle through a state of a [fair](is_fair) component; none if it is not fair.
-pub(crate) fn round(
-    graph: &Graph,
-    component: &[u32],
-    start: u32,
-    looks: &mut Looks<'_>,
-) -> ControlFlow<Bound, Option<Vec<Edge>>> {
-    let home = component[start as usize];
-    let inside = |edge: &Edge| component[edge.to as usize] == home;
-
-    // The processes without a turn so far: ready in every state, and no step made.
-    let mut waiting: Vec<ProcessId> = graph.steps(start).iter().map(|e| e.process).collect();
-    let mut cycle = Vec::new();
-    let mut here = start;
-    while !waiting.is_empty() {
-        let turn = Route {
-            along: inside,
-            to: |state| waiting.iter().any(|&p| !ready(graph, state, p)),
-            past: |edge: &Edge| waiting.contains(&edge.process),
-        };
-        let Some(way) = graph.way(here, &turn, looks)? else {
-            return ControlFlow::Continue(None);
-        };
-        for edge in way {
-            waiting.retain(|&p| p != edge.process && ready(graph, edge.to, p));
-            here = edge.to;
-            cycle.push(edge);
-        }
-    }
-    let home = Route {
-        along: inside,
-        to: |state| state == start,
-        past: |_: &Edge| false,
-    };
-    let back = graph.way(here, &home, looks)?;
-    ControlFlow::Continue(back.map(|back| {
-        cycle.extend(back);
-        cycle
+        schedule: states.schedule(program, &lasso.way),
     }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algorithms::graph::{Edge, Graph};
+    use mazurka_core::{Fairness, ProcessId};
 
     /// Returns the lasso of a graph, as the states on it.
     fn found(states: usize, edges: &[(u32, u32, u32)]) -> Option<Vec<u32>> {
@@ -187,16 +66,20 @@ mod tests {
         let looks = &mut Looks::new(go_on);
         let graph = Graph::new(states, edges.iter().map(edge).collect(), looks);
         let graph = graph.continue_value().expect("no limit");
-        let unended = vec![true; states];
-        let lasso = lasso(&graph, &unended, looks)
-            .continue_value()
-            .expect("no limit")?;
+        let quest = Quest {
+            from: |_| true,
+            within: |_| true,
+            ends: false,
+            fairness: Fairness::Weak,
+        };
+        let lasso = quest.lasso(&graph, looks).continue_value();
+        let way = lasso.expect("no limit")?.way;
         let mut at = 0;
-        for edge in &lasso {
+        for edge in &way {
             assert_eq!(edge.from, at, "the lasso is a way");
             at = edge.to;
         }
-        Some(lasso.iter().map(|edge| edge.to).collect())
+        Some(way.iter().map(|edge| edge.to).collect())
     }
 
     #[test]

@@ -5,12 +5,14 @@
 //! nothing counts.
 //!
 //! Memory: besides the table of the states, 18 bytes for each state, a bit more for each condition
-//! of a temporal property, and 12 bytes for each step; at the end up to 30 more for each state.
+//! of a temporal property, and 12 bytes for each step; at the end up to 42 more for each state.
 
 use std::ops::ControlFlow;
 
 use hashbrown::hash_table::Entry;
-use mazurka_core::{Bound, Fingerprint, ProcessId, Schedule, Semantics, Status, Temporal};
+use mazurka_core::{
+    Bound, Fairness, Fingerprint, ProcessId, Schedule, Semantics, Status, Temporal,
+};
 use smallvec::SmallVec;
 
 use crate::algorithms::graph::{Edge, Graph, Looks};
@@ -24,6 +26,7 @@ pub(crate) struct Map {
     numbers: Table<u32>,
     states: States,
     edges: Vec<Edge>,
+    fairness: Fairness,
 }
 
 /// The states by their numbers.
@@ -159,6 +162,7 @@ impl Map {
                 truths: Truths::of(conditions),
                 ..States::default()
             },
+            fairness: program.fairness(),
             ..Self::default()
         }
     }
@@ -178,6 +182,7 @@ impl Map {
             unended,
             halted,
             truths,
+            fairness: self.fairness,
         })
     }
 }
@@ -192,6 +197,7 @@ pub(crate) struct StateGraph {
     /// For each state whether a failure, a false `assume` or a limit has halted some process.
     pub halted: Vec<bool>,
     pub truths: Truths,
+    pub fairness: Fairness,
 }
 
 impl StateGraph {
@@ -239,6 +245,7 @@ pub(crate) mod tests {
             unended: vec![true; masks.len()],
             halted: vec![false; masks.len()],
             truths,
+            fairness: Fairness::Weak,
         }
     }
 

@@ -9,6 +9,7 @@ pub(crate) mod branches;
 pub(crate) mod context;
 pub(crate) mod dpor;
 pub(crate) mod engine;
+pub(crate) mod fair;
 pub(crate) mod graph;
 pub(crate) mod livelock;
 pub(crate) mod map;

@@ -253,41 +253,48 @@ impl Path {
         self.idle(node).next().is_some()
     }
 
-    /// Adds a process to the backtrack set.
-    pub fn want(&mut self, node: usize, process: ProcessId) {
-        self.want_where(node, |candidate| candidate == process);
+    /// Adds a process to the backtrack set. Returns whether that changes it.
+    pub fn want(&mut self, node: usize, process: ProcessId) -> bool {
+        self.want_where(node, |candidate| candidate == process)
     }
 
-    /// Adds every process that is ready and awake to the backtrack set.
-    pub fn want_all(&mut self, node: usize) {
-        self.want_where(node, |_| true);
+    /// Adds every process that is ready and awake to the backtrack set. Returns whether that
+    /// changes it.
+    pub fn want_all(&mut self, node: usize) -> bool {
+        self.want_where(node, |_| true)
     }
 
-    fn want_where(&mut self, node: usize, who: impl Fn(ProcessId) -> bool) {
+    fn want_where(&mut self, node: usize, who: impl Fn(ProcessId) -> bool) -> bool {
         let range = self.range(node);
+        let mut changed = false;
         for candidate in &mut self.candidates[range] {
             if candidate.mark == Mark::Idle && who(candidate.process) {
                 candidate.mark = Mark::Wanted;
+                changed = true;
             }
         }
+        changed
     }
 
     /// Adds one of these processes to the backtrack set, unless one of them is there or sleeps. If
-    /// none of them is ready, adds all ready processes.
-    pub fn want_one_of(&mut self, node: usize, who: impl Fn(ProcessId) -> bool) {
+    /// none of them is ready, adds all ready processes. Returns whether that changes it.
+    pub fn want_one_of(&mut self, node: usize, who: impl Fn(ProcessId) -> bool) -> bool {
         let range = self.range(node);
         let here = &mut self.candidates[range];
         let mut first = None;
         for (at, candidate) in here.iter().enumerate() {
             if who(candidate.process) {
                 if candidate.mark != Mark::Idle {
-                    return;
+                    return false;
                 }
                 first = first.or(Some(at));
             }
         }
         match first {
-            Some(at) => here[at].mark = Mark::Wanted,
+            Some(at) => {
+                here[at].mark = Mark::Wanted;
+                true
+            }
             None => self.want_all(node),
         }
     }

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use mazurka_core::{Event, Execution, ProcessId, Status};
 
 use crate::algorithms::path::Path;
-use crate::drive::driver::{End, Policy};
+use crate::drive::driver::{End, Policy, RacingStep, ReversedRace};
 use crate::relations::order::Order;
 use crate::relations::set::Set;
 
@@ -28,6 +28,7 @@ pub(crate) struct Reducing<S, R> {
     pub path: Path,
     /// A run has more events than the sets have room for.
     pub overflow: bool,
+    pub noted: Noted,
     reverses: PhantomData<R>,
 }
 
@@ -37,8 +38,37 @@ impl<S: Set, R> Reducing<S, R> {
             order: Order::new(),
             path: Path::new(),
             overflow: false,
+            noted: Noted::default(),
             reverses: PhantomData,
         }
+    }
+}
+
+/// The reversals that a search has scheduled, if they are to be noted.
+#[derive(Debug, Default)]
+pub(crate) struct Noted(Option<Vec<ReversedRace>>);
+
+impl Noted {
+    /// From now on they are to be noted.
+    pub fn start(&mut self) {
+        self.0 = Some(Vec::new());
+    }
+
+    /// Whether they are to be noted.
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Notes that a race with the event at a position is to be reversed.
+    pub fn note(&mut self, first: usize, second: RacingStep) {
+        if let Some(noted) = &mut self.0 {
+            noted.push(ReversedRace { first, second });
+        }
+    }
+
+    /// Returns what was noted since the last call.
+    pub fn take(&mut self) -> Vec<ReversedRace> {
+        self.0.as_mut().map(std::mem::take).unwrap_or_default()
     }
 }
 
@@ -87,6 +117,14 @@ impl<E: Execution, S: Set, R: Reverses<S>> Policy<E> for Reducing<S, R> {
 
     fn gives_up(&self) -> bool {
         self.overflow
+    }
+
+    fn note_reversals(&mut self) {
+        self.noted.start();
+    }
+
+    fn take_reversals(&mut self) -> Vec<ReversedRace> {
+        self.noted.take()
     }
 }
 

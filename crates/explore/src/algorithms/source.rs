@@ -38,7 +38,7 @@
 use mazurka_core::{Claims, Event, Execution, ProcessId, Status, Wait};
 
 use crate::algorithms::reducing::{Reducing, Reverses, pending};
-use crate::drive::driver::End;
+use crate::drive::driver::{End, RacingStep};
 use crate::relations::reversal::Reversal;
 use crate::relations::set::{Set, for_each};
 
@@ -52,35 +52,46 @@ pub(crate) type Source<S> = Reducing<S, SourceSets>;
 impl<S: Set> Source<S> {
     /// Makes sure that the last event, a step of this process, is also tried before each event that
     /// it races with.
-    fn reverse_races(&mut self, process: ProcessId, claims: &Claims) {
-        let Self { order, path, .. } = self;
+    fn reverse_races(&mut self, process: ProcessId, claims: &Claims, step: RacingStep) {
+        let Self {
+            order, path, noted, ..
+        } = self;
         let last = &order.events[order.len() - 1];
         for_each(&last.races, |first| {
             let v = Reversal::new(order, first, process, claims, last.acquires);
-            path.want_one_of(first, |candidate| v.is_initial(order, candidate));
+            if path.want_one_of(first, |candidate| v.is_initial(order, candidate)) {
+                noted.note(first, step);
+            }
         });
     }
 
     /// Adds all processes to the backtrack sets of the states whose event may have changed what a
     /// guarded step waits for.
-    fn expand_rivals(&mut self, process: ProcessId, claims: &Claims) {
-        let Self { order, path, .. } = self;
-        order.for_each_rival(process, claims, |at| path.want_all(at));
+    fn expand_rivals(&mut self, process: ProcessId, claims: &Claims, step: RacingStep) {
+        let Self {
+            order, path, noted, ..
+        } = self;
+        order.for_each_rival(process, claims, |at| {
+            if path.want_all(at) {
+                noted.note(at, step);
+            }
+        });
     }
 
     /// Handles the steps that processes wait to make, or could make, at the end of a run.
     fn pending(&mut self, program: &impl Execution) {
         let mut claims = Claims::new();
         for (process, status) in pending(program) {
+            let step = RacingStep::Next(process);
             match program.wait(process) {
                 Wait::Guard => {
                     program.claims(process, &mut claims);
-                    self.expand_rivals(process, &claims);
+                    self.expand_rivals(process, &claims, step);
                 }
                 Wait::Lock if status == Status::Waiting => {
                     program.claims(process, &mut claims);
                     self.order.push_virtual(process, &claims);
-                    self.reverse_races(process, &claims);
+                    self.reverse_races(process, &claims, step);
                     self.order.pop_virtual(&claims);
                 }
                 Wait::Never | Wait::Process | Wait::Lock => {}
@@ -92,12 +103,13 @@ impl<S: Set> Source<S> {
 impl<S: Set> Reverses<S> for SourceSets {
     fn push<E: Execution>(search: &mut Source<S>, _program: &E, event: &Event) {
         let guarded = event.wait == Wait::Guard;
+        let step = RacingStep::Event(search.order.len());
         if guarded {
-            search.expand_rivals(event.process, &event.claims);
+            search.expand_rivals(event.process, &event.claims, step);
         }
         search.order.push(event);
         if !guarded {
-            search.reverse_races(event.process, &event.claims);
+            search.reverse_races(event.process, &event.claims, step);
         }
     }
 

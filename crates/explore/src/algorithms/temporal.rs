@@ -2,52 +2,34 @@
 //!
 //! Lichtenstein and Pnueli, *Checking that finite state concurrent programs satisfy their linear
 //! specification*, POPL 1985; Manna and Pnueli, *The Temporal Logic of Reactive and Concurrent
-//! Systems*, 1992, on justice (weak fairness) and on the four kinds of properties.
+//! Systems*, 1992, on fairness and on the four kinds of properties.
 //!
 //! | paper | here |
 //! |---|---|
 //! | □p | [`Temporal::Always`]: no state that can be reached violates it |
 //! | ◇p, □◇p, □(p → ◇q) | [`avoiding`]: no fair run avoids a condition from some state on |
-//! | fair strongly connected subgraph | [`is_fair`], in the part of the graph that avoids it |
+//! | fair strongly connected subgraph | [`Parts`](crate::algorithms::fair::Parts) |
 //!
 //! A run violates `eventually e` if it avoids e from its first state on, `infinitely_often e` if it
 //! avoids e from some state on, and `whenever e leads_to f` if it avoids f from a state with e on.
 //! So all three ask for a run that stays in the states without a condition from some state on, and
-//! either ends there or goes on for ever and is fair.
-//!
-//! Why whole components are enough. A run that goes on for ever in the part of the graph without
-//! the condition stays in one strong component of *that part* from some state on. Weak fairness
-//! asks of each process that it steps again and again, or is not ready again and again. If each
-//! process has a step inside the component or is not ready in one of its states, the cycle through
-//! all its states and steps is fair. If not, some process is ready in all states of the component
-//! and steps in none of its cycles, so every cycle of it is unfair, also those of a part of it.
-//! Hence no component has to be taken apart. (Strong fairness would need that: a part of a
-//! component may lack the states in which a process is ready.) Whether a process is ready is asked
-//! in the whole graph: its step may lead out of the part.
+//! either ends there or goes on for ever and is [fair](crate::algorithms::fair). Whether a process
+//! is ready is asked in the whole graph: its step may lead out of these states.
 //!
 //! Deviations: the automaton of a formula is not built, for these four kinds need none. Runs that a
 //! failure or a false `assume` halts count up to there: they can violate only `always`.
 //!
-//! What is shown is a shortest path to a state where the condition begins to be avoided for ever,
-//! from there a shortest one to the end or into a fair component, and a fair cycle made of shortest
-//! paths.
+//! What is shown is a shortest path to the state that violates an `always`, to the end of a run, or
+//! into a part of the graph in which a fair run stays, and there a short cycle.
 
 use std::ops::ControlFlow;
 
 use mazurka_core::{Bound, Semantics, Temporal};
 
+use crate::algorithms::fair::{Lasso, Quest};
 use crate::algorithms::graph::{Edge, Looks, Route};
-use crate::algorithms::livelock::{is_fair, round};
 use crate::algorithms::map::StateGraph;
 use crate::drive::findings::Broken;
-
-/// A run that violates a property.
-#[derive(Debug, PartialEq, Eq)]
-struct Lasso {
-    way: Vec<Edge>,
-    /// How many steps come before those that repeat, if some do.
-    stem: Option<usize>,
-}
 
 /// Returns a run for each property that is violated. In a graph that is not `complete` only the
 /// paths are certain, so only `always` is decided.
@@ -88,24 +70,18 @@ fn violation(
     match property {
         Temporal::Always(e) => {
             let broken = |state: u32| !states.halted[state as usize] && !holds(state, e);
-            let way = path(states, 0, broken, |_| true, looks)?;
+            let route = Route {
+                along: |_: &Edge| true,
+                to: broken,
+                past: |_: &Edge| false,
+            };
+            let way = states.graph.way(0, &route, looks)?;
             ControlFlow::Continue(way.map(|way| Lasso { way, stem: None }))
         }
         Temporal::Eventually(e) => avoiding(states, |at| at == 0, |at| !holds(at, e), looks),
         Temporal::InfinitelyOften(e) => avoiding(states, |_| true, |at| !holds(at, e), looks),
         Temporal::LeadsTo(e, f) => avoiding(states, |at| holds(at, e), |at| !holds(at, f), looks),
     }
-}
-
-/// What a run can do that is in a component of the part of the graph that avoids a condition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
-    /// The condition comes, or the run is unfair.
-    Meets,
-    /// It can get to a component where it stays.
-    Escapes,
-    /// It ends here, or stays here for ever and is fair.
-    Stays,
 }
 
 /// Returns a fair run that is all in states that `avoid` something, once it has come to a state
@@ -116,58 +92,13 @@ fn avoiding(
     avoids: impl Fn(u32) -> bool,
     looks: &mut Looks<'_>,
 ) -> ControlFlow<Bound, Option<Lasso>> {
-    let graph = &states.graph;
-    let avoids = |state: u32| !states.halted[state as usize] && avoids(state);
-    let along = |edge: &Edge| avoids(edge.from) && avoids(edge.to);
-    let mut fates: Vec<Fate> = Vec::new();
-    let component = graph.components(along, looks, |members, component| {
-        let ends = |&state: &u32| graph.steps(state).is_empty();
-        // Its own number is not among the fates yet.
-        let leads = |edge: &Edge| {
-            let to = fates.get(component[edge.to as usize] as usize);
-            along(edge) && to.is_some_and(|&fate| fate != Fate::Meets)
-        };
-        let escapes = |&state: &u32| graph.steps(state).iter().any(leads);
-        let fate = match () {
-            () if !avoids(members[0]) => Fate::Meets,
-            () if members.iter().any(ends) || is_fair(graph, members, component) => Fate::Stays,
-            () if members.iter().any(escapes) => Fate::Escapes,
-            () => Fate::Meets,
-        };
-        fates.push(fate);
-    })?;
-    let fate = |state: u32| fates[component[state as usize] as usize];
-    let begins = |state| from(state) && fate(state) != Fate::Meets;
-    let Some(mut way) = path(states, 0, begins, |_| true, looks)? else {
-        return ControlFlow::Continue(None);
+    let quest = Quest {
+        from,
+        within: |state: u32| !states.halted[state as usize] && avoids(state),
+        ends: true,
+        fairness: states.fairness,
     };
-    let first = way.last().map_or(0, |edge| edge.to);
-    let Some(rest) = path(states, first, |at| fate(at) == Fate::Stays, along, looks)? else {
-        return ControlFlow::Continue(None);
-    };
-    way.extend(rest);
-    let last = way.last().map_or(0, |edge| edge.to);
-    if graph.steps(last).is_empty() {
-        return ControlFlow::Continue(Some(Lasso { way, stem: None }));
-    }
-    let stem = Some(way.len());
-    let cycle = round(graph, &component, last, looks)?;
-    ControlFlow::Continue(cycle.map(|cycle| {
-        way.extend(cycle);
-        Lasso { way, stem }
-    }))
-}
-
-/// Returns a shortest path to a state.
-fn path(
-    states: &StateGraph,
-    from: u32,
-    to: impl Fn(u32) -> bool,
-    along: impl Fn(&Edge) -> bool,
-    looks: &mut Looks<'_>,
-) -> ControlFlow<Bound, Option<Vec<Edge>>> {
-    let past = |_: &Edge| false;
-    states.graph.way(from, &Route { along, to, past }, looks)
+    quest.lasso(&states.graph, looks)
 }
 
 #[cfg(test)]
@@ -250,6 +181,24 @@ mod tests {
         let edges = [(0, 0, 0), (0, 1, 1), (1, 0, 0), (1, 1, 0)];
         assert_eq!(found(&[0, 1], &edges, OFTEN), None);
         assert_eq!(found(&[0, 1], &edges, EVENTUALLY), None);
+    }
+
+    #[test]
+    fn the_whole_way_to_the_loop_is_shortest() {
+        // The request in 1 is nearer than that in 6, and its loop in 4 is farther away.
+        let edges = [
+            (0, 0, 1),
+            (1, 0, 2),
+            (2, 0, 3),
+            (3, 0, 4),
+            (4, 0, 4),
+            (0, 0, 5),
+            (5, 0, 6),
+            (6, 0, 6),
+        ];
+        let masks = [0, 2, 0, 0, 0, 0, 2];
+        let shown = Some((vec![0, 5, 6, 6], Some(2)));
+        assert_eq!(found(&masks, &edges, LEADS), shown);
     }
 
     #[test]

@@ -83,6 +83,15 @@ pub trait Policy<E: Execution> {
         false
     }
 
+    /// From now on the policy notes the reversals of races that it schedules, if it does so at all.
+    fn note_reversals(&mut self) {}
+
+    /// Returns the reversals that were scheduled since the last call. Positions are those of the
+    /// current run.
+    fn take_reversals(&mut self) -> Vec<ReversedRace> {
+        Vec::new()
+    }
+
     /// Returns the number of distinct states met so far, if equal states are merged.
     fn states(&self) -> Option<u64> {
         None
@@ -97,6 +106,24 @@ pub trait Policy<E: Execution> {
     fn progress(&self) -> Option<f64> {
         None
     }
+}
+
+/// A race of the current run whose reversal was scheduled because nothing covers it yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReversedRace {
+    /// The position of its first event.
+    pub first: usize,
+    /// The step that is to come before it.
+    pub second: RacingStep,
+}
+
+/// The second step of a race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RacingStep {
+    /// The event at this position.
+    Event(usize),
+    /// The next step of this process, which is not in the run.
+    Next(ProcessId),
 }
 
 /// How a run ends.
@@ -153,6 +180,12 @@ pub trait Observer<E: Execution> {
     fn popping(&mut self, _program: &E) {}
     /// The run is complete.
     fn complete(&mut self, _program: &E) {}
+    /// Whether it wants to know which races are reversed.
+    fn counts_reversals(&self) -> bool {
+        false
+    }
+    /// A race of the current run is to be reversed, which starts a new execution.
+    fn reversed(&mut self, _program: &E, _race: ReversedRace) {}
 }
 
 impl<E: Execution> Observer<E> for () {
@@ -254,6 +287,9 @@ impl Driver<'_, '_> {
         observer.start(program);
         // Asked once: most searches have no observer, and steps are short.
         let looks = observer.looks();
+        if observer.counts_reversals() {
+            policy.note_reversals();
+        }
         if is_broken_off(program.initial_mishaps()) {
             return self.broken_off();
         }
@@ -324,6 +360,9 @@ impl Driver<'_, '_> {
                         observer.pushed(program);
                     }
                     policy.enter(program);
+                    if looks {
+                        tell_reversals(program, policy, observer);
+                    }
                     self.ledger.found.counts.steps += policy.look_around(program);
                     fresh = true;
                 }
@@ -345,6 +384,9 @@ impl Driver<'_, '_> {
                             observer.complete(program);
                         }
                         policy.leaf(program, end);
+                        if looks {
+                            tell_reversals(program, policy, observer);
+                        }
                     }
                     // Where the verdict is certain the program stays in the run that shows it.
                     if depth == 0 || self.ledger.certain {
@@ -408,6 +450,16 @@ impl Driver<'_, '_> {
 
     fn look(&mut self, done: Option<f64>) -> ControlFlow<Bound> {
         self.budget.look_at(self.ledger.counts(), done, self.watch)
+    }
+}
+
+fn tell_reversals<E: Execution, P: Policy<E>>(
+    program: &E,
+    policy: &mut P,
+    observer: &mut dyn Observer<E>,
+) {
+    for race in policy.take_reversals() {
+        observer.reversed(program, race);
     }
 }
 

@@ -53,6 +53,8 @@ pub struct Findings {
     pub bounds: Vec<Bound>,
     /// Why the search ended.
     pub stopped: StopReason,
+    /// Whether a failure that does not [count](Execution::counts) has halted a process.
+    pub halted: bool,
     /// Whether a bound ended the search at once, so that a part of the space was not visited.
     pub broken_off: bool,
     /// One failure of each site: the least ones, in order, if the whole space is explored.
@@ -105,6 +107,7 @@ impl Findings {
             counts: Counts::default(),
             bounds: Vec::new(),
             stopped: StopReason::Complete,
+            halted: false,
             broken_off: false,
             failures: Vec::new(),
             deadlock: None,
@@ -191,6 +194,7 @@ impl Findings {
         for bound in other.bounds {
             self.bound(bound);
         }
+        self.halted |= other.halted;
         self.broken_off |= other.broken_off;
         self.count();
     }
@@ -406,6 +410,10 @@ impl<'a> Ledger<'a> {
             return;
         }
         self.found.seen.failed.insert(key);
+        if !program.counts(&mishap) {
+            self.found.halted = true;
+            return;
+        }
         let events = past.iter().map(|&at| &run[at]);
         if self.least() {
             let past: Vec<Event> = events.cloned().collect();

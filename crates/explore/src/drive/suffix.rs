@@ -12,7 +12,7 @@ use mazurka_core::{
     Promises, Schedule, Status, StepError, Wait,
 };
 
-use crate::drive::driver::Observer;
+use crate::drive::driver::{Observer, RacingStep, ReversedRace};
 
 /// An observer of a program, for the rest of it.
 pub(crate) struct OfRest<'o, E>(pub &'o mut dyn Observer<E>);
@@ -36,6 +36,21 @@ impl<E: Execution> Observer<Suffix<'_, E>> for OfRest<'_, E> {
 
     fn complete(&mut self, rest: &Suffix<'_, E>) {
         self.0.complete(rest.program);
+    }
+
+    fn counts_reversals(&self) -> bool {
+        self.0.counts_reversals()
+    }
+
+    fn reversed(&mut self, rest: &Suffix<'_, E>, race: ReversedRace) {
+        let race = ReversedRace {
+            first: rest.before + race.first,
+            second: match race.second {
+                RacingStep::Event(at) => RacingStep::Event(rest.before + at),
+                next @ RacingStep::Next(_) => next,
+            },
+        };
+        self.0.reversed(rest.program, race);
     }
 }
 
@@ -141,6 +156,10 @@ impl<E: Execution> Execution for Suffix<'_, E> {
 
     fn initial_mishaps(&self) -> &[Mishap] {
         self.program.initial_mishaps()
+    }
+
+    fn counts(&self, failure: &Mishap) -> bool {
+        self.program.counts(failure)
     }
 
     fn final_mishaps(&self) -> Vec<Mishap> {

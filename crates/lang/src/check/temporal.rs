@@ -6,7 +6,7 @@ use crate::check::hir::{
     LocalId, LocalOf, Process, Spawned, Stmt, StmtKind, TemporalProperty, Type,
 };
 use crate::syntax::ast::{self, Item, Name, TemporalKind};
-use mazurka_core::{Kind, Temporal};
+use mazurka_core::{Kind, Kinds, Temporal};
 use mazurka_diagnostics::{Diagnostic, Span};
 
 /// A local of a process, as it is written: `p.x`, `p(1).x`.
@@ -54,7 +54,7 @@ impl<'s> Checker<'s> {
     /// Refuses a property whose name stands for a kind of violations.
     pub(super) fn not_a_kind(&mut self, name: Name<'s>) {
         let is_kind = Kind::ALL.iter().any(|kind| kind.name() == name.text);
-        if is_kind || matches!(name.text, "deterministic" | "all") {
+        if is_kind || Kinds::parse(name.text).is_some() {
             self.report(
                 Diagnostic::new(
                     "M0208",

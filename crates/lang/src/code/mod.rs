@@ -21,11 +21,12 @@ mod loops;
 pub(crate) mod numbers;
 pub(crate) mod quick;
 pub(crate) mod reach;
+mod select;
 pub mod shared;
 
 use std::sync::{Arc, OnceLock};
 
-use mazurka_core::{Access, AccessKind, Claims, Kinds, ProcessNames, Temporal, Wait};
+use mazurka_core::{Access, AccessKind, Claims, Fairness, Kinds, ProcessNames, Temporal, Wait};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -264,6 +265,8 @@ pub struct Code {
     /// The conditions of `assert`: as they stand in the source, and as they are evaluated, with
     /// temporaries for what was read in steps before.
     pub(crate) asserted: FxHashMap<u32, [hir::Expr; 2]>,
+    /// The divisions and the indices that instructions compute, which can fail.
+    pub(crate) operands: FxHashMap<u32, hir::Expr>,
     pub(crate) names: ProcessNames,
     /// Expressions over locals (indices) and over shared variables (properties).
     pub(crate) snippets: Vec<Vec<Op>>,
@@ -304,6 +307,10 @@ pub struct Code {
     pub(crate) begins: Vec<(u32, bool)>,
     pub(crate) live: Live,
     pub(crate) reach: OnceLock<Reach>,
+    /// Which runs without an end count.
+    pub fairness: Fairness,
+    /// Whether only invariants and `ensures` count, and no other failure.
+    pub(crate) only_stated: bool,
 }
 
 /// The processes that a step may join.
@@ -364,21 +371,6 @@ impl Code {
     /// Whether the file states something about final states.
     pub fn states_ensures(&self) -> bool {
         !self.ensures.is_empty()
-    }
-
-    /// The same program, with no temporal properties but those of these names.
-    pub fn with_temporal(&self, names: &[String]) -> Self {
-        let mut program = hir::Program::clone(&self.program);
-        let counts = |name: &Option<String>| name.as_ref().is_some_and(|name| names.contains(name));
-        let stated = self.program.temporal.iter().zip(&self.temporal);
-        let temporal = stated.filter(|(stated, _)| counts(&stated.name));
-        let temporal = temporal.map(|(_, &property)| property).collect();
-        program.temporal.retain(|stated| counts(&stated.name));
-        Self {
-            temporal,
-            program: Arc::new(program),
-            ..self.clone()
-        }
     }
 
     /// Whether the file states temporal properties.

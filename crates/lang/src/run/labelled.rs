@@ -229,6 +229,10 @@ impl Execution for LabelledMachine {
         self.machine.initial_mishaps()
     }
 
+    fn counts(&self, failure: &Mishap) -> bool {
+        self.machine.counts(failure)
+    }
+
     fn final_mishaps(&self) -> Vec<Mishap> {
         self.machine.final_mishaps()
     }

@@ -703,6 +703,10 @@ impl Execution for Machine {
         &self.initial
     }
 
+    fn counts(&self, failure: &Mishap) -> bool {
+        self.code.counts(failure)
+    }
+
     fn final_mishaps(&self) -> Vec<Mishap> {
         let broken = self
             .code

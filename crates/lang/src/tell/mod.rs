@@ -4,6 +4,7 @@ mod coverage;
 mod narrate;
 pub(crate) mod pretty;
 pub(crate) mod property;
+mod standing;
 mod values;
 
 pub use property::{BadProperty, Property};

@@ -2,8 +2,8 @@
 
 use mazurka_core::record::{Binding, Change, LockChange, Place, Step, Waiting};
 use mazurka_core::{
-    AccessKind, Claims, Event, Execution, Mishap, Narrator, ProcessId, ProcessPath, Status,
-    StepError, TemporalText,
+    AccessKind, Claims, Event, Execution, HeldLock, Mishap, Narrator, ProcessId, ProcessPath,
+    Status, StepError, TemporalText,
 };
 
 use crate::check::hir::{Message, Property, Type};
@@ -349,6 +349,10 @@ impl Narrator for Machine {
         let condition = match Site::decode(mishap.site) {
             Some(Site::Invariant(k)) => program.invariants.get(k as usize).map(both),
             Some(Site::Ensures(k)) => program.ensures.get(k as usize).map(both),
+            Some(Site::At {
+                pc,
+                fault: Fault::DivisionByZero | Fault::OutOfBounds,
+            }) => code.operands.get(&pc).map(|e| [e.clone(), e.clone()]),
             Some(Site::At { pc, .. }) => code.asserted.get(&pc).cloned(),
             None => None,
         };
@@ -384,6 +388,27 @@ impl Narrator for Machine {
             Some(invariant) => format!("invariant {}", invariant + 1),
             None => self.code.cell_name(cell),
         }
+    }
+
+    fn locals_of(&self, process: ProcessId) -> Vec<Binding> {
+        self.live_locals(process)
+    }
+
+    fn line_of(&self, process: ProcessId) -> Option<usize> {
+        self.resting_line(process)
+    }
+
+    fn site_of(&self, process: ProcessId) -> u32 {
+        let state = self.state.processes.get(process.index());
+        state.map_or(0, |state| state.registers.pc)
+    }
+
+    fn site(&self, site: u32) -> Place {
+        self.code.step_at(site)
+    }
+
+    fn held(&self) -> Vec<HeldLock> {
+        self.held_locks()
     }
 
     fn waiting(&self) -> Vec<Waiting> {

@@ -7,11 +7,11 @@
 
 mod places;
 
-use mazurka_core::{ProcessId, ProcessPath};
+use mazurka_core::{ProcessId, ProcessNames, ProcessPath};
 
 use crate::check::hir::{Expr, VarId};
 use crate::check::{Setting, load};
-use crate::code::compile::compile;
+use crate::code::compile::{compile, process_names};
 use crate::code::fault::Fault;
 use crate::code::{Code, Op};
 use crate::run::evaluate;
@@ -29,6 +29,9 @@ use mazurka_diagnostics::Diagnostic;
 /// assert!(!property.holds(&|_| 1, &[false]));
 /// assert!(Property::read(program, &[], "y == 1").is_err());
 /// assert!(Property::read(program, &[], "at(7, 3)").is_err());
+/// let named = "var x: int = 0\nprocess p (i in 4..6) { x := i }";
+/// let property = Property::read(named, &[], "at(p(5), 2)").unwrap();
+/// assert_eq!(property.points()[0].0.to_string(), "1");
 /// ```
 #[derive(Clone, Debug)]
 pub struct Property {
@@ -69,7 +72,10 @@ impl Property {
         while source.contains(&prefix) || text.contains(&prefix) {
             prefix.push('_');
         }
-        let (replaced, points) = points(text, &prefix).map_err(BadProperty::Point)?;
+        // Mistakes of the program are told when the property is read with it.
+        let names = load(source, settings).map(|program| process_names(&program));
+        let names = names.unwrap_or_default();
+        let (replaced, points) = points(text, &prefix, &names).map_err(BadProperty::Point)?;
         let mut all = format!("{source}\n");
         for at in 0..points.len() {
             all += &format!("var {prefix}{at}: bool = false\n");
@@ -156,7 +162,11 @@ impl Property {
 }
 
 /// Replaces each `at(process, line)` by a variable.
-fn points(text: &str, prefix: &str) -> Result<(String, Vec<(ProcessPath, usize)>), String> {
+fn points(
+    text: &str,
+    prefix: &str,
+    names: &ProcessNames,
+) -> Result<(String, Vec<(ProcessPath, usize)>), String> {
     let mut points: Vec<(ProcessPath, usize)> = Vec::new();
     let mut replaced = String::new();
     let mut rest = text;
@@ -164,15 +174,12 @@ fn points(text: &str, prefix: &str) -> Result<(String, Vec<(ProcessPath, usize)>
         replaced += &rest[..start];
         let after = rest[start + 2..].trim_start();
         let inside = after.strip_prefix('(').ok_or("`at` without `(`")?;
-        let (inside, behind) = inside.split_once(')').ok_or("`at(` without `)`")?;
+        let end = closing(inside).ok_or("`at(` without `)`")?;
+        let (inside, behind) = (&inside[..end], &inside[end + 1..]);
         let parts = inside
             .split_once(',')
             .ok_or("`at` needs a process and a line")?;
-        let process = parts
-            .0
-            .trim()
-            .parse::<ProcessPath>()
-            .map_err(|e| e.to_string())?;
+        let process = names.read(parts.0.trim()).map_err(|e| e.to_string())?;
         let line = parts.1.trim().parse::<usize>();
         let line = line.map_err(|_| format!("`{}` is no line", parts.1.trim()))?;
         let known = points
@@ -187,6 +194,15 @@ fn points(text: &str, prefix: &str) -> Result<(String, Vec<(ProcessPath, usize)>
     }
     replaced += rest;
     Ok((replaced, points))
+}
+
+/// Where the parenthesis is closed that was opened before a text.
+fn closing(text: &str) -> Option<usize> {
+    let mut open = 1;
+    text.char_indices().find_map(|(at, c)| {
+        open += i32::from(c == '(') - i32::from(c == ')');
+        (open == 0).then_some(at)
+    })
 }
 
 /// Where the word `at` stands next.

@@ -96,6 +96,10 @@ impl Facts<'_> {
         let vars = &self.scope.code.program.vars;
         let locals = &self.scope.layout.names;
         let (name, index) = match &expr.kind {
+            // A temporary holds what was read here in an earlier step.
+            ExprKind::Local(local) if locals[local.0 as usize].name.starts_with('$') => {
+                return Some(expr.span.text(&self.scope.code.source).trim().to_owned());
+            }
             ExprKind::Local(local) => (&locals[local.0 as usize].name, None),
             ExprKind::LocalElement(local, index) => (&locals[local.0 as usize].name, Some(index)),
             ExprKind::Shared(var) => (&vars[var.0 as usize].name, None),

@@ -79,6 +79,7 @@ fn proved(text: &str, reduce: bool) -> Option<bool> {
         file: String::new(),
         hash: String::new(),
         set: Vec::new(),
+        names: Vec::new(),
     };
     let options = Options {
         reduce,

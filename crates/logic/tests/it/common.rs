@@ -20,6 +20,7 @@ fn record() -> ProgramRecord {
         file: "test.maz".to_owned(),
         hash: "0123".to_owned(),
         set: Vec::new(),
+        names: Vec::new(),
     }
 }
 

@@ -4,7 +4,7 @@
 //! it, so that a replay depends on no search.
 
 use mazurka_core::record::{Kind, Run, Witness};
-use mazurka_core::{Narrator, ProcessId, Semantics, Status, Temporal, with_status};
+use mazurka_core::{Fairness, Narrator, ProcessId, Semantics, Status, Temporal, with_status};
 use mazurka_explore::Broken;
 
 /// The witness of a run that has been told.
@@ -36,6 +36,7 @@ struct States {
     steps: Vec<ProcessId>,
     /// Whether the state before the loop is that at the end.
     closed: bool,
+    fairness: Fairness,
 }
 
 /// Looks at the states of the current run; none if a process is halted in one of them, or a
@@ -48,6 +49,7 @@ fn states<M: Semantics>(machine: &mut M, lasso: Option<usize>) -> Option<States>
         ready: Vec::new(),
         steps: steps.iter().map(|event| event.process).collect(),
         closed: false,
+        fairness: machine.fairness(),
     };
     let mut start = None;
     let mut sound = machine.initial_mishaps().is_empty();
@@ -107,13 +109,17 @@ impl States {
         let Some(start) = lasso else {
             return self.ready[last].is_empty();
         };
-        let had_its_turn = |process: &ProcessId| {
-            let steps = self.steps[start..].contains(process);
-            steps
-                || self.ready[start..]
-                    .iter()
-                    .any(|ready| !ready.contains(process))
-        };
-        start < last && self.closed && self.ready[last].iter().all(had_its_turn)
+        let fair = || is_fair(self.fairness, &self.steps[start..], &self.ready[start..]);
+        start < last && self.closed && fair()
     }
+}
+
+/// Whether a loop is fair, given the processes of its steps and those that are ready in each of its
+/// states.
+pub(super) fn is_fair(fairness: Fairness, steps: &[ProcessId], ready: &[Vec<ProcessId>]) -> bool {
+    let had_its_turn = |process: &ProcessId| {
+        let waits = || ready.iter().any(|ready| !ready.contains(process));
+        steps.contains(process) || fairness == Fairness::Weak && waits()
+    };
+    ready.iter().flatten().all(had_its_turn)
 }

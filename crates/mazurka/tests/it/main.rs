@@ -12,6 +12,7 @@ mod permute;
 mod pictures;
 mod prove;
 mod readers;
+mod step;
 mod temporal;
 mod tidy;
 mod witnesses;

@@ -184,19 +184,20 @@ fn other_engines_say_that_they_did_not_look() {
 fn where_they_do_not_count_they_are_not_looked_for() {
     let program =
         load("var x: int = 0 eventually named: x == 2 eventually x == 3 process { x := 1 }");
-    let options = |counted: &[Kind], names: Option<&[&str]>| Options {
+    let options = |counted: &[Kind], names: &[&str]| Options {
         counted: Some(Kinds::of(counted)),
-        properties: names.map(|names| names.iter().map(|&name| name.to_owned()).collect()),
+        properties: names.iter().map(|&name| name.to_owned()).collect(),
         ..Options::default()
     };
     let shown = |options: &Options| {
         let record = program.check(options, &mut quietly());
         record.expect("all values are known").witnesses.len()
     };
-    assert_eq!(shown(&options(&[Kind::Deadlock], None)), 0);
-    assert_eq!(shown(&options(&[Kind::Property], None)), 2);
-    assert_eq!(shown(&options(&[Kind::Property], Some(&["named"]))), 1);
-    assert_eq!(program.temporal_names(), ["named"]);
+    assert_eq!(shown(&options(&[Kind::Deadlock], &[])), 0);
+    assert_eq!(shown(&options(&[Kind::Property], &[])), 2);
+    assert_eq!(shown(&options(&[], &["named"])), 1);
+    let named = [("named".to_owned(), Kind::Property)];
+    assert_eq!(program.named_properties(), named);
     verified("var x: int = 0 allows property eventually x == 2 process { x := 1 }");
 }
 

@@ -43,7 +43,7 @@ pub(super) fn explore(code: &Code, limits: &Limits) -> Answer {
     let Some(deterministic) = explorer.deterministic() else {
         return Answer::TooLarge;
     };
-    let Ok(temporal) = explorer.temporal() else {
+    let Ok((temporal, livelock)) = explorer.temporal(limits.strong) else {
         return Answer::TooLarge;
     };
     let mut truth = explorer.truth;
@@ -51,7 +51,7 @@ pub(super) fn explore(code: &Code, limits: &Limits) -> Answer {
     truth.deterministic = deterministic;
     truth.exact = explorer.machine.exact;
     truth.states = explorer.seen.len();
-    truth.livelock = fair(&explorer.graph, &explorer.unended);
+    truth.livelock = livelock;
     Answer::Truth(truth)
 }
 
@@ -174,12 +174,11 @@ impl Explorer<'_> {
         } else {
             self.truth.failures.extend(step.failures);
         }
-        // A run that is discarded is no livelock: nothing goes on from where a process is. The step
-        // that gets there is kept, because a process that can make it must do so in the end.
-        let counts = before
-            .processes
-            .values()
-            .all(|p| p.status != Status::Discarded);
+        // A run that is discarded or in which a process has failed is no livelock: nothing goes on
+        // from where a process is. The step that gets there is kept, because a process that can
+        // make it must do so in the end.
+        let halted = |p: &Process| matches!(p.status, Status::Failed | Status::Discarded);
+        let counts = !before.processes.values().any(halted);
         let (from, to) = (self.seen[before], self.open(next));
         if counts {
             self.graph[from].push((number, to));
@@ -312,18 +311,26 @@ impl Explorer<'_> {
         Ok(())
     }
 
-    /// Which temporal properties hold.
-    fn temporal(&mut self) -> Result<Vec<bool>, TooLarge> {
+    /// Which temporal properties hold, and whether there is a livelock.
+    fn temporal(&mut self, strong: bool) -> Result<(Vec<bool>, bool), TooLarge> {
         let code = self.machine.code;
         let mut runs = Runs {
             graph: &self.graph,
             starts: &self.starts,
             counts: vec![false; self.graph.len()],
+            strong,
         };
         for (state, &number) in &self.seen {
             let halted = |p: &Process| matches!(p.status, Status::Failed | Status::Discarded);
             runs.counts[number] = !state.processes.values().any(halted);
         }
+        if runs.too_many() {
+            return Err(TooLarge);
+        }
+        let livelock = match strong {
+            true => runs.livelock(&self.unended),
+            false => fair(&self.graph, &self.unended),
+        };
         let mut all = Vec::new();
         for (kind, conditions) in &code.temporal {
             let mut truths = vec![Vec::new(); conditions.len()];
@@ -337,7 +344,7 @@ impl Explorer<'_> {
             }
             all.push(runs.satisfy(*kind, &truths));
         }
-        Ok(all)
+        Ok((all, livelock))
     }
 
     /// Whether runs with the same inputs end alike; none if that is too much to compare.

@@ -50,6 +50,9 @@ pub struct Limits {
     /// one of these, [`Truth::exact`] is false: what was found is real, but more may be possible.
     /// Solutions of comparisons in the text are tried as well.
     pub domain: Vec<i128>,
+    /// Whether only strongly fair runs count among those without an end, and not all that are
+    /// weakly fair.
+    pub strong: bool,
 }
 
 impl Default for Limits {
@@ -59,6 +62,7 @@ impl Default for Limits {
             local: 10_000,
             set: Vec::new(),
             domain: vec![-1, 0, 1, 2],
+            strong: false,
         }
     }
 }
@@ -116,8 +120,7 @@ pub struct Truth {
     pub failures: BTreeSet<Failure>,
     /// Whether some run is discarded.
     pub discarded: bool,
-    /// Whether a fair run can go on for ever: a cycle of states in which each process that is ready
-    /// all along makes a step, and a process that is meant to end does not.
+    /// Whether a fair run can go on for ever, while a process that is meant to end does not.
     pub livelock: bool,
     /// Which temporal properties hold, in the order of the text.
     pub temporal: Vec<bool>,

@@ -4,6 +4,9 @@
 //! fixed point (Emerson and Lei, *Efficient model checking in fragments of the propositional
 //! mu-calculus*, LICS 1986): from each of its states every process can be given its turn, and again
 //! one of these states be reached, without leaving the part. No component is computed.
+//!
+//! For strong fairness the processes that step again and again are guessed, one set after the
+//! other: from some state on no other process is ready, and each of the set steps again and again.
 
 use super::ast::Temporal;
 use super::cycles::Graph;
@@ -15,9 +18,35 @@ pub(super) struct Runs<'a> {
     pub starts: &'a [usize],
     /// The states in which no process has failed or is discarded.
     pub counts: Vec<bool>,
+    /// Whether each process that is ready again and again must step again and again.
+    pub strong: bool,
 }
 
+/// More processes than these are too many to guess sets of.
+const MOST_PROCESSES: usize = 10;
+
 impl Runs<'_> {
+    /// Whether sets of processes cannot be guessed.
+    pub fn too_many(&self) -> bool {
+        self.strong && self.processes() > MOST_PROCESSES
+    }
+
+    /// One more than the greatest number of a process that makes a step.
+    fn processes(&self) -> usize {
+        let steps = self.graph.iter().flatten();
+        steps.map(|(process, _)| process + 1).max().unwrap_or(0)
+    }
+
+    /// Whether a fair run has no end, and a process that is meant to end runs on.
+    pub fn livelock(&self, unended: &[bool]) -> bool {
+        let ended = |state: usize| self.graph[state].is_empty();
+        let within: Vec<bool> = (0..self.graph.len())
+            .map(|state| unended[state] && !ended(state))
+            .collect();
+        // Also after an invariant that does not hold at the start: no process has failed by that.
+        self.for_ever(&within).contains(&true)
+    }
+
     /// Whether all runs satisfy a property, given where its conditions hold.
     pub fn satisfy(&self, kind: Temporal, holds: &[Vec<bool>]) -> bool {
         let reached = self.reached();
@@ -68,14 +97,25 @@ impl Runs<'_> {
     fn for_ever(&self, within: &[bool]) -> Vec<bool> {
         let states = self.graph.len();
         let within: Vec<bool> = (0..states).map(|s| within[s] && self.counts[s]).collect();
-        let steps = self.graph.iter().flatten();
-        let most = steps.map(|(process, _)| process + 1).max().unwrap_or(0);
-        let mut stays = within.clone();
+        match self.strong {
+            true => self.strongly(&within),
+            false => self.again_and_again(0..self.processes(), &within),
+        }
+    }
+
+    /// The states from which a run within some states can give each of these processes a turn again
+    /// and again.
+    fn again_and_again(
+        &self,
+        processes: impl Iterator<Item = usize> + Clone,
+        within: &[bool],
+    ) -> Vec<bool> {
+        let mut stays = within.to_vec();
         loop {
             let before = stays.clone();
             // Nothing is asked of the last of these, but that the run goes on.
-            for process in (0..most).map(Some).chain([None]) {
-                let turn = self.given_a_turn(process, &within, &stays);
+            for process in processes.clone().map(Some).chain([None]) {
+                let turn = self.given_a_turn(process, within, &stays);
                 stays = stays.iter().zip(turn).map(|(&s, t)| s && t).collect();
             }
             if stays == before {
@@ -84,17 +124,39 @@ impl Runs<'_> {
         }
     }
 
+    /// The same for strongly fair runs.
+    fn strongly(&self, within: &[bool]) -> Vec<bool> {
+        let mut found = vec![false; self.graph.len()];
+        for set in 0..1_usize << self.processes() {
+            let chosen = |process: usize| set >> process & 1 == 1;
+            let only = |state: usize| self.graph[state].iter().all(|(p, _)| chosen(*p));
+            let inside: Vec<bool> = (0..found.len())
+                .map(|state| within[state] && only(state))
+                .collect();
+            let some = (0..self.processes()).filter(|&process| chosen(process));
+            let stays = self.again_and_again(some, &inside);
+            found.iter_mut().zip(stays).for_each(|(f, s)| *f |= s);
+        }
+        self.leading_to(found, within)
+    }
+
     /// The states from which a run within some states can come to where a process steps, or is not
     /// ready, and be in the goal then.
     fn given_a_turn(&self, process: Option<usize>, within: &[bool], goal: &[bool]) -> Vec<bool> {
         let ready = |state: usize, p: usize| self.graph[state].iter().any(|(q, _)| *q == p);
+        let waits = |state: usize, p: usize| !self.strong && !ready(state, p);
         let turn = |&(by, to): &(Option<usize>, usize)| {
-            let served = process.is_none_or(|p| by == Some(p) || !ready(to, p));
+            let served = process.is_none_or(|p| by == Some(p) || waits(to, p));
             served && goal[to]
         };
-        let mut found: Vec<bool> = (0..self.graph.len())
+        let found: Vec<bool> = (0..self.graph.len())
             .map(|state| within[state] && self.steps(state).iter().any(turn))
             .collect();
+        self.leading_to(found, within)
+    }
+
+    /// The states from which a run within some states can come to those found.
+    fn leading_to(&self, mut found: Vec<bool>, within: &[bool]) -> Vec<bool> {
         loop {
             let mut changed = false;
             for state in 0..found.len() {

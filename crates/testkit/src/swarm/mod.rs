@@ -12,10 +12,12 @@ use crate::oracle::ast::{Expr, Init, Item, ItemKind, Op, Program, Stmt, Ty};
 use crate::oracle::print;
 
 mod expressions;
+mod kinds;
 mod numbers;
 mod statements;
 mod theme;
 
+pub use kinds::kinds;
 pub use theme::Theme;
 
 /// How many seeds in a row share one choice of features and shapes.

@@ -30,6 +30,8 @@ pub struct Expected {
     pub exact: bool,
     /// Whether a fair scheduler can follow a cycle for ever.
     pub livelock: bool,
+    /// Which temporal properties hold, in the order of the text.
+    pub temporal: Vec<bool>,
     /// Whether runs are very long, or have no end. The oracle does not say so: an engine has met
     /// it.
     pub endless: bool,
@@ -50,7 +52,7 @@ pub struct Stated {
     pub allows: Kinds,
     /// Whether it states an `ensures`.
     pub ensures: bool,
-    /// Whether it states any property: `assert`, `error`, `invariant` or `ensures`.
+    /// Whether it states any property: `assert`, `error`, `invariant`, `ensures`, a temporal one.
     pub property: bool,
     /// Whether it asks for inputs.
     pub inputs: bool,
@@ -113,6 +115,7 @@ impl Expected {
             discarded: truth.discarded,
             exact: truth.exact,
             livelock: truth.livelock,
+            temporal: truth.temporal.clone(),
             endless: false,
             stated,
         }
@@ -122,6 +125,7 @@ impl Expected {
     pub fn kinds(&self) -> Kinds {
         let all = [
             (Violation::Failure, !self.failures.is_empty()),
+            (Violation::Property, self.temporal.contains(&false)),
             (Violation::Deadlock, self.deadlock),
             (Violation::Livelock, self.livelock),
             (Violation::Nondeterminism, self.deterministic == Some(false)),
@@ -193,7 +197,7 @@ impl Stated {
                 }
             }
             ItemKind::Ensures(..) => (self.ensures, self.property) = (true, true),
-            ItemKind::Invariant(..) => self.property = true,
+            ItemKind::Invariant(..) | ItemKind::Temporal(..) => self.property = true,
             ItemKind::Observe(_) => self.observes = true,
             ItemKind::ExpectsDeterminism => self.expects = true,
             ItemKind::Allows(names) => {

@@ -6,6 +6,7 @@ mod expected;
 mod generators;
 mod harness;
 mod judge;
+mod kinds;
 mod long;
 mod metamorphic;
 mod planted;

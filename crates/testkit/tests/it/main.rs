@@ -14,6 +14,7 @@ mod quality;
 mod reach;
 mod reference;
 mod shrinker;
+mod spin;
 mod stateful;
 mod symbolic;
 mod temporal;

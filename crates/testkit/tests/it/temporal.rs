@@ -5,7 +5,7 @@ use crate::common::programs;
 use mazurka::replay::Recording;
 use mazurka::search::Algorithm;
 use mazurka::{Options, Program, quietly};
-use mazurka_core::Kind;
+use mazurka_core::{Fairness, Kind};
 use mazurka_testkit::Rng;
 use mazurka_testkit::oracle::{Answer, Limits, judge};
 
@@ -166,10 +166,14 @@ fn with_locals(text: &str) -> String {
     lines.join("\n")
 }
 
-/// What the engine says of `p0` to `p3`; none if it met a bound. Each witness is replayed.
-fn verdicts(text: &str) -> Option<Vec<bool>> {
+/// What the engine says of `p0` to `p3`, and whether there is a livelock; none if it met a bound.
+/// Each witness is replayed.
+fn verdicts(text: &str, fairness: Fairness) -> Option<(Vec<bool>, bool)> {
     let program = Program::load("random.maz", text, &[]).expect("a right program");
-    let options = Options::default();
+    let options = Options {
+        fairness,
+        ..Options::default()
+    };
     let record = program.explore(Algorithm::Stateful, &options, &mut quietly());
     let record = record.expect("all values are known");
     if !record.scope.bounds.is_empty() {
@@ -178,7 +182,8 @@ fn verdicts(text: &str) -> Option<Vec<bool>> {
     let saved = serde_json::to_string(&record).expect("a record");
     if !record.witnesses.is_empty() {
         let recording = Recording::parse(&saved).expect("its own record");
-        let again = program.replay(&recording, &options);
+        // The record says which fairness is claimed.
+        let again = program.replay(&recording, &Options::default());
         let again = again.unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert_eq!(again.witnesses, record.witnesses, "{text}");
     }
@@ -187,21 +192,20 @@ fn verdicts(text: &str) -> Option<Vec<bool>> {
         let mut shown = shown.filter(|witness| witness.kind == Kind::Property);
         shown.any(|witness| witness.message.contains(&format!("`{name}`")))
     };
-    Some(
-        ["p0", "p1", "p2", "p3"]
-            .map(|name| !violated(name))
-            .to_vec(),
-    )
+    let holds = ["p0", "p1", "p2", "p3"].map(|name| !violated(name));
+    let mut kinds = record.witnesses.iter().map(|witness| witness.kind);
+    Some((holds.to_vec(), kinds.any(|kind| kind == Kind::Livelock)))
 }
 
 /// Compares so many programs, most of which must be small enough. Returns how often each property
-/// was violated.
-fn compare(first: u64, programs: u64) -> [u64; 4] {
+/// was violated, and how often there was a livelock.
+fn compare(first: u64, programs: u64, fairness: Fairness) -> [u64; 5] {
     let limits = Limits {
         states: 3_000,
+        strong: fairness == Fairness::Strong,
         ..Limits::default()
     };
-    let mut violated = [0; 4];
+    let mut violated = [0; 5];
     let mut compared = 0;
     for seed in first..first + programs {
         let text = program(seed);
@@ -211,37 +215,50 @@ fn compare(first: u64, programs: u64) -> [u64; 4] {
             other => panic!("{other:?}\n{text}"),
         };
         for text in [with_locals(&text), text] {
-            if let Some(said) = verdicts(&text) {
-                assert_eq!(said, truth.temporal, "seed {seed}\n{text}");
+            if let Some((holds, livelock)) = verdicts(&text, fairness) {
+                assert_eq!(holds, truth.temporal, "seed {seed}, {fairness}\n{text}");
+                assert_eq!(livelock, truth.livelock, "seed {seed}, {fairness}\n{text}");
                 compared += 1;
             }
         }
-        for (count, holds) in violated.iter_mut().zip(&truth.temporal) {
-            *count += u64::from(!holds);
+        let broken = truth.temporal.iter().map(|holds| !holds);
+        for (count, broken) in violated.iter_mut().zip(broken.chain([truth.livelock])) {
+            *count += u64::from(broken);
         }
     }
-    println!("{compared} comparisons of {programs} programs, violated {violated:?}");
+    println!("{fairness}: {compared} comparisons of {programs} programs, violated {violated:?}");
     assert!(compared * 10 > programs * 15, "{compared} comparisons");
     violated
+}
+
+/// Whether each property fails often, and not always.
+fn varied(violated: [u64; 5], programs: u64) {
+    for count in violated {
+        assert!(count * 25 > programs, "{violated:?} of {programs}");
+        assert!(count < programs, "{violated:?} of {programs}");
+    }
 }
 
 #[test]
 fn agrees_with_the_oracle() {
     let programs = programs(300);
-    let violated = compare(0, programs);
-    for count in violated {
-        assert!(
-            count * 20 > programs,
-            "each property fails often: {violated:?}"
-        );
-        assert!(count < programs, "and not always: {violated:?}");
-    }
+    let weak = compare(0, programs, Fairness::Weak);
+    varied(weak, programs);
+    let strong = compare(0, programs, Fairness::Strong);
+    varied(strong, programs);
+    let fewer = weak
+        .iter()
+        .zip(strong)
+        .filter(|(weak, strong)| *weak > strong);
+    assert!(fewer.count() >= 3, "{weak:?}, {strong:?}");
 }
 
 /// Run with `cargo test -p mazurka-testkit -- --ignored`; `MAZURKA_PROGRAMS=n` for more.
 #[test]
 #[ignore = "takes minutes"]
 fn agrees_with_the_oracle_for_long() {
-    let violated = compare(1_000_000, programs(20_000));
-    assert!(violated.iter().all(|&count| count > 0), "{violated:?}");
+    for fairness in Fairness::ALL {
+        let violated = compare(1_000_000, programs(20_000), fairness);
+        assert!(violated.iter().all(|&count| count > 0), "{violated:?}");
+    }
 }

@@ -74,7 +74,9 @@ impl Wants {
                     path.want(depth, process);
                 }
             }
-            false => path.want_all(depth),
+            false => {
+                path.want_all(depth);
+            }
         }
         self.at[depth] = roots;
         self.at[depth].clear();

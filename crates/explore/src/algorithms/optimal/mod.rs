@@ -64,8 +64,8 @@ use self::insert::Cover;
 use self::preference::Preference;
 use self::wakeup::{Forest, Key, NONE, NextStep};
 use crate::algorithms::naive::next_outcomes;
-use crate::algorithms::reducing::pending;
-use crate::drive::driver::{End, Policy};
+use crate::algorithms::reducing::{Noted, pending};
+use crate::drive::driver::{End, Policy, RacingStep, ReversedRace};
 use crate::relations::catalogue::Catalogue;
 use crate::relations::order::Order;
 use crate::relations::set::{Set, for_each, members};
@@ -150,6 +150,7 @@ pub(crate) struct Optimal<S> {
     /// larger one.
     may_block: bool,
     overflow: bool,
+    noted: Noted,
 }
 
 impl<S: Set> Optimal<S> {
@@ -170,6 +171,7 @@ impl<S: Set> Optimal<S> {
             guards: Claims::new(),
             may_block: false,
             overflow: false,
+            noted: Noted::default(),
         }
     }
 
@@ -227,9 +229,9 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// Analyses the races of a complete run.
+    /// Analyses the races of a complete run. Reversals are noted only if `NOTES`.
     #[inline(never)]
-    fn races(&mut self, run: &[Event]) {
+    fn races<const NOTES: bool>(&mut self, run: &[Event]) {
         let (old, new) = self.order.events.split_at(self.shared);
         if let Some(last) = old.last() {
             // A race whose first event happens before all new events is unchanged.
@@ -237,18 +239,18 @@ impl<S: Set> Optimal<S> {
             open.remove_all(&Order::common_past(new));
             if !open.is_empty() {
                 for second in 0..self.shared {
-                    self.races_of(second, Some(&open), run);
+                    self.races_of::<NOTES>(second, Some(&open), run);
                 }
             }
         }
         for second in self.shared..self.order.len() {
-            self.races_of(second, None, run);
+            self.races_of::<NOTES>(second, None, run);
         }
     }
 
     /// Analyses the races of an event with earlier ones, or with some of these.
     #[inline]
-    fn races_of(&mut self, second: usize, with: Option<&S>, run: &[Event]) {
+    fn races_of<const NOTES: bool>(&mut self, second: usize, with: Option<&S>, run: &[Event]) {
         let event = &self.order.events[second];
         if event.guarded {
             return;
@@ -257,7 +259,24 @@ impl<S: Set> Optimal<S> {
         if let Some(with) = with {
             firsts.keep_all(with);
         }
-        for_each(&firsts, |first| self.reverse(first, second, run));
+        for_each(&firsts, |first| match NOTES {
+            false => self.reverse(first, second, run),
+            true => self.reverse_noting(first, RacingStep::Event(second), run),
+        });
+    }
+
+    /// Reverses a race, and notes whether that has added a branch.
+    fn reverse_noting(&mut self, first: usize, second: RacingStep, run: &[Event]) {
+        let last = match second {
+            RacingStep::Event(at) => at,
+            // The order has it as its last event.
+            RacingStep::Next(_) => self.order.len() - 1,
+        };
+        let before = self.forest.mark();
+        self.reverse(first, last, run);
+        if self.forest.mark() != before {
+            self.noted.note(first, second);
+        }
     }
 
     /// Makes sure that the runs are explored that reverse the race of an event with a later one.
@@ -347,9 +366,12 @@ impl<S: Set> Optimal<S> {
 
     /// Expands all states whose event may have changed what a guarded step waits for.
     #[inline(never)]
-    fn expand_rivals(&mut self, process: ProcessId, claims: &[Access]) {
-        let nodes = &mut self.nodes;
+    fn expand_rivals(&mut self, process: ProcessId, claims: &[Access], step: RacingStep) {
+        let Self { nodes, noted, .. } = self;
         self.order.for_each_rival(process, claims, |at| {
+            if nodes[at].todo & EXPAND == 0 {
+                noted.note(at, step);
+            }
             nodes[at].todo |= EXPAND;
             nodes[at].rival = true;
         });
@@ -359,6 +381,7 @@ impl<S: Set> Optimal<S> {
     fn pending<E: Execution>(&mut self, program: &E) {
         let mut claims = Claims::new();
         for (process, status) in pending(program) {
+            let step = RacingStep::Next(process);
             match program.wait(process) {
                 Wait::Never | Wait::Process => {}
                 Wait::Lock if status == Status::Ready => {}
@@ -366,16 +389,16 @@ impl<S: Set> Optimal<S> {
                     program.claims(process, &mut claims);
                     self.waiting = self.catalogue.number(process, &claims);
                     self.order.push_virtual(process, &claims);
-                    let second = self.order.len() - 1;
-                    let firsts = self.order.events[second].races.clone();
+                    let last = self.order.len() - 1;
+                    let firsts = self.order.events[last].races.clone();
                     for_each(&firsts, |first| {
-                        self.reverse(first, second, program.events());
+                        self.reverse_noting(first, step, program.events());
                     });
                     self.order.pop_virtual(&claims);
                 }
                 Wait::Guard => {
                     program.claims(process, &mut claims);
-                    self.expand_rivals(process, &claims);
+                    self.expand_rivals(process, &claims, step);
                 }
             }
         }
@@ -541,7 +564,8 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
                     return;
                 }
                 if !event.plain && event.wait == Wait::Guard {
-                    self.expand_rivals(event.process, &event.claims);
+                    let step = RacingStep::Event(self.order.len());
+                    self.expand_rivals(event.process, &event.claims, step);
                 }
                 self.order.push(event);
                 let parent = self.nodes.len() - 1;
@@ -689,11 +713,22 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         if self.preference.is_none() {
             self.rehearse(program);
         }
-        self.races(program.events());
+        match self.noted.is_on() {
+            false => self.races::<false>(program.events()),
+            true => self.races::<true>(program.events()),
+        }
         if end != End::Final {
             self.pending(program);
         }
         self.shared = self.order.len();
+    }
+
+    fn note_reversals(&mut self) {
+        self.noted.start();
+    }
+
+    fn take_reversals(&mut self) -> Vec<ReversedRace> {
+        self.noted.take()
     }
 
     fn gives_up(&self) -> bool {

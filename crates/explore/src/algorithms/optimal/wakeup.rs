@@ -43,6 +43,11 @@ impl Forest {
         }
     }
 
+    /// A mark that changes whenever a node is added, unless one is released too.
+    pub fn mark(&self) -> (usize, u32) {
+        (self.nodes.len(), self.free)
+    }
+
     pub fn add(&mut self, step: NextStep) -> u32 {
         let branch = Branch {
             step,

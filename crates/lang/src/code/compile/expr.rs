@@ -12,10 +12,12 @@ impl Compiler<'_> {
         // Jumps inside are relative to the snippet's start.
         let ops = std::mem::take(&mut self.code.ops);
         let branches = std::mem::take(&mut self.code.branches);
+        let operands = std::mem::take(&mut self.code.operands);
         let (spans, bodies) = (self.code.spans.len(), self.code.bodies.len());
         self.expr(expr);
         let snippet = std::mem::replace(&mut self.code.ops, ops);
         self.code.branches = branches;
+        self.code.operands = operands;
         self.code.spans.truncate(spans);
         self.code.bodies.truncate(bodies);
         debug_assert_eq!(start, self.code.ops.len());
@@ -184,6 +186,7 @@ impl Compiler<'_> {
                 self.expr(index);
                 self.span = expr.span;
                 self.emit(Op::LocalAt(self.local_range(*local)));
+                self.failing(index);
             }
             ExprKind::Shared(var) => {
                 self.emit(Op::Load(self.range(var.0).first));
@@ -239,6 +242,9 @@ impl Compiler<'_> {
                         self.emit(op);
                     }
                 }
+                if let Op::Arith(Arith::Div | Arith::Rem, _) = op {
+                    self.failing(expr);
+                }
             }
             ExprKind::If(test, then, other) if self.whole_term(then) && self.whole_term(other) => {
                 self.expr(test);
@@ -269,6 +275,11 @@ impl Compiler<'_> {
 }
 
 impl Compiler<'_> {
+    /// The last instruction can fail because of the values in an expression.
+    pub(super) fn failing(&mut self, expr: &Expr) {
+        self.code.operands.insert(self.here() - 1, expr.clone());
+    }
+
     /// Whether an expression is evaluated even where its value is not needed: with symbolic values
     /// a jump over it would split the run, and a term does not.
     fn whole_term(&self, expr: &Expr) -> bool {

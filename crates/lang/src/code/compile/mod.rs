@@ -10,7 +10,7 @@ mod stmt;
 
 use std::sync::Arc;
 
-use mazurka_core::{ProcessNames, RootName, Wait};
+use mazurka_core::{Fairness, ProcessNames, RootName, Wait};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -140,6 +140,7 @@ impl<'a> Compiler<'a> {
             tests: FxHashMap::default(),
             messages: FxHashMap::default(),
             asserted: FxHashMap::default(),
+            operands: FxHashMap::default(),
             names: process_names(program),
             snippets: Vec::new(),
             steps: Vec::new(),
@@ -176,6 +177,8 @@ impl<'a> Compiler<'a> {
             begins: Vec::new(),
             live: Live::default(),
             reach: std::sync::OnceLock::new(),
+            fairness: Fairness::Weak,
+            only_stated: false,
         };
         Self {
             program,
@@ -443,7 +446,7 @@ impl<'a> Compiler<'a> {
 }
 
 /// The names of the processes that are there from the start.
-fn process_names(program: &Program) -> ProcessNames {
+pub(crate) fn process_names(program: &Program) -> ProcessNames {
     let name = |process: &Process| {
         let (name, instance) = (process.name.clone()?, process.instance);
         Some(RootName { name, instance })

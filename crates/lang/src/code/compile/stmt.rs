@@ -458,6 +458,10 @@ impl<'a> Compiler<'a> {
                 self.index(place)
             };
             self.store(place, written);
+            if let Some(index) = index {
+                // What was written before it may have changed what the source names.
+                self.failing(index);
+            }
         }
     }
 
@@ -484,8 +488,10 @@ impl<'a> Compiler<'a> {
                     constant_index(at, range).unwrap_or(range.first),
                 ))
             }
-            (Place::LocalElement(local, _), Some(_)) => {
-                self.emit(Op::SetLocalAt(self.local_range(*local)))
+            (Place::LocalElement(local, _), Some(index)) => {
+                let at = self.emit(Op::SetLocalAt(self.local_range(*local)));
+                self.failing(index);
+                at
             }
             (Place::Shared(var), _) => self.emit(Op::Store(self.range(var.0).first)),
             (Place::Element(var, at), None) => {
@@ -518,6 +524,7 @@ impl<'a> Compiler<'a> {
         });
         let at = self.emit(op);
         self.indices.insert(at, Index { local });
+        self.failing(index);
         at
     }
 }

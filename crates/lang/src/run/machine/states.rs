@@ -1,6 +1,6 @@
 //! States as wholes: to keep, to compare, to return to.
 
-use mazurka_core::{Fingerprint, ProcessId, Semantics, Temporal};
+use mazurka_core::{Fairness, Fingerprint, ProcessId, Semantics, Temporal};
 use smallvec::SmallVec;
 
 use crate::code::fault::Fault;
@@ -112,6 +112,10 @@ impl Semantics for Machine {
 
     fn may_repeat(&self) -> bool {
         self.code.may_loop
+    }
+
+    fn fairness(&self) -> Fairness {
+        self.code.fairness
     }
 
     fn temporal(&self) -> &[Temporal] {

@@ -5,7 +5,7 @@
 //! same conditions have the same sum. Sums compare terms as they are written; where they differ,
 //! the solver may still find the states equal ([`Semantics::covers`]).
 
-use mazurka_core::{Fingerprint, ProcessId, Semantics};
+use mazurka_core::{Fairness, Fingerprint, ProcessId, Semantics};
 use mazurka_smt::Term;
 use rustc_hash::FxHashSet;
 
@@ -90,6 +90,10 @@ impl Semantics for SymbolicMachine {
 
     fn state(&self) -> SymbolicState {
         self.state.clone()
+    }
+
+    fn fairness(&self) -> Fairness {
+        self.code.fairness
     }
 
     /// Dead locals are left out, processes stand by their names, and the order of conditions does

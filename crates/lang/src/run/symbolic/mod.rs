@@ -718,6 +718,10 @@ impl Execution for SymbolicMachine {
         &self.initial
     }
 
+    fn counts(&self, failure: &Mishap) -> bool {
+        self.code.counts(failure)
+    }
+
     fn final_mishaps(&self) -> Vec<Mishap> {
         let mut logic = self.logic.borrow_mut();
         let ensures = self.code.program.ensures.iter().enumerate();

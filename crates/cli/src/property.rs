@@ -1,0 +1,49 @@
+//! What counts as a violation: `--property`.
+
+use clap::Args;
+use mazurka::search::Kinds;
+use mazurka::{Options, Program};
+
+use crate::commands::Refusal;
+
+/// What counts.
+#[derive(Debug, Args)]
+pub(crate) struct PropertyArgs {
+    /// What counts, whatever the file states: failure, property, deadlock, livelock,
+    /// deterministic, all, or the name of a property; may be given more than once
+    #[arg(long, value_name = "KIND|NAME", value_delimiter = ',')]
+    property: Vec<String>,
+}
+
+impl PropertyArgs {
+    /// Sets the options by what is named; refuses a name that the program does not know.
+    pub(crate) fn ask(&self, program: &Program, options: &mut Options) -> Result<(), Refusal> {
+        if self.property.is_empty() {
+            return Ok(());
+        }
+        let known = program.named_properties();
+        let mut counted = Kinds::NONE;
+        for word in &self.property {
+            match Kinds::parse(word) {
+                Some(kinds) => counted = counted.or(kinds),
+                None if known.iter().any(|(name, _)| name == word) => {
+                    options.properties.push(word.clone());
+                }
+                None => return Err(unknown(word, &known).into()),
+            }
+        }
+        options.counted = Some(counted);
+        Ok(())
+    }
+}
+
+fn unknown<K>(word: &str, known: &[(String, K)]) -> String {
+    let [words @ .., last] = Kinds::WORDS;
+    let kinds = format!("{} and {last}", words.join(", "));
+    let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+    let stated = match names.is_empty() {
+        true => "and the file names no property".to_owned(),
+        false => format!("and the file names {}", names.join(", ")),
+    };
+    format!("there is no property `{word}`: --property takes {kinds}, {stated}")
+}

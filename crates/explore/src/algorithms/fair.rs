@@ -1,0 +1,589 @@
+//! Fair runs without an end: where they can stay, and a short one to show.
+//!
+//! Lichtenstein and Pnueli, *Checking that finite state concurrent programs satisfy their linear
+//! specification*, POPL 1985, on justice (weak fairness); Emerson and Lei, *Modalities for model
+//! checking: branching time logic strikes back*, Science of Computer Programming 8, 1987, on strong
+//! fairness: a strong component that is not fair as a whole is taken apart (the emptiness test of
+//! Streett automata).
+//!
+//! | paper | here |
+//! |---|---|
+//! | enabled(τ) | [`ready`]: the process has a step from the state, even if it leads out |
+//! | just, compassionate | [`Fairness::Weak`], [`Fairness::Strong`], for each process |
+//! | fair strongly connected subgraph | a part of [`Parts`] |
+//! | restrict(S, ¬enabled(τ)) | [`Judgement::Without`] |
+//!
+//! A run that goes on for ever within some states stays in one strong component of the graph of
+//! these from some state on. If each process has a step inside the component or is not ready in one
+//! of its states, the cycle through all its states and steps is weakly fair. If not, some process
+//! is ready in all of them and steps in no cycle, so every cycle is unfair, also those of a part of
+//! the component: for weak fairness none has to be taken apart.
+//!
+//! Strong fairness asks that a process which is ready in one state of the cycle steps in it. If
+//! some process is ready in a component and has no step inside, no fair cycle passes a state in
+//! which it is ready. So these states are taken out, and the components of the rest are looked at.
+//! A process for which states were taken out is ready in none of the rest, so there are at most as
+//! many rounds as processes, each over the whole graph.
+//!
+//! What is shown is a shortest path into such a part, and a shortest fair cycle through its end, if
+//! that is found within [`EFFORT`]: breadth-first, over states together with the processes that
+//! still need a turn. Beyond that the cycle is made of shortest paths from one turn to the next.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
+use mazurka_core::{Bound, Fairness, ProcessId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use crate::algorithms::graph::{Edge, Graph, Looks, NONE, Route};
+
+/// How many pairs of a state and the turns still needed are looked at for a shortest cycle.
+const EFFORT: usize = 1 << 16;
+
+/// A run that goes on for ever or ends.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Lasso {
+    pub way: Vec<Edge>,
+    /// How many steps come before those that repeat, if some do.
+    pub stem: Option<usize>,
+}
+
+/// Which run is looked for: one that is in such states only, from some state on.
+pub(crate) struct Quest<F, W> {
+    /// The states that it can be in at first.
+    pub from: F,
+    /// The states that it stays in then.
+    pub within: W,
+    /// Whether it may end there, where no process is ready.
+    pub ends: bool,
+    pub fairness: Fairness,
+}
+
+impl<F: Fn(u32) -> bool, W: Fn(u32) -> bool> Quest<F, W> {
+    /// Returns a run of this kind, if there is one.
+    pub fn lasso(&self, graph: &Graph, looks: &mut Looks<'_>) -> ControlFlow<Bound, Option<Lasso>> {
+        let parts = Parts::new(graph, &self.within, self.fairness, looks)?;
+        let ends = |state| self.ends && graph.steps(state).is_empty();
+        let goal = |state| parts.of(state).is_some() || ends(state);
+        let Some(mut way) = self.stem(graph, goal, looks)? else {
+            return ControlFlow::Continue(None);
+        };
+        let last = way.last().map_or(0, |edge| edge.to);
+        if ends(last) {
+            return ControlFlow::Continue(Some(Lasso { way, stem: None }));
+        }
+        let stem = way.len();
+        let Some(cycle) = parts.round(graph, last, looks)? else {
+            return ControlFlow::Continue(None);
+        };
+        way.extend(cycle);
+        let stem = Some(stem);
+        ControlFlow::Continue(Some(Lasso { way, stem }))
+    }
+
+    /// Returns a shortest path from the first state to a goal, on which the run stays within the
+    /// states from one of the first ones on. Of equally short paths it prefers those with fewer
+    /// switches between processes.
+    fn stem(
+        &self,
+        graph: &Graph,
+        goal: impl Fn(u32) -> bool,
+        looks: &mut Looks<'_>,
+    ) -> ControlFlow<Bound, Option<Vec<Edge>>> {
+        // A state, and whether the run stays within already. The same state may be met as both.
+        let phases = |state: u32, stays: bool| {
+            let begins = stays || (self.from)(state);
+            let within = begins && (self.within)(state);
+            [within.then_some(true), (!stays).then_some(false)]
+        };
+        let mut came: FxHashMap<(u32, bool), (Edge, bool)> = FxHashMap::default();
+        let mut queue = VecDeque::new();
+        for stays in phases(0, false).into_iter().flatten() {
+            if stays && goal(0) {
+                return ControlFlow::Continue(Some(Vec::new()));
+            }
+            queue.push_back((0, stays));
+        }
+        let first: FxHashSet<(u32, bool)> = queue.iter().copied().collect();
+        while let Some((state, stays)) = queue.pop_front() {
+            let last = came.get(&(state, stays)).map(|(edge, _)| edge.process);
+            for edge in in_turn(graph.steps(state), last) {
+                looks.pass()?;
+                for now in phases(edge.to, stays).into_iter().flatten() {
+                    let node = (edge.to, now);
+                    if first.contains(&node) || came.contains_key(&node) {
+                        continue;
+                    }
+                    came.insert(node, (*edge, stays));
+                    if now && goal(edge.to) {
+                        return ControlFlow::Continue(Some(traced(&came, node)));
+                    }
+                    queue.push_back(node);
+                }
+            }
+        }
+        ControlFlow::Continue(None)
+    }
+}
+
+/// The steps from a state, those of one process first.
+fn in_turn(steps: &[Edge], first: Option<ProcessId>) -> impl Iterator<Item = &Edge> {
+    let stays = move |edge: &&Edge| Some(edge.process) == first;
+    let changes = move |edge: &&Edge| Some(edge.process) != first;
+    steps
+        .iter()
+        .filter(stays)
+        .chain(steps.iter().filter(changes))
+}
+
+/// The path by which a breadth-first search came to a node.
+fn traced<N: Copy + Eq + std::hash::Hash>(
+    came: &FxHashMap<(u32, N), (Edge, N)>,
+    end: (u32, N),
+) -> Vec<Edge> {
+    let mut way = Vec::new();
+    let mut node = end;
+    while let Some(&(edge, before)) = came.get(&node) {
+        way.push(edge);
+        node = (edge.from, before);
+    }
+    way.reverse();
+    way
+}
+
+/// Whether a process can make a step in a state.
+fn ready(graph: &Graph, state: u32, process: ProcessId) -> bool {
+    let mut steps = graph.steps(state).iter();
+    steps.any(|edge| edge.process == process)
+}
+
+/// Parts of a graph in which a fair run can stay for ever, and pass all states and steps.
+pub(crate) struct Parts {
+    /// The part of each state, or [`NONE`].
+    part: Vec<u32>,
+    fairness: Fairness,
+}
+
+impl Parts {
+    /// Returns the parts among these states.
+    pub fn new(
+        graph: &Graph,
+        within: impl Fn(u32) -> bool,
+        fairness: Fairness,
+        looks: &mut Looks<'_>,
+    ) -> ControlFlow<Bound, Self> {
+        let mut part = vec![NONE; graph.len()];
+        let mut parts = 0;
+        // Where a part may still be found: states with the same number.
+        let mut zone: Vec<u32> = (0..graph.len() as u32)
+            .map(|state| if within(state) { 0 } else { NONE })
+            .collect();
+        let mut open = true;
+        while open {
+            open = false;
+            let mut next = vec![NONE; graph.len()];
+            let along = |edge: &Edge| {
+                let here = zone[edge.from as usize];
+                here != NONE && here == zone[edge.to as usize]
+            };
+            let mut zones = 0;
+            graph.components(along, looks, |members, component| {
+                // A state outside of all zones is a component of its own, perhaps with a step to
+                // itself.
+                if zone[members[0] as usize] == NONE {
+                    return;
+                }
+                match judge(graph, members, component, fairness) {
+                    Judgement::Fair => {
+                        members.iter().for_each(|&m| part[m as usize] = parts);
+                        parts += 1;
+                    }
+                    Judgement::Unfair => {}
+                    Judgement::Without(starving) => {
+                        let starves = |state| starving.iter().any(|&p| ready(graph, state, p));
+                        for &state in members.iter().filter(|&&state| !starves(state)) {
+                            next[state as usize] = zones;
+                            open = true;
+                        }
+                        zones += 1;
+                    }
+                }
+            })?;
+            zone = next;
+        }
+        ControlFlow::Continue(Self { part, fairness })
+    }
+
+    /// Returns the part of a state.
+    pub fn of(&self, state: u32) -> Option<u32> {
+        let part = self.part[state as usize];
+        (part != NONE).then_some(part)
+    }
+
+    /// Returns a fair cycle through a state of a part.
+    fn round(
+        &self,
+        graph: &Graph,
+        start: u32,
+        looks: &mut Looks<'_>,
+    ) -> ControlFlow<Bound, Option<Vec<Edge>>> {
+        match self.shortest_round(graph, start, looks)? {
+            Some(cycle) => ControlFlow::Continue(Some(cycle)),
+            None => self.some_round(graph, start, looks),
+        }
+    }
+
+    /// Returns a shortest one, if it is found with the effort.
+    fn shortest_round(
+        &self,
+        graph: &Graph,
+        start: u32,
+        looks: &mut Looks<'_>,
+    ) -> ControlFlow<Bound, Option<Vec<Edge>>> {
+        // The turns met, by number: paths are traced by these.
+        let mut known: FxHashMap<Turns, u32> = FxHashMap::default();
+        let first = Turns::at(graph, start);
+        let mut all = vec![first.clone()];
+        known.insert(first, 0);
+        let mut came: FxHashMap<(u32, u32), (Edge, u32)> = FxHashMap::default();
+        let mut queue = VecDeque::from([(start, 0)]);
+        while let Some((state, turns)) = queue.pop_front() {
+            let last = came.get(&(state, turns)).map(|(edge, _)| edge.process);
+            for edge in in_turn(graph.steps(state), last) {
+                looks.pass()?;
+                if self.of(edge.to) != self.of(start) {
+                    continue;
+                }
+                let after = all[turns as usize].after(graph, edge, self.fairness);
+                if edge.to == start && after.pending.is_empty() {
+                    let mut way = traced(&came, (state, turns));
+                    way.push(*edge);
+                    return ControlFlow::Continue(Some(way));
+                }
+                let number = *known.entry(after).or_insert_with_key(|after| {
+                    all.push(after.clone());
+                    all.len() as u32 - 1
+                });
+                let node = (edge.to, number);
+                if node == (start, 0) || came.contains_key(&node) {
+                    continue;
+                }
+                if came.len() == EFFORT {
+                    return ControlFlow::Continue(None);
+                }
+                came.insert(node, (*edge, turns));
+                queue.push_back(node);
+            }
+        }
+        ControlFlow::Continue(None)
+    }
+
+    /// Returns one that is made of shortest paths from one turn to the next; none if the part is
+    /// none.
+    fn some_round(
+        &self,
+        graph: &Graph,
+        start: u32,
+        looks: &mut Looks<'_>,
+    ) -> ControlFlow<Bound, Option<Vec<Edge>>> {
+        let inside = |edge: &Edge| self.of(edge.to) == self.of(start);
+        let weak = self.fairness == Fairness::Weak;
+        let mut turns = Turns::at(graph, start);
+        let mut cycle: Vec<Edge> = Vec::new();
+        let mut here = start;
+        loop {
+            let pending = turns.pending.clone();
+            let home = pending.is_empty();
+            let route = Route {
+                along: inside,
+                to: |state| match home {
+                    true => state == start,
+                    false => weak && pending.iter().any(|&p| !ready(graph, state, p)),
+                },
+                past: |edge: &Edge| pending.contains(&edge.process),
+            };
+            let Some(way) = graph.way(here, &route, looks)? else {
+                return ControlFlow::Continue(None);
+            };
+            for edge in way {
+                turns = turns.after(graph, &edge, self.fairness);
+                here = edge.to;
+                cycle.push(edge);
+            }
+            // On the way home a process may have become ready that needs a turn as well.
+            if here == start && turns.pending.is_empty() {
+                return ControlFlow::Continue(Some(cycle));
+            }
+        }
+    }
+}
+
+/// The processes that a cycle owes a turn, and those that have had one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Turns {
+    pending: SmallVec<[ProcessId; 8]>,
+    /// For strong fairness, which owes a turn to processes that become ready later.
+    done: SmallVec<[ProcessId; 8]>,
+}
+
+impl Turns {
+    /// At the start of a cycle.
+    fn at(graph: &Graph, start: u32) -> Self {
+        let mut pending: SmallVec<_> = graph.steps(start).iter().map(|e| e.process).collect();
+        pending.dedup();
+        Self {
+            pending,
+            done: SmallVec::new(),
+        }
+    }
+
+    /// After a step.
+    fn after(&self, graph: &Graph, edge: &Edge, fairness: Fairness) -> Self {
+        let mut now = self.clone();
+        now.pending.retain(|p| *p != edge.process);
+        match fairness {
+            Fairness::Weak => now.pending.retain(|p| ready(graph, edge.to, *p)),
+            Fairness::Strong => {
+                insert(&mut now.done, edge.process);
+                for step in graph.steps(edge.to) {
+                    if now.done.binary_search(&step.process).is_err() {
+                        insert(&mut now.pending, step.process);
+                    }
+                }
+            }
+        }
+        now
+    }
+}
+
+fn insert(sorted: &mut SmallVec<[ProcessId; 8]>, process: ProcessId) {
+    if let Err(at) = sorted.binary_search(&process) {
+        sorted.insert(at, process);
+    }
+}
+
+/// What can be said of a strong component.
+enum Judgement {
+    /// A fair run can pass all its states and steps for ever.
+    Fair,
+    /// No fair run stays in it.
+    Unfair,
+    /// One that stays in it passes no state in which one of these is ready.
+    Without(SmallVec<[ProcessId; 4]>),
+}
+
+/// The turns of one process in one component.
+#[derive(Clone, Copy, Default)]
+struct Turn {
+    /// Number of states of the component in which it is ready.
+    ready: u32,
+    /// Whether it makes a step inside the component.
+    steps: bool,
+}
+
+/// Judges a component, given its members and the components of all states.
+fn judge(graph: &Graph, members: &[u32], component: &[u32], fairness: Fairness) -> Judgement {
+    let mut turns: SmallVec<[(ProcessId, Turn); 8]> = SmallVec::new();
+    for &state in members {
+        let here = component[state as usize];
+        let mut last = None;
+        for edge in graph.steps(state) {
+            let at = turns.iter().position(|(p, _)| *p == edge.process);
+            let at = at.unwrap_or_else(|| {
+                turns.push((edge.process, Turn::default()));
+                turns.len() - 1
+            });
+            let turn = &mut turns[at].1;
+            // The steps of one process are adjacent.
+            turn.ready += u32::from(last != Some(edge.process));
+            turn.steps |= component[edge.to as usize] == here;
+            last = Some(edge.process);
+        }
+    }
+    if !turns.iter().any(|(_, turn)| turn.steps) {
+        return Judgement::Unfair;
+    }
+    let passed_over = turns.iter().filter(|(_, turn)| !turn.steps);
+    match fairness {
+        Fairness::Weak => {
+            let mut passed_over = passed_over;
+            let size = members.len() as u32;
+            match passed_over.all(|(_, turn)| turn.ready < size) {
+                true => Judgement::Fair,
+                false => Judgement::Unfair,
+            }
+        }
+        Fairness::Strong => {
+            let starving: SmallVec<_> = passed_over.map(|(process, _)| *process).collect();
+            match starving.is_empty() {
+                true => Judgement::Fair,
+                false => Judgement::Without(starving),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn graph(states: usize, edges: &[(u32, u32, u32)]) -> Graph {
+        let edge = |&(from, process, to): &(u32, u32, u32)| Edge {
+            from,
+            process: ProcessId(process),
+            to,
+        };
+        let go_on = &mut || ControlFlow::Continue(());
+        let edges = edges.iter().map(edge).collect();
+        let graph = Graph::new(states, edges, &mut Looks::new(go_on));
+        graph.continue_value().expect("no limit")
+    }
+
+    /// Returns the states of a run that is never in some states, and where it begins to repeat.
+    fn avoiding(
+        graph: &Graph,
+        avoided: &[u32],
+        fairness: Fairness,
+    ) -> Option<(Vec<u32>, Option<usize>)> {
+        let quest = Quest {
+            from: |_| true,
+            within: |state| !avoided.contains(&state),
+            ends: true,
+            fairness,
+        };
+        let go_on = &mut || ControlFlow::Continue(());
+        let lasso = quest.lasso(graph, &mut Looks::new(go_on));
+        let Lasso { way, stem } = lasso.continue_value().expect("no limit")?;
+        Some((way.iter().map(|edge| edge.to).collect(), stem))
+    }
+
+    #[test]
+    fn who_is_ready_now_and_then_is_served_by_strong_fairness() {
+        // Process 1 is ready in 0 and not in 1; its step leads to 2, which is avoided.
+        let edges = [(0, 0, 1), (1, 0, 0), (0, 1, 2), (2, 0, 0)];
+        let graph = graph(3, &edges);
+        let weak = avoiding(&graph, &[2], Fairness::Weak);
+        assert_eq!(weak, Some((vec![1, 0], Some(0))));
+        assert_eq!(avoiding(&graph, &[2], Fairness::Strong), None);
+        let all = avoiding(&graph, &[], Fairness::Strong);
+        assert_eq!(all, Some((vec![2, 0], Some(0))));
+    }
+
+    #[test]
+    fn a_part_of_a_component_may_be_strongly_fair() {
+        // 0 and 1 are a cycle in which process 1 starves; so is the whole. 2 and 3 alone are fair,
+        // for process 1 is ready in neither.
+        let edges = [
+            (0, 0, 1),
+            (1, 0, 0),
+            (1, 1, 4),
+            (1, 0, 2),
+            (2, 0, 3),
+            (3, 0, 2),
+            (3, 0, 0),
+        ];
+        let graph = graph(5, &edges);
+        let strong = avoiding(&graph, &[4], Fairness::Strong);
+        assert_eq!(strong, Some((vec![1, 2, 3, 2], Some(2))));
+        let weak = avoiding(&graph, &[4], Fairness::Weak);
+        assert_eq!(weak, Some((vec![1, 0], Some(0))));
+    }
+
+    #[test]
+    fn taking_states_out_may_starve_another() {
+        // Without 1, where process 1 is ready, process 2 has no step left and is ready in 2.
+        let edges = [
+            (0, 0, 1),
+            (1, 1, 3),
+            (1, 2, 0),
+            (0, 0, 2),
+            (2, 0, 0),
+            (2, 2, 1),
+        ];
+        let graph = graph(4, &edges);
+        assert_eq!(avoiding(&graph, &[3], Fairness::Strong), None);
+        assert!(avoiding(&graph, &[3], Fairness::Weak).is_some());
+    }
+
+    #[test]
+    fn what_was_found_or_taken_out_is_not_looked_at_again() {
+        // The first round finds 2 and 3, each with a step to itself, and takes out 1, which has one
+        // too: process 1 starves there.
+        let edges = [
+            (0, 0, 1),
+            (1, 0, 0),
+            (1, 0, 1),
+            (1, 1, 2),
+            (2, 0, 2),
+            (2, 0, 3),
+            (3, 0, 3),
+            (3, 0, 2),
+        ];
+        let graph = graph(4, &edges);
+        let go_on = &mut || ControlFlow::Continue(());
+        let parts = Parts::new(&graph, |_| true, Fairness::Strong, &mut Looks::new(go_on));
+        let parts = parts.continue_value().expect("no limit");
+        let of = [0, 1, 2, 3].map(|state| parts.of(state));
+        assert_eq!(of, [None, None, Some(0), Some(0)]);
+    }
+
+    #[test]
+    fn cycles_are_shortest() {
+        // A turn for process 1 is near by 1 and 2, and nearer by 3; the greedy way is the longer.
+        let edges = [
+            (0, 0, 1),
+            (0, 1, 4),
+            (1, 0, 0),
+            (1, 1, 2),
+            (2, 0, 3),
+            (3, 0, 0),
+            (2, 1, 3),
+            (3, 1, 0),
+            (4, 0, 0),
+            (4, 1, 0),
+        ];
+        let graph = graph(5, &edges);
+        for fairness in Fairness::ALL {
+            let (way, stem) = avoiding(&graph, &[], fairness).expect("a cycle");
+            assert_eq!((way.len(), stem), (2, Some(0)), "{way:?}");
+        }
+    }
+
+    #[test]
+    fn both_ways_to_go_round_are_fair() {
+        let edges = [
+            (0, 0, 1),
+            (1, 1, 2),
+            (2, 2, 0),
+            (0, 1, 3),
+            (3, 0, 0),
+            (3, 2, 2),
+        ];
+        let graph = graph(4, &edges);
+        let go_on = &mut || ControlFlow::Continue(());
+        let looks = &mut Looks::new(go_on);
+        for fairness in Fairness::ALL {
+            let parts = Parts::new(&graph, |_| true, fairness, looks);
+            let parts = parts.continue_value().expect("no limit");
+            for start in 0..4 {
+                let shortest = parts.shortest_round(&graph, start, looks);
+                let some = parts.some_round(&graph, start, looks);
+                let [shortest, some] = [shortest, some].map(|cycle| {
+                    let cycle = cycle.continue_value().expect("no limit");
+                    let cycle = cycle.expect("a cycle");
+                    let mut turns = Turns::at(&graph, start);
+                    let mut here = start;
+                    for edge in &cycle {
+                        assert_eq!(edge.from, here);
+                        here = edge.to;
+                        turns = turns.after(&graph, edge, fairness);
+                    }
+                    assert_eq!((here, turns.pending.len()), (start, 0));
+                    cycle.len()
+                });
+                assert!(shortest <= some, "{shortest} {some}");
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Properties by name: a program of which only some are looked at.
+
+use mazurka_core::{Kind, Kinds, Mishap};
+
+use super::Code;
+use super::fault::Site;
+use crate::check::hir;
+use crate::code::compile::compile;
+
+impl Code {
+    /// The named properties of the file, each with the kind of its violations.
+    ///
+    /// ```
+    /// use mazurka_core::Kind;
+    /// let properties = "invariant small: x < 2 eventually one: x == 1";
+    /// let source = &format!("var x: int = 0 {properties} process {{ x := 1 }}");
+    /// let program = mazurka_lang::load(source, &[]).unwrap();
+    /// let code = mazurka_lang::compile(&program, source).unwrap();
+    /// let named: Vec<_> = code.named_properties().collect();
+    /// assert_eq!(named, [("small", Kind::Failure), ("one", Kind::Property)]);
+    /// ```
+    pub fn named_properties(&self) -> impl Iterator<Item = (&str, Kind)> {
+        let stated = self.program.invariants.iter().chain(&self.program.ensures);
+        let stated = stated.map(|property| (&property.name, Kind::Failure));
+        let temporal = self.program.temporal.iter();
+        let temporal = temporal.map(|property| (&property.name, Kind::Property));
+        let named = stated.chain(temporal);
+        named.filter_map(|(name, kind)| Some((name.as_deref()?, kind)))
+    }
+
+    /// The same program, of whose properties only those are looked at that have one of these names
+    /// or whose violations are of these kinds. If the kinds are without failures, an assertion that
+    /// fails, an index out of bounds and so on halt their processes and do not
+    /// [count](mazurka_core::Execution::counts).
+    ///
+    /// A property only looks at states, so the others are left out and halt no process.
+    #[must_use]
+    pub fn selecting(&self, kinds: Kinds, names: &[String]) -> Self {
+        let named = |name: &Option<String>| name.as_ref().is_some_and(|name| names.contains(name));
+        let mut program = hir::Program::clone(&self.program);
+        if !kinds.contains(Kind::Failure) {
+            program.invariants.retain(|stated| named(&stated.name));
+            program.ensures.retain(|stated| named(&stated.name));
+        }
+        if !kinds.contains(Kind::Property) {
+            program.temporal.retain(|stated| named(&stated.name));
+        }
+        let code = compile(&program, &self.source);
+        let code =
+            code.unwrap_or_else(|_| unreachable!("a program with fewer properties is right"));
+        Self {
+            inputs: self.inputs.clone(),
+            fairness: self.fairness,
+            only_stated: !kinds.contains(Kind::Failure),
+            ..code
+        }
+    }
+
+    /// Whether a failure counts.
+    pub(crate) fn counts(&self, failure: &Mishap) -> bool {
+        let stated = || {
+            let site = Site::decode(failure.site);
+            matches!(site, Some(Site::Invariant(_) | Site::Ensures(_)))
+        };
+        !self.only_stated || stated()
+    }
+}

@@ -1,0 +1,128 @@
+//! Where the processes of a state stand: their places and locals, and the locks that they hold.
+
+use mazurka_core::record::{Binding, Place};
+use mazurka_core::{HeldLock, Narrator, ProcessId};
+use mazurka_diagnostics::Span;
+
+use crate::check::hir::Type;
+use crate::code::numbers::show;
+use crate::code::{Code, Note, Op};
+use crate::run::machine::Machine;
+use crate::run::state::Life;
+
+/// A procedure or a process body that a process is in.
+struct Standpoint<'a> {
+    pc: u32,
+    locals: &'a [i64],
+}
+
+impl Code {
+    /// What a step does that starts at a mark, in the words of the source. A statement that is made
+    /// in several steps is in each of them.
+    pub(super) fn step_at(&self, mark: u32) -> Place {
+        let (span, rest) = match self.ops.get(mark as usize) {
+            Some(Op::Mark(step) | Op::Open(step)) => (
+                self.steps[*step as usize].span,
+                mark + 1..self.ops.len() as u32,
+            ),
+            _ => (Span::default(), 0..0),
+        };
+        let mut place = self.place(span);
+        for pc in rest {
+            let access = match (self.ops[pc as usize], self.notes.get(&pc)) {
+                (Op::Mark(_) | Op::Open(_) | Op::End, _) => break,
+                (_, Some(Note::Read)) => "read",
+                (_, Some(Note::Write)) => "write in",
+                _ => continue,
+            };
+            place.text = format!("{access} {}", place.text);
+            break;
+        }
+        place
+    }
+}
+
+impl Machine {
+    /// The line of the step that a process rests at.
+    pub(super) fn resting_line(&self, process: ProcessId) -> Option<usize> {
+        let step = &self.code.steps[self.resting(process)? as usize];
+        Some(step.span.line_column(&self.code.source).0)
+    }
+
+    /// The locks that are held.
+    pub(super) fn held_locks(&self) -> Vec<HeldLock> {
+        let code = &self.code;
+        let locks = code.first_lock..code.initial.len() as u32;
+        let held = |cell: u32| match self.state.cells[cell as usize] {
+            0 => None,
+            owner => Some(HeldLock {
+                lock: code.cell_name(cell),
+                process: self.table.path(ProcessId(owner as u32 - 1)).to_string(),
+            }),
+        };
+        locks.filter_map(held).collect()
+    }
+
+    /// The locals that can still matter to a process that is alive, the outermost first.
+    pub(super) fn live_locals(&self, process: ProcessId) -> Vec<Binding> {
+        let mut all = Vec::new();
+        for standpoint in self.standpoints(process).iter().rev() {
+            self.locals_at(standpoint, &mut all);
+        }
+        all
+    }
+
+    /// The bodies that a process is in, the innermost first.
+    fn standpoints(&self, process: ProcessId) -> Vec<Standpoint<'_>> {
+        let state = self.state.processes.get(process.index());
+        let Some(state) = state.filter(|state| state.registers.life == Life::Alive) else {
+            return Vec::new();
+        };
+        let registers = &state.registers;
+        let (mut frame, mut top) = (registers.frame as usize, registers.top as usize);
+        let mut all = Vec::new();
+        for pc in state.stands_at() {
+            let locals = &state.stack[frame..top];
+            all.push(Standpoint { pc, locals });
+            if frame > 0 {
+                // The return address and the caller's frame are before the frame.
+                (top, frame) = (frame - 2, state.stack[frame - 1] as usize);
+            }
+        }
+        all
+    }
+
+    fn locals_at(&self, standpoint: &Standpoint<'_>, into: &mut Vec<Binding>) {
+        let Standpoint { pc, locals } = standpoint;
+        let code = &self.code;
+        let layout = &code.layouts[code.bodies[*pc as usize] as usize];
+        let live = code.live.at(*pc);
+        for (local, &first) in layout.names.iter().zip(&layout.slots) {
+            let slots = first..first + local.len.unwrap_or(1);
+            let matters = live.iter().any(|slot| slots.contains(&slot.at));
+            // No source text names those with a `$`.
+            if !matters || local.name.starts_with('$') {
+                continue;
+            }
+            let values = &locals[slots.start as usize..slots.end as usize];
+            let values: Vec<String> = values.iter().map(|&v| self.shown(v, local.ty)).collect();
+            into.push(Binding {
+                name: match code.procedure_at(*pc) {
+                    Some(procedure) => format!("{procedure}.{}", local.name),
+                    None => local.name.clone(),
+                },
+                value: match local.len {
+                    Some(_) => format!("[{}]", values.join(", ")),
+                    None => values.concat(),
+                },
+            });
+        }
+    }
+
+    fn shown(&self, value: i64, ty: Type) -> String {
+        match ty {
+            Type::Process => self.name_of(self.table.path(ProcessId(value as u32))),
+            _ => show(value, ty),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Where executions come from: a table of pairs of steps.
+
+use mazurka_core::record::{Place, ReversedPair};
+
+use crate::{View, clip, counted, pad};
+
+/// So many pairs are shown; the record has all.
+const PAIRS_SHOWN: usize = 20;
+/// The words of a step are cut after this.
+const TEXT_WIDTH: usize = 40;
+
+/// The pairs of steps whose reversals have started most executions.
+pub(crate) fn profile(pairs: &[ReversedPair], view: &View) -> String {
+    if pairs.is_empty() {
+        return "\nno race was reversed: there is one execution to begin with, and no other\n"
+            .to_owned();
+    }
+    let title = "where the executions come from: each reversal of such a pair has started one";
+    let mut text = format!("\n{}\n", view.paint.strong(title));
+    let shown = &pairs[..pairs.len().min(PAIRS_SHOWN)];
+    let cells: Vec<[String; 3]> = shown
+        .iter()
+        .map(|pair| {
+            let count = pair.executions.to_string();
+            [count, step(&pair.first), step(&pair.second)]
+        })
+        .collect();
+    let width = |at: usize| {
+        let widths = cells.iter().map(|row| row[at].chars().count());
+        widths.max().unwrap_or(0)
+    };
+    let (number, first) = (width(0), width(1));
+    for [count, one, other] in &cells {
+        let line = format!("  {count:>number$}  {}  before  {other}", pad(one, first));
+        text += &format!("{}\n", line.trim_end());
+    }
+    if pairs.len() > shown.len() {
+        let more = counted((pairs.len() - shown.len()) as u64, "pair", "pairs");
+        text += &format!("  … and {more} more: --format json has all\n");
+    }
+    text
+}
+
+fn step(place: &Place) -> String {
+    format!("line {} `{}`", place.line, clip(&place.text, TEXT_WIDTH))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_frequent_pairs_are_shown() {
+        let place = |line: usize, text: &str| Place {
+            line,
+            column: 1,
+            text: text.to_owned(),
+        };
+        let pair = |executions: u64| ReversedPair {
+            first: place(3, "read of x := x + 1"),
+            second: place(14, "x := 2"),
+            executions,
+        };
+        let pairs: Vec<ReversedPair> = (0..22).map(|at| pair(120 - at)).collect();
+        let text = profile(&pairs, &View::default());
+        let lines: Vec<&str> = text.lines().skip(2).collect();
+        assert_eq!(
+            lines[0],
+            "  120  line 3 `read of x := x + 1`  before  line 14 `x := 2`"
+        );
+        assert_eq!(lines.len(), 21);
+        assert!(lines[20].contains("2 pairs more"), "{text}");
+        assert!(profile(&[], &View::default()).contains("no race"));
+    }
+}

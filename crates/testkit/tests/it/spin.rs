@@ -1,0 +1,173 @@
+//! Programs in two languages (corpus/spin): Mazurka's answers against those that their files
+//! expect, and SPIN's if it is there.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use mazurka::search::{Kind, Kinds};
+use mazurka::{Options, Program, Verdict, quietly};
+
+/// An answer that both files of a folder expect.
+#[derive(Debug, PartialEq, Eq)]
+enum Expected {
+    /// No failure and no deadlock, or one of these.
+    Safety(Option<Kind>),
+    /// Whether a temporal property holds in all weakly fair runs.
+    Fair { name: String, holds: bool },
+}
+
+impl Expected {
+    fn parse(line: &str) -> Self {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            ["safety", "verified"] => Expected::Safety(None),
+            ["safety", "failure"] => Expected::Safety(Some(Kind::Failure)),
+            ["safety", "deadlock"] => Expected::Safety(Some(Kind::Deadlock)),
+            ["fair", name, says @ ("holds" | "violated")] => Expected::Fair {
+                name: name.to_owned(),
+                holds: says == "holds",
+            },
+            _ => panic!("what is expected: {line}"),
+        }
+    }
+}
+
+/// A program in both languages.
+struct Pair {
+    folder: PathBuf,
+    maz: String,
+    expected: Vec<Expected>,
+}
+
+/// The expectations at the head of a file.
+fn expectations(text: &str) -> Vec<Expected> {
+    let bare = |line: &str| {
+        let line = line.trim_start_matches("//").trim_start_matches("/*");
+        line.trim_end_matches("*/").trim().to_owned()
+    };
+    let lines = text.lines().map(bare);
+    let said = lines.filter_map(|line| line.strip_prefix("expected: ").map(Expected::parse));
+    said.collect()
+}
+
+fn pairs() -> Vec<Pair> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/spin");
+    let read = |path: &Path| match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => panic!("{}: {error}", path.display()),
+    };
+    let entries = std::fs::read_dir(&root).expect("the corpus");
+    let folders = entries.map(|entry| entry.expect("an entry").path());
+    let mut folders: Vec<PathBuf> = folders.filter(|path| path.is_dir()).collect();
+    folders.sort();
+    let pair = |folder: PathBuf| {
+        let maz = read(&folder.join("program.maz"));
+        let pml = read(&folder.join("program.pml"));
+        let expected = expectations(&maz);
+        assert!(!expected.is_empty(), "{}", folder.display());
+        assert_eq!(expected, expectations(&pml), "{}", folder.display());
+        Pair {
+            folder,
+            maz,
+            expected,
+        }
+    };
+    folders.into_iter().map(pair).collect()
+}
+
+#[test]
+fn mazurka_gives_the_expected_answers() {
+    let pairs = pairs();
+    assert!(pairs.len() >= 10, "{} programs", pairs.len());
+    for pair in pairs {
+        let program = Program::load("program.maz", &pair.maz, &[]).expect("a right program");
+        for expected in &pair.expected {
+            let (options, kind) = match expected {
+                Expected::Safety(kind) => {
+                    let counted = Kinds::of(&[Kind::Failure, Kind::Deadlock]);
+                    let options = Options {
+                        counted: Some(counted),
+                        ..Options::default()
+                    };
+                    (options, *kind)
+                }
+                Expected::Fair { name, holds } => {
+                    let options = Options {
+                        counted: Some(Kinds::NONE),
+                        properties: vec![name.clone()],
+                        ..Options::default()
+                    };
+                    (options, (!holds).then_some(Kind::Property))
+                }
+            };
+            let record = program.check(&options, &mut quietly());
+            let record = record.expect("all values are known");
+            let shown = record.witnesses.first().map(|witness| witness.kind);
+            let folder = pair.folder.display();
+            assert_eq!(shown, kind, "{folder}: {expected:?}");
+            let verdict = match kind {
+                Some(_) => Verdict::Violated,
+                None => Verdict::Verified,
+            };
+            assert_eq!(record.verdict, verdict, "{folder}: {expected:?}");
+        }
+    }
+}
+
+/// Runs a command in a folder; none if it is not there.
+fn told(folder: &Path, program: &str, args: &[&str]) -> Option<String> {
+    let output = Command::new(program)
+        .args(args)
+        .current_dir(folder)
+        .output();
+    let output = output.ok()?;
+    let text = [output.stdout, output.stderr].concat();
+    Some(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// What SPIN reports: nothing, or the first error.
+fn reported(text: &str) -> Option<&'static str> {
+    if text.contains("errors: 0") {
+        return None;
+    }
+    let known = [
+        "assertion violated",
+        "invalid end state",
+        "acceptance cycle",
+    ];
+    let found = known.into_iter().find(|what| text.contains(what));
+    Some(found.unwrap_or_else(|| panic!("SPIN says: {text}")))
+}
+
+#[test]
+fn spin_gives_the_expected_answers() {
+    let here = std::env::temp_dir();
+    if told(&here, "spin", &["-V"]).is_none() || told(&here, "cc", &["--version"]).is_none() {
+        println!("skipped: spin missing (spin and cc are not both on the path)");
+        return;
+    }
+    for (at, pair) in pairs().into_iter().enumerate() {
+        let folder = here.join(format!("mazurka-spin-{}-{at}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let file = folder.join("program.pml");
+        std::fs::copy(pair.folder.join("program.pml"), file).expect("a copy");
+        told(&folder, "spin", &["-a", "program.pml"]).expect("spin");
+        told(&folder, "cc", &["-O1", "-w", "-o", "pan", "pan.c"]).expect("cc");
+        for expected in &pair.expected {
+            let args: &[&str] = match expected {
+                Expected::Safety(_) => &["-noclaim", "-m100000"],
+                Expected::Fair { name, .. } => &["-a", "-f", "-m100000", "-N", name],
+            };
+            let said = told(&folder, "./pan", args).expect("pan");
+            let right = match (expected, reported(&said)) {
+                (Expected::Safety(None) | Expected::Fair { holds: true, .. }, None) => true,
+                (Expected::Safety(Some(Kind::Failure)), Some(what)) => what == "assertion violated",
+                (Expected::Safety(Some(_)), Some(what)) => what == "invalid end state",
+                (Expected::Fair { holds: false, .. }, Some(_)) => true,
+                _ => false,
+            };
+            assert!(right, "{}: {expected:?}\n{said}", pair.folder.display());
+        }
+        std::fs::remove_dir_all(&folder).expect("the folder");
+    }
+}
