@@ -145,6 +145,7 @@ mod tests {
                 from: "0".to_owned(),
                 to: "1".to_owned(),
             }],
+            locks: Vec::new(),
             mishap: None,
             racing: false,
             actor: None,
@@ -159,6 +160,7 @@ mod tests {
             steps,
             state: vec![binding("x", "1")],
             names: vec![("1".to_owned(), "server".to_owned())],
+            processes: Vec::new(),
         }
     }
 
